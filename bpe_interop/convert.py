@@ -11,9 +11,15 @@ from .formats import Files, Format, all_formats, by_name
 from .gate import refuse, renamed
 from .io import check_target, is_file_target, staged
 from .loss import Loss
-from .model import BPEModel, PairList, Pattern, RankTable, Split, show
+from .model import (
+    BPEModel,
+    PairList,
+    RankTable,
+    show,
+)
 from .presets import fill
 from .sources import Loaded, load_source
+from .steps import Pattern, Split
 from .text.patterns import parse
 from .theory.automata import first_difference
 from .theory.merges import canonical

@@ -12,12 +12,10 @@ from .model import (
     FIELDS,
     AddedToken,
     BPEModel,
-    Pattern,
-    PreTokenizerStep,
     SequenceTemplate,
-    Split,
     show,
 )
+from .steps import Pattern, PreTokenizerStep, Split
 from .text.patterns import parse, preferred
 from .theory.automata import first_difference, uncovered
 from .theory.merges import canonical, whole_lookups

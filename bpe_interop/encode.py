@@ -15,13 +15,12 @@ from .errors import DecodeError, EncodeError, InvalidModelError, UnstatedError
 from .model import (
     AddedToken,
     BPEModel,
-    JoinBytes,
-    JoinTokens,
     PairList,
     TemplatePart,
     TemplateText,
     show,
 )
+from .steps import JoinBytes, JoinTokens
 from .text.added import AddedMatcher, Allowed, decoded_text
 from .text.bytechars import is_mapped, to_bytes, to_chars
 from .text.normalize import Spans, align, normalize, repair, repaired_spans

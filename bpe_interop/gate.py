@@ -9,7 +9,12 @@ from .diff import diff
 from .errors import FormatError, LossyConversionError, UnstatedError
 from .formats import Files, Format
 from .loss import Loss
-from .model import FIELDS, BPEModel, RankTable, show
+from .model import (
+    FIELDS,
+    BPEModel,
+    RankTable,
+    show,
+)
 from .presets import PRESETS, candidates, fill
 
 

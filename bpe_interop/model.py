@@ -16,141 +16,14 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, Union
 
 from .errors import InvalidModelError
+from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
 
 MAX_ID = 2**32 - 1
 """The largest id and rank: engines hold them in 32 unsigned bits."""
 
 Alphabet: TypeAlias = Literal["byte", "char"]
-Dialect: TypeAlias = Literal["fancy-regex", "oniguruma", "python"]
-Behavior: TypeAlias = Literal[
-    "removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"
-]
 Kind: TypeAlias = Literal["normal", "byte", "control", "unknown", "user_defined", "unused"]
 Json: TypeAlias = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A regular expression and the dialect it is written in.
-
-    ``fancy-regex`` is tiktoken's, ``oniguruma`` is tokenizers', ``python`` is the ``regex``
-    library's.
-    """
-
-    source: str
-    dialect: Dialect
-
-
-# Normalizer steps: text in, text out.
-
-
-@dataclass(frozen=True, slots=True)
-class UnicodeForm:
-    """A Unicode normal form (Unicode Standard Annex 15)."""
-
-    form: Literal["NFC", "NFD", "NFKC", "NFKD"]
-
-
-@dataclass(frozen=True, slots=True)
-class Lowercase:
-    """Unicode lower case, as Rust's ``char::to_lowercase`` has it (no final-sigma rule)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """Removes White_Space from the ends."""
-
-    left: bool
-    right: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Replace:
-    """Replaces each match of a pattern (or of a literal ``str``) by a text."""
-
-    pattern: Pattern | str
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class Prepend:
-    """Puts a text before every non-empty text."""
-
-    text: str
-
-
-NormalizerStep: TypeAlias = Union[UnicodeForm, Lowercase, Strip, Replace, Prepend]
-
-
-# Pre-tokenizer steps: a list of pretokens in, a list of pretokens out.
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """Cuts at each match of a pattern (or of a literal ``str``).
-
-    ``invert`` exchanges matched and unmatched text before ``behavior`` is applied, so tiktoken's
-    "matches are the pretokens, what is unmatched is dropped" is ``behavior="removed",
-    invert=True``.
-    """
-
-    pattern: Pattern | str
-    behavior: Behavior
-    invert: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PrefixSpace:
-    """Puts a space before each pretoken that does not begin with one (U+0020)."""
-
-
-@dataclass(frozen=True, slots=True)
-class ByteChars:
-    """Writes each pretoken's UTF-8 bytes in GPT-2's byte alphabet, for the *later* steps to see.
-
-    The mapping that every byte-level tokenizer does last is implied by ``alphabet="byte"`` and
-    is not listed; this step stands only where other steps follow it.
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class Digits:
-    """Cuts out numeric characters (Rust's ``char::is_numeric``), each one or in runs."""
-
-    individual: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Punctuation:
-    """Cuts at punctuation (ASCII punctuation and general category P)."""
-
-    behavior: Behavior
-
-
-PreTokenizerStep: TypeAlias = Union[Split, PrefixSpace, ByteChars, Digits, Punctuation]
-
-
-# Decoder steps.
-
-
-@dataclass(frozen=True, slots=True)
-class JoinBytes:
-    """Joins the tokens' bytes and reads them as UTF-8, each malformed part as U+FFFD.
-
-    With ``mapped_added``, an added token whose text is spelled wholly in GPT-2's byte alphabet
-    is mapped to bytes as well (Hugging Face's ByteLevel decoder does so); loaders set it only
-    where it changes anything.
-    """
-
-    mapped_added: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class JoinTokens:
-    """Joins the tokens as the file spells them with single spaces (``"decoder": null``)."""
-
-
-DecoderStep: TypeAlias = Union[JoinBytes, JoinTokens]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +77,10 @@ class SequenceTemplate:
 
 @dataclass(frozen=True, slots=True)
 class RankTable:
-    """Any adjacent pair whose product has a rank may merge; lowest rank first, then leftmost."""
+    """Any adjacent pair whose product has a rank may merge; lowest rank first, then leftmost.
+
+    Equal ranks are ties (SentencePiece's equal scores): the leftmost pair merges, whatever it is.
+    """
 
     ranks: Mapping[bytes, int]
 
@@ -223,23 +99,51 @@ MergeRule: TypeAlias = Union[RankTable, PairList]
 
 
 @dataclass(frozen=True, slots=True)
+class Affixes:
+    """What is glued to a pretoken's symbols before they are looked up and merged.
+
+    ``prefix`` stands before every symbol but the first (``continuing_subword_prefix``) and is
+    cut from the right part where two merge; ``suffix`` stands after the last symbol
+    (``end_of_word_suffix``). Both are spelled as in the vocabulary's contents.
+    """
+
+    prefix: bytes = b""
+    suffix: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
 class Fallback:
     """What becomes of a base symbol that is not in the vocabulary.
 
-    ``error``: there is no encoding (tiktoken panics). ``drop``: it vanishes and its neighbours
-    may merge (tokenizers without ``unk_token``). ``unknown``: it becomes the token ``unknown``
-    (an id), runs of them fused into one if ``fuse``. Loaders say ``error`` where no symbol that
-    can occur is missing, because the question never arises then.
+    With ``byte_fallback`` it becomes the tokens of kind ``byte`` for its UTF-8, where all of
+    these exist. Otherwise, ``missing`` says: ``error``: there is no encoding (tiktoken panics);
+    ``drop``: it vanishes and its neighbours may merge (tokenizers without ``unk_token``);
+    ``unknown``: it becomes the token ``unknown`` (an id), runs of them fused into one if
+    ``fuse``. Loaders say ``error`` where no symbol that can occur is missing, because the
+    question never arises then.
+
+    ``after_merging``: a missing symbol may merge, and only what is no token in the end falls
+    back (SentencePiece); else it is replaced before merging, and never merges.
     """
 
     missing: Literal["error", "drop", "unknown"] = "error"
     unknown: int | None = None
     fuse: bool = False
+    byte_fallback: bool = False
+    after_merging: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Vocab:
-    """Tokens: content to id, and per id the kind and score where the source has one."""
+    """Tokens: content to id, and per id the kind and score where the source has one.
+
+    Kinds are ``normal`` where none is given. ``byte``: stands for one byte, is spelled
+    ``<0xE4>``, and is reached by byte fallback only. ``control``: no text can spell it.
+    ``user_defined``: found in the normalized text first (leftmost, longest), and never merged
+    further. ``unused``: may be merged into, and is split again in the end. Control and unknown
+    pieces of a SentencePiece model are not here but in ``BPEModel.added``. ``scores`` are
+    float32 values, of those too.
+    """
 
     ids: Mapping[bytes, int]
     kinds: Mapping[int, Kind] = field(default_factory=dict)
@@ -267,6 +171,7 @@ class BPEModel:
     vocab: Vocab
     merges: MergeRule
     alphabet: Alphabet = "byte"
+    affixes: Affixes = Affixes()
     lookup_first: bool = False
     fallback: Fallback = Fallback()
     normalizer: tuple[NormalizerStep, ...] | None = None
@@ -280,12 +185,13 @@ class BPEModel:
 
     def __post_init__(self) -> None:
         _check_vocab(self.vocab)
-        _check_merges(self.merges, self.vocab)
+        _check_merges(self.merges, self.vocab, len(self.affixes.prefix))
         _check_added(self.added or ())
 
 
 FIELDS: tuple[str, ...] = (
     "alphabet",
+    "affixes",
     "vocab",
     "merges",
     "lookup_first",
@@ -337,7 +243,7 @@ def _check_vocab(vocab: Vocab) -> None:
                 )
 
 
-def _check_merges(merges: MergeRule, vocab: Vocab) -> None:
+def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
     ids = vocab.ids
     if isinstance(merges, RankTable):
         ranks = merges.ranks
@@ -358,9 +264,10 @@ def _check_merges(merges: MergeRule, vocab: Vocab) -> None:
                 )
         return
     for index, (left, right) in enumerate(merges.pairs):
-        if left in ids and right in ids and left + right in ids and left and right:
+        product = left + right[cut:]
+        if left in ids and right in ids and product in ids and left and right:
             continue
-        missing = next((t for t in (left, right, left + right) if t not in ids), b"")
+        missing = next((t for t in (left, right, product) if t not in ids), b"")
         raise InvalidModelError(
             f"the merge of {show(left)} and {show(right)} needs the token {show(missing)}, "
             "which is not in the vocabulary"

@@ -13,7 +13,8 @@ from collections.abc import Set as AbstractSet
 
 from .encode import Encoder
 from .errors import EncodeError
-from .model import BPEModel, PrefixSpace
+from .model import BPEModel
+from .steps import PrefixSpace
 from .text.added import AddedMatcher
 from .text.normalize import WHITE_SPACE
 from .theory.merges import Merger, symbols_of

@@ -9,7 +9,12 @@ from operator import index
 
 from .encode import Encoder
 from .errors import DecodeError, UnstatedError
-from .model import MAX_ID, BPEModel, RankTable, show
+from .model import (
+    MAX_ID,
+    BPEModel,
+    RankTable,
+    show,
+)
 from .theory.merges import canonical
 
 _END_OF_TEXT = "<|endoftext|>"

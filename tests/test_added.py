@@ -12,7 +12,13 @@ from tokenizers import AddedToken as EngineToken
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from bpe_interop.errors import EncodeError
-from bpe_interop.model import AddedToken, Lowercase, NormalizerStep, Prepend, Strip
+from bpe_interop.model import AddedToken
+from bpe_interop.steps import (
+    Lowercase,
+    NormalizerStep,
+    Prepend,
+    Strip,
+)
 from bpe_interop.text.added import AddedMatcher
 from bpe_interop.text.normalize import normalize
 

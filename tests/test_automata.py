@@ -9,7 +9,7 @@ import pytest
 from tokenizers import Regex, pre_tokenizers
 
 from bpe_interop.errors import PatternError
-from bpe_interop.model import Dialect, Pattern
+from bpe_interop.steps import Dialect, Pattern
 from bpe_interop.text.patterns import parse, translate
 from bpe_interop.text.regex_syntax import Node, matches_empty
 from bpe_interop.text.spellings import (

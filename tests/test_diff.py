@@ -12,13 +12,11 @@ from bpe_interop.model import (
     AddedToken,
     BPEModel,
     PairList,
-    Pattern,
     RankTable,
-    Split,
-    UnicodeForm,
     Vocab,
 )
 from bpe_interop.sources import load_source
+from bpe_interop.steps import Pattern, Split, UnicodeForm
 from bpe_interop.theory.merges import canonical
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"

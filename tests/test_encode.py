@@ -22,21 +22,23 @@ from bpe_interop.errors import DecodeError, EncodeError, InvalidModelError, Unst
 from bpe_interop.model import (
     AddedToken,
     BPEModel,
-    ByteChars,
-    Digits,
     Fallback,
-    JoinBytes,
-    JoinTokens,
     PairList,
-    Pattern,
-    PrefixSpace,
     RankTable,
     SequenceTemplate,
-    Split,
     TemplateText,
     TemplateToken,
-    UnicodeForm,
     Vocab,
+)
+from bpe_interop.steps import (
+    ByteChars,
+    Digits,
+    JoinBytes,
+    JoinTokens,
+    Pattern,
+    PrefixSpace,
+    Split,
+    UnicodeForm,
 )
 from bpe_interop.text.bytechars import to_chars
 

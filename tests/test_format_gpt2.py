@@ -18,16 +18,18 @@ from bpe_interop.model import (
     AddedToken,
     BPEModel,
     Fallback,
-    JoinBytes,
-    JoinTokens,
     PairList,
-    Pattern,
     RankTable,
     SequenceTemplate,
-    Split,
     TemplateText,
-    UnicodeForm,
     Vocab,
+)
+from bpe_interop.steps import (
+    JoinBytes,
+    JoinTokens,
+    Pattern,
+    Split,
+    UnicodeForm,
 )
 from bpe_interop.theory.merges import canonical
 

@@ -18,22 +18,24 @@ from bpe_interop.formats import by_name
 from bpe_interop.model import (
     AddedToken,
     BPEModel,
+    Fallback,
+    RankTable,
+    SequenceTemplate,
+    TemplateText,
+    TemplateToken,
+    Vocab,
+)
+from bpe_interop.steps import (
     ByteChars,
     Digits,
-    Fallback,
     JoinBytes,
     JoinTokens,
     Pattern,
     PrefixSpace,
     Punctuation,
-    RankTable,
     Replace,
-    SequenceTemplate,
     Split,
-    TemplateText,
-    TemplateToken,
     UnicodeForm,
-    Vocab,
 )
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 

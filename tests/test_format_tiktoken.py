@@ -24,17 +24,19 @@ from bpe_interop.formats.tiktoken.ranks import _read_carefully, read_ranks, writ
 from bpe_interop.model import (
     AddedToken,
     BPEModel,
+    RankTable,
+    SequenceTemplate,
+    TemplateText,
+    TemplateToken,
+    Vocab,
+)
+from bpe_interop.steps import (
     Digits,
     JoinBytes,
     Pattern,
     PrefixSpace,
-    RankTable,
-    SequenceTemplate,
     Split,
-    TemplateText,
-    TemplateToken,
     UnicodeForm,
-    Vocab,
 )
 from bpe_interop.theory.pretokens import UTF8_BYTES
 

@@ -14,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models
 
-from bpe_interop.model import BPEModel, Fallback, MergeRule, PairList, RankTable, Vocab
+from bpe_interop.model import (
+    BPEModel,
+    Fallback,
+    MergeRule,
+    PairList,
+    RankTable,
+    Vocab,
+)
 from bpe_interop.theory.merges import (
     Merger,
     canonical,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import NormalizedString, PreTokenizedString, Regex, normalizers
 
 from bpe_interop.errors import EngineMissingError
-from bpe_interop.model import (
+from bpe_interop.steps import (
     Lowercase,
     NormalizerStep,
     Pattern,

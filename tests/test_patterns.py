@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from bpe_interop.errors import PatternError
-from bpe_interop.model import Dialect, Pattern
+from bpe_interop.steps import Dialect, Pattern
 from bpe_interop.text import matching, unicode
 from bpe_interop.text.matching import python_source
 from bpe_interop.text.patterns import (

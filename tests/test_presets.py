@@ -22,15 +22,13 @@ from bpe_interop.model import (
     BPEModel,
     Origin,
     PairList,
-    Pattern,
     RankTable,
     SequenceTemplate,
-    Split,
-    UnicodeForm,
     Vocab,
 )
 from bpe_interop.presets import PRESETS, Preset, by_name, by_sha256, candidates, fill
 from bpe_interop.sources import load_source
+from bpe_interop.steps import Pattern, Split, UnicodeForm
 
 OPENAI = [name for name, preset in PRESETS.items() if "openai/tiktoken" in preset.source]
 BYTES = {bytes([byte]): byte for byte in range(256)}

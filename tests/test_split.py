@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
-from bpe_interop.model import (
+from bpe_interop.steps import (
     Behavior,
     ByteChars,
     Digits,

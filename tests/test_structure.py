@@ -20,6 +20,7 @@ When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
+    ("steps",),
     ("model",),
     ("loss", "text", "strict_json"),
     ("theory",),

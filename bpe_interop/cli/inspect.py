@@ -8,7 +8,12 @@ from typing import Any
 import click
 
 from ..diff import describe_step
-from ..model import BPEModel, TemplatePart, TemplateText, show
+from ..model import (
+    BPEModel,
+    TemplatePart,
+    TemplateText,
+    show,
+)
 from ..sources import Loaded, load_source
 from .facts import FAITHFUL_CLASSES, facts_of
 from .options import format_option, json_option, offline_option, preset_option

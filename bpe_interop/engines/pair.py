@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 
 from ..errors import EngineError, UnstatedError
 from ..formats import Files, by_name
-from ..model import AddedToken, BPEModel, PairList, show
+from ..model import (
+    AddedToken,
+    BPEModel,
+    PairList,
+    show,
+)
 from .library import guarded, library
 from .tokenizers import TokenizersEngine
 

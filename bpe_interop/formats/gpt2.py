@@ -32,7 +32,6 @@ from ..model import (
     MAX_ID,
     BPEModel,
     Fallback,
-    JoinBytes,
     Kind,
     Origin,
     PairList,
@@ -40,6 +39,7 @@ from ..model import (
     Vocab,
     show,
 )
+from ..steps import JoinBytes
 from ..strict_json import Node, parse
 from ..text.bytechars import is_mapped, to_bytes, to_chars
 from ..theory.equality import missing_bytes

@@ -12,7 +12,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..errors import PatternError, SourceError
-from ..model import BPEModel, PairList, Pattern, Split, Vocab, show
+from ..model import (
+    BPEModel,
+    PairList,
+    Vocab,
+    show,
+)
+from ..steps import Pattern, Split
 from ..text.patterns import preferred, same
 from ..theory.merges import canonical, textual
 from .preset import Preset

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..model import AddedToken, NormalizerStep, Pattern, PreTokenizerStep, SequenceTemplate, Split
+from ..model import AddedToken, SequenceTemplate
+from ..steps import (
+    NormalizerStep,
+    Pattern,
+    PreTokenizerStep,
+    Split,
+)
 
 
 @dataclass(frozen=True)

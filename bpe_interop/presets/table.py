@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from ..model import SequenceTemplate, TemplateText, TemplateToken, UnicodeForm
+from ..model import SequenceTemplate, TemplateText, TemplateToken
+from ..steps import UnicodeForm
 from .preset import Preset
 
 # The patterns. OpenAI's as tiktoken 0.14 spells them (``tiktoken_ext/openai_public.py``).

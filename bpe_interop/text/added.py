@@ -13,7 +13,8 @@ from collections.abc import Set as AbstractSet
 from typing import Literal, NamedTuple, TypeAlias, Union
 
 from ..errors import EncodeError
-from ..model import AddedToken, NormalizerStep, show
+from ..model import AddedToken, show
+from ..steps import NormalizerStep
 from .normalize import WHITE_SPACE, normalize
 from .unicode import char_class
 

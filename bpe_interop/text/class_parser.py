@@ -8,7 +8,7 @@ from functools import cache
 from typing import NoReturn
 
 from ..errors import PatternError
-from ..model import Dialect
+from ..steps import Dialect
 from . import unicode
 from .charsets import (
     EVERYTHING,

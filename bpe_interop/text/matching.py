@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from ..errors import PatternError
-from ..model import Pattern
+from ..steps import Pattern
 from . import unicode
 from .charsets import AnyOf, Chars, CharSet, Property, code_points
 from .pattern_emitter import emit

@@ -12,7 +12,14 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import EngineMissingError
-from ..model import Lowercase, NormalizerStep, Prepend, Replace, Strip, UnicodeForm
+from ..steps import (
+    Lowercase,
+    NormalizerStep,
+    Prepend,
+    Replace,
+    Strip,
+    UnicodeForm,
+)
 from .patterns import Matcher
 
 if TYPE_CHECKING:

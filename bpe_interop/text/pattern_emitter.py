@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from ..errors import PatternError
-from ..model import Dialect, Pattern
+from ..steps import Dialect, Pattern
 from .charsets import (
     EVERYTHING,
     AnyOf,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from ..model import Pattern
+from ..steps import Pattern
 from .charsets import EVERYTHING, Chars, CharSet, chars
 from .class_parser import NOT_NEWLINE, WORD, ClassParser, long_folds
 from .regex_syntax import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ..errors import PatternError
-from ..model import Dialect, Pattern
+from ..steps import Dialect, Pattern
 from .matching import Matcher
 from .pattern_emitter import emit
 from .pattern_parser import parse

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, Union
 
-from ..model import Dialect
+from ..steps import Dialect
 from .charsets import CharSet
 
 Mode: TypeAlias = Literal["greedy", "lazy", "possessive"]

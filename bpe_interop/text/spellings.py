@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from ..model import Pattern
+from ..steps import Pattern
 from .pattern_parser import parse
 from .regex_syntax import Node
 

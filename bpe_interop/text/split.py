@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
-from ..model import Behavior, ByteChars, Digits, PrefixSpace, PreTokenizerStep, Punctuation, Split
+from ..steps import (
+    Behavior,
+    ByteChars,
+    Digits,
+    PrefixSpace,
+    PreTokenizerStep,
+    Punctuation,
+    Split,
+)
 from .bytechars import to_chars
 from .normalize import Spans, literal_matches
 from .patterns import Matcher

@@ -11,7 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from ..loss import Loss
-from ..model import BPEModel, PairList, RankTable, show
+from ..model import (
+    BPEModel,
+    PairList,
+    RankTable,
+    show,
+)
 from .merges import Canonical, Merger, canonical, canonical_of
 from .pretokens import UTF8_BYTES, occurrence
 

@@ -17,7 +17,13 @@ from math import inf
 from typing import Any, TypeAlias, Union
 from weakref import WeakKeyDictionary
 
-from ..model import MAX_ID, Alphabet, BPEModel, MergeRule, RankTable
+from ..model import (
+    MAX_ID,
+    Alphabet,
+    BPEModel,
+    MergeRule,
+    RankTable,
+)
 
 Priority: TypeAlias = Union[int, float]
 """Least merges first. Equal priorities are ties: the leftmost pair merges."""

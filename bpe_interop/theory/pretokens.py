@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import PatternError
-from ..model import ByteChars, Pattern, PreTokenizerStep, Split
+from ..steps import (
+    ByteChars,
+    Pattern,
+    PreTokenizerStep,
+    Split,
+)
 from ..text.patterns import parse
 from ..text.split import split
 from .automata import continuation, uncovered

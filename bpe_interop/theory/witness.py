@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model import NormalizerStep
+from ..steps import NormalizerStep
 from ..text.normalize import normalize
 
 

@@ -7,7 +7,13 @@ from itertools import pairwise
 
 from ...errors import PatternError
 from ...loss import Loss
-from ...model import BPEModel, ByteChars, JoinBytes, JoinTokens, PrefixSpace, show
+from ...model import BPEModel, show
+from ...steps import (
+    ByteChars,
+    JoinBytes,
+    JoinTokens,
+    PrefixSpace,
+)
 from ...text.added import decoded_text
 from ...text.bytechars import is_mapped
 from ...theory.pretokens import UTF8_BYTES, occurrence

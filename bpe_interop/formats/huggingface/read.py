@@ -12,18 +12,20 @@ from ...model import (
     MAX_ID,
     AddedToken,
     BPEModel,
-    DecoderStep,
     Fallback,
-    JoinBytes,
-    JoinTokens,
     Json,
     Kind,
-    NormalizerStep,
     Origin,
     PairList,
-    PreTokenizerStep,
     Vocab,
     show,
+)
+from ...steps import (
+    DecoderStep,
+    JoinBytes,
+    JoinTokens,
+    NormalizerStep,
+    PreTokenizerStep,
 )
 from ...strict_json import Node, parse
 from ...text.added import decoded_text

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...model import (
+from ...model import Json
+from ...steps import (
     Behavior,
     ByteChars,
     Digits,
-    Json,
     Lowercase,
     NormalizerStep,
     Pattern,

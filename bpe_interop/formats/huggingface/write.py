@@ -10,14 +10,16 @@ from ...errors import PatternError
 from ...model import (
     AddedToken,
     BPEModel,
-    JoinTokens,
     Json,
-    NormalizerStep,
     PairList,
+    SequenceTemplate,
+)
+from ...steps import (
+    JoinTokens,
+    NormalizerStep,
     Pattern,
     PreTokenizerStep,
     Replace,
-    SequenceTemplate,
     Split,
 )
 from ...text.bytechars import to_chars

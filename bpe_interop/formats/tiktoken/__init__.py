@@ -24,13 +24,15 @@ from collections.abc import Mapping
 from ...errors import FormatError
 from ...model import (
     BPEModel,
-    JoinBytes,
     Origin,
+    RankTable,
+    Vocab,
+)
+from ...steps import (
+    JoinBytes,
     Pattern,
     PreTokenizerStep,
-    RankTable,
     Split,
-    Vocab,
 )
 from ...theory.equality import missing_bytes
 from .. import Files, Format

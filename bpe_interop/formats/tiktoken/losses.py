@@ -6,7 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...diff import normalized_matters
 from ...loss import Loss
-from ...model import AddedToken, BPEModel, Fallback, JoinBytes, NormalizerStep, show
+from ...model import (
+    AddedToken,
+    BPEModel,
+    Fallback,
+    show,
+)
+from ...steps import JoinBytes, NormalizerStep
 from ...theory.equality import missing_bytes, rank_file_losses
 from ...theory.merges import textual
 from ...theory.witness import first_changed, text_with

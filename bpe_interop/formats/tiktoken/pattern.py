@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from ...errors import PatternError
 from ...loss import Loss
-from ...model import BPEModel, Pattern, PrefixSpace, PreTokenizerStep, Split
+from ...model import BPEModel
+from ...steps import (
+    Pattern,
+    PrefixSpace,
+    PreTokenizerStep,
+    Split,
+)
 from ...text.patterns import parse, translate
 from ...theory.automata import uncovered
 
