@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from bpe_interop.errors import BpeInteropError, FormatError
 from bpe_interop.formats.gpt2 import FORMAT, dump, load, losses, sniff
+from bpe_interop.formats.huggingface.steps import BYTE_LEVEL_SPLIT
 from bpe_interop.model import (
     AddedToken,
     BPEModel,
@@ -359,6 +361,27 @@ def test_losses(changes: dict[str, Any], expected: set[tuple[str, str]]) -> None
 def test_the_normalizer_is_shown_by_a_text() -> None:
     (loss,) = losses(replace(load(pair()), normalizer=(UnicodeForm("NFC"),)))
     assert loss.witness == "\u0340"
+
+
+def test_a_lost_pattern_is_shown_by_a_text_that_gpt2s_own_splits_otherwise() -> None:
+    (loss,) = losses(replace(load(pair()), pretokenizer=SPLIT))
+    assert loss.witness is not None
+    gpt2 = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str(loss.witness)
+    ours = regex.findall(r"\s+|\S+", loss.witness)
+    assert len(gpt2) != len(ours)
+
+
+def test_a_lost_pattern_that_is_gpt2s_own_has_no_such_text() -> None:
+    (loss,) = losses(replace(load(pair()), pretokenizer=(BYTE_LEVEL_SPLIT,)))
+    assert (loss.field, loss.witness) == ("pretokenizer", None)
+
+
+def test_a_lost_decoder_is_shown_by_a_text() -> None:
+    (loss,) = losses(replace(load(pair()), decoder=(JoinTokens(),)))
+    assert loss.witness is not None
+    engine = Tokenizer(models.BPE(VOCAB, [("a", "b"), ("Ġ", "ab"), ("ab", "c")]))
+    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    assert engine.decode(engine.encode(loss.witness).ids) != loss.witness
 
 
 def test_lookup_of_a_token_that_no_merge_builds_is_lost() -> None:

@@ -15,7 +15,7 @@ from ...model import (
 from ...steps import JoinBytes, NormalizerStep
 from ...theory.equality import missing_bytes, rank_file_losses
 from ...theory.merges import textual
-from ...theory.witness import first_changed, text_with
+from ...theory.witness import decoded_otherwise, first_changed, text_with
 from .pattern import express
 from .ranks import MAX_RANK
 from .sidecar import prefixed_text
@@ -39,6 +39,7 @@ def losses(model: BPEModel) -> Iterable[Loss]:
             "text",
             "tiktoken joins the tokens' bytes and reads them as UTF-8",
             "some ids would decode to another text",
+            witness=decoded_otherwise(model),
         )
     if model.extras:
         yield Loss(

@@ -1,0 +1,46 @@
+"""The GPT-2 pair: a vocabulary in JSON and a list of merges.
+
+Defined by OpenAI's GPT-2 (https://github.com/openai/gpt-2, ``src/encoder.py``); today's reader is
+``BPE.from_file`` of tokenizers (``models/bpe/model.rs``), and what it accepts is followed here.
+The wire format:
+
+- ``encoder.json`` (also ``vocab.json``): one JSON object, token to id.
+- ``vocab.bpe`` (also ``merges.txt``): one merge per line, two tokens and one space between them,
+  best first. A line that begins with ``#version`` is passed over, wherever it stands.
+- Lines end in LF or CRLF, the last one may end in neither; an empty line is an error.
+- A pair that is listed twice counts at its last place.
+- Tokens are spelled in GPT-2's byte alphabet: one printable character per byte.
+- An entry that is no byte and no product of merges has an id to decode, and no text encodes to it.
+  If it is not spelled in the byte alphabet, its content is its own UTF-8 (kind ``control``).
+- Pattern, special tokens and sequence template are not in it: they are unknown (``None``).
+
+OpenAI's ``encoder.py`` merges every occurrence of the best pair in one pass. Where a merge comes
+before one that builds a part of it, this differs from tokenizers, whose BPE is the engine here.
+"""
+
+from __future__ import annotations
+
+from .. import Files, Format
+from .losses import losses
+from .pair import dump, find_pairs, load
+
+
+def sniff(files: Files) -> bool:
+    """Whether a vocabulary and its merges are here, and no ``tokenizer.json`` beside them."""
+    return "tokenizer.json" not in files and bool(find_pairs(files))
+
+
+FORMAT = Format(
+    name="gpt2",
+    aliases=(),
+    title="GPT-2 vocabulary and merges",
+    spec="https://github.com/openai/gpt-2/blob/master/src/encoder.py",
+    engine="tokenizers",
+    holds=frozenset({"alphabet", "vocab", "merges", "decoder"}),
+    needs=frozenset(),
+    sniff=sniff,
+    load=load,
+    dump=dump,
+    losses=losses,
+    options={"vocab-names": lambda model, _: dump(model, names="vocab")},
+)

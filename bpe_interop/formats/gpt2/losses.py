@@ -1,0 +1,178 @@
+"""What a pair cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ...loss import Grade, Loss
+from ...model import BPEModel, SequenceTemplate, show
+from ...steps import JoinBytes, Pattern
+from ...text.bytechars import is_mapped
+from ...theory.equality import missing_bytes
+from ...theory.merges import textual, whole_lookups
+from ...theory.pretokens import Occurrence, occurrence
+from ...theory.witness import decoded_otherwise, first_changed, split_otherwise, text_with
+from .pair import COMMENT, entries, fallback_of, pair_list
+
+_PATTERN = Pattern(
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", "python"
+)
+"""The pattern of OpenAI's ``encoder.py``, which readers of a pair assume."""
+
+
+def losses(model: BPEModel) -> Iterable[Loss]:
+    """What a pair cannot hold. What the model does not state (``None``) cannot be lost."""
+    yield from _core_losses(model)
+    yield from _fallback_losses(model)
+    yield from _text_losses(model)
+    yield from _added_losses(model)
+    if model.decoder not in (None, (JoinBytes(),)):
+        yield Loss(
+            "decoder",
+            "text",
+            "a pair's tokens are joined as bytes and read as UTF-8",
+            "some ids would decode to another text",
+            witness=decoded_otherwise(model),
+        )
+    if model.chat_template is not None:
+        yield Loss("chat_template", "metadata", "the chat template", "it is left out")
+    if model.extras:
+        yield Loss(
+            "extras",
+            "metadata",
+            f"settings of the source format: {', '.join(sorted(model.extras))}",
+            "they are left out; no id changes",
+        )
+
+
+def _core_losses(model: BPEModel) -> Iterator[Loss]:
+    if model.alphabet != "byte":
+        yield Loss(
+            "alphabet",
+            "ids",
+            "merging starts from characters, a pair's from bytes",
+            "the ids of most texts would differ",
+            shown=False,
+        )
+    kinds = model.vocab.kinds
+    contents = {number: content for content, number in model.vocab.ids.items()} if kinds else {}
+    if model.vocab.scores or any(
+        kind != "control" or is_mapped(contents[number].decode("utf-8", "replace"))
+        for number, kind in kinds.items()
+        if number in contents
+    ):
+        yield Loss("vocab", "metadata", "kinds and scores of tokens", "they are left out")
+    comment = next((p for p in pair_list(model) if p[0].startswith(COMMENT.encode())), None)
+    if comment is not None:
+        yield Loss(
+            "merges",
+            "ids",
+            f"the merge of {show(comment[0])} and {show(comment[1])}",
+            f"a line that begins with {COMMENT} is passed over",
+            witness=(comment[0] + comment[1]).decode("utf-8", "replace"),
+            shown=False,
+        )
+    yield from _lookup_losses(model)
+
+
+def _lookup_losses(model: BPEModel) -> Iterator[Loss]:
+    """Tokens that the model finds by looking whole pretokens up, and a pair never does."""
+    undecided = None
+    found = sorted(whole_lookups(model), key=model.vocab.ids.__getitem__)
+    steps = model.pretokenizer
+    for content in found:
+        answer = Occurrence(None) if steps is None else occurrence(steps, content)
+        if answer.possible:
+            yield _lookup_loss(content, "ids", answer.text)
+            return
+        if answer.possible is None:
+            undecided = undecided or content
+    if found:
+        yield _lookup_loss(undecided or found[0], "ids" if undecided else "metadata", None)
+
+
+def _lookup_loss(content: bytes, grade: Grade, witness: str | None) -> Loss:
+    return Loss(
+        "lookup_first",
+        grade,
+        f"{show(content)} is a token that no merge builds; whole pretokens are looked up",
+        "a pair has no such lookup, and the text would be several tokens"
+        if grade == "ids"
+        else "no pretoken is such a token, so no id changes",
+        witness=witness,
+        shown=witness is not None or grade != "ids",
+    )
+
+
+def _fallback_losses(model: BPEModel) -> Iterator[Loss]:
+    if model.fallback == fallback_of(textual(model)):
+        return
+    missing = missing_bytes(textual(model))
+    if missing:
+        yield Loss(
+            "fallback",
+            "ids",
+            f"{len(missing)} bytes without a token ({model.fallback.missing})",
+            "read from a pair, such a byte vanishes from the text",
+            witness=text_with(min(missing)),
+        )
+    else:
+        yield Loss("fallback", "metadata", "a rule for missing bytes", "no byte is missing")
+
+
+def _text_losses(model: BPEModel) -> Iterator[Loss]:
+    if model.normalizer is not None:
+        witness = first_changed(model.normalizer)
+        yield Loss(
+            "normalizer",
+            "ids" if model.normalizer else "metadata",
+            "a pair does not say how texts are normalized",
+            "texts that the normalizer changes would have other ids"
+            if model.normalizer
+            else "that nothing is normalized becomes unknown",
+            witness=witness,
+            shown=not model.normalizer or witness is not None,
+        )
+    if model.pretokenizer is not None:
+        witness = split_otherwise(model.pretokenizer, _PATTERN)
+        yield Loss(
+            "pretokenizer",
+            "ids",
+            "a pair does not say how a text is cut into pretokens",
+            "whoever reads it has to know the pattern; GPT-2's own would split texts otherwise"
+            if witness is not None
+            else "whoever reads it has to know the pattern; nothing encodes without it",
+            witness=witness,
+        )
+    if model.sequence_template is not None:
+        empty = model.sequence_template == SequenceTemplate()
+        yield Loss(
+            "sequence_template",
+            "metadata" if empty else "text",
+            "a pair does not say what is placed around a sequence",
+            "whoever reads it has to know it",
+            witness=None if empty else "a",
+        )
+
+
+def _added_losses(model: BPEModel) -> Iterator[Loss]:
+    if model.added is None:
+        return
+    if not model.added:
+        yield Loss("added", "metadata", "that there are no added tokens", "it becomes unknown")
+        return
+    token = model.added[0]
+    yield Loss(
+        "added",
+        "text",
+        f"a pair does not say which of its tokens are added tokens ({len(model.added)} here)",
+        "they keep their ids, but texts that contain them are spelled out",
+        witness=token.text,
+    )
+    if len(entries(model)) > len(model.vocab.ids):
+        yield Loss(
+            "vocab",
+            "metadata",
+            "added tokens are written into the vocabulary",
+            "read back, they are entries that no text encodes to",
+        )

@@ -1,0 +1,197 @@
+"""Reading and writing the two files of a pair."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NoReturn
+
+from ...errors import FormatError
+from ...model import MAX_ID, BPEModel, Fallback, Kind, Origin, PairList, Vocab, show
+from ...steps import JoinBytes
+from ...strict_json import Node, parse
+from ...text.bytechars import is_mapped, to_bytes, to_chars
+from ...theory.equality import missing_bytes
+from ...theory.merges import canonical
+from .. import Files
+
+NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {"encoder": ("encoder.json", "vocab.bpe"), "vocab": ("vocab.json", "merges.txt")}
+)
+"""The two ways of naming the vocabulary and the merges."""
+
+_HEADER = "#version: 0.2"
+COMMENT = "#version"
+
+
+def load(files: Files) -> BPEModel:
+    """Reads ``encoder.json`` + ``vocab.bpe``, or ``vocab.json`` + ``merges.txt``.
+
+    Longer names with these endings are accepted too (``gpt2-vocab.json``).
+
+    Raises:
+        FormatError: a file is missing or malformed; the message names the line or the JSON path.
+    """
+    vocab_name, merges_name, name = _one_pair(files)
+    contents, ids, literal = _read_vocab(parse(files[vocab_name], vocab_name))
+    pairs = tuple(_read_merges(files[merges_name], merges_name, contents, literal))
+    kinds: dict[int, Kind] = {ids[text.encode()]: "control" for text in literal}
+    spelled = (content for content, number in ids.items() if number not in kinds)
+    return BPEModel(
+        vocab=Vocab(ids, kinds),
+        merges=PairList(pairs),
+        fallback=fallback_of(spelled),
+        decoder=(JoinBytes(),),
+        origin=Origin(
+            "gpt2",
+            name=name,
+            files={
+                key: hashlib.sha256(files[key]).hexdigest() for key in (vocab_name, merges_name)
+            },
+        ),
+    )
+
+
+def dump(model: BPEModel, *, names: str = "encoder") -> Files:
+    """Writes the pair, as OpenAI's own files are written.
+
+    Added tokens stand in the vocabulary with their ids. For a rank table, the merges are the
+    split of each token that merging reaches, in rank order.
+
+    Args:
+        model: the model.
+        names: ``encoder`` (``encoder.json`` and ``vocab.bpe``) or ``vocab`` (``vocab.json`` and
+            ``merges.txt``).
+    """
+    vocab_name, merges_name = NAMES[names]
+    in_order = dict(sorted(entries(model).items(), key=lambda item: item[1]))
+    lines = [_HEADER, *(f"{to_chars(left)} {to_chars(right)}" for left, right in pair_list(model))]
+    return {
+        vocab_name: json.dumps(in_order).encode(),
+        merges_name: "".join(f"{line}\n" for line in lines).encode(),
+    }
+
+
+def find_pairs(files: Files) -> list[tuple[str, str, str]]:
+    """Vocabulary, merges and the common beginning of their names."""
+    found = []
+    for vocab_end, merges_end in NAMES.values():
+        for key in sorted(files):
+            begin = key.removesuffix(vocab_end)
+            if begin != key and f"{begin}{merges_end}" in files:
+                found.append((key, f"{begin}{merges_end}", begin.strip("-_.")))
+    return found
+
+
+def _one_pair(files: Files) -> tuple[str, str, str]:
+    found = find_pairs(files)
+    if len(found) == 1:
+        return found[0]
+    known = " or ".join(f"{vocab} + {merges}" for vocab, merges in NAMES.values())
+    if found:
+        listed = "; ".join(f"{vocab} + {merges}" for vocab, merges, _ in found)
+        raise FormatError(f"more than one pair is here: {listed}", fix="name one of them")
+    raise FormatError(
+        f"no vocabulary with its merges among {', '.join(sorted(files)) or 'no files'}",
+        fix=f"a pair is {known}, with the same beginning",
+    )
+
+
+def _read_vocab(root: Node) -> tuple[dict[str, bytes], dict[bytes, int], frozenset[str]]:
+    """Spelling to content, content to id, and the spellings outside the byte alphabet."""
+    spelled: dict[str, int] = root.be(dict)
+    if not spelled:
+        root.fail("the vocabulary is empty")
+    contents: dict[str, bytes] = {}
+    ids: dict[bytes, int] = {}
+    owners: dict[int, str] = {}
+    literal: list[str] = []
+    for text, number in spelled.items():
+        if type(number) is not int or not 0 <= number <= MAX_ID:
+            root[text].fail(f"expected an id (an integer from 0 to {MAX_ID})")
+        other = owners.setdefault(number, text)
+        if other is not text:
+            root[text].fail(f"the id {number} is also that of {show(other)}")
+        try:
+            content = to_bytes(text)
+        except ValueError:
+            content = text.encode()
+            literal.append(text)
+        if content in ids:
+            root[text].fail(f"it stands for the same bytes as {show(owners[ids[content]])}")
+        contents[text] = content
+        ids[content] = number
+    return contents, ids, frozenset(literal)
+
+
+def _read_merges(
+    data: bytes, name: str, contents: Mapping[str, bytes], literal: frozenset[str]
+) -> Iterator[tuple[bytes, bytes]]:
+    for at, line in _lines(data, name):
+        left, _, right = line.partition(" ")
+        if not (left and right) or " " in right:
+            found = f"expected a merge, found {show(line[:60])}" if line else "the line is empty"
+            _fail(name, at, found, "a merge is two tokens with one space between them")
+        for token in (left, right, left + right):
+            if token not in contents:
+                role = "the merge gives" if token == left + right else "the merge names"
+                what = f"{role} {show(token)}, which is not in the vocabulary"
+                _fail(name, at, what, "do the two files belong together?")
+            if token in literal:
+                _fail(name, at, f"{show(token)} is not spelled in GPT-2's byte alphabet")
+        yield contents[left], contents[right]
+
+
+def _lines(data: bytes, name: str) -> Iterator[tuple[int, str]]:
+    """Number (from 1) and text of each merge line, cut as Rust's ``BufRead::lines`` does."""
+    if not data.strip():
+        raise FormatError("the file is empty", where=name, fix="get the file again")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        at = data.count(b"\n", 0, error.start) + 1
+        _fail(name, at, f"not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}")
+    if text.startswith("\ufeff"):
+        _fail(name, 1, "the file begins with a byte order mark", "save it as UTF-8 without one")
+    *ended, last = text.split("\n")
+    lines = [line.removesuffix("\r") for line in ended]
+    if last:
+        lines.append(last)
+    for at, line in enumerate(lines, 1):
+        if not line.startswith(COMMENT):
+            yield at, line
+
+
+def _fail(name: str, at: int, what: str, fix: str = "") -> NoReturn:
+    raise FormatError(what, where=f"{name}:{at}", fix=fix)
+
+
+def fallback_of(contents: Iterable[bytes]) -> Fallback:
+    """A byte without a token vanishes: tokenizers reads a pair without an unknown token."""
+    return Fallback("drop") if missing_bytes(contents) else Fallback()
+
+
+def entries(model: BPEModel) -> dict[str, int]:
+    """Spellings to ids: the vocabulary, and each added token that it has a place for."""
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    entries: dict[str, int] = {}
+    for content, number in ids.items():
+        literal = kinds.get(number) == "control"
+        entries[content.decode("utf-8", "replace") if literal else to_chars(content)] = number
+    taken = set(ids.values())
+    for token in model.added or ():
+        text = token.text
+        read_as = to_bytes(text) if is_mapped(text) else text.encode()
+        if token.id not in taken and read_as not in ids and len(read_as) > 1:
+            entries[text] = token.id
+            taken.add(token.id)
+    return entries
+
+
+def pair_list(model: BPEModel) -> Iterable[tuple[bytes, bytes]]:
+    """The merges to write: as listed, or each reachable token's split in rank order."""
+    if isinstance(model.merges, PairList):
+        return model.merges.pairs
+    return canonical(model).splits.values()
