@@ -1,0 +1,135 @@
+"""``tokenizer_config.json`` beside a ``.model``: the sequence template and the chat template.
+
+A ``.model`` says neither. transformers' ``LlamaTokenizer`` reads ``add_bos_token`` and
+``add_eos_token`` (``models/llama/tokenization_llama.py``, 4.57), and that is what is read and
+written here; nothing else of that file belongs to a ``.model``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ...model import (
+    AddedToken,
+    BPEModel,
+    Json,
+    SequenceTemplate,
+    TemplatePart,
+    TemplateText,
+    TemplateToken,
+    show,
+)
+from ...strict_json import Node, parse
+
+CONFIG = "tokenizer_config.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What the file beside a ``.model`` adds to it; None is *it does not say*."""
+
+    sequence_template: SequenceTemplate | None = None
+    chat_template: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_beside(files: Mapping[str, bytes], added: Iterable[AddedToken]) -> Beside:
+    """Reads ``tokenizer_config.json``, if it is there.
+
+    Raises:
+        FormatError: it is malformed.
+    """
+    if CONFIG not in files:
+        return Beside()
+    config = parse(files[CONFIG], CONFIG)
+    notes: list[str] = []
+    template = _sequence_template(config, tuple(added), notes)
+    return Beside(template, _chat_template(config, notes), tuple(notes))
+
+
+def _sequence_template(
+    config: Node, added: tuple[AddedToken, ...], notes: list[str]
+) -> SequenceTemplate | None:
+    if not config.get("add_bos_token").given:
+        return None  # the default differs between the classes that read this file
+    asked = [role for role in ("bos", "eos") if config.flag(f"add_{role}_token", default=False)]
+    tokens: dict[str, AddedToken] = {}
+    for role in asked:
+        token = _token(config, role, added)
+        if token is None:
+            notes.append(
+                f"{config.get(f'add_{role}_token').where} is true, and the model has no such "
+                f"{role} token; what stands around a text is left unsaid"
+            )
+            return None
+        tokens[role] = token
+    return template_of(tokens.get("bos"), tokens.get("eos"))
+
+
+def _token(config: Node, role: str, added: tuple[AddedToken, ...]) -> AddedToken | None:
+    """The token of a role: the one that the file names, else the model's own."""
+    entry = config.get(f"{role}_token")
+    if isinstance(entry.value, dict):
+        entry = entry["content"]
+    if entry.given:
+        text = entry.be(str)
+        return next((token for token in added if token.text == text), None)
+    return next((token for token in added if role in token.roles), None)
+
+
+def template_of(bos: AddedToken | None, eos: AddedToken | None) -> SequenceTemplate:
+    """What ``LlamaTokenizer`` places around one text, and around each of a pair."""
+
+    def around(which: TemplateText) -> tuple[TemplatePart, ...]:
+        before = [TemplateToken(bos.text, (bos.id,), which.type_id)] if bos else []
+        after = [TemplateToken(eos.text, (eos.id,), which.type_id)] if eos else []
+        return (*before, which, *after)
+
+    if not bos and not eos:
+        return SequenceTemplate()
+    first = around(TemplateText("A", 0))
+    return SequenceTemplate(first, (*first, *around(TemplateText("B", 1))))
+
+
+def ends_of(model: BPEModel) -> tuple[AddedToken | None, AddedToken | None] | None:
+    """The tokens before and after a text, if the template is one that can be written."""
+    template = model.sequence_template
+    if template is None:
+        return None
+    by_id = {token.id: token for token in model.added or ()}
+    tokens = [part for part in template.single if isinstance(part, TemplateToken)]
+    found = [by_id.get(part.ids[0]) if len(part.ids) == 1 else None for part in tokens]
+    before = bool(template.single) and isinstance(template.single[0], TemplateToken)
+    bos = found[0] if found and before else None
+    eos = found[-1] if found and not isinstance(template.single[-1], TemplateText) else None
+    return (bos, eos) if template_of(bos, eos) == template else None
+
+
+def write_beside(model: BPEModel) -> dict[str, bytes]:
+    """``tokenizer_config.json``, where the model says something that it holds."""
+    config: dict[str, Json] = {}
+    ends = ends_of(model)
+    if ends is not None:
+        for role, token in zip(("bos", "eos"), ends, strict=True):
+            config[f"add_{role}_token"] = token is not None
+            if token is not None:
+                config[f"{role}_token"] = token.text
+    if model.chat_template is not None:
+        config["chat_template"] = model.chat_template
+    if not config:
+        return {}
+    text = json.dumps(config, ensure_ascii=False, indent=2) + "\n"
+    return {CONFIG: text.encode("utf-8")}
+
+
+def _chat_template(config: Node, notes: list[str]) -> str | None:
+    template = config.get("chat_template")
+    if isinstance(template.value, list):
+        named = {entry["name"].be(str): entry["template"].be(str) for entry in template.items()}
+        others = [show(name) for name in named if name != "default"]
+        if others:
+            notes.append(f"{template.where}: only 'default' is kept, not {', '.join(others)}")
+        return named.get("default")
+    return template.be(str) if template.given else None

@@ -1,0 +1,290 @@
+"""From a ``.model`` file, and the configuration beside it, to the model."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from ...errors import FormatError, InvalidModelError, UnsupportedError
+from ...model import (
+    AddedToken,
+    BPEModel,
+    Fallback,
+    Kind,
+    Origin,
+    RankTable,
+    Vocab,
+    show,
+)
+from .beside import CONFIG, read_beside
+from .flags import Dummy, Flags
+from .schema import (
+    BPE,
+    BYTE,
+    CONTROL,
+    MODEL_TYPES,
+    NORMAL,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    parse,
+    unread,
+)
+from .specs import DEFAULT_PIECES, DEFAULT_SURFACE, ROLES, Piece, extras_of
+
+MAIN = "tokenizer.model"
+SUFFIX = ".model"
+
+_KINDS: dict[int, Kind] = {USER_DEFINED: "user_defined", UNUSED: "unused", BYTE: "byte"}
+_BYTE_PIECES = frozenset(f"<0x{byte:02X}>".encode() for byte in range(256))
+
+
+def load(files: Mapping[str, bytes]) -> BPEModel:
+    """Reads a SentencePiece BPE model.
+
+    Raises:
+        FormatError: the file is malformed, or sentencepiece would refuse it; the message names
+            the piece, the field or the byte.
+        UnsupportedError: it is no BPE model, or uses something that is not understood.
+    """
+    name = main_file(files)
+    message = parse(files[name], name)
+    notes = unread(message, files[name], name)
+    _check_type(message, name)
+    pieces = _read_pieces(message, name)
+    spec = message.trainer_spec
+    _check_bytes(pieces, spec.byte_fallback, name)
+    unknown = _unknown(pieces, name)
+    if not notes and message.SerializeToString(deterministic=True) != files[name]:
+        notes.append(f"{name}: written again it has the same fields, and not the same bytes")
+    added = _added(pieces, spec, unknown)
+    beside = read_beside(files, added)
+    flags = _flags(message)
+    kept = [piece.surface.decode() for piece in pieces if piece.type == USER_DEFINED]
+    try:
+        model = BPEModel(
+            vocab=_vocab(pieces),
+            merges=RankTable(ranks_of(pieces)),
+            alphabet="char",
+            fallback=Fallback(
+                "unknown",
+                unknown,
+                fuse=True,
+                byte_fallback=spec.byte_fallback,
+                after_merging=_merges_missing(pieces),
+            ),
+            normalizer=flags.steps(kept),
+            pretokenizer=(),
+            added=added,
+            sequence_template=beside.sequence_template,
+            decoder=(flags.decoder(_surface(message, name), _denormalizer(message, name)),),
+            chat_template=beside.chat_template,
+            origin=Origin(
+                "sentencepiece",
+                files={
+                    key: hashlib.sha256(files[key]).hexdigest()
+                    for key in (name, CONFIG)
+                    if key in files
+                },
+                notes=(*notes, *beside.notes),
+            ),
+        )
+    except InvalidModelError as error:
+        _locate(error, name)
+    extras = extras_of(message, model, pieces, name)
+    return replace(model, extras={"sentencepiece": extras} if extras else {})
+
+
+def main_file(files: Mapping[str, bytes]) -> str:
+    """The name of the model among the files, which may be called otherwise."""
+    named = [name for name in files if name.endswith(SUFFIX)]
+    rest = [name for name in files if name != CONFIG]
+    if MAIN in files or not rest:
+        return MAIN
+    return named[0] if len(named) == 1 else rest[0]
+
+
+def _check_type(message: Any, file: str) -> None:
+    if not message.pieces:
+        raise FormatError("there are no pieces", where=file, fix="is this a SentencePiece model?")
+    kind = message.trainer_spec.model_type
+    if kind == BPE:
+        return
+    said = message.trainer_spec.HasField("model_type")
+    raise UnsupportedError(
+        f"the model is {MODEL_TYPES[kind]}, not BPE: it cannot be held as merges"
+        + ("" if said else " (no type is given, which means UNIGRAM)"),
+        where=f"{file}: trainer_spec.model_type",
+    )
+
+
+def _read_pieces(message: Any, file: str) -> list[Piece]:
+    """The pieces, each checked as ``ModelInterface::InitializePieces`` does, and more strictly."""
+    pieces: list[Piece] = []
+    first: dict[bytes, int] = {}
+    for index, entry in enumerate(message.pieces):
+        surface, score = entry.piece, entry.score
+        if not surface:
+            _fail(file, index, "the piece is empty")
+        if first.setdefault(surface, index) != index:
+            _fail(
+                file,
+                index,
+                f"the piece {show(surface)} is already there, as pieces[{first[surface]}]",
+            )
+        if 0 in surface:
+            _fail(file, index, f"the piece {show(surface)} holds a null character")
+        if not math.isfinite(score):
+            _fail(file, index, f"the score of {show(surface)} is {score}, which is no number")
+        pieces.append(Piece(surface, score, entry.type))
+    try:
+        b"".join(first).decode("utf-8")
+    except UnicodeDecodeError:
+        _explain_surfaces(first, file)
+    return pieces
+
+
+def _explain_surfaces(surfaces: Iterable[bytes], file: str) -> NoReturn:
+    for index, surface in enumerate(surfaces):
+        try:
+            surface.decode("utf-8")
+        except UnicodeDecodeError as error:
+            _fail(file, index, f"the piece {show(surface)} is not UTF-8 (byte {error.start} of it)")
+    raise FormatError("a piece is not UTF-8", where=file)
+
+
+def _fail(file: str, index: int, what: str) -> NoReturn:
+    raise FormatError(what, where=f"{file}: pieces[{index}]")
+
+
+def _check_bytes(pieces: Sequence[Piece], byte_fallback: bool, file: str) -> None:
+    found = set[bytes]()
+    for index, piece in enumerate(pieces):
+        if piece.type != BYTE:
+            continue
+        if not byte_fallback:
+            _fail(file, index, f"a byte piece, {show(piece.surface)}, and byte_fallback is false")
+        if piece.surface not in _BYTE_PIECES:
+            _fail(file, index, f"the byte piece {show(piece.surface)} is not <0x00> to <0xFF>")
+        found.add(piece.surface)
+    missing = sorted(_BYTE_PIECES - found)
+    if byte_fallback and missing:
+        raise FormatError(
+            f"byte_fallback is true, and {len(missing)} of the 256 byte pieces are missing, "
+            f"such as {missing[0].decode()}",
+            where=f"{file}: pieces",
+        )
+
+
+def _unknown(pieces: Sequence[Piece], file: str) -> int:
+    found = [index for index, piece in enumerate(pieces) if piece.type == UNKNOWN]
+    if not found:
+        raise FormatError("there is no UNKNOWN piece", where=f"{file}: pieces")
+    if len(found) > 1:
+        _fail(file, found[1], f"a second UNKNOWN piece; pieces[{found[0]}] is one already")
+    return found[0]
+
+
+def _added(pieces: Sequence[Piece], spec: Any, unknown: int) -> tuple[AddedToken, ...]:
+    roles = _roles(pieces, spec, unknown)
+    return tuple(
+        AddedToken(piece.surface.decode(), number, roles=tuple(sorted(roles.get(number, ()))))
+        for number, piece in enumerate(pieces)
+        if piece.type in (CONTROL, UNKNOWN)
+    )
+
+
+def _roles(pieces: Sequence[Piece], spec: Any, unknown: int) -> dict[int, list[str]]:
+    """The roles of pieces, which go by surface (``sentencepiece_processor.cc``, ``bos_id``).
+
+    The ids that the spec names are the trainer's wish, and sentencepiece does not read them.
+    """
+    numbers = {piece.surface: number for number, piece in enumerate(pieces)}
+    roles: dict[int, list[str]] = {}
+    for role in ROLES:
+        name: bytes = getattr(spec, f"{role}_piece") or DEFAULT_PIECES[role].encode()
+        number = numbers.get(name, unknown)
+        if pieces[number].type == (UNKNOWN if role == "unk" else CONTROL):
+            roles.setdefault(number, []).append(role)
+    return roles
+
+
+def _vocab(pieces: Sequence[Piece]) -> Vocab:
+    ids = {
+        piece.surface: number
+        for number, piece in enumerate(pieces)
+        if piece.type not in (CONTROL, UNKNOWN)
+    }
+    kinds = {
+        number: _KINDS[piece.type] for number, piece in enumerate(pieces) if piece.type in _KINDS
+    }
+    return Vocab(ids, kinds, {number: piece.score for number, piece in enumerate(pieces)})
+
+
+def ranks_of(pieces: Iterable[Piece]) -> dict[bytes, int]:
+    """Ranks by descending score, without gaps; equal scores are equal ranks."""
+    merging = [piece for piece in pieces if piece.type in (NORMAL, UNUSED)]
+    scores = sorted({piece.score for piece in merging}, reverse=True)
+    places = {score: place for place, score in enumerate(scores)}
+    return {piece.surface: places[piece.score] for piece in merging}
+
+
+def _merges_missing(pieces: Sequence[Piece]) -> bool:
+    """Whether a piece that merges holds a character that is no piece itself."""
+    single = {
+        piece.surface.decode() for piece in pieces if piece.type in (NORMAL, UNUSED, USER_DEFINED)
+    }
+    characters: set[str] = set()
+    for piece in pieces:
+        if piece.type in (NORMAL, UNUSED):
+            characters.update(piece.surface.decode())
+    return not characters <= single
+
+
+def _flags(message: Any) -> Flags:
+    spec = message.normalizer_spec
+    dummy: Dummy = "none"
+    if spec.add_dummy_prefix:
+        dummy = "suffix" if message.trainer_spec.treat_whitespace_as_suffix else "prefix"
+    return Flags(
+        spec.precompiled_charsmap, dummy, spec.remove_extra_whitespaces, spec.escape_whitespaces
+    )
+
+
+def _surface(message: Any, file: str) -> str:
+    """What the unknown piece is decoded to."""
+    spec = message.trainer_spec
+    if not spec.HasField("unk_surface"):
+        return DEFAULT_SURFACE
+    try:
+        surface: str = spec.unk_surface.decode("utf-8")
+    except UnicodeDecodeError:
+        raise FormatError("not UTF-8", where=f"{file}: trainer_spec.unk_surface") from None
+    if "\0" in surface:
+        raise FormatError("a null character", where=f"{file}: trainer_spec.unk_surface")
+    return surface
+
+
+def _denormalizer(message: Any, file: str) -> bytes:
+    """The character map of decoded texts; the other settings are the trainer's (all off)."""
+    spec = message.denormalizer_spec
+    charsmap: bytes = spec.precompiled_charsmap
+    if charsmap:
+        for field in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces"):
+            if getattr(spec, field):
+                raise UnsupportedError(
+                    "white space rules for decoded text are not supported",
+                    where=f"{file}: denormalizer_spec.{field}",
+                )
+    return charsmap
+
+
+def _locate(error: InvalidModelError, file: str) -> NoReturn:
+    paths = {
+        "normalizer": "normalizer_spec.precompiled_charsmap",
+        "decoder": "denormalizer_spec.precompiled_charsmap",
+    }
+    raise FormatError(error.what, where=f"{file}: {paths.get(error.field, 'pieces')}") from None

@@ -1,0 +1,233 @@
+"""The messages of a SentencePiece model, declared here and read with ``google.protobuf``.
+
+Source: ``src/sentencepiece_model.proto`` of sentencepiece 0.2.0 to 0.2.3 (proto2). The generated
+module that sentencepiece ships fails to import on most versions of protobuf, and collides with
+the one in transformers; these declarations have a file name and a descriptor pool of their own.
+
+Fields that the source calls ``string`` are declared ``bytes``, which is the same on the wire:
+whether malformed UTF-8 in a proto2 string can be read differs between versions of protobuf.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, TypeAlias, Union
+
+from ...errors import FormatError, UnsupportedError
+from .wire import explain, strays
+
+MAX_SIZE = 1 << 25
+"""The largest model that is read, in bytes. Known ones have up to five million."""
+
+Default: TypeAlias = Union[bool, int, float, str, None]
+Field: TypeAlias = tuple[str, int, str, Default]
+
+TRAINER_SPEC: tuple[Field, ...] = (
+    ("input", 1, "strings", None),
+    ("model_prefix", 2, "string", None),
+    ("model_type", 3, "TrainerSpec.ModelType", "UNIGRAM"),
+    ("vocab_size", 4, "int32", 8000),
+    ("accept_language", 5, "strings", None),
+    ("self_test_sample_size", 6, "int32", 0),
+    ("input_format", 7, "string", None),
+    ("character_coverage", 10, "float", 0.9995),
+    ("input_sentence_size", 11, "uint64", 0),
+    ("mining_sentence_size", 12, "int32", None),
+    ("training_sentence_size", 13, "int32", None),
+    ("seed_sentencepiece_size", 14, "int32", 1000000),
+    ("shrinking_factor", 15, "float", 0.75),
+    ("num_threads", 16, "int32", 16),
+    ("num_sub_iterations", 17, "int32", 2),
+    ("max_sentence_length", 18, "int32", 4192),
+    ("shuffle_input_sentence", 19, "bool", True),
+    ("max_sentencepiece_length", 20, "int32", 16),
+    ("split_by_unicode_script", 21, "bool", True),
+    ("split_by_whitespace", 22, "bool", True),
+    ("split_by_number", 23, "bool", True),
+    ("treat_whitespace_as_suffix", 24, "bool", False),
+    ("split_digits", 25, "bool", False),
+    ("allow_whitespace_only_pieces", 26, "bool", False),
+    ("control_symbols", 30, "strings", None),
+    ("user_defined_symbols", 31, "strings", None),
+    ("vocabulary_output_piece_score", 32, "bool", True),
+    ("hard_vocab_limit", 33, "bool", True),
+    ("use_all_vocab", 34, "bool", False),
+    ("byte_fallback", 35, "bool", False),
+    ("required_chars", 36, "string", None),
+    ("unk_id", 40, "int32", 0),
+    ("bos_id", 41, "int32", 1),
+    ("eos_id", 42, "int32", 2),
+    ("pad_id", 43, "int32", -1),
+    ("unk_surface", 44, "string", " \u2047 "),
+    ("unk_piece", 45, "string", "<unk>"),
+    ("bos_piece", 46, "string", "<s>"),
+    ("eos_piece", 47, "string", "</s>"),
+    ("pad_piece", 48, "string", "<pad>"),
+    ("train_extremely_large_corpus", 49, "bool", False),
+    ("enable_differential_privacy", 50, "bool", False),
+    ("differential_privacy_noise_level", 51, "float", 0.0),
+    ("differential_privacy_clipping_threshold", 52, "uint64", 0),
+    ("pretokenization_delimiter", 53, "string", ""),
+    ("seed_sentencepieces_file", 54, "string", ""),
+    ("auto_character_coverage", 55, "bool", False),
+)
+NORMALIZER_SPEC: tuple[Field, ...] = (
+    ("name", 1, "string", None),
+    ("precompiled_charsmap", 2, "bytes", None),
+    ("add_dummy_prefix", 3, "bool", True),
+    ("remove_extra_whitespaces", 4, "bool", True),
+    ("escape_whitespaces", 5, "bool", True),
+    ("normalization_rule_tsv", 6, "string", None),
+)
+_MESSAGES: dict[str, tuple[Field, ...]] = {
+    "TrainerSpec": TRAINER_SPEC,
+    "NormalizerSpec": NORMALIZER_SPEC,
+    "SelfTestData": (("samples", 1, "SelfTestData.Sample*", None),),
+    "SelfTestData.Sample": (("input", 1, "string", None), ("expected", 2, "string", None)),
+    "ModelProto": (
+        ("pieces", 1, "ModelProto.SentencePiece*", None),
+        ("trainer_spec", 2, "TrainerSpec", None),
+        ("normalizer_spec", 3, "NormalizerSpec", None),
+        ("self_test_data", 4, "SelfTestData", None),
+        ("denormalizer_spec", 5, "NormalizerSpec", None),
+    ),
+    "ModelProto.SentencePiece": (
+        ("piece", 1, "string", None),
+        ("score", 2, "float", None),
+        ("type", 3, "ModelProto.SentencePiece.Type", "NORMAL"),
+    ),
+}
+_ENUMS: dict[str, dict[str, int]] = {
+    "TrainerSpec.ModelType": {"UNIGRAM": 1, "BPE": 2, "WORD": 3, "CHAR": 4},
+    "ModelProto.SentencePiece.Type": {
+        "NORMAL": 1,
+        "UNKNOWN": 2,
+        "CONTROL": 3,
+        "USER_DEFINED": 4,
+        "UNUSED": 5,
+        "BYTE": 6,
+    },
+}
+BPE = _ENUMS["TrainerSpec.ModelType"]["BPE"]
+MODEL_TYPES = {number: name for name, number in _ENUMS["TrainerSpec.ModelType"].items()}
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
+
+_PACKAGE = "bpe_interop.sentencepiece"
+_EXTENSIONS = (200, 1 << 29)
+"""Field numbers that are open to others, in every message but ``SelfTestData.Sample``."""
+
+
+def looks_like_model(data: bytes, *, named: bool) -> bool:
+    """Whether bytes begin as a model does: with a piece, or, if named so, with a spec."""
+    if named and data[:1] in (b"\x12", b"\x1a"):
+        return True
+    head = data[:16]
+    # A piece's key and size, then the key and size of its surface, which fits in it.
+    return head[:1] == b"\n" and len(head) > 3 and head[2] == 0x0A and head[3] + 2 <= head[1] < 0x80
+
+
+def new_model() -> Any:
+    """An empty ``ModelProto``."""
+    return _model_class()()
+
+
+def parse(data: bytes, file: str) -> Any:
+    """The ``ModelProto`` that a file holds.
+
+    Raises:
+        FormatError: it is empty, larger than any model, or no protobuf message of this kind.
+    """
+    if not data:
+        raise FormatError("the file is empty", where=file)
+    if len(data) > MAX_SIZE:
+        raise FormatError(f"{len(data):,} bytes are more than any model has", where=file)
+    from google.protobuf.message import DecodeError
+
+    message = new_model()
+    try:
+        message.ParseFromString(data)
+    except DecodeError:
+        offset, what = explain(data, _MESSAGES, "ModelProto")
+        raise FormatError(
+            what,
+            where=f"{file}: byte {offset}",
+            fix="the file may be cut off or damaged; get it again",
+        ) from None
+    return message
+
+
+def unread(message: Any, data: bytes, file: str) -> list[str]:
+    """What a file holds beyond the schema, as notes; it is left out where it is written again.
+
+    Raises:
+        FormatError: a known field has another wire type.
+        UnsupportedError: the type of a piece or of the model is a number that is not known.
+    """
+    size = message.ByteSize()
+    message.DiscardUnknownFields()
+    if message.ByteSize() == size:
+        return []
+    notes: dict[str, int] = {}
+    for stray in strays(data, _MESSAGES, "ModelProto", _ENUMS):
+        where = f"{file}: {stray.path or 'the model'} (byte {stray.offset})"
+        if stray.value is not None:
+            raise UnsupportedError(f"{stray.what} and could change the ids", where=where)
+        if stray.expected is not None:
+            raise FormatError(stray.what, where=where)
+        place = re.sub(r"\[\d+\]", "[]", stray.path) or "the model"
+        text = f"{place}: field number {stray.number} is not known; it is not kept"
+        notes[text] = notes.get(text, 0) + 1
+    return [text if n == 1 else f"{text} ({n:,} times)" for text, n in notes.items()]
+
+
+@cache
+def _model_class() -> Any:
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    file = descriptor_pb2.FileDescriptorProto(
+        name="bpe_interop/sentencepiece_model.proto", package=_PACKAGE, syntax="proto2"
+    )
+    made: dict[str, Any] = {}
+    for name in _MESSAGES:
+        outer, _, own = name.rpartition(".")
+        made[name] = made[outer].nested_type.add() if outer else file.message_type.add()
+        made[name].name = own
+    for name, fields in _MESSAGES.items():
+        for field in fields:
+            _declare(made[name].field.add(), *field)
+        if name != "SelfTestData.Sample":
+            made[name].extension_range.add(start=_EXTENSIONS[0], end=_EXTENSIONS[1])
+    for name, values in _ENUMS.items():
+        outer, _, own = name.rpartition(".")
+        enum = made[outer].enum_type.add(name=own)
+        for value, number in values.items():
+            enum.value.add(name=value, number=number)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    descriptor = pool.FindMessageTypeByName(f"{_PACKAGE}.ModelProto")
+    return message_factory.GetMessageClass(descriptor)
+
+
+def _declare(field: Any, name: str, number: int, kind: str, default: Default) -> None:
+    field.name, field.number = name, number
+    repeated = kind.endswith(("*", "strings"))
+    field.label = field.LABEL_REPEATED if repeated else field.LABEL_OPTIONAL
+    if kind in ("string", "strings", "bytes"):
+        field.type = field.TYPE_BYTES
+    elif kind in ("bool", "int32", "uint64", "float"):
+        field.type = getattr(field, f"TYPE_{kind.upper()}")
+    else:
+        field.type = field.TYPE_ENUM if kind in _ENUMS else field.TYPE_MESSAGE
+        field.type_name = f".{_PACKAGE}.{kind.rstrip('*')}"
+    if default is not None:
+        field.default_value = _spelled(default)
+
+
+def _spelled(default: Default) -> str:
+    """A default as descriptors spell it: bytes escaped as in C, truth values in lower case."""
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, str):
+        return "".join(chr(b) if b < 0x80 else f"\\{b:03o}" for b in default.encode())
+    return str(default)

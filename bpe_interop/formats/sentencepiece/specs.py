@@ -1,0 +1,263 @@
+"""The message that a model is written as, and what a read message says beyond it.
+
+What a model states is written from the model. Everything else of a source's specs (the trainer's
+settings, and whether a field that holds its default is present) is kept as the *difference*
+between the source's message and the plain one, in ``extras["sentencepiece"]``; writing the
+plain message and applying the difference gives the source's message again.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ...errors import FormatError
+from ...model import AddedToken, BPEModel, Json
+from ...steps import JoinPieces
+from .flags import Flags, flags_of
+from .schema import (
+    BPE,
+    CONTROL,
+    NORMAL,
+    NORMALIZER_SPEC,
+    TRAINER_SPEC,
+    USER_DEFINED,
+    new_model,
+)
+
+ROLES = ("unk", "bos", "eos", "pad")
+"""The tokens that a ``TrainerSpec`` has fields for."""
+
+DEFAULT_PIECES = {"unk": "<unk>", "bos": "<s>", "eos": "</s>", "pad": "<pad>"}
+"""What a role's piece is called where the spec leaves its name empty (``model_interface.cc``)."""
+
+DEFAULT_SURFACE = " \u2047 "
+"""What the unknown piece decodes to where the spec does not say."""
+
+_SPECS = {
+    "trainer_spec": TRAINER_SPEC,
+    "normalizer_spec": NORMALIZER_SPEC,
+    "denormalizer_spec": NORMALIZER_SPEC,
+}
+_STATED = {
+    "trainer_spec": ("model_type", "byte_fallback", "unk_surface"),
+    "normalizer_spec": (
+        "precompiled_charsmap",
+        "add_dummy_prefix",
+        "remove_extra_whitespaces",
+        "escape_whitespaces",
+    ),
+    "denormalizer_spec": ("precompiled_charsmap",),
+}
+"""Fields that the model states: a difference may leave them out, and never says another value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A ``ModelProto.SentencePiece``; its id is its position."""
+
+    surface: bytes
+    score: float
+    type: int
+
+
+def message_of(model: BPEModel, pieces: Sequence[Piece]) -> Any:
+    """The whole message: what the model states, and the source's own settings where it has any."""
+    message = new_model()
+    for piece in pieces:
+        made = message.pieces.add()
+        made.piece, made.score = piece.surface, piece.score
+        if piece.type != NORMAL:
+            made.type = piece.type
+    _fill_specs(message, model, pieces)
+    extras = model.extras.get("sentencepiece")
+    if isinstance(extras, dict):
+        _apply(message, extras)
+    return message
+
+
+def _fill_specs(message: Any, model: BPEModel, pieces: Sequence[Piece]) -> None:
+    flags = flags_of(model.normalizer or ()) or Flags()
+    _fill_trainer(message.trainer_spec, model, flags, pieces)
+    _fill_normalizer(message.normalizer_spec, flags)
+    decoder = _join_pieces(model)
+    if decoder.charsmap:
+        _fill_normalizer(message.denormalizer_spec, Flags(decoder.charsmap, escape=False))
+
+
+def _join_pieces(model: BPEModel) -> JoinPieces:
+    for step in model.decoder or ():
+        if isinstance(step, JoinPieces):
+            return step
+    return JoinPieces(DEFAULT_SURFACE, "none", False)
+
+
+def _fill_trainer(spec: Any, model: BPEModel, flags: Flags, pieces: Sequence[Piece]) -> None:
+    added = model.added or ()
+    spec.model_type = BPE
+    spec.vocab_size = len(pieces)
+    spec.byte_fallback = model.fallback.byte_fallback
+    spec.unk_surface = _join_pieces(model).unknown.encode()
+    if flags.dummy == "suffix":
+        spec.treat_whitespace_as_suffix = True
+    named: set[bytes] = set()
+    for role in ROLES:
+        token = role_of(role, added)
+        setattr(spec, f"{role}_id", -1 if token is None else token.id)
+        text = (DEFAULT_PIECES[role] if token is None else token.text).encode()
+        setattr(spec, f"{role}_piece", text)
+        named.add(text)
+    spec.control_symbols.extend(
+        piece.surface for piece in pieces if piece.type == CONTROL and piece.surface not in named
+    )
+    spec.user_defined_symbols.extend(
+        piece.surface for piece in pieces if piece.type == USER_DEFINED
+    )
+
+
+def role_of(role: str, added: tuple[AddedToken, ...]) -> AddedToken | None:
+    """The token of a role, the first by id."""
+    holders = [token for token in added if role in token.roles]
+    return min(holders, key=lambda token: token.id, default=None)
+
+
+def _fill_normalizer(spec: Any, flags: Flags) -> None:
+    spec.name = b"user_defined" if flags.charsmap else b"identity"
+    spec.precompiled_charsmap = flags.charsmap
+    spec.add_dummy_prefix = flags.dummy != "none"
+    spec.remove_extra_whitespaces = flags.collapse
+    spec.escape_whitespaces = flags.escape
+
+
+# The difference between a source's message and the plain one.
+
+
+def extras_of(message: Any, model: BPEModel, pieces: Sequence[Piece], file: str) -> dict[str, Json]:
+    """What a source's message says beyond the model that was read from it.
+
+    Raises:
+        FormatError: a number in a spec is not finite.
+    """
+    plain = new_model()
+    _fill_specs(plain, model, pieces)
+    extras: dict[str, Json] = {}
+    for name, fields in _SPECS.items():
+        if not message.HasField(name):
+            if plain.HasField(name):
+                extras[name] = None
+            continue
+        theirs, ours = getattr(message, name), getattr(plain, name)
+        found: dict[str, Json] = {}
+        for field, _, kind, _ in fields:
+            value = _json_of(theirs, field, kind, f"{file}: {name}.{field}")
+            if value != _json_of(ours, field, kind, file):
+                found[field] = value
+        if found or not plain.HasField(name):
+            extras[name] = found
+    if message.HasField("self_test_data"):
+        samples = message.self_test_data.samples
+        extras["self_test_data"] = [
+            {
+                key: _json_of(sample, key, "string", f"{file}: self_test_data.samples")
+                for key in ("input", "expected")
+            }
+            for sample in samples
+        ]
+    extras.update(_presence(message))
+    return extras
+
+
+def _presence(message: Any) -> dict[str, Json]:
+    """The pieces that leave their score out, and those that say that they are normal."""
+    unscored: list[Json] = []
+    typed: list[Json] = []
+    for number, piece in enumerate(message.pieces):
+        if not piece.HasField("score"):
+            unscored.append(number)
+        if piece.type == NORMAL and piece.HasField("type"):
+            typed.append(number)
+    found: dict[str, Json] = {}
+    if unscored:
+        found["unscored"] = unscored
+    if typed:
+        found["typed"] = typed
+    return found
+
+
+def _json_of(spec: Any, field: str, kind: str, where: str) -> Json:
+    if kind == "strings":
+        return [_text(value) for value in getattr(spec, field)]
+    if not spec.HasField(field):
+        return None
+    value = getattr(spec, field)
+    if isinstance(value, bytes):
+        return _text(value)
+    if kind == "float" and not math.isfinite(value):
+        raise FormatError(f"{value} is not a finite number", where=where)
+    return cast(Json, value)
+
+
+def _text(value: bytes) -> Json:
+    """Bytes as JSON: text where they are UTF-8."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(value).decode("ascii")}
+
+
+def _bytes(value: Json) -> bytes:
+    if isinstance(value, dict):
+        return base64.b64decode(str(value["base64"]))
+    return str(value).encode("utf-8")
+
+
+def _apply(message: Any, extras: Mapping[str, Json]) -> None:
+    for name, fields in _SPECS.items():
+        if name not in extras:
+            continue
+        found = extras[name]
+        if found is None:
+            if not _says_more(getattr(message, name), _STATED[name]):
+                message.ClearField(name)
+        elif isinstance(found, dict):
+            spec = getattr(message, name)
+            spec.SetInParent()
+            for field, _, kind, _ in fields:
+                if field in found:
+                    _set(spec, field, kind, found[field], stated=field in _STATED[name])
+    samples = extras.get("self_test_data")
+    if isinstance(samples, list):
+        message.self_test_data.SetInParent()
+        for sample in samples:
+            made = message.self_test_data.samples.add()
+            for key, value in cast("dict[str, Json]", sample).items():
+                _set(made, key, "string", value)
+    for number in cast("list[int]", extras.get("unscored") or []):
+        if number < len(message.pieces) and not message.pieces[number].score:
+            message.pieces[number].ClearField("score")
+    for number in cast("list[int]", extras.get("typed") or []):
+        if number < len(message.pieces):
+            message.pieces[number].type = message.pieces[number].type
+
+
+def _says_more(spec: Any, stated: tuple[str, ...]) -> bool:
+    """Whether leaving a spec out would change what the model states."""
+    empty = type(spec)()
+    return any(getattr(spec, field) != getattr(empty, field) for field in stated)
+
+
+def _set(spec: Any, field: str, kind: str, value: Json, *, stated: bool = False) -> None:
+    if value is None:
+        default = type(spec)()
+        if not stated or getattr(spec, field) == getattr(default, field):
+            spec.ClearField(field)
+    elif stated:
+        return
+    elif kind == "strings":
+        spec.ClearField(field)
+        getattr(spec, field).extend(_bytes(entry) for entry in cast("list[Json]", value))
+    else:
+        setattr(spec, field, _bytes(value) if kind in ("string", "bytes") else value)

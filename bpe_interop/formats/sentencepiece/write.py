@@ -1,0 +1,39 @@
+"""From the model to a ``.model`` file, and the configuration beside it."""
+
+from __future__ import annotations
+
+from ...model import BPEModel
+from .. import Files
+from .beside import write_beside
+from .pieces import pieces_of
+from .read import MAIN
+from .specs import message_of
+
+LISTING = "tokenizer.vocab"
+"""The name of the listing, for people; sentencepiece itself reads it only as a vocabulary."""
+
+
+def dump(model: BPEModel) -> dict[str, bytes]:
+    """Writes ``tokenizer.model``, and ``tokenizer_config.json`` where there is a template.
+
+    Ids are positions. Scores are the model's own where they order its tokens as its ranks do,
+    else minus the rank.
+    """
+    message = message_of(model, pieces_of(model))
+    data: bytes = message.SerializeToString(deterministic=True)
+    return {MAIN: data, **write_beside(model)}
+
+
+def vocab_listing(model: BPEModel, files: Files) -> Files:
+    """Adds ``tokenizer.vocab``: a line with surface, tab and score for each piece.
+
+    As sentencepiece's trainer writes it (``src/trainer_interface.cc``, ``SaveVocab``): scores
+    with up to six digits, as a C++ stream prints them.
+    """
+    spec = message_of(model, []).trainer_spec
+    scored = spec.vocabulary_output_piece_score
+    lines = [
+        piece.surface + (f"\t{piece.score:g}".encode() if scored else b"") + b"\n"
+        for piece in pieces_of(model)
+    ]
+    return {**files, LISTING: b"".join(lines)}
