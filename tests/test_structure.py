@@ -47,6 +47,7 @@ FORBIDDEN: dict[str, frozenset[str]] = {
 }
 """Rooms above that are none of a room's business all the same."""
 
+ASKING = {"text.normalize", "text.split"}
 ENGINES = {"tiktoken", "tokenizers", "transformers", "sentencepiece"}
 SLOW = ENGINES | {"huggingface_hub", "numpy", "regex", "google"}
 SCREEN = {"click", "rich", "typer"}
@@ -201,17 +202,17 @@ def test_a_format_knows_no_other_format_and_no_disk(path: Path) -> None:
 
 @every_module
 def test_text_and_theory_are_pure(path: Path) -> None:
-    """``text/normalize.py`` alone may ask tokenizers for its normalizers."""
+    """``normalize.py`` and ``split.py`` alone may ask tokenizers for what has Unicode tables."""
     if room_of(name_of(path)) not in ("text", "theory", "model", "loss", "errors", "diff"):
         return
     engines = outside(path, at_import=False) & ENGINES
-    assert engines <= ({"tokenizers"} if name_of(path) == "text.normalize" else set())
+    assert engines <= ({"tokenizers"} if name_of(path) in ASKING else set())
     assert not outside(path, at_import=False) & {"shutil", "tempfile", "glob"}
 
 
 @every_module
 def test_only_engines_import_engines(path: Path) -> None:
-    allowed = room_of(name_of(path)) == "engines" or name_of(path) == "text.normalize"
+    allowed = room_of(name_of(path)) == "engines" or name_of(path) in ASKING
     used = outside(path, at_import=False) & ENGINES
     assert allowed or not used
 

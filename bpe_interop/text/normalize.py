@@ -1,25 +1,32 @@
-"""Normalizers: text in, text out, as Hugging Face tokenizers runs them.
+"""Normalizers: text in, text out, as Hugging Face tokenizers and SentencePiece run them.
 
-Normal forms and lower case are taken from the installed ``tokenizers``: Python's own tables are
-of another Unicode version, and they differ in context even where they agree on every code point
-alone. The rest is written here (``normalizers/*.rs`` and ``tokenizer/normalizer.rs``).
+What goes by Unicode tables (normal forms, lower case, accents, grapheme clusters) is taken from
+the installed ``tokenizers``: Python's own tables are of another Unicode version, and they differ
+in context even where they agree on every code point alone. The rest is written here
+(``normalizers/*.rs`` and ``tokenizer/normalizer.rs``) and in ``charsmap.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from ..errors import EngineMissingError
 from ..steps import (
+    BertText,
     Lowercase,
+    Nmt,
     NormalizerStep,
+    Precompiled,
     Prepend,
     Replace,
+    SentencePieceText,
     Strip,
+    StripAccents,
     UnicodeForm,
 )
+from .charsmap import align_pieces, normalize_pieces
 from .patterns import Matcher
 
 if TYPE_CHECKING:
@@ -27,6 +34,9 @@ if TYPE_CHECKING:
 
 Spans: TypeAlias = list[tuple[int, int]]
 """For each character of a text, the characters (start, end) of an earlier text it comes from."""
+
+EngineStep: TypeAlias = Union[UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled]
+"""The steps that the installed ``tokenizers`` runs."""
 
 WHITE_SPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
@@ -71,10 +81,10 @@ def normalize(steps: Sequence[NormalizerStep], text: str) -> str:
 
 
 def _apply(step: NormalizerStep, text: str) -> str:
-    if isinstance(step, UnicodeForm):
-        return text if text.isascii() else _engine(step.form).normalize_str(text)
-    if isinstance(step, Lowercase):
-        return text.lower() if text.isascii() else _engine("Lowercase").normalize_str(text)
+    if isinstance(step, (UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled)):
+        return _apply_by_engine(step, text)
+    if isinstance(step, SentencePieceText):
+        return normalize_pieces(step, text)
     if isinstance(step, Strip):
         if step.left:
             text = text.lstrip(WHITE_SPACE)
@@ -91,6 +101,15 @@ def _apply(step: NormalizerStep, text: str) -> str:
         parts += (text[end:start], step.content)
         end = stop
     return "".join(parts) + text[end:]
+
+
+def _apply_by_engine(step: EngineStep, text: str) -> str:
+    if text.isascii():
+        if isinstance(step, (UnicodeForm, StripAccents)):
+            return text
+        if isinstance(step, Lowercase):
+            return text.lower()
+    return _engine(step).normalize_str(text)
 
 
 def matches(step: Replace, text: str) -> Iterator[tuple[int, int]]:
@@ -114,16 +133,36 @@ def _matcher(step: Replace) -> Matcher:
     return Matcher(step.pattern)
 
 
-@cache
-def _engine(name: str) -> Normalizer:
+@lru_cache(maxsize=64)
+def _engine(step: EngineStep | Strip | Prepend | Replace) -> Normalizer:
+    """The same step in tokenizers."""
     try:
-        from tokenizers import normalizers
+        from tokenizers import Regex, normalizers
     except ImportError:
+        name = step.form if isinstance(step, UnicodeForm) else type(step).__name__
         raise EngineMissingError(
             f"this tokenizer normalizes text ({name}), for which 'tokenizers' is needed",
             fix="install tokenizers",
         ) from None
-    engine: Normalizer = getattr(normalizers, name)()
+    engine: Normalizer
+    if isinstance(step, UnicodeForm):
+        engine = getattr(normalizers, step.form)()
+    elif isinstance(step, Precompiled):
+        engine = normalizers.Precompiled(step.charsmap)
+    elif isinstance(step, BertText):
+        engine = normalizers.BertNormalizer(
+            step.clean, step.chinese_chars, step.strip_accents, step.lowercase
+        )
+    elif isinstance(step, Strip):
+        engine = normalizers.Strip(step.left, step.right)
+    elif isinstance(step, Prepend):
+        engine = normalizers.Prepend(step.text)
+    elif isinstance(step, Replace):
+        source = step.pattern
+        pattern = source if isinstance(source, str) else Regex(source.source)
+        engine = normalizers.Replace(pattern, step.content)
+    else:
+        engine = getattr(normalizers, type(step).__name__)()
     return engine
 
 
@@ -142,9 +181,10 @@ def align(steps: Sequence[NormalizerStep], text: str) -> tuple[str, Spans]:
 
 
 def _align(step: NormalizerStep, text: str) -> tuple[str, Spans]:
-    if isinstance(step, (UnicodeForm, Lowercase)):
-        name = step.form if isinstance(step, UnicodeForm) else "Lowercase"
-        return _align_by_engine(_engine(name), text)
+    if isinstance(step, (UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled)):
+        return _align_by_engine(step, text)
+    if isinstance(step, SentencePieceText):
+        return align_pieces(step, text)
     if isinstance(step, Strip):
         changed = _apply(step, text)
         start = len(text) - len(text.lstrip(WHITE_SPACE)) if step.left else 0
@@ -165,7 +205,38 @@ def _align(step: NormalizerStep, text: str) -> tuple[str, Spans]:
     return "".join(parts) + text[end:], origin + own[end:]
 
 
-def _align_by_engine(engine: Normalizer, text: str) -> tuple[str, Spans]:
+def _align_by_engine(step: EngineStep, text: str) -> tuple[str, Spans]:
+    engine = _engine(step)
+    if isinstance(step, (StripAccents, Nmt, BertText)):
+        return _placed_by_engine(engine, text)
+    if not isinstance(step, Precompiled):
+        changed, spans = _placed_by_engine(engine, text)
+        return changed, _reaching(spans, len(text))
+    # Where nothing is left of the first character, the engine's places are off by one: so one
+    # of which something is left, and beside which every grapheme cluster ends, is put before it.
+    mark = next((char for char in "\n\r\u2028\u2029\x00" if engine.normalize_str(char)), "")
+    before = engine.normalize_str(mark)
+    changed, spans = _placed_by_engine(engine, mark + text)
+    spans = _reaching(spans, len(mark) + len(text))[len(before) :]
+    spans = [(max(start - len(mark), 0), max(end - len(mark), 1)) for start, end in spans]
+    return changed[len(before) :], spans
+
+
+def _reaching(spans: Spans, length: int) -> Spans:
+    """Spans that reach up to where the next one begins.
+
+    The engine gives a composed character the first of what it was made from only.
+    """
+    following = length
+    for place in range(len(spans) - 1, -1, -1):
+        start, end = spans[place]
+        spans[place] = (start, max(end, following))
+        if place and spans[place - 1][0] < start:
+            following = start
+    return spans
+
+
+def _placed_by_engine(engine: Normalizer, text: str) -> tuple[str, Spans]:
     """Alignment by tokenizers' own NormalizedString, cut into characters."""
     from tokenizers import NormalizedString, PreTokenizedString, Regex
 
@@ -180,13 +251,25 @@ def _align_by_engine(engine: Normalizer, text: str) -> tuple[str, Spans]:
     split: Callable[..., None] = whole.split
     split(cut)
     cuts = whole.get_splits("original", "char")
-    origin = [span for _, span, _ in cuts]
-    # The engine gives a composed character the first of what it was made from only. These steps
-    # leave nothing out, so it reaches up to where the next one begins.
-    following = len(text)
-    for place in range(len(origin) - 1, -1, -1):
-        start, end = origin[place]
-        origin[place] = (start, max(end, following))
-        if place and origin[place - 1][0] < start:
-            following = start
-    return "".join(char for char, _, _ in cuts), origin
+    return "".join(char for char, _, _ in cuts), [span for _, span, _ in cuts]
+
+
+def leading(steps: Sequence[NormalizerStep], text: str) -> int:
+    """How many characters of the normalized text come from where ``text`` begins.
+
+    By tokenizers' own reckoning, which differs from :func:`align`'s: none do where the first
+    character was left out, or several were replaced. A pre-tokenizer may ask for it
+    (:class:`.split.Splitter`).
+
+    Raises:
+        EngineMissingError: there are steps, and ``tokenizers`` is not installed.
+    """
+    if not steps or not text:
+        return min(1, len(text))
+    engines = [_engine(step) for step in steps if not isinstance(step, SentencePieceText)]
+    if len(engines) < len(steps):
+        raise ValueError("tokenizers, which alone has such pre-tokenizers, has no such normalizer")
+    from tokenizers import normalizers
+
+    _, spans = _placed_by_engine(normalizers.Sequence(engines), text)
+    return sum(start == 0 for start, _ in spans)

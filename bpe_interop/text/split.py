@@ -11,14 +11,18 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
+from ..errors import EngineMissingError
 from ..steps import (
     Behavior,
     ByteChars,
     Digits,
+    Metaspace,
     PrefixSpace,
     PreTokenizerStep,
     Punctuation,
     Split,
+    UnicodeScripts,
+    Words,
 )
 from .bytechars import to_chars
 from .normalize import Spans, literal_matches
@@ -32,17 +36,20 @@ Flagged: TypeAlias = tuple[int, int, bool]
 Cutter: TypeAlias = Callable[[str], Iterable[Cut]]
 
 
-def split(steps: Sequence[PreTokenizerStep], text: str) -> tuple[list[str], bool]:
+def split(
+    steps: Sequence[PreTokenizerStep], text: str, *, first: int = 1
+) -> tuple[list[str], bool]:
     """Cuts a text into pretokens.
 
     Returns the pretokens, and whether they are spelled in GPT-2's byte alphabet already, which
-    a ``ByteChars`` step brings about.
+    a ``ByteChars`` step brings about. ``first`` is that of :class:`Splitter`.
 
     Raises:
         PatternError: a pattern cannot be run, or not to its end.
+        EngineMissingError: a step needs ``tokenizers``, which is not installed.
     """
     splitter = compiled(tuple(steps))
-    return splitter(text), splitter.maps
+    return splitter(text, first=first), splitter.maps
 
 
 @lru_cache(maxsize=64)
@@ -52,14 +59,24 @@ def compiled(steps: tuple[PreTokenizerStep, ...]) -> Splitter:
 
 
 class Splitter:
-    """Pre-tokenizer steps, ready to run. ``maps``: its pretokens are in the byte alphabet."""
+    """Pre-tokenizer steps, ready to run.
 
-    __slots__ = ("_find_all", "_keeps_rest", "_steps", "maps")
+    ``maps``: its pretokens are in the byte alphabet. ``asks_first``: they depend on ``first``,
+    which says how many characters of the text, from its start on, come from where the whole
+    text begins, before normalizing and before added tokens were cut out: 0 behind an added
+    token, mostly 1 else (:func:`.normalize.leading`).
+    """
+
+    __slots__ = ("_asks_late", "_find_all", "_keeps_rest", "_steps", "asks_first", "maps")
 
     def __init__(self, steps: Sequence[PreTokenizerStep]) -> None:
         self.maps = any(isinstance(step, ByteChars) for step in steps)
-        self._steps: list[Cutter | PrefixSpace | ByteChars] = [
-            step if isinstance(step, (PrefixSpace, ByteChars)) else _cutter(step) for step in steps
+        asks = [isinstance(step, Metaspace) and step.prepend == "first" for step in steps]
+        self.asks_first = any(asks)
+        self._asks_late = any(asks[1:])
+        self._steps: list[Cutter | PrefixSpace | ByteChars | Metaspace] = [
+            step if isinstance(step, (PrefixSpace, ByteChars, Metaspace)) else _cutter(step)
+            for step in steps
         ]
         # The one split that most tokenizers have, whose matches are the pretokens.
         self._find_all: Callable[[str], list[str]] | None = None
@@ -70,23 +87,27 @@ class Splitter:
             if not isinstance(step.pattern, str) and (self._keeps_rest or only_matches):
                 self._find_all = Matcher(step.pattern).findall
 
-    def __call__(self, text: str) -> list[str]:
+    def __call__(self, text: str, *, first: int = 1) -> list[str]:
         """The pretokens of a text."""
         if self._find_all is not None:
             found = self._find_all(text)
             if not self._keeps_rest or len("".join(found)) == len(text):
                 return list(filter(None, found))
+        if self._asks_late:
+            return [pretoken for pretoken, _ in self.align(text, first=first)]
         pretokens = [text] if text else []
         for step in self._steps:
             if isinstance(step, PrefixSpace):
                 pretokens = [p if p[0] == " " else " " + p for p in pretokens]
             elif isinstance(step, ByteChars):
                 pretokens = [to_chars(p.encode("utf-8")) for p in pretokens]
+            elif isinstance(step, Metaspace):
+                pretokens = [_with_metaspace(step, p, begins=first > 0) for p in pretokens]
             else:
                 pretokens = [p[a:b] for p in pretokens for a, b in step(p) if a < b]
         return pretokens
 
-    def align(self, text: str) -> list[tuple[str, Spans]]:
+    def align(self, text: str, *, first: int = 1) -> list[tuple[str, Spans]]:
         """The pretokens, and where in ``text`` each of their characters comes from.
 
         A space put before a pretoken belongs to its first character.
@@ -96,8 +117,10 @@ class Splitter:
         found = [(text, [(place, place + 1) for place in range(len(text))])]
         for step in self._steps:
             if isinstance(step, PrefixSpace):
+                found = [_grown(p if p[0] == " " else " " + p, spans) for p, spans in found]
+            elif isinstance(step, Metaspace):
                 found = [
-                    (p, spans) if p[0] == " " else (" " + p, [spans[0], *spans])
+                    _grown(_with_metaspace(step, p, begins=spans[0][0] < first), spans)
                     for p, spans in found
                 ]
             elif isinstance(step, ByteChars):
@@ -113,7 +136,24 @@ class Splitter:
         return found
 
 
-def _cutter(step: Split | Digits | Punctuation) -> Cutter:
+def _grown(pretoken: str, spans: Spans) -> tuple[str, Spans]:
+    """A pretoken before which something may have been put."""
+    return pretoken, [spans[0]] * (len(pretoken) - len(spans)) + spans
+
+
+def _with_metaspace(step: Metaspace, pretoken: str, *, begins: bool) -> str:
+    pretoken = pretoken.replace(" ", step.replacement)
+    wanted = step.prepend == "always" or (step.prepend == "first" and begins)
+    if not wanted or pretoken.startswith(step.replacement):
+        return pretoken
+    return step.replacement + pretoken
+
+
+def _cutter(step: Split | Digits | Punctuation | Words | UnicodeScripts) -> Cutter:
+    if isinstance(step, UnicodeScripts):
+        return _scripts
+    if isinstance(step, Words):
+        return _words
     if isinstance(step, Digits):
         return _class_cutter("numeric", "isolated" if step.individual else "contiguous")
     if isinstance(step, Punctuation):
@@ -126,6 +166,30 @@ def _cutter(step: Split | Digits | Punctuation) -> Cutter:
     if behavior == "removed" and invert:
         return spans
     return lambda text: _behave(_flag(spans(text), text, invert), behavior)
+
+
+def _words(text: str) -> Iterable[Cut]:
+    spaces = char_class("regex_space").runs
+    for start, end, inside in char_class("word").runs(text):
+        if inside:
+            yield start, end
+        else:
+            for first, last, white in spaces(text[start:end]):
+                if not white:
+                    yield start + first, start + last
+
+
+def _scripts(text: str) -> Iterable[Cut]:
+    """Asks the engine, whose table of scripts is its own."""
+    try:
+        from tokenizers.pre_tokenizers import UnicodeScripts as Engine
+    except ImportError:
+        raise EngineMissingError(
+            "this tokenizer cuts text where scripts change, for which 'tokenizers' is needed",
+            fix="install tokenizers",
+        ) from None
+    cuts: list[tuple[str, Cut]] = Engine().pre_tokenize_str(text)
+    return [cut for _, cut in cuts]
 
 
 def _class_cutter(name: ClassName, behavior: Behavior) -> Cutter:

@@ -1,0 +1,204 @@
+"""Decoders: the tokens as they are spelled, joined into a text.
+
+A chain of steps behaves as in Hugging Face tokenizers (``decoders/*.rs``): each step takes the
+tokens of the step before, and what remains is joined. :func:`decode_pieces` is SentencePiece's
+``Decode`` (``src/sentencepiece_processor.cc``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias
+
+from ..errors import DecodeError
+from ..model import show
+from ..steps import (
+    ByteTokens,
+    DecoderStep,
+    Fuse,
+    JoinBytes,
+    JoinPieces,
+    JoinTokens,
+    MetaspaceText,
+    Replace,
+    SentencePieceText,
+    StripToken,
+    WordEnds,
+    WordPieces,
+)
+from .bytechars import is_mapped, to_bytes
+from .charsmap import SPACE, normalize_pieces
+from .normalize import normalize
+
+PieceKind: TypeAlias = Literal["piece", "control", "unknown", "byte"]
+"""What a piece is to ``Decode``: ``piece`` is one that is spelled as its text."""
+
+_BYTE_TOKEN = re.compile(r"<0x(\+[0-9A-Fa-f]|[0-9A-Fa-f]{2})>")
+"""Rust's ``from_str_radix`` takes a sign, too."""
+
+_CLEANED = (
+    (" .", "."),
+    (" ?", "?"),
+    (" !", "!"),
+    (" ,", ","),
+    (" ' ", "'"),
+    (" n't", "n't"),
+    (" 'm", "'m"),
+    (" do not", " don't"),
+    (" 's", "'s"),
+    (" 've", "'ve"),
+    (" 're", "'re"),
+)
+
+
+def decode_tokens(steps: Sequence[DecoderStep], tokens: Sequence[str]) -> str:
+    """The text of tokens, each as its file spells it; without steps, joined with spaces.
+
+    Raises:
+        DecodeError: tokenizers fails on these tokens.
+        PatternError: the pattern of a ``Replace`` cannot be run.
+        ValueError: ``JoinPieces`` is among the steps, see :func:`decode_pieces`.
+    """
+    if not steps:
+        return " ".join(tokens)
+    chain = list(tokens)
+    for step in steps:
+        chain = _apply(step, chain)
+    return "".join(chain)
+
+
+def _apply(step: DecoderStep, tokens: list[str]) -> list[str]:
+    if isinstance(step, Replace):
+        return [normalize((step,), token) for token in tokens]
+    if isinstance(step, ByteTokens):
+        return _byte_tokens(tokens)
+    if isinstance(step, Fuse):
+        return ["".join(tokens)]
+    if isinstance(step, StripToken):
+        return [_stripped(step, token) for token in tokens]
+    if isinstance(step, MetaspaceText):
+        return _without_metaspace(step, tokens)
+    if isinstance(step, WordEnds):
+        return [token.replace(step.suffix, " ") for token in tokens[:-1]] + [
+            token.replace(step.suffix, "") for token in tokens[-1:]
+        ]
+    if isinstance(step, WordPieces):
+        return _word_pieces(step, tokens)
+    if isinstance(step, JoinBytes):
+        return [b"".join(map(_token_bytes, tokens)).decode("utf-8", "replace")]
+    if isinstance(step, JoinTokens):
+        return [" ".join(tokens)]
+    raise ValueError("JoinPieces takes pieces and their kinds, not tokens")
+
+
+def _byte_tokens(tokens: Iterable[str]) -> list[str]:
+    found: list[str] = []
+    run = bytearray()
+    for token in tokens:
+        if match := _BYTE_TOKEN.fullmatch(token):
+            run.append(int(match[1], 16))
+            continue
+        found += _run_text(run)
+        run.clear()
+        found.append(token)
+    return found + _run_text(run)
+
+
+def _run_text(run: bytearray) -> list[str]:
+    try:
+        return [run.decode("utf-8")] if run else []
+    except UnicodeDecodeError:
+        return ["\ufffd"] * len(run)
+
+
+def _stripped(step: StripToken, token: str) -> str:
+    start = 0
+    while start < min(step.start, len(token)) and token[start] == step.content:
+        start += 1
+    stop = len(token)
+    while len(token) - stop < step.stop:
+        # The engine does not look whether anything is left.
+        if not stop:
+            raise _failure(token)
+        if token[stop - 1] != step.content:
+            break
+        stop -= 1
+    if start > stop:
+        raise _failure(token)
+    return token[start:stop]
+
+
+def _failure(token: str) -> DecodeError:
+    return DecodeError(f"tokenizers' Strip decoder fails on the token {show(token)}")
+
+
+def _without_metaspace(step: MetaspaceText, tokens: list[str]) -> list[str]:
+    first = " " if step.prepend == "never" else ""
+    return [
+        token.replace(step.replacement, " " if place else first)
+        for place, token in enumerate(tokens)
+    ]
+
+
+def _word_pieces(step: WordPieces, tokens: list[str]) -> list[str]:
+    found: list[str] = []
+    for token in tokens:
+        if found:
+            inside = token.startswith(step.prefix)
+            token = token[len(step.prefix) :] if inside else " " + token
+        if step.cleanup:
+            for dirty, clean in _CLEANED:
+                token = token.replace(dirty, clean)
+        found.append(token)
+    return found
+
+
+def _token_bytes(token: str) -> bytes:
+    return to_bytes(token) if is_mapped(token) else token.encode("utf-8")
+
+
+def decode_pieces(step: JoinPieces, pieces: Sequence[tuple[str, PieceKind]]) -> str:
+    """The text of pieces, each as the model spells it and with its kind.
+
+    Raises:
+        InvalidModelError: the denormalizer's character map is damaged.
+    """
+    strips = step.dummy != "none" or step.collapse
+    text = ""
+    run = bytearray()
+    at_start, space_seen = True, False
+    for piece, kind in pieces:
+        if kind == "byte":
+            run.append(int(piece[3:5], 16))
+            continue
+        text += _utf8(run)
+        run.clear()
+        if space_seen or text:
+            at_start = False
+        space_seen = False
+        if kind == "unknown":
+            text += step.unknown
+        elif kind == "piece":
+            if at_start and strips and piece.startswith(SPACE):
+                piece = piece[1:]
+                # Where spaces are collapsed, one is left out of each piece until there is text.
+                space_seen = not step.collapse
+            text += piece.replace(SPACE, " ")
+    text += _utf8(run)
+    if not step.charsmap:
+        return text
+    return normalize_pieces(SentencePieceText(step.charsmap, False, "none", False), text)
+
+
+def _utf8(run: bytearray) -> str:
+    """Bytes as UTF-8, each byte of a malformed part as U+FFFD."""
+    text = ""
+    place = 0
+    while place < len(run):
+        try:
+            return text + run[place:].decode("utf-8")
+        except UnicodeDecodeError as error:
+            text += run[place : place + error.start].decode("utf-8") + "\ufffd"
+            place += error.start + 1
+    return text
