@@ -4,36 +4,27 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NoReturn
 
 from ...errors import FormatError, InvalidModelError
 from ...model import (
-    MAX_ID,
     AddedToken,
+    Alphabet,
     BPEModel,
     Fallback,
     Json,
-    Kind,
     Origin,
     PairList,
-    Vocab,
     show,
 )
-from ...steps import (
-    DecoderStep,
-    JoinBytes,
-    JoinTokens,
-    NormalizerStep,
-    PreTokenizerStep,
-)
+from ...steps import ByteChars, NormalizerStep, PreTokenizerStep
 from ...strict_json import Node, parse
-from ...text.added import decoded_text
-from ...text.bytechars import is_mapped, to_bytes
-from ...theory.pretokens import UTF8_BYTES, occurrence
 from .beside import CONFIG, SPECIAL_MAP, Beside, read_beside
-from .steps import read_normalizer, read_pretokenizer
+from .decoders import read_decoder
+from .normalizers import read_normalizer
+from .steps import check_mapped, read_pretokenizer
 from .template import read_post_processor
+from .vocab import Words, read_fallback, read_merges, read_words, vocabulary
 
 MAIN = "tokenizer.json"
 
@@ -63,17 +54,11 @@ _MODEL_KEYS = [
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """The model's vocabulary as spelled in the file, and what each spelling stands for."""
-
-    ids: dict[str, int]
-    contents: dict[str, bytes]
-    literal: frozenset[str]
-
-
 def load(files: Mapping[str, bytes]) -> BPEModel:
-    """Reads a byte-level BPE ``tokenizer.json``.
+    """Reads a BPE ``tokenizer.json``.
+
+    It is byte-level where a ``ByteLevel`` normalizer or pre-tokenizer maps text to bytes, else
+    character-level.
 
     Raises:
         FormatError: a file is malformed; the message names the file and the JSON path.
@@ -84,33 +69,32 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     _check_kind(root)
     model = root["model"]
     idle = [*root.only(*_COMPONENTS), *model.only(*_MODEL_KEYS)]
-    pretokenizer, mapped = read_pretokenizer(root.get("pre_tokenizer"))
-    if not mapped:
-        root.get("pre_tokenizer").refuse(
-            "a character-level BPE (no ByteLevel pre-tokenizer) is not supported yet"
-        )
-    _check_settings(model)
-    words = _read_vocab(model["vocab"])
-    pairs = _read_merges(model["merges"], words)
+    normalizer, pretokenizer, alphabet = _read_pipeline(root)
+    _check_dropout(model.get("dropout"))
+    words = read_words(model, alphabet)
+    pairs = read_merges(model["merges"], words)
     listed, notes = _read_added(root.get("added_tokens"), words)
+    fallback, unused = read_fallback(model, words)
     beside = read_beside(files, listed)
     lookup_first = model.flag("ignore_merges", default=False)
-    vocab = _vocab(words, pairs, listed, pretokenizer if lookup_first else None, main)
-    normalizer = read_normalizer(root.get("normalizer"))
+    looked_up = pretokenizer if lookup_first else None
+    vocab = vocabulary(words, pairs, listed, looked_up, fallback.byte_fallback, main)
     processor = read_post_processor(root.get("post_processor"))
-    extras = _extras(root, processor.trim, beside)
-    notes += tuple(f"the key {key!r} is not known; it is null or empty here" for key in idle)
+    extras = _extras(root, processor.trim, beside, words, fallback)
+    notes += (*unused, *(f"the key {key!r} is not known; it is null or empty here" for key in idle))
     try:
         return BPEModel(
             vocab=vocab,
             merges=PairList(pairs),
+            alphabet=alphabet,
+            affixes=words.affixes,
             lookup_first=lookup_first,
-            fallback=_fallback(model, words),
+            fallback=fallback,
             normalizer=normalizer,
             pretokenizer=pretokenizer,
             added=beside.added,
             sequence_template=processor.template,
-            decoder=(_read_decoder(root.get("decoder"), beside.added, normalizer),),
+            decoder=read_decoder(root.get("decoder"), alphabet, beside.added, normalizer),
             chat_template=beside.chat_template,
             extras={"huggingface": extras} if extras else {},
             origin=Origin(
@@ -121,6 +105,33 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
         )
     except InvalidModelError as error:
         _locate(error, root)
+
+
+def _read_pipeline(
+    root: Node,
+) -> tuple[tuple[NormalizerStep, ...], tuple[PreTokenizerStep, ...], Alphabet]:
+    """The normalizer, the pre-tokenizer, and what pretokens are cut into.
+
+    A ``ByteLevel`` that ends the normalizer does what one does that begins the pre-tokenizer,
+    except to added tokens that are looked for in between.
+    """
+    pretokenizer, mapped = read_pretokenizer(root.get("pre_tokenizer"))
+    normalizer, mapped_before = read_normalizer(root.get("normalizer"))
+    if not mapped_before:
+        return normalizer, pretokenizer, "byte" if mapped else "char"
+    node = root["pre_tokenizer"] if pretokenizer or mapped else root["normalizer"]
+    if mapped:
+        node.refuse("ByteLevel stands here twice, so bytes would be mapped to characters twice")
+    check_mapped(node, pretokenizer)
+    added = root.get("added_tokens")
+    for entry in added.items() if added.given else ():
+        if entry["normalized"].be(bool):
+            entry.refuse(
+                "an added token that is looked for in what a ByteLevel normalizer has mapped "
+                "is not supported",
+                fix="set its normalized to false",
+            )
+    return normalizer, (ByteChars(), *pretokenizer) if pretokenizer else (), "byte"
 
 
 def main_file(files: Mapping[str, bytes]) -> str:
@@ -159,86 +170,14 @@ def _untyped(model: Node) -> str:
     return "WordPiece" if "max_input_chars_per_word" in model else "WordLevel"
 
 
-def _check_settings(model: Node) -> None:
-    dropout = model.get("dropout")
-    if dropout.given and dropout.value != 0:
+def _check_dropout(dropout: Node) -> None:
+    if dropout.given and (isinstance(dropout.value, bool) or dropout.value != 0):
         dropout.refuse(
             "dropout makes encoding random", fix="set it to null to encode as at serving"
         )
-    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
-        affix = model.get(key)
-        if affix.given and affix.be(str):
-            affix.refuse("affixes on base symbols are not supported yet")
 
 
-def _read_vocab(node: Node) -> _Words:
-    ids: dict[str, int] = node.be(dict)
-    if not ids:
-        node.fail("the vocabulary is empty")
-    for spelling, number in ids.items():
-        if type(number) is not int or not 0 <= number <= MAX_ID:
-            Node(number, node.file, f"{node.path}[{show(spelling)}]").fail(
-                f"expected an id (an integer from 0 to {MAX_ID})"
-            )
-    contents: dict[str, bytes] = {}
-    literal: list[str] = []
-    for spelling in ids:
-        try:
-            contents[spelling] = to_bytes(spelling)
-        except ValueError:
-            contents[spelling] = spelling.encode("utf-8")
-            literal.append(spelling)
-    return _Words(ids, contents, frozenset(literal))
-
-
-def _read_merges(node: Node, words: _Words) -> tuple[tuple[bytes, bytes], ...]:
-    listed = node.be(list)
-    contents = words.contents
-    try:
-        if listed and isinstance(listed[0], str):
-            split = [entry.split(" ") for entry in listed if not _is_comment(entry)]
-            pairs = tuple((contents[left], contents[right]) for left, right in split)
-        else:
-            pairs = tuple((contents[left], contents[right]) for left, right in listed)
-    except (KeyError, ValueError, TypeError, AttributeError):
-        _explain_merges(node, words)
-    if words.literal:
-        for entry in node.items():
-            if _is_comment(entry.value):
-                continue
-            is_text = isinstance(entry.value, str)
-            parts = entry.be(str).split(" ") if is_text else entry.be(list)
-            if not words.literal.isdisjoint(parts):
-                entry.fail("a merge names a token that is not spelled in the byte alphabet")
-    return pairs
-
-
-def _is_comment(merge: Json) -> bool:
-    """Readers pass over a string that begins so (tokenizers, ``models/bpe/model.rs``)."""
-    return isinstance(merge, str) and merge.startswith("#version")
-
-
-def _explain_merges(node: Node, words: _Words) -> NoReturn:
-    first: type | None = None
-    for entry in node.items():
-        first = first or type(entry.value)
-        if type(entry.value) is not first or first not in (str, list):
-            entry.fail("merges must all be strings or all be pairs")
-        if isinstance(entry.value, str):
-            if _is_comment(entry.value):
-                continue
-            parts = entry.value.split(" ")
-        else:
-            parts = [part.be(str) for part in entry.items()]
-        if len(parts) != 2:
-            entry.fail("a merge has two parts" + (" and one space" if first is str else ""))
-        for part in parts:
-            if part not in words.ids:
-                entry.fail(f"the token {show(part)} is not in the vocabulary")
-    node.fail("the merges cannot be read")
-
-
-def _read_added(node: Node, words: _Words) -> tuple[tuple[AddedToken, ...], tuple[str, ...]]:
+def _read_added(node: Node, words: Words) -> tuple[tuple[AddedToken, ...], tuple[str, ...]]:
     """Added tokens with the ids that tokenizers gives them, and where the file says otherwise.
 
     tokenizers ignores ``added_tokens[].id``: a content in the vocabulary has that id, any other
@@ -284,93 +223,9 @@ def _last_of_each_id(tokens: Iterable[AddedToken], notes: list[str]) -> tuple[Ad
     return tuple(kept[number] for number in sorted(kept))
 
 
-def _vocab(
-    words: _Words,
-    pairs: Iterable[tuple[bytes, bytes]],
-    added: Iterable[AddedToken],
-    looked_up: tuple[PreTokenizerStep, ...] | None,
-    file: str,
-) -> Vocab:
-    """The vocabulary without the entries that only give an added token its number.
-
-    Such an entry is no merge's part or product and no single byte; with whole-pretoken lookup
-    (``looked_up`` is then the pre-tokenizer) it must also be no possible pretoken.
-    """
-    numbering = [t.text for t in added if t.text in words.ids]
-    dropped: set[str] = set()
-    if numbering:
-        used = {part for pair in pairs for part in pair}
-        used.update(left + right for left, right in pairs)
-        dropped = {
-            text
-            for text in numbering
-            if text in words.literal
-            or (
-                words.contents[text] not in used
-                and len(words.contents[text]) > 1
-                and not (
-                    looked_up is not None
-                    and occurrence(looked_up, words.contents[text]).possible is not False
-                )
-            )
-        }
-    ids: dict[bytes, int] = {}
-    kinds: dict[int, Kind] = {}
-    for spelling, number in words.ids.items():
-        if spelling in dropped:
-            continue
-        content = words.contents[spelling]
-        if content in ids:
-            raise FormatError(
-                f"the token {show(content)} has two ids, {ids[content]} and {number}",
-                where=f"{file}: $.model.vocab",
-            )
-        ids[content] = number
-        if spelling in words.literal:
-            kinds[number] = "control"
-    return Vocab(ids, kinds)
-
-
-def _fallback(model: Node, words: _Words) -> Fallback:
-    present = {
-        content[0]
-        for spelling, content in words.contents.items()
-        if len(content) == 1 and spelling not in words.literal
-    }
-    if present >= UTF8_BYTES:
-        return Fallback()
-    if model.flag("byte_fallback", default=False) and any(
-        f"<0x{byte:02X}>" in words.ids for byte in range(256)
-    ):
-        model["byte_fallback"].refuse("byte fallback in a byte-level model is not supported")
-    unknown = model.get("unk_token")
-    if not unknown.given:
-        return Fallback("drop")
-    if unknown.be(str) not in words.ids:
-        return Fallback("error")
-    return Fallback("unknown", words.ids[unknown.be(str)], model.flag("fuse_unk", default=False))
-
-
-def _read_decoder(
-    node: Node, added: Iterable[AddedToken], steps: tuple[NormalizerStep, ...]
-) -> DecoderStep:
-    if not node.given:
-        return JoinTokens()
-    kind = node["type"].be(str)
-    if kind == "Sequence":
-        node.only("type", "decoders")
-        parts = list(node["decoders"].items())
-        if len(parts) == 1:
-            return _read_decoder(parts[0], added, steps)
-        node.refuse("a sequence of decoders in a byte-level model is not supported yet")
-    if kind != "ByteLevel":
-        node.refuse(f"the decoder {kind!r} in a byte-level model is not supported yet")
-    node.only("type", "add_prefix_space", "trim_offsets", "use_regex")
-    texts = [decoded_text(token, steps) for token in added]
-    return JoinBytes(any(not text.isascii() and is_mapped(text) for text in texts))
-
-
-def _extras(root: Node, trim: bool | None, beside: Beside) -> dict[str, Json]:
+def _extras(
+    root: Node, trim: bool | None, beside: Beside, words: Words, fallback: Fallback
+) -> dict[str, Json]:
     extras: dict[str, Json] = {}
     for key in ("truncation", "padding"):
         if root.get(key).given:
@@ -378,7 +233,7 @@ def _extras(root: Node, trim: bool | None, beside: Beside) -> dict[str, Json]:
     if trim is not None:
         extras["trim_offsets"] = {"add_prefix_space": trim}
     unknown = root["model"].get("unk_token")
-    if unknown.given:
+    if unknown.given and (words.alphabet == "byte" or fallback.unknown is None):
         extras["unk_token"] = unknown.value
     if beside.settings:
         extras["tokenizer_config"] = dict(beside.settings)

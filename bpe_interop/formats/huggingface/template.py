@@ -17,7 +17,7 @@ from ...model import (
     TemplateToken,
 )
 from ...strict_json import Node
-from .steps import byte_level_json
+from .component import byte_level_json
 
 _PLAIN = SequenceTemplate((TemplateText("A", 0),), (TemplateText("A", 0), TemplateText("B", 1)))
 

@@ -27,8 +27,10 @@ from ...text.patterns import parse, preferred, translate
 from ...theory.automata import uncovered
 from ...theory.merges import canonical, whole_lookups
 from .beside import CONFIG, ROLES, SPECIAL_MAP
+from .component import byte_level_json
+from .normalizers import write_normalizer
 from .read import MAIN
-from .steps import byte_level_json, write_normalizer, write_pretokenizer
+from .steps import write_pretokenizer
 from .template import PostProcessor, write_post_processor
 
 

@@ -1,0 +1,109 @@
+"""What several kinds of components of a ``tokenizer.json`` have in common."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...model import Json
+from ...steps import Pattern, Prefixing, Replace
+from ...strict_json import Node
+from ...text.patterns import parse
+from ...text.regex_syntax import matches_empty
+
+
+def kind_of(node: Node) -> str:
+    """The ``type`` of a component."""
+    return node["type"].be(str)
+
+
+def read_char(node: Node) -> str:
+    """A text of one character."""
+    char = node.be(str)
+    if len(char) != 1:
+        node.fail(f"expected one character, found {len(char)}")
+    return char
+
+
+def read_pattern(node: Node) -> Pattern | str:
+    """A pattern: ``{"Regex": ...}``, or ``{"String": ...}`` for a literal text."""
+    node.only("String", "Regex")
+    if "Regex" in node:
+        return Pattern(node["Regex"].be(str), "oniguruma")
+    return node["String"].be(str)
+
+
+def pattern_json(pattern: Pattern | str) -> Json:
+    """The JSON of a pattern, which must be in Oniguruma's dialect."""
+    return {"String": pattern} if isinstance(pattern, str) else {"Regex": pattern.source}
+
+
+def read_replace(node: Node) -> Replace:
+    """A ``Replace``, which is a normalizer and a decoder."""
+    node.only("type", "pattern", "content")
+    pattern = read_pattern(node["pattern"])
+    if not pattern or (isinstance(pattern, Pattern) and matches_empty(parse(pattern))):
+        node["pattern"].refuse("replacing empty matches is not well-defined in tokenizers")
+    return Replace(pattern, node["content"].be(str))
+
+
+def replace_json(step: Replace) -> Json:
+    """The JSON of a ``Replace``."""
+    return {"type": "Replace", "pattern": pattern_json(step.pattern), "content": step.content}
+
+
+class MetaspaceSettings(NamedTuple):
+    """What a ``Metaspace`` says, which is a pre-tokenizer and a decoder."""
+
+    replacement: str
+    prepend: Prefixing
+    split: bool
+
+
+_SCHEMES: dict[str, Prefixing] = {"always": "always", "first": "first", "never": "never"}
+
+
+def read_metaspace(node: Node) -> MetaspaceSettings:
+    """A ``Metaspace`` in any of its spellings, as tokenizers 0.23 reads it.
+
+    ``prepend_scheme`` is "always" where it is absent, ``split`` is true where it is null;
+    ``str_rep`` says nothing, nor does a true ``add_prefix_space``. A false one only repeats
+    "never": with any other scheme tokenizers does not load the file, and before there were
+    schemes it meant "never" (``pre_tokenizers/metaspace.rs``).
+    """
+    node.only("type", "replacement", "str_rep", "add_prefix_space", "prepend_scheme", "split")
+    if node.get("str_rep").given:
+        node["str_rep"].be(str)
+    scheme = node["prepend_scheme"].be(str) if "prepend_scheme" in node else "always"
+    if scheme not in _SCHEMES:
+        node["prepend_scheme"].fail(
+            f"{scheme!r} is not a prepend scheme", fix=f"one of {', '.join(_SCHEMES)}"
+        )
+    if not node.flag("add_prefix_space", default=True) and scheme != "never":
+        node["add_prefix_space"].refuse(
+            'tokenizers does not load a false "add_prefix_space" with any other prepend_scheme '
+            'than "never"',
+            fix='in files older than schemes it means "never": add "prepend_scheme": "never"',
+        )
+    return MetaspaceSettings(
+        read_char(node["replacement"]), _SCHEMES[scheme], node.flag("split", default=True)
+    )
+
+
+def metaspace_json(settings: MetaspaceSettings) -> Json:
+    """The JSON of a ``Metaspace``."""
+    return {
+        "type": "Metaspace",
+        "replacement": settings.replacement,
+        "prepend_scheme": settings.prepend,
+        "split": settings.split,
+    }
+
+
+def byte_level_json(prefix: bool = False, regex: bool = False, trim: bool = False) -> Json:
+    """A ``ByteLevel`` component; the same keys serve all its kinds but the normalizer."""
+    return {
+        "type": "ByteLevel",
+        "add_prefix_space": prefix,
+        "trim_offsets": trim,
+        "use_regex": regex,
+    }

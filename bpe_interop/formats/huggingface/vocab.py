@@ -1,0 +1,307 @@
+"""The model of a ``tokenizer.json``: vocabulary, merges, affixes, what becomes of the unknown.
+
+Source of the meanings: tokenizers' ``models/bpe/`` (Rust), version 0.23.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias
+
+from ...errors import FormatError
+from ...model import (
+    MAX_ID,
+    AddedToken,
+    Affixes,
+    Alphabet,
+    Fallback,
+    Json,
+    Kind,
+    Vocab,
+    show,
+)
+from ...steps import PreTokenizerStep
+from ...strict_json import Node
+from ...text.bytechars import is_mapped, to_bytes
+from ...theory.pretokens import UTF8_BYTES, occurrence
+
+BYTE_TOKENS: dict[int, str] = {byte: f"<0x{byte:02X}>" for byte in range(256)}
+"""How byte fallback spells each byte."""
+
+Pairs: TypeAlias = tuple[tuple[bytes, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The model's vocabulary as spelled in the file, and what each spelling stands for.
+
+    ``literal``: the spellings of a byte-level vocabulary that are not in the byte alphabet.
+    """
+
+    alphabet: Alphabet
+    affixes: Affixes
+    ids: dict[str, int]
+    contents: dict[str, bytes]
+    literal: frozenset[str]
+
+    def cores(self, content: bytes) -> Iterator[bytes]:
+        """What a content may be without the affixes that are glued to symbols."""
+        prefix, suffix = self.affixes.prefix, self.affixes.suffix
+        yield content
+        if prefix and content.startswith(prefix):
+            yield content[len(prefix) :]
+        if suffix and content.endswith(suffix):
+            content = content[: -len(suffix)]
+            yield content
+            if prefix and content.startswith(prefix):
+                yield content[len(prefix) :]
+
+    def is_symbol(self, content: bytes) -> bool:
+        """Whether a pretoken may have this as a symbol before merging."""
+        if self.alphabet == "byte":
+            return any(len(core) == 1 for core in self.cores(content))
+        return any(len(core.decode("utf-8")) == 1 for core in self.cores(content))
+
+    def has_every_byte(self) -> bool:
+        """Whether a byte-level vocabulary has a token for every symbol that can occur."""
+        prefix, suffix = self.affixes.prefix, self.affixes.suffix
+        present = {c for s, c in self.contents.items() if s not in self.literal}
+        return all(
+            start + bytes([byte]) + end in present
+            for byte in UTF8_BYTES
+            for start in {b"", prefix}
+            for end in {b"", suffix}
+        )
+
+
+def read_words(model: Node, alphabet: Alphabet) -> Words:
+    """Reads the vocabulary and the affixes.
+
+    Raises:
+        FormatError: an id is none; two contents are the same.
+        UnsupportedError: an affix that a byte-level vocabulary cannot spell.
+    """
+    node = model["vocab"]
+    ids: dict[str, int] = node.be(dict)
+    if not ids:
+        node.fail("the vocabulary is empty")
+    for spelling, number in ids.items():
+        if type(number) is not int or not 0 <= number <= MAX_ID:
+            Node(number, node.file, f"{node.path}[{show(spelling)}]").fail(
+                f"expected an id (an integer from 0 to {MAX_ID})"
+            )
+    affixes = Affixes(
+        _read_affix(model.get("continuing_subword_prefix"), alphabet),
+        _read_affix(model.get("end_of_word_suffix"), alphabet),
+    )
+    if alphabet == "char":
+        encoded = {spelling: spelling.encode("utf-8") for spelling in ids}
+        return Words(alphabet, affixes, ids, encoded, frozenset())
+    contents: dict[str, bytes] = {}
+    literal: list[str] = []
+    for spelling in ids:
+        try:
+            contents[spelling] = to_bytes(spelling)
+        except ValueError:
+            contents[spelling] = spelling.encode("utf-8")
+            literal.append(spelling)
+    return Words(alphabet, affixes, ids, contents, frozenset(literal))
+
+
+def _read_affix(node: Node, alphabet: Alphabet) -> bytes:
+    """An affix as it stands in contents; null and empty are none."""
+    affix = node.be(str) if node.given else ""
+    if alphabet == "char":
+        return affix.encode("utf-8")
+    if not is_mapped(affix):
+        node.refuse("an affix that is not spelled in the byte alphabet, in a byte-level model")
+    return to_bytes(affix)
+
+
+def read_merges(node: Node, words: Words) -> Pairs:
+    """Reads the merges, which are strings of two parts and one space, or pairs.
+
+    Only pairs can hold a part that has a space in it.
+
+    Raises:
+        FormatError: an entry is malformed or names what is not in the vocabulary.
+    """
+    listed = node.be(list)
+    contents = words.contents
+    try:
+        if listed and isinstance(listed[0], str):
+            split = [entry.split(" ") for entry in listed if not _is_comment(entry)]
+            pairs = tuple((contents[left], contents[right]) for left, right in split)
+        else:
+            pairs = tuple((contents[left], contents[right]) for left, right in listed)
+    except (KeyError, ValueError, TypeError, AttributeError):
+        _explain_merges(node, words)
+    if words.literal:
+        for entry, parts in _entries(node):
+            if not words.literal.isdisjoint(parts):
+                entry.fail("a merge names a token that is not spelled in the byte alphabet")
+    if words.affixes.prefix:
+        _check_cut(node, words)
+    return pairs
+
+
+def _check_cut(node: Node, words: Words) -> None:
+    """A merge cuts the prefix off its right part, whatever that part begins with.
+
+    tokenizers panics where it is shorter, and cuts mapped bytes within their characters.
+    """
+    prefix = words.affixes.prefix
+    for entry, (_, right) in _entries(node):
+        content = words.contents[right]
+        if len(content) < len(prefix):
+            entry.fail(f"the right part {show(right)} is shorter than the prefix {show(prefix)}")
+        if words.alphabet == "byte" and not content.startswith(prefix):
+            entry.refuse(f"the right part {show(right)} does not begin with {show(prefix)}")
+
+
+def _entries(node: Node) -> Iterator[tuple[Node, list[str]]]:
+    """The merges that count, with their two parts."""
+    for entry in node.items():
+        if isinstance(entry.value, str):
+            if not _is_comment(entry.value):
+                yield entry, entry.value.split(" ")
+        else:
+            yield entry, entry.be(list)
+
+
+def _is_comment(merge: Json) -> bool:
+    """Readers pass over a string that begins so (tokenizers, ``models/bpe/model.rs``)."""
+    return isinstance(merge, str) and merge.startswith("#version")
+
+
+def _explain_merges(node: Node, words: Words) -> NoReturn:
+    first: type | None = None
+    for entry in node.items():
+        first = first or type(entry.value)
+        if type(entry.value) is not first or first not in (str, list):
+            entry.fail("merges must all be strings or all be pairs")
+        if isinstance(entry.value, str):
+            if _is_comment(entry.value):
+                continue
+            parts = entry.value.split(" ")
+        else:
+            parts = [part.be(str) for part in entry.items()]
+        if len(parts) != 2:
+            entry.fail("a merge has two parts" + (" and one space" if first is str else ""))
+        for part in parts:
+            if part not in words.ids:
+                entry.fail(f"the token {show(part)} is not in the vocabulary")
+    node.fail("the merges cannot be read")
+
+
+def read_fallback(model: Node, words: Words) -> tuple[Fallback, tuple[str, ...]]:
+    """What becomes of symbols that have no token, and notes on settings that never matter.
+
+    Raises:
+        UnsupportedError: byte fallback that tokenizers does out of order, or a merge that
+            names the unknown token or a byte token.
+    """
+    if words.alphabet == "byte" and words.has_every_byte():
+        return Fallback(), ()
+    node = model.get("unk_token")
+    unknown = words.ids.get(node.be(str)) if node.given else None
+    fuse = model.flag("fuse_unk", default=False)
+    present = {byte for byte, spelling in BYTE_TOKENS.items() if spelling in words.ids}
+    by_bytes = model.flag("byte_fallback", default=False)
+    notes: tuple[str, ...] = ()
+    if by_bytes and not present:
+        by_bytes = False
+        notes = ("byte_fallback is on, but there are no byte tokens; it never falls back",)
+    if by_bytes:
+        _check_bytes(model, words, present, unknown is not None)
+        _check_unmerged(model["merges"], words, set(BYTE_TOKENS.values()), "a byte token")
+    complete = by_bytes and present >= UTF8_BYTES
+    if node.given and unknown is not None and not complete:
+        _check_unmerged(model["merges"], words, {node.be(str)}, "the token for unknown text")
+    if unknown is not None and not (complete and _is_merged(model["merges"], words, node)):
+        return Fallback("unknown", unknown, fuse or complete, by_bytes), notes
+    if node.given and not complete:
+        return Fallback("error", None, False, by_bytes), notes
+    return Fallback("drop", None, complete, by_bytes), notes
+
+
+def _check_bytes(model: Node, words: Words, present: set[int], unknown: bool) -> None:
+    node = model["byte_fallback"]
+    if words.alphabet == "byte":
+        node.refuse("byte fallback in a byte-level model is not supported")
+    if unknown and not present >= UTF8_BYTES:
+        missing = BYTE_TOKENS[min(UTF8_BYTES - present)]
+        node.refuse(
+            f"the byte token {missing} is missing; tokenizers then puts unknown tokens after "
+            "the byte tokens that follow them",
+            fix="add the byte tokens that are missing, or set byte_fallback to false",
+        )
+
+
+def _check_unmerged(node: Node, words: Words, spellings: set[str], what: str) -> None:
+    """A symbol that stands for other text must not merge: its content is not what it covers."""
+    contents = {spelling.encode("utf-8") for spelling in spellings}
+    cut = len(words.affixes.prefix)
+    for entry, (left, right) in _entries(node):
+        product = words.contents[left] + words.contents[right][cut:]
+        if left in spellings or right in spellings or product in contents:
+            entry.refuse(f"this merge names or makes {what}")
+
+
+def _is_merged(node: Node, words: Words, unknown: Node) -> bool:
+    spelling = unknown.be(str)
+    return any(spelling in parts for _, parts in _entries(node))
+
+
+def vocabulary(
+    words: Words,
+    pairs: Pairs,
+    added: Iterable[AddedToken],
+    looked_up: tuple[PreTokenizerStep, ...] | None,
+    by_bytes: bool,
+    file: str,
+) -> Vocab:
+    """The vocabulary without the entries that only give an added token its number.
+
+    Such an entry is no merge's part or product, no symbol and, with ``by_bytes``, no byte
+    token; with whole-pretoken lookup (``looked_up`` is then the pre-tokenizer) it must also be
+    no possible pretoken.
+    """
+    numbering = [t.text for t in added if t.text in words.ids]
+    byte_tokens = {spelling for spelling in BYTE_TOKENS.values() if by_bytes}
+    dropped: set[str] = set()
+    if numbering:
+        cut = len(words.affixes.prefix)
+        used = {part for pair in pairs for part in pair}
+        used.update(left + right[cut:] for left, right in pairs)
+        dropped = {
+            text
+            for text in numbering
+            if text in words.literal
+            or (
+                (content := words.contents[text]) not in used
+                and not words.is_symbol(content)
+                and text not in byte_tokens
+                and not (
+                    looked_up is not None and occurrence(looked_up, content).possible is not False
+                )
+            )
+        }
+    ids: dict[bytes, int] = {}
+    kinds: dict[int, Kind] = {}
+    for spelling, number in words.ids.items():
+        if spelling in dropped:
+            continue
+        content = words.contents[spelling]
+        if content in ids:
+            raise FormatError(
+                f"the token {show(content)} has two ids, {ids[content]} and {number}",
+                where=f"{file}: $.model.vocab",
+            )
+        ids[content] = number
+        if spelling in words.literal:
+            kinds[number] = "control"
+        elif spelling in byte_tokens:
+            kinds[number] = "byte"
+    return Vocab(ids, kinds)
