@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
 sys.path.insert(0, str(ROOT))  # the scripts in fixtures/ are not installed
 
+from fixtures import make_golden  # noqa: E402
+
 settings.register_profile(
     "ci",
     derandomize=True,
@@ -98,7 +100,6 @@ def golden() -> Callable[[str], dict[str, Any]]:
 
     def read(name: str) -> dict[str, Any]:
         text = (FIXTURES / "golden" / f"{name}.json").read_text("utf-8")
-        loaded: dict[str, Any] = json.loads(text)
-        return loaded
+        return make_golden.spelled_out(json.loads(text))
 
     return read

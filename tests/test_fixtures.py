@@ -10,13 +10,22 @@ import sys
 import unicodedata
 from collections.abc import Callable
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fixtures import fetch, make_corpora, make_golden, make_tokenizers
+from fixtures import (
+    fetch,
+    make_corpora,
+    make_golden,
+    make_tokenizers,
+    piece_model,
+    sentencepiece_models,
+)
 from fixtures.awkward import TEXTS
+from fixtures.piece_model import Piece
 
 FIXTURES = Path(make_corpora.__file__).parent
 GOLDEN = sorted(str(p.relative_to(FIXTURES / "golden")) for p in FIXTURES.glob("golden/*/*.json"))
@@ -83,7 +92,7 @@ def test_every_tokenizer_has_golden_ids_of_its_engine() -> None:
         recorded = json.loads(path.read_text("utf-8"))
         assert recorded["engine"] == engines.get(folder.name, folder.name)
         assert [entry["text"] for entry in recorded["texts"]] == list(TEXTS)
-    assert len(FOLDERS) == len(GOLDEN) == 16
+    assert len(FOLDERS) == len(GOLDEN) == 37
 
 
 def test_golden_ids_vary(golden: Callable[[str], dict[str, Any]]) -> None:
@@ -92,16 +101,53 @@ def test_golden_ids_vary(golden: Callable[[str], dict[str, Any]]) -> None:
         entries = golden(name)["texts"]
         modes = list(entries[0]["ids"])
         for mode in modes[1:]:
-            assert any(entry["ids"][mode] != entry["ids"]["ordinary"] for entry in entries)
+            asked = [entry["ids"] for entry in entries if mode in entry["ids"]]
+            assert any(ids[mode] != ids["ordinary"] for ids in asked)
 
 
-def test_formats_of_one_tokenizer_agree(golden: Callable[[str], dict[str, Any]]) -> None:
-    for name in ("gpt2-tiny", "cl100k-tiny", "o200k-tiny", "nonmonotone-tiny"):
-        one, other = golden(f"{name}/tiktoken"), golden(f"{name}/huggingface")
+def test_golden_files_say_by_reference_what_they_would_repeat() -> None:
+    document = {
+        "texts": [{"text": "a", "ids": {"ordinary": [1], "all": None, "template": [0, 1]}}],
+        "corpora": {"x": {"ordinary": {"count": 1}, "all": None}},
+        "decoded": [{"of": [0, "template"], "text": "b", "text_without_special": None}],
+    }
+    spelled = make_golden.spelled_out(document)
+    assert spelled["texts"][0]["ids"] == {"ordinary": [1], "all": [1], "template": [0, 1]}
+    assert spelled["corpora"]["x"] == {"ordinary": {"count": 1}, "all": {"count": 1}}
+    assert spelled["decoded"] == [{"text": "b", "text_without_special": "b", "ids": [0, 1]}]
+
+
+SAME = {
+    ("tiktoken", "huggingface"): ["gpt2-tiny", "cl100k-tiny", "o200k-tiny", "nonmonotone-tiny"],
+    ("sentencepiece", "huggingface"): ["spm-tiny", "spm-unk-tiny", "spm-user-tiny"],
+}
+
+
+@pytest.mark.parametrize("formats", SAME)
+def test_formats_of_one_tokenizer_agree(
+    formats: tuple[str, str], golden: Callable[[str], dict[str, Any]]
+) -> None:
+    for name in SAME[formats]:
+        one, other = (golden(f"{name}/{format}") for format in formats)
         for a, b in zip(one["texts"], other["texts"], strict=True):
             assert a["ids"] == {mode: b["ids"][mode] for mode in a["ids"]}, a["text"]
         for corpus, digests in one["corpora"].items():
             assert digests.items() <= other["corpora"][corpus].items(), corpus
+
+
+@pytest.mark.parametrize("name", ["spm-first-tiny", "spm-charsmap-tiny"])
+def test_published_twins_need_not_agree(name: str, golden: Callable[[str], dict[str, Any]]) -> None:
+    """Converters write such a tokenizer.json beside such a model; it gives other ids."""
+    one, other = (
+        golden(f"{name}/{format}")["texts"] for format in ("sentencepiece", "huggingface")
+    )
+    differing = [
+        a["text"]
+        for a, b in zip(one, other, strict=True)
+        if a["ids"]["ordinary"] != b["ids"]["ordinary"]
+    ]
+    assert 5 < len(differing) < 40
+    assert (" " in differing) is (name == "spm-first-tiny")
 
 
 # Size and ownership.
@@ -250,6 +296,76 @@ def test_nonmonotone_tiny_is_neither_in_order_nor_reachable() -> None:
     late = [pair for pair in model["merges"] if max(map(vocab.get, pair)) > vocab["".join(pair)]]
     assert unreachable >= 5
     assert len(late) >= 5
+
+
+def pieces_of(name: str) -> list[Piece]:
+    path = FIXTURES / "tokenizers" / name / "sentencepiece/tokenizer.model"
+    return piece_model.pieces_of(path.read_bytes())
+
+
+def processor(pieces: list[Piece], name: str) -> Any:
+    import sentencepiece
+
+    path = FIXTURES / "tokenizers" / name / "sentencepiece/tokenizer.model"
+    model = piece_model.with_pieces(path.read_bytes(), pieces)
+    return sentencepiece.SentencePieceProcessor(model_proto=model)
+
+
+@pytest.mark.parametrize("name", sentencepiece_models.RECIPES)
+def test_wire_fields_are_written_as_they_were_read(name: str) -> None:
+    path = FIXTURES / "tokenizers" / name / "sentencepiece/tokenizer.model"
+    data = path.read_bytes()
+    assert piece_model.write(piece_model.read(data)) == data
+    assert piece_model.with_pieces(data, piece_model.pieces_of(data)) == data
+    assert [p.text for p in piece_model.pieces_of(data)] == [
+        processor(pieces_of(name), name).id_to_piece(i) for i in range(len(pieces_of(name)))
+    ]
+
+
+def test_sentencepiece_models_hold_every_kind_of_piece() -> None:
+    kinds = {name: {p.kind for p in pieces_of(name)} for name in sentencepiece_models.RECIPES}
+    assert set().union(*kinds.values()) == set(range(1, 7))
+    assert sum(piece_model.BYTE in found for found in kinds.values()) >= 4
+    assert sum(piece_model.BYTE not in found for found in kinds.values()) >= 4
+    assert sum(piece_model.USER_DEFINED in found for found in kinds.values()) == 3
+
+
+def test_spm_ties_tiny_has_a_circle() -> None:
+    """Of two tied pieces the left one is made, so no list of merges gives both."""
+    engine = processor(pieces_of("spm-ties-tiny"), "spm-ties-tiny")
+    assert engine.encode("121", out_type=str)[-2:] == ["12", "1"]
+    assert engine.encode("212", out_type=str)[-2:] == ["21", "2"]
+
+
+def test_spm_odd_tiny_is_odd() -> None:
+    pieces = pieces_of("spm-odd-tiny")
+    texts = {p.text for p in pieces}
+    cuts = [
+        {p.text[:i] in texts and p.text[i:] in texts for i in range(1, len(p.text))} for p in pieces
+    ]
+    assert sum(found == {False} for found in cuts) >= 3  # reached, if at all, by what is no piece
+    assert {"\u65e5\u672c", "zz"} <= texts
+    assert not {"\u65e5", "\u672c", "z"} & texts
+    unused = [p for p in pieces if p.kind == piece_model.UNUSED]
+    assert len(unused) >= 10
+    assert min(len(p.text) for p in unused) >= 2  # alone, 0.2.1 and 0.2.3 differ on it
+    whole = processor(pieces, "spm-odd-tiny")
+    without = processor([p for p in pieces if p not in unused], "spm-odd-tiny")
+    text = read("english.txt")
+    assert whole.encode(text, out_type=str) != without.encode(text, out_type=str)
+
+
+def test_character_level_tokenizers_meet_what_they_have_no_token_for(
+    golden: Callable[[str], dict[str, Any]],
+) -> None:
+    for name in ("metaspace-tiny", "never-tiny", "gpt1-tiny", "hash-tiny", "scripts-tiny"):
+        unknown = model_of(name)["model"]["vocab"][model_of(name)["model"]["unk_token"]]
+        runs = [entry["ids"]["ordinary"] for entry in golden(f"{name}/huggingface")["texts"]]
+        doubled = any((unknown, unknown) in pairwise(ids) for ids in runs)
+        assert any(unknown in ids for ids in runs)
+        assert doubled or model_of(name)["model"]["fuse_unk"]
+    dropped = golden("drop-tiny/huggingface")["texts"]
+    assert any(not entry["ids"]["ordinary"] and entry["text"].strip() for entry in dropped)
 
 
 # Fetching.
