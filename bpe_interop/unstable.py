@@ -13,11 +13,12 @@ from collections.abc import Set as AbstractSet
 
 from .encode import Encoder
 from .errors import EncodeError
-from .model import BPEModel
-from .steps import PrefixSpace
+from .model import Affixes, BPEModel
+from .steps import Metaspace, PrefixSpace
 from .text.added import AddedMatcher
 from .text.normalize import WHITE_SPACE
-from .theory.merges import Merger, symbols_of
+from .theory.merges import Merger
+from .theory.symbols import symbols_of
 
 
 class Completer:
@@ -29,20 +30,22 @@ class Completer:
         tokens: the tokens that merging or lookup can give, sorted.
 
     Raises:
-        EncodeError: the model changes texts before it cuts them (a normalizer, a space put
-            before them), so that tokens are not parts of the text.
+        EncodeError: the model changes texts before it cuts them (a normalizer, something put
+            before or after them), so that tokens are not parts of the text; or it merges
+            characters.
     """
 
     def __init__(self, model: BPEModel, encoder: Encoder, tokens: Sequence[bytes]) -> None:
         steps = model.pretokenizer or ()
-        if model.normalizer or any(isinstance(step, PrefixSpace) for step in steps):
+        spelled = model.alphabet == "byte" and model.affixes == Affixes() and not model.normalizer
+        if not spelled or any(isinstance(step, (PrefixSpace, Metaspace)) for step in steps):
             raise EncodeError(
-                "unstable tokens are defined only where a text's tokens spell the text itself; "
-                "this model normalizes texts or puts a space before them"
+                "unstable tokens are defined only where a text's tokens spell the text itself, "
+                "byte by byte; this model normalizes texts, puts something before or after them, "
+                "or merges characters"
             )
         self._encoder = encoder
         self._ids = model.vocab.ids
-        self._alphabet = model.alphabet
         self._merger = Merger(model.merges)
         self._tokens = tokens
         self._added = AddedMatcher(model.added or (), str)
@@ -125,5 +128,5 @@ class Completer:
 
     def _merge(self, content: bytes) -> list[int]:
         """One pretoken by merging alone, without looking it up first."""
-        symbols = self._merger.run(symbols_of(content, self._alphabet))
+        symbols = self._merger.run(symbols_of(content))
         return [self._ids[symbol] for symbol in symbols]

@@ -26,10 +26,10 @@ from bpe_interop.theory.merges import (
     Merger,
     canonical,
     canonical_of,
-    symbols_of,
     textual,
     whole_lookups,
 )
+from bpe_interop.theory.symbols import symbols_of
 
 
 def random_tokens(rng: random.Random, letters: str) -> list[bytes]:

@@ -10,7 +10,7 @@ own symbols finds it, and these pairs with their priorities say everything (Theo
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import pairwise
 from math import inf
@@ -19,39 +19,34 @@ from weakref import WeakKeyDictionary
 
 from ..model import (
     MAX_ID,
+    Affixes,
     Alphabet,
     BPEModel,
     MergeRule,
     RankTable,
 )
+from .symbols import spellings, symbols_of, user_defined
 
 Priority: TypeAlias = Union[int, float]
 """Least merges first. Equal priorities are ties: the leftmost pair merges."""
 
+_NO_AFFIXES = Affixes()
+
 _SHORT = 150
 """Up to this many symbols, looking through all of them at each step is the fastest."""
 
-_BYTES = tuple(bytes([byte]) for byte in range(256))
-
-
-def symbols_of(content: bytes, alphabet: Alphabet = "byte") -> list[bytes]:
-    """Cuts a pretoken or a token into what it is before merging.
-
-    Raises:
-        UnicodeDecodeError: the alphabet is ``char`` and the content is not UTF-8.
-    """
-    if alphabet == "byte":
-        return [_BYTES[byte] for byte in content]
-    return [char.encode("utf-8") for char in content.decode("utf-8")]
-
 
 class Merger:
-    """A merge rule, ready to run. Holds no state between runs: threads may share it."""
+    """A merge rule, ready to run. Holds no state between runs: threads may share it.
 
-    __slots__ = ("_get", "_products")
+    The product of two symbols is the left one and, after the prefix of ``affixes``, the right.
+    """
 
-    def __init__(self, rule: MergeRule) -> None:
-        self._products = isinstance(rule, RankTable)
+    __slots__ = ("_cut", "_get", "_products")
+
+    def __init__(self, rule: MergeRule, affixes: Affixes = _NO_AFFIXES) -> None:
+        self._cut = cut = len(affixes.prefix)
+        self._products = isinstance(rule, RankTable) and not cut
         table: Mapping[Any, Priority]
         if isinstance(rule, RankTable):
             table = rule.ranks
@@ -61,6 +56,8 @@ class Merger:
         else:
             table = {pair: place for place, pair in enumerate(rule.pairs)}
         self._get: Callable[[Any, Priority], Priority] = table.get
+        if cut and isinstance(rule, RankTable):
+            self._get = lambda pair, none: table.get(pair[0] + pair[1][cut:], none)
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("a Merger is rebuilt from its rule, not pickled")
@@ -95,14 +92,14 @@ class Merger:
         return symbols
 
     def _scan_pairs(self, symbols: list[bytes], keep: int) -> list[bytes]:
-        get = self._get
+        get, cut = self._get, self._cut
         ranks = [get(pair, inf) for pair in pairwise(symbols)]
         while len(ranks) >= keep:
             least = min(ranks)
             if least == inf:
                 break
             at = ranks.index(least)
-            symbols[at] = token = symbols[at] + symbols.pop(at + 1)
+            symbols[at] = token = symbols[at] + symbols.pop(at + 1)[cut:]
             del ranks[at]
             if at < len(ranks):
                 ranks[at] = get((token, symbols[at + 1]), inf)
@@ -116,7 +113,7 @@ class Merger:
         A place is that of the left symbol; what a heap says is checked against ``ranks``,
         which always holds the present pair's priority.
         """
-        get, products = self._get, self._products
+        get, products, cut = self._get, self._products, self._cut
         last = len(symbols)
         ranks = [get(x + y if products else (x, y), inf) for x, y in pairwise(symbols)]
         ranks += (inf, inf)
@@ -137,7 +134,7 @@ class Merger:
                 spare -= 1
                 second = following[at]
                 after = following[at] = following[second]
-                token = symbols[at] = symbols[at] + symbols[second]
+                token = symbols[at] = symbols[at] + symbols[second][cut:]
                 previous[after] = at
                 ranks[second] = rank = inf
                 symbols[second] = b""
@@ -183,12 +180,19 @@ class Canonical:
     ever ends in, in the vocabulary's order (the empty token is one). ``disordered``: tokens
     whose merge does not come after the merges of both its parts; with none, the system is
     strictly monotone.
+
+    With affixes, a token's symbols depend on where in a pretoken it stands
+    (:func:`.symbols.spellings`). It is unreachable if its run ends in it in no place; one that
+    is reachable and cannot be a whole pretoken may yet have no neighbour beside which it stays.
+    ``twofold``: tokens that one place builds otherwise than another; ``splits`` has one of the
+    two pairs, so it says all only where there are none.
     """
 
     splits: Mapping[bytes, tuple[bytes, bytes]]
     priority: Mapping[bytes, Priority]
     unreachable: tuple[bytes, ...]
     disordered: tuple[bytes, ...]
+    twofold: tuple[bytes, ...] = ()
 
     @property
     def monotone(self) -> bool:
@@ -201,32 +205,35 @@ def canonical_of(
     tokens: Collection[bytes],
     alphabet: Alphabet = "byte",
     base: Container[bytes] | None = None,
+    affixes: Affixes = _NO_AFFIXES,
 ) -> Canonical:
     """The canonical form of a merge rule over a vocabulary.
 
     ``base`` are the symbols that are there before merging, None for all: with a symbol that is
-    dropped or replaced no token can be built. One run for each token.
+    dropped or replaced no token can be built. One run for each token and place.
     """
-    merger = Merger(rule)
+    merger = Merger(rule, affixes)
     found: dict[bytes, tuple[bytes, bytes]] = {}
     priority: dict[bytes, Priority] = {}
     unreachable: list[bytes] = []
+    twofold: list[bytes] = []
     for token in tokens:
-        try:
-            symbols = symbols_of(token, alphabet)
-        except UnicodeDecodeError:
-            symbols = []
-        if base is not None and any(symbol not in base for symbol in symbols):
-            symbols = []
-        if len(symbols) == 1:
-            continue
-        parts = merger.run(symbols, 2)
-        rank = merger.priority(*parts) if len(parts) == 2 else None
-        if rank is None:
+        ways: set[tuple[bytes, ...]] = set()
+        for symbols in spellings(token, alphabet, affixes):
+            if base is not None and any(symbol not in base for symbol in symbols):
+                continue
+            parts = tuple(merger.run(symbols, 2))
+            if len(parts) == 1 or (len(parts) == 2 and merger.priority(*parts) is not None):
+                ways.add(parts)
+        if not ways:
             unreachable.append(token)
-        else:
-            found[token] = (parts[0], parts[1])
-            priority[token] = rank
+        if len(ways) > 1:
+            twofold.append(token)
+        for parts in ways:
+            rank = merger.priority(*parts) if len(parts) == 2 else None
+            if rank is not None and rank <= priority.get(token, inf):
+                found[token] = (parts[0], parts[1])
+                priority[token] = rank
     ordered = sorted(found, key=priority.__getitem__)
     splits = {token: found[token] for token in ordered}
     disordered = tuple(
@@ -234,9 +241,8 @@ def canonical_of(
         for token, (left, right) in splits.items()
         if max(priority.get(left, -inf), priority.get(right, -inf)) >= priority[token]
     )
-    return Canonical(
-        splits, {token: priority[token] for token in ordered}, tuple(unreachable), disordered
-    )
+    priority = {token: priority[token] for token in ordered}
+    return Canonical(splits, priority, tuple(unreachable), disordered, tuple(twofold))
 
 
 _canonical: WeakKeyDictionary[BPEModel, Canonical] = WeakKeyDictionary()
@@ -245,7 +251,10 @@ _canonical: WeakKeyDictionary[BPEModel, Canonical] = WeakKeyDictionary()
 def canonical(model: BPEModel) -> Canonical:
     """The canonical form of a model's merges. Computed once for each model.
 
-    Tokens that no text can spell (``control``) are unreachable.
+    Tokens that no text can spell (``control``) are unreachable, and so are those that hold a
+    user-defined token, which is always found first. Tokens of kind ``byte`` are what missing
+    characters become: they are neither built nor unreachable. Tokens of kind ``unused`` count
+    as merging builds them, though in the end they are split again.
     """
     known = _canonical.get(model)
     if known is None:
@@ -254,14 +263,32 @@ def canonical(model: BPEModel) -> Canonical:
 
 
 def _canonical_of_model(model: BPEModel) -> Canonical:
-    tokens: Mapping[bytes, int] = textual(model)
-    base = None if model.fallback.missing == "error" else tokens
-    form = canonical_of(model.merges, tokens, model.alphabet, base)
-    if len(tokens) == len(model.vocab.ids):
+    ids, tokens = model.vocab.ids, textual(model)
+    built, symbols = _sorted_out(model) if model.vocab.kinds else (tokens, ())
+    fallback = model.fallback
+    kept = fallback.after_merging or (fallback.missing == "error" and not fallback.byte_fallback)
+    form = canonical_of(
+        model.merges, built, model.alphabet, None if kept else tokens, model.affixes
+    )
+    if len(built) == len(ids) and not symbols:
         return form
-    out = set(form.unreachable)
-    unreachable = tuple(t for t in model.vocab.ids if t in out or t not in tokens)
-    return Canonical(form.splits, form.priority, unreachable, form.disordered)
+    out = {*form.unreachable, *(token for token in ids if token not in built)}
+    return replace(form, unreachable=tuple(t for t in ids if t in out and t not in symbols))
+
+
+def _sorted_out(model: BPEModel) -> tuple[Collection[bytes], Collection[bytes]]:
+    """The tokens that merging may build, and those that are there without it."""
+    kinds, frozen = model.vocab.kinds, user_defined(model)
+    built: dict[bytes, int] = {}
+    symbols: set[bytes] = set()
+    for token, number in textual(model).items():
+        if kinds.get(number) in ("byte", "user_defined"):
+            symbols.add(token)
+        if kinds.get(number) != "user_defined" and not any(
+            frozen.find(token.decode("utf-8", "replace"))
+        ):
+            built[token] = number
+    return built, symbols
 
 
 def textual(model: BPEModel) -> Mapping[bytes, int]:
@@ -273,8 +300,20 @@ def textual(model: BPEModel) -> Mapping[bytes, int]:
 
 
 def whole_lookups(model: BPEModel) -> frozenset[bytes]:
-    """The tokens that are found only because whole pretokens are looked up first."""
+    """The tokens that are found only because whole pretokens are looked up first.
+
+    That is where the pretoken that spells the token would not merge into it: with a suffix, or
+    for the tokens of bytes, it never does.
+    """
     if not model.lookup_first:
         return frozenset()
-    tokens = textual(model)
-    return frozenset(token for token in canonical(model).unreachable if token and token in tokens)
+    tokens, kinds = textual(model), model.vocab.kinds
+    if model.affixes == _NO_AFFIXES:
+        out = frozenset(canonical(model).unreachable)
+        return frozenset(t for t, n in tokens.items() if t and (t in out or kinds.get(n) == "byte"))
+    merger = Merger(model.merges, model.affixes)
+    return frozenset(
+        token
+        for token in tokens
+        if token and merger.run(symbols_of(token, model.alphabet, model.affixes)) != [token]
+    )

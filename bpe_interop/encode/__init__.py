@@ -6,26 +6,20 @@ lookup, merging and numbering; ids come back through the model's decoder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import chain
 from typing import TypeVar
 
-from .errors import DecodeError, EncodeError, InvalidModelError, UnstatedError
-from .model import (
-    AddedToken,
-    BPEModel,
-    PairList,
-    TemplatePart,
-    TemplateText,
-    show,
-)
-from .steps import JoinBytes, JoinTokens
-from .text.added import AddedMatcher, Allowed, decoded_text
-from .text.bytechars import is_mapped, to_bytes, to_chars
-from .text.normalize import Spans, align, normalize, repair, repaired_spans
-from .text.split import Splitter, compiled
-from .theory.merges import Merger, symbols_of, textual
+from ..errors import UnstatedError
+from ..model import Affixes, BPEModel, TemplatePart, TemplateText
+from ..text.added import AddedMatcher, Allowed
+from ..text.bytechars import to_bytes
+from ..text.normalize import Spans, align, leading, normalize, repair, repaired_spans
+from ..text.split import Splitter, compiled
+from .decode import Decoder
+from .parts import Parts
+from .pretoken import Placed, PretokenEncoder
 
 T = TypeVar("T")
 
@@ -55,6 +49,7 @@ class Encoder:
 
     def __init__(self, model: BPEModel) -> None:
         self.model = model
+        self._decoder = Decoder(model)
 
     def __reduce__(self) -> tuple[object, ...]:
         return Encoder, (self.model,)
@@ -76,13 +71,19 @@ class Encoder:
         text = repair(text)
         added = self._matcher(allowed_special)
         if added.is_idle(allowed_special):
-            return self._ordinary(self._normalize(text))
+            return self._ordinary(self._normalize(text), self._begins(text))
         ids: list[int] = []
-        for part in added.cut(text, allowed_special, self._normalize):
-            if isinstance(part, int):
-                ids.append(part)
-            else:
-                ids += self._ordinary(part)
+        for start, end, number in added.find_raw(text, allowed_special):
+            if number is not None:
+                ids.append(number)
+                continue
+            segment = text[start:end]
+            part, begins = self._normalize(segment), 0 if start else self._begins(segment)
+            for first, last, inner in added.find_normalized(part, allowed_special):
+                if inner is not None:
+                    ids.append(inner)
+                else:
+                    ids += self._ordinary(part[first:last], max(0, begins - first))
         return ids
 
     def encode_with_offsets(
@@ -122,7 +123,8 @@ class Encoder:
         Raises:
             UnstatedError: the model leaves the pre-tokenizer or normalizer unsaid.
         """
-        pretokens = self._splitter(self.normalize(text))
+        text = repair(text)
+        pretokens = self._splitter(self._normalize(text), first=self._begins(text))
         if not self._splitter.maps:
             return list(pretokens)
         return [_text_or_bytes(to_bytes(pretoken)) for pretoken in pretokens]
@@ -133,16 +135,7 @@ class Encoder:
         Raises:
             EncodeError: a symbol is not in the vocabulary and the model has no fallback.
         """
-        ids = self._ids
-        if self.model.lookup_first and content and content in ids:
-            return [ids[content]]
-        if self.model.fallback.missing == "error":
-            try:
-                tokens = self._merger.run(symbols_of(content, self.model.alphabet))
-                return [ids[token] for token in tokens]
-            except KeyError:
-                pass  # the slower way says which symbol it is
-        return [number for number, _, _ in self._merged(content)]
+        return self._pretoken.ids(content)
 
     def template(self, ids: list[int], pair: list[int] | None = None) -> list[int]:
         """Places ids around one text, or around a pair of texts, as the model says.
@@ -177,11 +170,7 @@ class Encoder:
             UnstatedError: the model leaves the decoder unsaid.
         """
         steps = self._stated(self.model.decoder, "decoder")
-        if skip_special:
-            ids = [number for number in ids if number not in self._special]
-        if steps == (JoinTokens(),):
-            return " ".join(self._spelled(number) for number in ids)
-        return self._join(ids, self._decoded).decode("utf-8", errors)
+        return self._decoder.text(steps, ids, skip_special=skip_special, errors=errors)
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """The tokens' own bytes, joined; added tokens are the UTF-8 of their text.
@@ -189,7 +178,7 @@ class Encoder:
         Raises:
             DecodeError: an id is not in the model.
         """
-        return self._join(ids, self._bytes)
+        return self._decoder.join(ids)
 
     def token_bytes(self, id: int) -> bytes:
         """One token's own bytes. Of several texts with one id, the first listed.
@@ -197,7 +186,7 @@ class Encoder:
         Raises:
             DecodeError: the id is not in the model.
         """
-        return self._join((id,), self._bytes)
+        return self._decoder.join((id,))
 
     # What these are made of, built when first needed.
 
@@ -235,85 +224,34 @@ class Encoder:
         return self._added
 
     @cached_property
-    def _ids(self) -> Mapping[bytes, int]:
-        return textual(self.model)
+    def _pretoken(self) -> PretokenEncoder:
+        return PretokenEncoder(self.model)
 
     @cached_property
-    def _merger(self) -> Merger:
-        rule, unknown = self.model.merges, self.model.fallback.unknown
-        if unknown is not None and isinstance(rule, PairList):
-            content = next((t for t, i in self._ids.items() if i == unknown), None)
-            if any(content in pair for pair in rule.pairs):
-                raise InvalidModelError("a merge names the token for unknown text", field="merges")
-        return Merger(rule)
+    def _parts(self) -> Parts | None:
+        """What cuts long pretokens; None where it cannot."""
+        model = self.model
+        if model.alphabet == "byte" or model.lookup_first or model.affixes != Affixes():
+            return None
+        return Parts(model)
 
     @cached_property
     def _remembered(self) -> _Remembered:
         to_content = to_bytes if self._splitter.maps else str.encode
-        return _Remembered(lambda pretoken: tuple(self.encode_pretoken(to_content(pretoken))))
+        compute = self._pretoken.ids
+        return _Remembered(lambda pretoken: tuple(compute(to_content(pretoken))))
 
-    def _ordinary(self, text: str) -> list[int]:
-        pretokens = self._splitter(text)
+    def _begins(self, segment: str) -> int:
+        """``first`` of :class:`.text.split.Splitter`, of a segment that begins its text."""
+        return leading(self.model.normalizer or (), segment) if self._splitter.asks_first else 1
+
+    def _ordinary(self, text: str, begins: int) -> list[int]:
+        pretokens: Iterable[str] = self._splitter(text, first=begins)
+        if self._parts is not None:
+            pretokens = chain.from_iterable(map(self._parts, pretokens))
         return list(chain.from_iterable(map(self._remembered.__getitem__, pretokens)))
 
-    def _merged(self, content: bytes) -> Iterator[tuple[int, int, int]]:
-        """The tokens of one pretoken: id, and the bytes (start, end) it stands for."""
-        ids = self._ids
-        if not content:
-            return
-        if self.model.lookup_first and content in ids:
-            yield ids[content], 0, len(content)
-            return
-        symbols = symbols_of(content, self.model.alphabet)
-        missing = self.model.fallback.missing
-        if missing != "error" and not all(symbol in ids for symbol in symbols):
-            yield from self._dropped(symbols) if missing == "drop" else self._unknown(symbols)
-            return
-        start = 0
-        for token in self._merger.run(symbols):
-            number = ids.get(token)
-            if number is None:
-                raise EncodeError(
-                    f"{show(token)} in {show(content)} is not in the vocabulary, "
-                    "so this text has no encoding"
-                )
-            yield number, start, start + len(token)
-            start += len(token)
-
-    def _dropped(self, symbols: list[bytes]) -> Iterator[tuple[int, int, int]]:
-        """Symbols without a token vanish, and those beside them may merge (tokenizers)."""
-        places: list[int] = []
-        kept: list[bytes] = []
-        start = 0
-        for symbol in symbols:
-            if symbol in self._ids:
-                kept.append(symbol)
-                places += range(start, start + len(symbol))
-            start += len(symbol)
-        start = 0
-        for token in self._merger.run(kept):
-            end = start + len(token)
-            yield self._ids[token], places[start], places[end - 1] + 1
-            start = end
-
-    def _unknown(self, symbols: list[bytes]) -> Iterator[tuple[int, int, int]]:
-        """Symbols without a token become the unknown token, which never merges."""
-        fallback, start = self.model.fallback, 0
-        if fallback.unknown is None:
-            raise InvalidModelError("the token for unknown text is not named", field="fallback")
-        for present, group in groupby(symbols, self._ids.__contains__):
-            run = list(group)
-            if present:
-                tokens = [(self._ids[token], len(token)) for token in self._merger.run(run)]
-            elif fallback.fuse:
-                tokens = [(fallback.unknown, sum(map(len, run)))]
-            else:
-                tokens = [(fallback.unknown, len(symbol)) for symbol in run]
-            for number, length in tokens:
-                yield number, start, start + length
-                start += length
-
-    def _placed(self, text: str, allowed: Allowed) -> Iterator[tuple[int, int, int]]:
+    def _placed(self, text: str, allowed: Allowed) -> Iterator[Placed]:
         """The ids of a repaired text and the characters they stand for."""
         steps = self._stated(self.model.normalizer, "normalizer")
         added = self._matcher(allowed)
@@ -323,70 +261,25 @@ class Encoder:
                 continue
             part, spans = align(steps, text[start:end])
             spans = [(start + first, start + last) for first, last in spans]
+            begins = 0 if start else self._begins(text[:end])
             for first, last, inner in added.find_normalized(part, allowed):
                 if inner is not None:
                     yield inner, spans[first][0], spans[last - 1][1]
                 else:
-                    yield from self._placed_ordinary(part[first:last], spans[first:last])
+                    yield from self._placed_ordinary(
+                        part[first:last], spans[first:last], max(0, begins - first)
+                    )
 
-    def _placed_ordinary(self, text: str, spans: Spans) -> Iterator[tuple[int, int, int]]:
-        for pretoken, places in self._splitter.align(text):
+    def _placed_ordinary(self, text: str, spans: Spans, begins: int) -> Iterator[Placed]:
+        for pretoken, places in self._splitter.align(text, first=begins):
             if self._splitter.maps:
                 content = to_bytes(pretoken)
             else:
                 content = pretoken.encode("utf-8")
                 lengths = (len(char.encode("utf-8")) for char in pretoken)
                 places = [p for p, n in zip(places, lengths, strict=True) for _ in range(n)]
-            for number, start, end in self._merged(content):
+            for number, start, end in self._pretoken.placed(content):
                 yield number, spans[places[start][0]][0], spans[places[end - 1][1] - 1][1]
-
-    @cached_property
-    def _named(self) -> dict[int, AddedToken]:
-        return {token.id: token for token in reversed(self.model.added or ())}
-
-    @cached_property
-    def _special(self) -> frozenset[int]:
-        """The ids left out by ``skip_special``: those that decode to a special token's text.
-
-        tokenizers asks the decoded text (``tokenizer/mod.rs``, ``decode``), so a special token
-        that its normalizer changes is not left out.
-        """
-        special = {token.text for token in self.model.added or () if token.special}
-        return frozenset(number for number, text in self._texts.items() if text in special)
-
-    @cached_property
-    def _bytes(self) -> dict[int, bytes]:
-        table = {number: content for content, number in self.model.vocab.ids.items()}
-        table.update({number: token.text.encode() for number, token in self._named.items()})
-        return table
-
-    @cached_property
-    def _texts(self) -> dict[int, str]:
-        steps = self.model.normalizer or ()
-        return {number: decoded_text(token, steps) for number, token in self._named.items()}
-
-    @cached_property
-    def _decoded(self) -> dict[int, bytes]:
-        mapped = JoinBytes(mapped_added=True) in (self.model.decoder or ())
-        texts = self._texts.items()
-        return self._bytes | {
-            n: to_bytes(text) if mapped and is_mapped(text) else text.encode() for n, text in texts
-        }
-
-    def _spelled(self, number: int) -> str:
-        """A token as its file spells it."""
-        if number in self._texts:
-            return self._texts[number]
-        content = self.token_bytes(number)
-        if self.model.vocab.kinds.get(number) == "control" or self.model.alphabet != "byte":
-            return content.decode("utf-8")
-        return to_chars(content)
-
-    def _join(self, ids: Sequence[int], table: dict[int, bytes]) -> bytes:
-        try:
-            return b"".join(map(table.__getitem__, ids))
-        except KeyError as error:
-            raise DecodeError(f"there is no token with the id {error.args[0]}") from None
 
 
 def _text_or_bytes(content: bytes) -> str | bytes:

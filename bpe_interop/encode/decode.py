@@ -1,0 +1,169 @@
+"""Ids to text and to bytes, by a model's decoder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TypeVar
+
+from ..errors import DecodeError
+from ..model import AddedToken, BPEModel
+from ..steps import (
+    ByteTokens,
+    DecoderStep,
+    JoinBytes,
+    JoinPieces,
+    MetaspaceText,
+    Replace,
+    WordEnds,
+)
+from ..text.added import decoded_text
+from ..text.bytechars import is_mapped, to_bytes, to_chars
+from ..text.decoders import PieceKind, decode_pieces, decode_tokens
+from ..text.normalize import normalize
+
+T = TypeVar("T")
+
+_BYTE_TOKEN = re.compile(r"<0x[0-9A-Fa-f]{2}>")
+
+
+class Decoder:
+    """Decodes by a model. Threads may share it."""
+
+    def __init__(self, model: BPEModel) -> None:
+        self._model = model
+
+    def text(
+        self,
+        steps: Sequence[DecoderStep],
+        ids: Sequence[int],
+        *,
+        skip_special: bool,
+        errors: str,
+    ) -> str:
+        """The text of ids by decoder steps; ``errors`` is for bytes that are joined.
+
+        Raises:
+            DecodeError: an id is not in the model.
+        """
+        if skip_special:
+            ids = [number for number in ids if number not in self._special]
+        if self._model.alphabet == "byte" and all(isinstance(step, JoinBytes) for step in steps):
+            return _join(ids, self._decoded).decode("utf-8", errors)
+        if len(steps) == 1 and isinstance(step := steps[0], JoinPieces):
+            return decode_pieces(step, self._each(ids, self._piece))
+        return decode_tokens(steps, self._each(ids, self._spelled))
+
+    def join(self, ids: Sequence[int]) -> bytes:
+        """The tokens' own bytes, joined.
+
+        Raises:
+            DecodeError: an id is not in the model.
+        """
+        return _join(ids, self._bytes)
+
+    @cached_property
+    def _named(self) -> dict[int, AddedToken]:
+        return {token.id: token for token in reversed(self._model.added or ())}
+
+    @cached_property
+    def _special(self) -> frozenset[int]:
+        """The ids left out by ``skip_special``: those that decode to a special token's text.
+
+        tokenizers asks the decoded text (``tokenizer/mod.rs``, ``decode``), so a special token
+        that its normalizer changes is not left out.
+        """
+        special = {token.text for token in self._model.added or () if token.special}
+        return frozenset(number for number, text in self._texts.items() if text in special)
+
+    @cached_property
+    def _contents(self) -> dict[int, bytes]:
+        return {number: content for content, number in self._model.vocab.ids.items()}
+
+    @cached_property
+    def _bytes(self) -> dict[int, bytes]:
+        own = self._contents
+        if self._model.alphabet != "byte":
+            undo = own_bytes(self._model)
+            own = {number: undo(content) for number, content in own.items()}
+        return own | {number: token.text.encode() for number, token in self._named.items()}
+
+    @cached_property
+    def _texts(self) -> dict[int, str]:
+        steps = self._model.normalizer or ()
+        return {number: decoded_text(token, steps) for number, token in self._named.items()}
+
+    @cached_property
+    def _decoded(self) -> dict[int, bytes]:
+        mapped = JoinBytes(mapped_added=True) in (self._model.decoder or ())
+        texts = self._texts.items()
+        return self._bytes | {
+            n: to_bytes(text) if mapped and is_mapped(text) else text.encode() for n, text in texts
+        }
+
+    def _each(self, ids: Sequence[int], find: Callable[[int], T]) -> list[T]:
+        try:
+            return list(map(find, ids))
+        except KeyError as error:
+            raise DecodeError(f"there is no token with the id {error.args[0]}") from None
+
+    def _spelled(self, number: int) -> str:
+        """A token as its file spells it."""
+        text = self._texts.get(number)
+        if text is not None:
+            return text
+        content = self._contents[number]
+        if self._model.vocab.kinds.get(number) == "control" or self._model.alphabet != "byte":
+            return content.decode("utf-8")
+        return to_chars(content)
+
+    def _piece(self, number: int) -> tuple[str, PieceKind]:
+        """A token as SentencePiece sees it: special ones but the unknown are control pieces."""
+        kind: PieceKind = "piece"
+        if number == self._model.fallback.unknown:
+            kind = "unknown"
+        elif number in self._named and self._named[number].special:
+            kind = "control"
+        elif self._model.vocab.kinds.get(number) == "byte":
+            kind = "byte"
+        return self._spelled(number), kind
+
+
+def _join(ids: Sequence[int], table: Mapping[int, bytes]) -> bytes:
+    try:
+        return b"".join(map(table.__getitem__, ids))
+    except KeyError as error:
+        raise DecodeError(f"there is no token with the id {error.args[0]}") from None
+
+
+def own_bytes(model: BPEModel) -> Callable[[bytes], bytes]:
+    """What a token that is spelled as text stands for by itself: the spelling undone.
+
+    The decoder says what is spelled how. U+2581 is a space where pieces are joined, spaces are
+    written as another text (``MetaspaceText``, ``WordEnds``), or that text is replaced by one;
+    ``<0xE4>`` is a byte where pieces are joined or ``ByteTokens`` are read. What a step does
+    only at the start or the end of a text is left out, and all other spelling stays.
+    """
+    rules: list[Replace] = []
+    bytes_too = False
+    for step in model.decoder or ():
+        if isinstance(step, JoinPieces):
+            rules.append(Replace("\u2581", " "))
+            bytes_too = True
+        elif isinstance(step, Replace):
+            rules.append(step)
+        elif isinstance(step, MetaspaceText):
+            rules.append(Replace(step.replacement, " "))
+        elif isinstance(step, WordEnds):
+            rules.append(Replace(step.suffix, " "))
+        elif isinstance(step, ByteTokens):
+            bytes_too = True
+
+    def undo(content: bytes) -> bytes:
+        text = content.decode("utf-8")
+        if bytes_too and _BYTE_TOKEN.fullmatch(text):
+            return bytes([int(text[3:5], 16)])
+        return normalize(rules, text).encode("utf-8")
+
+    return undo
