@@ -73,7 +73,19 @@ def _companions(path: Path) -> list[str]:
     beside = [f"{path.name}.json"]
     if path.name.endswith("tokenizer.json"):
         beside += _BESIDE
+    elif path.name.endswith(".model") and _begins_with_pieces(path):
+        beside.append(_BESIDE[0])
     return [name for name in beside if (path.parent / name).is_file()]
+
+
+def _begins_with_pieces(path: Path) -> bool:
+    """Whether a file is SentencePiece's; a rank file may have the same name (Llama-3's does)."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(64)
+    except OSError:
+        return False
+    return by_name("sentencepiece").sniff({path.name: head})
 
 
 def _read_group(directory: Path, names: list[str]) -> dict[str, bytes]:
@@ -192,8 +204,6 @@ def _refuse_by_name(path: Path, data: bytes) -> None:
         kind = "a GGUF file"
     elif head[:1] == b"{" and b'"config"' in head and b'"pattern"' in head:
         kind = "a tekken.json (Mistral)"
-    elif data[:1] == b"\n" and b"\xe2\x96\x81" in data:
-        kind = "a SentencePiece model"
     if kind:
         raise UnsupportedError(f"this is {kind}, which is not supported yet", where=str(path))
 

@@ -31,7 +31,12 @@ __all__ = [
 NAMES = ("tiktoken", "tokenizers", "transformers", "sentencepiece")
 """The engines there are."""
 
-_WRITES = {"tiktoken": "tiktoken", "tokenizers": "huggingface", "transformers": "huggingface"}
+_WRITES = {
+    "tiktoken": "tiktoken",
+    "tokenizers": "huggingface",
+    "transformers": "huggingface",
+    "sentencepiece": "sentencepiece",
+}
 """The format in which an engine is handed a model."""
 
 _READERS = {
@@ -60,6 +65,11 @@ class Engine(Protocol):
     @property
     def version(self) -> str:
         """The library's version."""
+        ...
+
+    @property
+    def parses_special(self) -> bool:
+        """Whether there is a ``special="parse"``; without one it is an ``EngineError``."""
         ...
 
     def encode(

@@ -9,7 +9,7 @@ from ..loss import Loss
 from ..model import BPEModel
 from . import Engine, engine_format, from_model
 
-FASTEST = ("tiktoken", "tokenizers")
+FASTEST = ("tiktoken", "tokenizers", "sentencepiece")
 """The engines that ``"auto"`` tries, the fastest first."""
 
 

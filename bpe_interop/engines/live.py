@@ -15,6 +15,7 @@ from ..model import BPEModel
 from .library import guarded, library
 
 if TYPE_CHECKING:
+    from sentencepiece import SentencePieceProcessor
     from tiktoken import Encoding
     from tokenizers import Tokenizer
 
@@ -55,6 +56,19 @@ def files_from_tokenizers(tokenizer: Tokenizer) -> Files:
         return {"tokenizer.json": tokenizer.to_str().encode("utf-8")}
 
 
+def files_from_sentencepiece(processor: SentencePieceProcessor) -> Files:
+    """The ``.model`` of a ``sentencepiece.SentencePieceProcessor``.
+
+    What only the Python object was told (``add_bos``, ``reverse``, ``enable_sampling`` ...) is no
+    part of its model; a vocabulary that was restricted (``set_vocabulary``) is.
+
+    Raises:
+        EngineError: no model is loaded.
+    """
+    with guarded("sentencepiece", "to write the model"):
+        return {"tokenizer.model": bytes(processor.serialized_model_proto())}
+
+
 def to_tiktoken(model: BPEModel, drop: Iterable[str] = ()) -> Encoding:
     """A ``tiktoken.Encoding`` that gives the model's ids.
 
@@ -82,6 +96,23 @@ def to_tokenizers(model: BPEModel, drop: Iterable[str] = ()) -> Tokenizer:
     with guarded("tokenizers", "on the model"):
         found: Tokenizer = tokenizers.Tokenizer.from_str(files["tokenizer.json"].decode("utf-8"))
         return found
+
+
+def to_sentencepiece(model: BPEModel, drop: Iterable[str] = ()) -> SentencePieceProcessor:
+    """A ``sentencepiece.SentencePieceProcessor`` that gives the model's ids.
+
+    It adds no bos and no eos of itself; ``encode`` takes ``add_bos`` and ``add_eos``.
+
+    Raises:
+        LossyConversionError: SentencePiece cannot hold the model exactly.
+        EngineMissingError, EngineError, UnstatedError: as :func:`engines.from_files`.
+    """
+    from .sentencepiece import processor_of
+
+    library("sentencepiece")
+    row = by_name("sentencepiece")
+    refuse(model, row, drop)
+    return processor_of(row.dump(model)["tokenizer.model"])
 
 
 def to_transformers(model: BPEModel, drop: Iterable[str] = ()) -> Any:

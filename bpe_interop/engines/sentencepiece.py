@@ -2,34 +2,56 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..errors import EngineError
 from ..formats import Files
 from ..model import BPEModel
-from .library import Special, guarded, installed, library
+from .library import Special, guarded, installed, library, pays_as_batch
+
+if TYPE_CHECKING:
+    from sentencepiece import SentencePieceProcessor
+
+CONFIG = "tokenizer_config.json"
+
+_QUIET = 3
+"""A log level above ``ERROR``: what goes wrong is raised as well."""
 
 
 class SentencePieceEngine:
     """A ``SentencePieceProcessor`` as an engine.
 
-    Control symbols are never found in a text and user-defined ones always are, so ``special``
-    changes nothing (``src/sentencepiece_processor.cc``).
+    Control symbols are never found in a text and user-defined ones always are, so there is no
+    ``special="parse"`` (``src/sentencepiece_processor.cc``).
     """
 
     name = "sentencepiece"
+    parses_special = False
 
-    def __init__(self, processor: Any) -> None:
+    def __init__(
+        self, processor: SentencePieceProcessor, *, bos: bool = False, eos: bool = False
+    ) -> None:
         self.processor = processor
         self.version = installed("sentencepiece") or ""
+        self._bos = bos
+        self._eos = eos
 
     def encode(
         self, text: str, *, special: Special = "text", add_special_tokens: bool = False
     ) -> list[int]:
-        """The ids of a text; with ``add_special_tokens``, bos before it."""
+        """The ids of a text; with ``add_special_tokens``, the bos and eos that were asked for."""
+        if special == "parse":
+            raise EngineError("sentencepiece never finds special tokens in a text")
         with guarded(self.name, "on the text", text):
-            return list(self.processor.encode(text, add_bos=add_special_tokens))
+            return list(
+                self.processor.encode(
+                    text,
+                    add_bos=add_special_tokens and self._bos,
+                    add_eos=add_special_tokens and self._eos,
+                )
+            )
 
     def encode_batch(
         self,
@@ -38,8 +60,22 @@ class SentencePieceEngine:
         special: Special = "text",
         add_special_tokens: bool = False,
     ) -> list[list[int]]:
-        """The ids of each text."""
-        return [self.encode(text, add_special_tokens=add_special_tokens) for text in texts]
+        """The ids of each text: in threads where the texts are long, else one by one."""
+        listed = list(texts)
+        if special == "parse" or not pays_as_batch(listed):
+            return [
+                self.encode(text, special=special, add_special_tokens=add_special_tokens)
+                for text in listed
+            ]
+        with guarded(self.name, f"on one of {len(listed)} texts"):
+            return [
+                list(ids)
+                for ids in self.processor.encode(
+                    listed,
+                    add_bos=add_special_tokens and self._bos,
+                    add_eos=add_special_tokens and self._eos,
+                )
+            ]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids."""
@@ -48,15 +84,34 @@ class SentencePieceEngine:
 
 
 def read(files: Files, model: BPEModel | None = None) -> SentencePieceEngine:
-    """Reads the one ``.model`` file, which says all.
+    """Reads the one ``.model`` file, and from ``tokenizer_config.json`` whether bos and eos stand.
 
     Raises:
         EngineMissingError, EngineError: as :func:`engines.from_files`.
     """
-    sentencepiece = library("sentencepiece")
     names = [name for name in files if name.endswith(".model")]
+    names = names or [name for name in files if name != CONFIG]
     if len(names) != 1:
         raise EngineError(f"expected one .model file, found {len(names)}")
+    library("sentencepiece")
     with guarded("sentencepiece", f"on {names[0]}"):
-        processor = sentencepiece.SentencePieceProcessor(model_proto=files[names[0]])
-    return SentencePieceEngine(processor)
+        config = json.loads(files.get(CONFIG, b"{}"))
+        return SentencePieceEngine(
+            processor_of(files[names[0]]),
+            bos=bool(config.get("add_bos_token")),
+            eos=bool(config.get("add_eos_token")),
+        )
+
+
+def processor_of(data: bytes) -> SentencePieceProcessor:
+    """A processor for a ``.model``; its library writes nothing to the screen from then on.
+
+    Raises:
+        EngineMissingError: sentencepiece is not installed.
+        EngineError: it refuses the model.
+    """
+    sentencepiece = library("sentencepiece")
+    with guarded("sentencepiece", "on the model"):
+        sentencepiece.set_min_log_level(_QUIET)
+        found: SentencePieceProcessor = sentencepiece.SentencePieceProcessor(model_proto=data)
+        return found

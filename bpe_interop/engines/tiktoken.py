@@ -23,6 +23,7 @@ class TiktokenEngine:
     """An ``Encoding`` as an engine. It has no sequence template, so nothing is ever added."""
 
     name = "tiktoken"
+    parses_special = True
 
     def __init__(self, encoding: Encoding) -> None:
         self.encoding = encoding

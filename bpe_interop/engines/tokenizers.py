@@ -21,6 +21,7 @@ class TokenizersEngine:
     """
 
     name = "tokenizers"
+    parses_special = True
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.version = installed("tokenizers") or ""

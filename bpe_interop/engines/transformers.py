@@ -26,6 +26,7 @@ class TransformersEngine:
     """What ``AutoTokenizer`` gives, as an engine; nothing is truncated or padded."""
 
     name = "transformers"
+    parses_special = True
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer

@@ -15,6 +15,7 @@ from ..errors import EngineError, SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..model import BPEModel
 from .compare import (
+    AROUND,
     ORDINARY,
     PARSED,
     TEMPLATED,
@@ -175,12 +176,16 @@ def _modes(
         notes.append("special tokens are not compared: a source does not state them")
         return [ORDINARY]
     modes = [ORDINARY, PARSED]
+    deaf = [side.name for side in sides if not side.parses_special]
+    if deaf:
+        notes.append(f"special tokens are not parsed: {deaf[0]} never finds them in a text")
+        modes = [ORDINARY]
     if any(model is not None and model.sequence_template is None for model in (a, b)):
         notes.append("sequence templates are not compared: a source does not state one")
     elif any(side.name == "tiktoken" for side in sides):
         notes.append("sequence templates are not compared: tiktoken applies none")
     else:
-        modes.append(TEMPLATED)
+        modes.append(AROUND if deaf else TEMPLATED)
     return modes
 
 

@@ -23,6 +23,7 @@ class Own:
     """Our encoder as a side."""
 
     name = "bpe_interop"
+    parses_special = True
 
     def __init__(self, model: BPEModel) -> None:
         self.version = importlib.metadata.version("bpe-interop")
@@ -64,6 +65,7 @@ class Mode:
 
 ORDINARY = Mode("special strings as text", "text")
 PARSED = Mode("special tokens parsed", "parse")
+AROUND = Mode("special strings as text, template applied", "text", True)
 TEMPLATED = Mode("special tokens parsed, template applied", "parse", True)
 
 

@@ -13,7 +13,7 @@ from ..errors import CheckFailedError, EngineError, EngineMissingError, Unstated
 from ..formats import Files, Format
 from ..loss import Loss
 from ..model import BPEModel, show
-from .compare import ORDINARY, PARSED, TEMPLATED, Mode, Own, Tally, compare
+from .compare import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, Tally, compare
 from .stress import around_added, awkward, fixed
 
 
@@ -130,7 +130,7 @@ def _run(
     tick: Callable[[int], None],
     what: str = "what was written",
 ) -> Check:
-    modes = _modes(engine.name, held)
+    modes = _modes(engine, held)
     tally = compare(Own(held), engine, texts, modes, tick, patience=1)
     _raise_if_different(tally, engine, what)
     first = tally.failures[0] if tally.failures else None
@@ -152,12 +152,12 @@ def _run(
     )
 
 
-def _modes(engine: str, model: BPEModel) -> list[Mode]:
+def _modes(engine: Engine, model: BPEModel) -> list[Mode]:
     modes = [ORDINARY]
-    if model.added:
+    if model.added and engine.parses_special:
         modes.append(PARSED)
-    if model.sequence_template is not None and engine != "tiktoken":
-        modes.append(TEMPLATED)
+    if model.sequence_template is not None and engine.name != "tiktoken":
+        modes.append(TEMPLATED if engine.parses_special else AROUND)
     return modes
 
 

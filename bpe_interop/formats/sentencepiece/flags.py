@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ...steps import JoinPieces, NormalizerStep, Prepend, Replace, SentencePieceText
-
-SPACE = "\u2581"
-"""What stands for a space in a piece (LOWER ONE EIGHTH BLOCK)."""
+from ...text.charsmap import SPACE
 
 Dummy: TypeAlias = Literal["none", "prefix", "suffix"]
 

@@ -19,6 +19,7 @@ from ...model import (
     Vocab,
     show,
 )
+from ...text.charsmap import rules
 from .beside import CONFIG, read_beside
 from .flags import Dummy, Flags
 from .schema import (
@@ -57,6 +58,7 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     pieces = _read_pieces(message, name)
     spec = message.trainer_spec
     _check_bytes(pieces, spec.byte_fallback, name)
+    _check_charsmaps(message, name)
     unknown = _unknown(pieces, name)
     if not notes and message.SerializeToString(deterministic=True) != files[name]:
         notes.append(f"{name}: written again it has the same fields, and not the same bytes")
@@ -93,7 +95,7 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
             ),
         )
     except InvalidModelError as error:
-        _locate(error, name)
+        raise FormatError(error.what, where=f"{name}: pieces") from None
     extras = extras_of(message, model, pieces, name)
     return replace(model, extras={"sentencepiece": extras} if extras else {})
 
@@ -282,9 +284,11 @@ def _denormalizer(message: Any, file: str) -> bytes:
     return charsmap
 
 
-def _locate(error: InvalidModelError, file: str) -> NoReturn:
-    paths = {
-        "normalizer": "normalizer_spec.precompiled_charsmap",
-        "decoder": "denormalizer_spec.precompiled_charsmap",
-    }
-    raise FormatError(error.what, where=f"{file}: {paths.get(error.field, 'pieces')}") from None
+def _check_charsmaps(message: Any, file: str) -> None:
+    """Refuses a damaged character map; sentencepiece reads outside it."""
+    for field in ("normalizer_spec", "denormalizer_spec"):
+        try:
+            rules(getattr(message, field).precompiled_charsmap)
+        except InvalidModelError as error:
+            where = f"{file}: {field}.precompiled_charsmap"
+            raise FormatError(error.what, where=where) from None
