@@ -1,92 +1,77 @@
-"""Runs two tokenizers on the same texts, and makes a difference small."""
+"""Runs two tokenizers on the same texts, and keeps the plainest difference."""
 
 from __future__ import annotations
 
-import importlib.metadata
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal, TypeAlias
 
 from ..encode import Encoder
 from ..engines import Engine
-from ..errors import BpeInteropError, DecodeError, EncodeError, EngineError
-from ..model import BPEModel
+from .shrinking import shrink
+from .sides import (
+    AROUND,
+    ORDINARY,
+    PARSED,
+    TEMPLATED,
+    Failure,
+    Mismatch,
+    Mode,
+    Own,
+    decode,
+    encode_all,
+)
 
-Special: TypeAlias = Literal["text", "parse"]
+__all__ = [
+    "AROUND",
+    "ORDINARY",
+    "PARSED",
+    "TEMPLATED",
+    "Failure",
+    "Mismatch",
+    "Mode",
+    "Outcome",
+    "Own",
+    "Tally",
+    "compare",
+    "compare_texts",
+    "first_stage",
+    "oddness",
+    "shrink",
+]
 
 _CHUNK = 64
 
 
-class Own:
-    """Our encoder as a side."""
+@dataclass(slots=True)
+class Outcome:
+    """What became of one text.
 
-    name = "bpe_interop"
-    parses_special = True
+    ``compared`` counts the modes in which both sides answered, ``alone`` those in which one side
+    alone failed. ``tokens_a`` and ``tokens_b`` count ids in the first mode. ``failures`` has what
+    each side failed at, ``mismatch`` the plainest difference.
+    """
 
-    def __init__(self, model: BPEModel) -> None:
-        self.version = importlib.metadata.version("bpe-interop")
-        self.encoder = Encoder(model)
+    compared: int = 0
+    alone: int = 0
+    tokens_a: int = 0
+    tokens_b: int = 0
+    mismatch: Mismatch | None = None
+    failures_a: list[Failure] = field(default_factory=list)
+    failures_b: list[Failure] = field(default_factory=list)
 
-    def encode(
-        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
-    ) -> list[int]:
-        """The ids of a text."""
-        ids = self.encoder.encode(text, "all" if special == "parse" else frozenset())
-        return self.encoder.template(ids) if add_special_tokens else ids
+    def fail(self, a: object, b: object) -> None:
+        """Keeps those of two answers that are failures."""
+        if isinstance(a, Failure):
+            self.failures_a.append(a)
+        if isinstance(b, Failure):
+            self.failures_b.append(b)
 
-    def encode_batch(
-        self,
-        texts: Sequence[str],
-        *,
-        special: Special = "text",
-        add_special_tokens: bool = False,
-    ) -> list[list[int]]:
-        """The ids of each text."""
-        return [
-            self.encode(text, special=special, add_special_tokens=add_special_tokens)
-            for text in texts
-        ]
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids."""
-        return self.encoder.decode(ids)
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """A way of asking for ids; ``scope`` is how reports call it."""
-
-    scope: str
-    special: Special
-    add_special_tokens: bool = False
-
-
-ORDINARY = Mode("special strings as text", "text")
-PARSED = Mode("special tokens parsed", "parse")
-AROUND = Mode("special strings as text, template applied", "text", True)
-TEMPLATED = Mode("special tokens parsed, template applied", "parse", True)
-
-
-@dataclass(frozen=True, slots=True)
-class Mismatch:
-    """A text on which two sides differ, as short as shrinking made it."""
-
-    mode: Mode
-    text: str
-    ids_a: tuple[int, ...]
-    ids_b: tuple[int, ...]
-    decoding: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A text on which one side failed; it proves and refutes nothing."""
-
-    side: str
-    text: str
-    what: str
+    def keep(self, found: Mismatch) -> None:
+        """Keeps a difference, if it is plainer than the one there is."""
+        if self.mismatch is None or oddness(found) < oddness(self.mismatch):
+            self.mismatch = found
 
 
 @dataclass(slots=True)
@@ -124,28 +109,26 @@ def compare(
     tally = Tally(modes=list(modes))
     plainest: Mismatch | None = None
     for chunk in _chunks(texts):
-        answered: set[int] = set()
-        differing: set[int] = set()
-        for mode in modes:
-            for place, found in _compare_chunk(a, b, chunk, mode, tally):
-                answered.add(place)
-                if found is not None:
-                    differing.add(place)
-                    plainest = found if plainest is None else min(plainest, found, key=_oddness)
+        for outcome in compare_texts(a, b, chunk, modes):
+            tally.compared += outcome.compared > 0
+            tally.alone += outcome.alone
+            tally.failures += outcome.failures_a + outcome.failures_b
+            found = outcome.mismatch
+            if found is not None:
+                tally.differing += 1
+                plainest = found if plainest is None else min(plainest, found, key=oddness)
         tally.texts += len(chunk)
         tally.bytes += sum(len(text.encode("utf-8", "surrogatepass")) for text in chunk)
-        tally.compared += len(answered)
-        tally.differing += len(differing)
         tick(len(chunk))
         if tally.alone >= patience:
             break
-    if plainest is not None and plainest.decoding is None:
+    if plainest is not None:
         plainest = shrink(a, b, plainest.text, plainest.mode)
     tally.mismatch = plainest
     return tally
 
 
-def _oddness(found: Mismatch) -> tuple[bool, bool, bool, bool, int]:
+def oddness(found: Mismatch) -> tuple[bool, bool, bool, bool, int]:
     """Differing ids before differing decoding, ordinary text before special tokens and templates,
     what prints everywhere first, then short texts.
     """
@@ -161,80 +144,33 @@ def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
         yield chunk
 
 
-def _compare_chunk(
-    a: Engine, b: Engine, chunk: list[str], mode: Mode, tally: Tally
-) -> Iterator[tuple[int, Mismatch | None]]:
-    """The places of the texts that both sides answered, with what differs there, if anything."""
-    left = _encode(a, chunk, mode, tally)
-    right = _encode(b, chunk, mode, tally)
-    for place, (text, x, y) in enumerate(zip(chunk, left, right, strict=True)):
-        if x is None or y is None:
-            tally.alone += x is not y
-            continue
-        if x != y:
-            yield place, Mismatch(mode, text, tuple(x), tuple(y))
-            continue
-        one, two = _decode(a, x, text, tally), _decode(b, y, text, tally)
-        if one is None or two is None or one == two:
-            yield place, None
-        else:
-            yield place, Mismatch(mode, text, tuple(x), tuple(y), (one, two))
-
-
-def _decode(side: Engine, ids: list[int], text: str, tally: Tally) -> str | None:
-    try:
-        return side.decode(ids)
-    except (EngineError, DecodeError) as error:
-        tally.failures.append(Failure(side.name, text, error.what))
-        return None
-
-
-def _encode(side: Engine, chunk: list[str], mode: Mode, tally: Tally) -> list[list[int] | None]:
-    try:
-        ids = side.encode_batch(
-            chunk, special=mode.special, add_special_tokens=mode.add_special_tokens
-        )
-        return list(ids)
-    except (EngineError, EncodeError):
-        return [_encode_one(side, text, mode, tally) for text in chunk]
-
-
-def _encode_one(side: Engine, text: str, mode: Mode, tally: Tally) -> list[int] | None:
-    try:
-        return side.encode(text, special=mode.special, add_special_tokens=mode.add_special_tokens)
-    except (EngineError, EncodeError) as error:
-        tally.failures.append(Failure(side.name, text, error.what))
-        return None
-
-
-def shrink(a: Engine, b: Engine, text: str, mode: Mode, budget: int = 2_000) -> Mismatch:
-    """Cuts parts out of a text while the two sides still differ on it."""
-
-    def ids(side: Engine, candidate: str) -> list[int]:
-        return side.encode(
-            candidate, special=mode.special, add_special_tokens=mode.add_special_tokens
-        )
-
-    def differ(candidate: str) -> bool:
-        try:
-            return ids(a, candidate) != ids(b, candidate)
-        except BpeInteropError:
-            return False
-
-    size = max(1, len(text) // 2)
-    while budget > 0:
-        start, cut = 0, False
-        while start < len(text) and budget > 0:
-            candidate = text[:start] + text[start + size :]
-            budget -= 1
-            if differ(candidate):
-                text, cut = candidate, True
-            else:
-                start += size
-        if size == 1 and not cut:
-            break
-        size = max(1, size // 2)
-    return Mismatch(mode, text, tuple(ids(a, text)), tuple(ids(b, text)))
+def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode]) -> list[Outcome]:
+    """Compares the ids of a batch of texts in every mode, and what the ids decode to."""
+    outcomes = [Outcome() for _ in texts]
+    agreed: list[list[int] | None] = [None] * len(texts)
+    for mode in modes:
+        left, right = encode_all(a, texts, mode), encode_all(b, texts, mode)
+        for place, (x, y) in enumerate(zip(left, right, strict=True)):
+            outcome = outcomes[place]
+            if mode is modes[0]:
+                outcome.tokens_a = 0 if isinstance(x, Failure) else len(x)
+                outcome.tokens_b = 0 if isinstance(y, Failure) else len(y)
+            if isinstance(x, Failure) or isinstance(y, Failure):
+                outcome.fail(x, y)
+                outcome.alone += type(x) is not type(y)
+                continue
+            outcome.compared += 1
+            if x != y:
+                outcome.keep(Mismatch(mode, texts[place], tuple(x), tuple(y)))
+            elif x != agreed[place]:  # what ids decode to does not depend on the mode
+                one, two = decode(a, x, texts[place]), decode(b, y, texts[place])
+                if isinstance(one, Failure) or isinstance(two, Failure):
+                    outcome.fail(one, two)
+                elif one != two:
+                    outcome.keep(Mismatch(mode, texts[place], tuple(x), tuple(y), (one, two)))
+                else:
+                    agreed[place] = x
+    return outcomes
 
 
 def first_stage(a: Encoder, b: Encoder, text: str, mode: Mode) -> str:

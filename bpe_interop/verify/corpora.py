@@ -1,0 +1,271 @@
+"""Corpora: what their names stand for, and which documents of them are taken."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import heapq
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import SourceError
+from .documents import START, Document, Errors, Kind, Place, Shard, records, texts
+from .parquet import rows
+from .streams import COMPRESSED, named, opened, skip
+
+STDIN = "-"
+_KINDS: dict[str, Kind] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_HEAD = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which documents of a corpus are taken, and how they are read.
+
+    Args:
+        max_bytes: end with the document that fills so many bytes of UTF-8.
+        sample: a fraction of the documents (a float up to 1.0), or a count of them (an int). A
+            document is drawn by where it stands, so the choice does not depend on the order of
+            work; a count reads the corpus twice.
+        seed: draws another sample.
+        errors: ``"strict"`` refuses what is not UTF-8, ``"replace"`` reads it as U+FFFD.
+
+    Raises:
+        SourceError: a number makes no sense.
+    """
+
+    max_bytes: int | None = None
+    sample: float | None = None
+    seed: int = 0
+    errors: Errors = "strict"
+
+    def __post_init__(self) -> None:
+        if self.max_bytes is not None and self.max_bytes < 1:
+            raise SourceError(f"max_bytes is {self.max_bytes}; at least one byte must be read")
+        if self.sample is None:
+            return
+        fraction = isinstance(self.sample, float)
+        if not 0 < self.sample <= (1 if fraction else float("inf")):
+            raise SourceError(
+                f"a sample of {self.sample} cannot be drawn",
+                fix="give a fraction as 0.01 (1%), or a count of documents as 1000",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a corpus was read: all shards before ``shard``, and that one up to ``place``."""
+
+    shard: int = 0
+    place: Place = START
+
+
+EVERYTHING = Selection()
+BEGINNING = Mark()
+
+
+def parse_sample(text: str) -> float:
+    """A sample as people write it: ``1%`` and ``0.01`` are fractions, ``1000`` is a count.
+
+    Raises:
+        SourceError: it is none of these.
+    """
+    try:
+        if text.endswith("%"):
+            return float(text[:-1]) / 100
+        return int(text) if text.strip("+-").isdecimal() else float(text)
+    except ValueError:
+        raise SourceError(
+            f"{text!r} is no sample", fix="give a fraction as 0.01 or 1%, or a count as 1000"
+        ) from None
+
+
+def find_shards(corpora: Iterable[str | Path], *, field: str | None = None) -> tuple[Shard, ...]:
+    """The files that the names of corpora stand for, in order, each once.
+
+    A name is a file, a directory (all files below it in order of their paths, hidden ones left
+    out), a glob pattern (``**`` for any depth), or ``-`` for standard input. ``NAME:FIELD``
+    names the key or column that holds the texts, ``text`` otherwise; a file with a field that is
+    not Parquet is JSONL. Files that end in ``.jsonl``, ``.ndjson``, ``.parquet`` or ``.pq``,
+    compressed or not, are that; all others are plain text.
+
+    Args:
+        corpora: the names.
+        field: the field where a name has none.
+
+    Raises:
+        SourceError: there is no such file, it cannot be opened, or a directory holds none.
+    """
+    found: dict[str, Shard] = {}
+    for name in corpora:
+        for shard in _expand(name, field):
+            found.setdefault(shard.label, shard)
+    for shard in found.values():
+        _check_readable(shard)
+    return tuple(found.values())
+
+
+def _expand(corpus: str | Path, field: str | None) -> Iterator[Shard]:
+    name, own_field = _parted(os.fspath(corpus))
+    if name == STDIN:
+        kind: Kind = "jsonl" if own_field else "text"
+        yield Shard("standard input", None, kind, own_field or "text", STDIN)
+        return
+    root = Path(name)
+    if root.is_dir():
+        files = [(path, path.relative_to(root).as_posix()) for path in _below(root)]
+    elif root.exists() or not glob.has_magic(name):
+        files = [(root, root.name)]
+    else:
+        matches = sorted(map(Path, glob.glob(name, recursive=True)))
+        inner = [_below(match) if match.is_dir() else [match] for match in matches]
+        files = [(path, path.as_posix()) for each in inner for path in each]
+    if not files:
+        what = "no files in this directory" if root.is_dir() else "no file matches"
+        raise SourceError(what, where=name)
+    for path, short in files:
+        kind = _kind(path, own_field is not None)
+        yield Shard(path.as_posix(), path, kind, own_field or field or "text", short)
+
+
+def _parted(name: str) -> tuple[str, str | None]:
+    """``FILE:FIELD`` taken apart, unless there is a file of that whole name."""
+    left, colon, right = name.rpartition(":")
+    if not (left and colon and right) or Path(name).exists():
+        return name, None
+    if left == STDIN or Path(left).exists() or glob.has_magic(left) or _kind(Path(left)) != "text":
+        return left, right
+    return name, None
+
+
+def _kind(path: Path, with_field: bool = False) -> Kind:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    return _KINDS.get(suffixes[-1] if suffixes else "", "jsonl" if with_field else "text")
+
+
+def _below(root: Path) -> list[Path]:
+    """The files below a directory in order of their paths, hidden ones left out."""
+    found: list[Path] = []
+
+    def fail(error: OSError) -> None:
+        raise SourceError(error.strerror or "cannot be read", where=error.filename or str(root))
+
+    for folder, folders, files in os.walk(root, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(folder, name) for name in files if not name.startswith(".")]
+    return sorted(found, key=lambda path: path.parts)
+
+
+def _check_readable(shard: Shard) -> None:
+    """Looks at a file before a long comparison begins; a pipe could be looked at only once."""
+    if shard.path is None:
+        return
+    with named(shard.label):
+        if stat.S_ISREG(shard.path.stat().st_mode):
+            with shard.path.open("rb") as file:
+                file.read(1)
+
+
+def read_documents(
+    shard: Shard, *, errors: Errors = "strict", start: Place = START
+) -> Iterator[Document]:
+    """The documents of a file, from one that begins at ``start`` on, never held whole.
+
+    Raises:
+        SourceError: the file cannot be read, is cut off or damaged, lacks the field, or is not
+            UTF-8 (see :mod:`.documents`).
+        EngineMissingError: an optional library is needed and is not installed.
+    """
+    with named(shard.label):
+        if shard.kind == "parquet":
+            yield from rows(shard, start, errors)
+            return
+        with opened(shard.path, shard.label) as (stream, told):
+            skip(stream, start.offset, shard.label)
+            cut = records if shard.kind == "jsonl" else texts
+            yield from cut(shard, stream, told, start, errors)
+
+
+def select(
+    shards: tuple[Shard, ...],
+    selection: Selection = EVERYTHING,
+    start: Mark = BEGINNING,
+    taken: int = 0,
+) -> Iterator[tuple[int, Document]]:
+    """The chosen documents in order, each with the number of its shard.
+
+    Args:
+        shards: the files.
+        selection: which of their documents.
+        start: where reading ended before.
+        taken: how many bytes were taken before.
+
+    Raises:
+        The errors of :func:`read_documents`.
+    """
+    limit = _limit(shards, selection)
+    for number, document in _all(shards, selection.errors, start):
+        if selection.max_bytes is not None and taken >= selection.max_bytes:
+            return
+        if limit is None or _draw(number, document, selection.seed) <= limit:
+            taken += document.size
+            yield number, document
+
+
+def _all(
+    shards: tuple[Shard, ...], errors: Errors, start: Mark = BEGINNING
+) -> Iterator[tuple[int, Document]]:
+    for number in range(start.shard, len(shards)):
+        place = start.place if number == start.shard else START
+        for document in read_documents(shards[number], errors=errors, start=place):
+            yield number, document
+
+
+def _draw(number: int, document: Document, seed: int) -> tuple[float, int, int]:
+    """A number from 0 to 1 for where a document stands, made unique."""
+    where = f"{seed}\0{document.shard.name}\0{document.place.offset}"
+    digest = hashlib.blake2b(where.encode("utf-8", "surrogateescape"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / (1 << 64), number, document.place.offset
+
+
+def _limit(shards: tuple[Shard, ...], selection: Selection) -> tuple[float, int, int] | None:
+    """The highest draw that is taken; None where all are."""
+    sample = selection.sample
+    if sample is None or isinstance(sample, float):
+        return None if sample is None else (sample, -1, -1)
+    if any(shard.path is None for shard in shards):
+        raise SourceError(
+            "a count of documents is drawn in two readings, and standard input can be read once",
+            fix="give a fraction, as 0.01",
+        )
+    draws = (_draw(n, document, selection.seed) for n, document in _all(shards, selection.errors))
+    return max(heapq.nsmallest(sample, draws), default=(0.0, -1, -1))
+
+
+def identity(shard: Shard) -> str:
+    """What tells a file from another one in its place: its size and the sha256 of both its ends.
+
+    Raises:
+        SourceError: it cannot be read, or it is a pipe, which has none.
+    """
+    if shard.path is None or not shard.path.is_file():
+        raise SourceError(
+            "it cannot be known to be the same when it is read again",
+            where=shard.label,
+            fix="make it a file, or do without a state to go on from",
+        )
+    with named(shard.label), shard.path.open("rb") as file:
+        head = file.read(_HEAD)
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _HEAD))
+        return f"{size}:{hashlib.sha256(head + file.read()).hexdigest()}"

@@ -1,0 +1,199 @@
+"""Documents of a corpus: plain text cut at lines, and records of JSONL."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeAlias
+
+from ..errors import SourceError
+
+Kind: TypeAlias = Literal["text", "jsonl", "parquet"]
+Errors: TypeAlias = Literal["strict", "replace"]
+Told: TypeAlias = Callable[[], int]
+
+SIZE = 1 << 14
+"""Bytes from which on a document of plain text ends at the next LF."""
+LONGEST_LINE = 1 << 20
+"""Bytes without LF after which a document of plain text ends inside a line."""
+LONGEST_RECORD = 1 << 28
+"""Bytes of a line of JSONL from which on it is refused: it would have to be held whole."""
+
+GO_ON = (
+    'make it UTF-8 first, or read malformed parts as U+FFFD: --errors replace (errors="replace")'
+)
+NAME_FIELD = "name the field that holds the texts: FILE:FIELD"
+
+_OTHERS = (
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ", "xz"),
+    (b"PK\x03\x04", "zip"),
+    (b"PAR1", "Parquet, whose files end in .parquet"),
+)
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One file of a corpus. ``path`` is None for standard input.
+
+    ``label`` is what reports call it, ``name`` its path below what was named for the corpus,
+    ``field`` the key (JSONL) or column (Parquet) that holds the texts.
+    """
+
+    label: str
+    path: Path | None
+    kind: Kind = "text"
+    field: str = "text"
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a document begins: its line from 1, its byte from 0 after decompression.
+
+    In Parquet both count rows.
+    """
+
+    line: int = 1
+    offset: int = 0
+
+
+START = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text and where it stands.
+
+    ``size`` is in bytes of UTF-8. ``after`` is where the next document begins, ``read`` how many
+    bytes of the file on disk were read by then. ``replaced`` says that malformed parts are U+FFFD.
+    """
+
+    text: str
+    size: int
+    shard: Shard
+    place: Place
+    after: Place
+    read: int = 0
+    replaced: bool = False
+
+
+def texts(
+    shard: Shard, stream: BinaryIO, told: Told, start: Place, errors: Errors
+) -> Iterator[Document]:
+    """Plain text in documents of whole lines, each about ``SIZE`` bytes; LF stays in the text.
+
+    The same file is always cut alike, from whichever document on it is read.
+
+    Raises:
+        SourceError: it is not UTF-8, and ``errors`` is ``"strict"``.
+    """
+    place, held = start, b""
+    while True:
+        data = stream.read(SIZE - len(held))
+        if data and not data.endswith(b"\n"):
+            data += stream.readline(LONGEST_LINE)
+        block = held + data
+        if not block:
+            return
+        # A cut inside a line must not cut a character.
+        kept = len(block) - (_unfinished(block) if data else 0)
+        block, held = block[:kept], block[kept:]
+        text, replaced = _decode(block, shard, place, errors)
+        after = Place(place.line + block.count(b"\n"), place.offset + len(block))
+        yield Document(text, size_of(text), shard, place, after, told(), replaced)
+        place = after
+
+
+def _unfinished(block: bytes) -> int:
+    """How many bytes at the end begin a character that is not complete."""
+    if block.endswith(b"\n"):
+        return 0
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder.decode(block[-4:])
+    return len(decoder.getstate()[0])
+
+
+def size_of(text: str) -> int:
+    """Bytes of a text in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def records(
+    shard: Shard, stream: BinaryIO, told: Told, start: Place, errors: Errors
+) -> Iterator[Document]:
+    """A field of every line of JSONL; a blank line and a null are no documents.
+
+    Raises:
+        SourceError: a line is not UTF-8 (with ``errors="strict"``), not a JSON object, without
+            the field, or longer than ``LONGEST_RECORD``; the field is no text, or holds a lone
+            surrogate (with ``errors="strict"``).
+    """
+    place = start
+    while data := stream.readline(LONGEST_RECORD):
+        where = f"{shard.label}:{place.line}"
+        if len(data) == LONGEST_RECORD and not data.endswith(b"\n"):
+            raise SourceError(f"a line of more than {LONGEST_RECORD >> 20} MiB", where=where)
+        line, replaced = _decode(data, shard, place, errors)
+        after = Place(place.line + 1, place.offset + len(data))
+        line = line.removeprefix("\ufeff") if place.line == 1 else line
+        text = _field(line, shard.field, where)
+        if text is not None:
+            text, mended = _mended(text, where, errors)
+            yield Document(text, size_of(text), shard, place, after, told(), replaced or mended)
+        place = after
+
+
+def _decode(data: bytes, shard: Shard, place: Place, errors: Errors) -> tuple[str, bool]:
+    try:
+        return data.decode("utf-8"), False
+    except UnicodeDecodeError as error:
+        if errors == "replace":
+            return data.decode("utf-8", "replace"), True
+        start = error.start
+    looks = [name for head, name in _OTHERS if data.startswith(head) and not place.offset]
+    raise SourceError(
+        f"not UTF-8: byte 0x{data[start]:02X} at offset {place.offset + start}",
+        where=f"{shard.label}:{place.line + data.count(bytes([10]), 0, start)}",
+        fix=f"it looks like {looks[0]}" if looks else GO_ON,
+    )
+
+
+def _field(line: str, field: str, where: str) -> str | None:
+    """The text in a line of JSONL; None where the line is blank or the text null."""
+    if not line.strip(" \t\r\n"):
+        return None
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"not JSON: {error}", where=where) from None
+    if not isinstance(record, dict):
+        raise SourceError("not a JSON object", where=where)
+    if field not in record:
+        raise no_field(field, [*record], where)
+    value = record[field]
+    if value is None or isinstance(value, str):
+        return value
+    raise SourceError(f"the field {field!r} is no text", where=where, fix=NAME_FIELD)
+
+
+def no_field(field: str, fields: list[str], where: str) -> SourceError:
+    """The error for records that lack the field that was asked for."""
+    there = ", ".join(map(repr, fields[:20])) or "none"
+    return SourceError(f"no field {field!r}; there are: {there}", where=where, fix=NAME_FIELD)
+
+
+def _mended(text: str, where: str, errors: Errors) -> tuple[str, bool]:
+    """JSON can spell a lone surrogate, which no UTF-8 text holds."""
+    if text.isascii() or not _LONE.search(text):
+        return text, False
+    if errors == "strict":
+        raise SourceError("a lone surrogate in the text", where=where, fix=GO_ON)
+    return _LONE.sub("\ufffd", text), True

@@ -1,0 +1,83 @@
+"""Documents of a Parquet file: one column, read row group by row group with pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import SourceError
+from .documents import GO_ON, NAME_FIELD, Document, Errors, Place, Shard, no_field, size_of
+from .streams import optional
+
+_ROWS = 256
+_TEXTUAL = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
+
+
+def rows(shard: Shard, start: Place, errors: Errors) -> Iterator[Document]:
+    """A column's texts, one document per row from a row on; nulls are no documents.
+
+    Raises:
+        SourceError: the file is not Parquet or is damaged, has no such column or one that holds
+            no texts, or a text is not UTF-8 and ``errors`` is ``"strict"``.
+        EngineMissingError: pyarrow is not installed.
+    """
+    arrow, parquet = optional("pyarrow", "parquet"), optional("pyarrow.parquet", "parquet")
+    if shard.path is None:
+        raise SourceError("Parquet cannot be read from standard input", where=shard.label)
+    size = shard.path.stat().st_size
+    try:
+        with parquet.ParquetFile(shard.path) as file:
+            _check(file, shard, arrow)
+            total = max(1, file.metadata.num_rows)
+            for row, data in _column(file, shard.field, start.offset, arrow):
+                if data is None:
+                    continue
+                text, replaced = _decode(data, shard, row, errors)
+                place, after = Place(row + 1, row), Place(row + 2, row + 1)
+                read = size * (row + 1) // total
+                yield Document(text, size_of(text), shard, place, after, read, replaced)
+    except arrow.ArrowException as error:
+        raise SourceError(f"not Parquet, or damaged: {error}", where=shard.label) from error
+
+
+def _check(file: Any, shard: Shard, arrow: Any) -> None:
+    names = file.schema_arrow.names
+    if shard.field not in names:
+        raise no_field(shard.field, names, shard.label)
+    kind = file.schema_arrow.field(shard.field).type
+    if arrow.types.is_dictionary(kind):
+        kind = kind.value_type
+    if str(kind) not in _TEXTUAL:
+        raise SourceError(
+            f"the column {shard.field!r} holds no texts but {kind}",
+            where=shard.label,
+            fix=NAME_FIELD,
+        )
+
+
+def _column(file: Any, field: str, start: int, arrow: Any) -> Iterator[tuple[int, bytes | None]]:
+    """Row numbers and contents as bytes: pyarrow itself does not check that strings are UTF-8."""
+    first = 0
+    for group in range(file.num_row_groups):
+        count = file.metadata.row_group(group).num_rows
+        if first + count > start:
+            row = first
+            for batch in file.iter_batches(_ROWS, row_groups=[group], columns=[field]):
+                for data in batch.column(0).cast(arrow.large_binary()).to_pylist():
+                    if row >= start:
+                        yield row, data
+                    row += 1
+        first += count
+
+
+def _decode(data: bytes, shard: Shard, row: int, errors: Errors) -> tuple[str, bool]:
+    try:
+        return data.decode("utf-8"), False
+    except UnicodeDecodeError as error:
+        if errors == "replace":
+            return data.decode("utf-8", "replace"), True
+        raise SourceError(
+            f"not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start} of the text",
+            where=f"{shard.label}, row {row + 1}",
+            fix=GO_ON,
+        ) from None

@@ -1,0 +1,126 @@
+"""The two sides of a comparison, how they are asked, and what they answer."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from ..encode import Encoder
+from ..engines import Engine, Special
+from ..errors import DecodeError, EncodeError, EngineError, PatternError
+from ..model import BPEModel
+
+How: TypeAlias = Literal["failed", "panicked", "killed"]
+
+
+class Own:
+    """Our encoder as a side."""
+
+    name = "bpe_interop"
+    parses_special = True
+
+    def __init__(self, model: BPEModel) -> None:
+        self.version = importlib.metadata.version("bpe-interop")
+        self.encoder = Encoder(model)
+
+    def encode(
+        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
+    ) -> list[int]:
+        """The ids of a text."""
+        ids = self.encoder.encode(text, "all" if special == "parse" else frozenset())
+        return self.encoder.template(ids) if add_special_tokens else ids
+
+    def encode_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        special: Special = "text",
+        add_special_tokens: bool = False,
+    ) -> list[list[int]]:
+        """The ids of each text."""
+        return [
+            self.encode(text, special=special, add_special_tokens=add_special_tokens)
+            for text in texts
+        ]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids."""
+        return self.encoder.decode(ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A way of asking for ids; ``scope`` is how reports call it."""
+
+    scope: str
+    special: Special
+    add_special_tokens: bool = False
+
+
+ORDINARY = Mode("special strings as text", "text")
+PARSED = Mode("special tokens parsed", "parse")
+AROUND = Mode("special strings as text, template applied", "text", True)
+TEMPLATED = Mode("special tokens parsed, template applied", "parse", True)
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A text on which two sides differ.
+
+    Where the ids are the same and their texts are not, ``decoding`` has the texts.
+    """
+
+    mode: Mode
+    text: str
+    ids_a: tuple[int, ...]
+    ids_b: tuple[int, ...]
+    decoding: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A text on which one side failed; it proves and refutes nothing.
+
+    ``side`` is the side's name. ``how``: the library raised an error, panicked (Rust), or the
+    process that it ran in was killed.
+    """
+
+    side: str
+    text: str
+    what: str
+    how: How = "failed"
+
+
+def encode_all(side: Engine, texts: list[str], mode: Mode) -> list[list[int] | Failure]:
+    """The ids of each text, or how the side failed on it."""
+    try:
+        return list(
+            side.encode_batch(
+                texts, special=mode.special, add_special_tokens=mode.add_special_tokens
+            )
+        )
+    except (EngineError, EncodeError, PatternError):
+        return [encode_one(side, text, mode) for text in texts]
+
+
+def encode_one(side: Engine, text: str, mode: Mode) -> list[int] | Failure:
+    """The ids of a text, or how the side failed on it."""
+    try:
+        return side.encode(text, special=mode.special, add_special_tokens=mode.add_special_tokens)
+    except (EngineError, EncodeError, PatternError) as error:
+        return Failure(side.name, text, error.what, _how(error))
+
+
+def decode(side: Engine, ids: Sequence[int], text: str) -> str | Failure:
+    """The text of ids, or how the side failed on the ids of ``text``."""
+    try:
+        return side.decode(ids)
+    except (EngineError, DecodeError) as error:
+        return Failure(side.name, text, error.what, _how(error))
+
+
+def _how(error: BaseException) -> How:
+    # The panics of every Rust extension are told by this name only (see engines/library.py).
+    return "panicked" if type(error.__cause__).__name__ == "PanicException" else "failed"

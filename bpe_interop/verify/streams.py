@@ -1,0 +1,156 @@
+"""The bytes of a corpus file: opened, decompressed on the way, never held whole."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import io
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any, BinaryIO, cast
+
+from ..errors import EngineMissingError, SourceError
+
+COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+"""Suffixes of compressed files."""
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+# RFC 8878, 3.1.2: a skippable frame, which some writers put first.
+_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+_WINDOW = 1 << 31
+"""The largest window that ``zstd --ultra --long=31`` writes, in bytes."""
+
+
+@contextmanager
+def named(label: str) -> Iterator[None]:
+    """A block in which what goes wrong in reading becomes an error that names the file.
+
+    Raises:
+        SourceError: the file cannot be opened or read, is cut off or damaged.
+    """
+    try:
+        yield
+    except OSError as error:
+        what = error.strerror or str(error) or "cannot be read"
+        raise SourceError(what, where=label) from error
+    except (EOFError, zlib.error) as error:
+        raise SourceError(f"cut off or damaged: {error}", where=label) from error
+
+
+@contextmanager
+def opened(path: Path | None, label: str) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
+    """The decompressed bytes of a file, and a function that says how much of it was read.
+
+    Without a path: standard input. Compressed files are told by their content.
+
+    Raises:
+        SourceError: the file is not compressed, though its suffix says so.
+        EngineMissingError: it is compressed with zstd, and zstandard is not installed.
+        OSError, EOFError, zlib.error: it cannot be opened; while reading, it is damaged.
+    """
+    if path is None:
+        yield _decompressed(sys.stdin.buffer, "", label), lambda: 0
+        return
+    with path.open("rb") as file:
+        told = file.tell if file.seekable() else lambda: 0
+        yield _decompressed(file, path.suffix.lower(), label), told
+
+
+def _decompressed(file: BinaryIO, suffix: str, label: str) -> BinaryIO:
+    head = file.peek(4)[:4] if isinstance(file, io.BufferedReader) else b""
+    if head.startswith(_GZIP):
+        return cast(BinaryIO, gzip.GzipFile(fileobj=file))
+    if head == _ZSTD or _SKIPPABLE.match(head):
+        return io.BufferedReader(ZstdStream(file), 1 << 16)
+    if suffix in COMPRESSED:
+        raise SourceError(
+            f"named {suffix}, but its content is not {COMPRESSED[suffix]}", where=label
+        )
+    return file
+
+
+class ZstdStream(io.RawIOBase):
+    """What a zstd file holds, frame after frame. A frame that is cut off is an error.
+
+    zstandard's own ``stream_reader`` ends in silence where a frame does not.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._library = optional("zstandard", "zstd")
+        self._frame: Any = None
+        self._compressed = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fills a buffer; 0 at the end.
+
+        Raises:
+            OSError: a frame is malformed.
+            EOFError: the last frame is cut off.
+        """
+        while not self._ready:
+            # Small bites, because one byte of zstd can stand for thousands.
+            data = self._compressed or self._file.read(1 << 12)
+            if not data:
+                if self._frame is not None:
+                    raise EOFError("it ends inside a zstd frame")
+                return 0
+            self._decompress(data)
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def _decompress(self, data: bytes) -> None:
+        if self._frame is None:
+            engine = self._library.ZstdDecompressor(max_window_size=_WINDOW)
+            self._frame = engine.decompressobj()
+        try:
+            self._ready = memoryview(self._frame.decompress(data))
+        except self._library.ZstdError as error:
+            raise OSError(f"damaged: {error}") from error
+        self._compressed = b""
+        if self._frame.eof:
+            self._compressed, self._frame = self._frame.unused_data, None
+
+
+def optional(name: str, extra: str) -> ModuleType:
+    """A library that only some corpora need.
+
+    Raises:
+        EngineMissingError: it is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise EngineMissingError(
+            f"{name.partition('.')[0]} is needed to read this and is not installed",
+            fix=f"install bpe-interop[{extra}]",
+        ) from error
+
+
+def skip(stream: BinaryIO, offset: int, label: str) -> None:
+    """Goes from the start of a stream to a byte.
+
+    Raises:
+        SourceError: the stream ends before.
+    """
+    if stream.seekable():
+        left = offset - stream.seek(offset)
+    else:
+        left = offset
+        while left and (data := stream.read(min(left, 1 << 20))):
+            left -= len(data)
+    if left:
+        raise SourceError("shorter than when it was read before", where=label)
