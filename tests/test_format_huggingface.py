@@ -323,8 +323,8 @@ def test_roles_come_from_the_files_beside_it() -> None:
     value["added_tokens"] = [added(258, "<x>"), added(259, "<p>")]
     files = {
         "tokenizer.json": json.dumps(value).encode(),
-        "special_tokens_map.json": b'{"eos_token": "<p>", "pad_token": {"content": "<p>"}}',
-        "tokenizer_config.json": b'{"eos_token": "<x>", "chat_template": "{{x}}"}',
+        "special_tokens_map.json": b'{"eos_token": "<x>", "pad_token": {"content": "<p>"}}',
+        "tokenizer_config.json": b'{"eos_token": "<p>", "chat_template": "{{x}}"}',
     }
     model = FORMAT.load(files)
     assert {t.text: t.roles for t in model.added or ()} == {"<x>": ("eos",), "<p>": ("pad",)}

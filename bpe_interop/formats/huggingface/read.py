@@ -19,7 +19,7 @@ from ...model import (
 )
 from ...steps import ByteChars, NormalizerStep, PreTokenizerStep
 from ...strict_json import Node, parse
-from .beside import CONFIG, SPECIAL_MAP, Beside, read_beside
+from .beside import NAMES, read_beside
 from .decoders import read_decoder
 from .normalizers import read_normalizer
 from .steps import check_mapped, read_pretokenizer
@@ -75,12 +75,13 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     pairs = read_merges(model["merges"], words)
     listed, notes = _read_added(root.get("added_tokens"), words)
     fallback, unused = read_fallback(model, words)
-    beside = read_beside(files, listed)
+    beside = read_beside(files, listed, root, alphabet)
     lookup_first = model.flag("ignore_merges", default=False)
     looked_up = pretokenizer if lookup_first else None
     vocab = vocabulary(words, pairs, listed, looked_up, fallback.byte_fallback, main)
     processor = read_post_processor(root.get("post_processor"))
-    extras = _extras(root, processor.trim, beside, words, fallback)
+    extras = {**_extras(root, processor.trim, words, fallback), **beside.kept}
+    config = {"model_config": dict(beside.model_config)} if beside.model_config else {}
     notes += (*unused, *(f"the key {key!r} is not known; it is null or empty here" for key in idle))
     try:
         return BPEModel(
@@ -96,7 +97,7 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
             sequence_template=processor.template,
             decoder=read_decoder(root.get("decoder"), alphabet, beside.added, normalizer),
             chat_template=beside.chat_template,
-            extras={"huggingface": extras} if extras else {},
+            extras={**({"huggingface": extras} if extras else {}), **config},
             origin=Origin(
                 "huggingface",
                 files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
@@ -136,7 +137,7 @@ def _read_pipeline(
 
 def main_file(files: Mapping[str, bytes]) -> str:
     """The name of the ``tokenizer.json`` among the files, which may be called otherwise."""
-    named = [name for name in files if name.endswith(".json") and name not in (CONFIG, SPECIAL_MAP)]
+    named = [name for name in files if name.endswith(".json") and name not in NAMES]
     return MAIN if MAIN in files or len(named) != 1 else named[0]
 
 
@@ -223,9 +224,7 @@ def _last_of_each_id(tokens: Iterable[AddedToken], notes: list[str]) -> tuple[Ad
     return tuple(kept[number] for number in sorted(kept))
 
 
-def _extras(
-    root: Node, trim: bool | None, beside: Beside, words: Words, fallback: Fallback
-) -> dict[str, Json]:
+def _extras(root: Node, trim: bool | None, words: Words, fallback: Fallback) -> dict[str, Json]:
     extras: dict[str, Json] = {}
     for key in ("truncation", "padding"):
         if root.get(key).given:
@@ -235,6 +234,4 @@ def _extras(
     unknown = root["model"].get("unk_token")
     if unknown.given and (words.alphabet == "byte" or fallback.unknown is None):
         extras["unk_token"] = unknown.value
-    if beside.settings:
-        extras["tokenizer_config"] = dict(beside.settings)
     return extras

@@ -1,0 +1,220 @@
+"""The files beside a ``tokenizer.json``: what they add to it, and what of them contradicts it.
+
+``tokenizer_config.json``, ``special_tokens_map.json`` and ``added_tokens.json`` say what tokens
+are for, ``chat_template.jinja`` and ``additional_chat_templates/`` hold chat templates,
+``config.json`` and ``generation_config.json`` are the model's own. None of them changes what
+``tokenizer.json`` says; where transformers lets one win, that is noted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from ....model import AddedToken, Alphabet, BPEModel, Json, SequenceTemplate
+from ....strict_json import Node
+from ..template import read_post_processor
+from .chat import chat_templates_json, read_chat_templates
+from .model_config import read_model_config, tell_model_config
+from .papers import CONFIG, NAMES, SPECIAL_MAP, Papers, read_papers
+from .roles import DECODER, EXTRA, ROLES, extra_tokens, read_roles
+from .served import Serving, around, serve, served_roles
+
+__all__ = [
+    "CONFIG",
+    "NAMES",
+    "SPECIAL_MAP",
+    "Beside",
+    "Serving",
+    "read_beside",
+    "serve",
+    "write_beside",
+]
+
+_READ = frozenset(
+    {
+        "tokenizer_class",
+        "chat_template",
+        "add_bos_token",
+        "add_eos_token",
+        "clean_up_tokenization_spaces",
+        DECODER,
+        *EXTRA,
+    }
+)
+_OF_OTHERS = frozenset(
+    {
+        "add_prefix_space",
+        "auto_map",
+        "backend",
+        "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output",
+        "device_map",
+        "fast_tokenizer_files",
+        "files_loaded",
+        "fix_mistral_regex",
+        "gguf_file",
+        "init_inputs",
+        "is_local",
+        "legacy",
+        "local_files_only",
+        "merges",
+        "merges_file",
+        "model_specific_special_tokens",
+        "name_or_path",
+        "post_processor",
+        "slow_tokenizer_class",
+        "special_tokens_map_file",
+        "tokenizer_file",
+        "tokenizer_object",
+        "tokenizer_padding",
+        "tokenizer_truncation",
+        "use_fast",
+        "vocab",
+        "vocab_file",
+    }
+)
+"""Settings of other classes, or of where files lay: what is written names none of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What the files beside a ``tokenizer.json`` add to it.
+
+    ``kept`` and ``model_config`` can change no id; ``model_config`` is the network's, so it has
+    no place in what is written.
+    """
+
+    added: tuple[AddedToken, ...]
+    chat_template: str | None
+    kept: Mapping[str, Json]
+    model_config: Mapping[str, Json]
+    notes: tuple[str, ...]
+
+
+def read_beside(
+    files: Mapping[str, bytes], added: Iterable[AddedToken], root: Node, alphabet: Alphabet
+) -> Beside:
+    """Reads roles, chat templates, harmless settings, and what contradicts the file.
+
+    Args:
+        files: the ``tokenizer.json`` and those beside it.
+        added: its added tokens.
+        root: the ``tokenizer.json`` itself.
+        alphabet: what its pretokens are cut into.
+
+    Raises:
+        FormatError: one of the files is malformed.
+    """
+    papers = read_papers(files)
+    listed, notes = tuple(added), list[str]()
+    serving = serve(papers, root, listed, alphabet, b'"ByteLevel"' in files[root.file])
+    read_roles(papers, notes)
+    roles: dict[str, set[str]] = {}
+    for stated in served_roles(papers, root, serving.choice):
+        roles.setdefault(stated.text, set()).add(stated.role)
+    marked = tuple(replace(t, roles=tuple(sorted(roles.get(t.text, ())))) for t in listed)
+    default, others = read_chat_templates(files, papers.config, notes)
+    config = read_model_config(papers)
+    numbers = [*root["model"]["vocab"].be(dict).values(), *(token.id for token in listed)]
+    notes += tell_model_config(config, marked, max(numbers))
+    _tell_flags(papers.config, root, marked, notes)
+    settings = _settings(papers, {token.text for token in listed})
+    return Beside(
+        marked,
+        default,
+        {
+            **({"tokenizer_config": settings} if settings else {}),
+            **({"chat_templates": others} if others else {}),
+        },
+        config,
+        (*serving.notes, *notes),
+    )
+
+
+def _settings(papers: Papers, listed: Iterable[str]) -> dict[str, Json]:
+    """Settings that mean the same to every class."""
+    config = papers.config
+    kept: dict[str, Json] = {}
+    for key, value in config.be(dict).items():
+        is_role = key.endswith("_token") and isinstance(value, (str, dict))
+        role = key.removesuffix("_token")
+        if key in _READ or key in _OF_OTHERS or is_role or role in ROLES or value is None:
+            continue
+        kept[key] = value
+    extra = [text for text in extra_tokens(papers) if text in listed]
+    return {**kept, **({EXTRA[0]: cast(Json, extra)} if extra else {})}
+
+
+def _tell_flags(config: Node, root: Node, added: Sequence[AddedToken], notes: list[str]) -> None:
+    """What is said of settings that a ``tokenizer.json`` decides for itself."""
+    ends = around(read_post_processor(root.get("post_processor")).template)
+    for role, there in zip(("bos", "eos"), ends, strict=True):
+        ids = {token.id for token in added if role in token.roles}
+        flag = config.get(f"add_{role}_token").value
+        if isinstance(flag, bool) and flag is ids.isdisjoint(there):
+            has = "puts none there" if flag else "puts one there all the same"
+            notes.append(
+                f"{CONFIG}: add_{role}_token is {str(flag).lower()}, but tokenizer.json's "
+                f"post-processor {has}; transformers 5 goes by tokenizer.json where there is one"
+            )
+    if config.get("clean_up_tokenization_spaces").value:
+        notes.append(
+            f"{CONFIG}: clean_up_tokenization_spaces makes some versions of transformers change "
+            "decoded text (5.23 does not for BPE); what is read here is tokenizer.json"
+        )
+    if config.get("split_special_tokens").value:
+        notes.append(
+            f"{CONFIG}: split_special_tokens makes AutoTokenizer take special tokens as text, "
+            "unless it is told otherwise in a call"
+        )
+    for key in ("fix_mistral_regex", "fast_tokenizer_files"):
+        if config.get(key).value:
+            what = "another pattern" if key.startswith("fix") else "another file"
+            notes.append(f"{CONFIG}: {key} may make transformers run {what} than tokenizer.json")
+
+
+def write_beside(
+    model: BPEModel, added: Sequence[AddedToken], extras: Mapping[str, Json]
+) -> dict[str, bytes]:
+    """``tokenizer_config.json`` and ``special_tokens_map.json``, which contradict nothing.
+
+    The class is one that runs the file as it is. Chat templates stand in the configuration,
+    where every version of transformers reads them.
+    """
+    roles = {role: token for token in added for role in token.roles}
+    names = [*ROLES, *sorted(roles.keys() - {*ROLES})]
+    tokens: dict[str, Json] = {f"{n}_token": roles[n].text for n in names if n in roles}
+    settings = extras.get("tokenizer_config")
+    config: dict[str, Json] = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+        **tokens,
+        **_flags(model.sequence_template, roles),
+        **(settings if isinstance(settings, dict) else {}),
+    }
+    if not all(token.special for token in roles.values()):
+        # Without this key transformers makes a role's token special.
+        config[DECODER] = {}
+    others = extras.get("chat_templates")
+    template = chat_templates_json(model.chat_template, others if isinstance(others, dict) else {})
+    if template is not None:
+        config["chat_template"] = template
+    common: dict[str, Json] = {f"{n}_token": roles[n].text for n in ROLES if n in roles}
+    return {CONFIG: _json_bytes(config), SPECIAL_MAP: _json_bytes(common)}
+
+
+def _flags(template: SequenceTemplate | None, roles: Mapping[str, AddedToken]) -> dict[str, Json]:
+    """``add_bos_token`` and ``add_eos_token`` where they are true and say all of the template."""
+    ends = around(template or SequenceTemplate())
+    said = [[roles[role].id] if role in roles else [] for role in ("bos", "eos")]
+    if not any(ends) or any(there and there != own for there, own in zip(ends, said, strict=True)):
+        return {}
+    return {
+        f"add_{role}_token": True for role, ids in zip(("bos", "eos"), ends, strict=True) if ids
+    }
+
+
+def _json_bytes(value: Mapping[str, Json]) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode("utf-8")

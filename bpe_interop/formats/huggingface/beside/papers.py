@@ -1,0 +1,72 @@
+"""The files beside a ``tokenizer.json``, parsed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from ....errors import FormatError
+from ....model import Json
+from ....strict_json import Node, parse
+
+CONFIG = "tokenizer_config.json"
+SPECIAL_MAP = "special_tokens_map.json"
+ADDED = "added_tokens.json"
+MODEL_CONFIG = "config.json"
+GENERATION = "generation_config.json"
+CHAT_TEMPLATE = "chat_template.jinja"
+CHAT_TEMPLATES = "additional_chat_templates/"
+"""The folder of further chat templates, ``NAME.jinja`` each."""
+
+NAMES = (CONFIG, SPECIAL_MAP, ADDED, MODEL_CONFIG, GENERATION, CHAT_TEMPLATE)
+
+MAX_BESIDE = 1 << 26
+"""Bytes. The largest of these files are configurations that repeat a thousand added tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Papers:
+    """Each JSON file as an object, an empty one where there is no such file."""
+
+    config: Node
+    special_map: Node
+    added: Node
+    model_config: Node
+    generation: Node
+
+
+def read_papers(files: Mapping[str, bytes]) -> Papers:
+    """Parses the JSON files.
+
+    Raises:
+        FormatError: one of them is too large, is malformed, or is no object.
+    """
+    for name in (*NAMES, *(name for name in files if name.startswith(CHAT_TEMPLATES))):
+        if len(files.get(name, b"")) > MAX_BESIDE:
+            raise FormatError(f"larger than {MAX_BESIDE:,} bytes", where=name)
+    return Papers(
+        _object(files, CONFIG),
+        _object(files, SPECIAL_MAP),
+        _object(files, ADDED),
+        _lenient(files, MODEL_CONFIG),
+        _lenient(files, GENERATION),
+    )
+
+
+def _object(files: Mapping[str, bytes], name: str) -> Node:
+    node = parse(files[name], name) if name in files else Node({}, name)
+    node.be(dict)
+    return node
+
+
+def _lenient(files: Mapping[str, bytes], name: str) -> Node:
+    """A model's own configuration, of which a few keys are asked; some hold ``Infinity``."""
+    try:
+        value: object = json.loads(files.get(name, b"{}"))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"not JSON: {error}", where=name) from None
+    node = Node(cast(Json, value), name)
+    node.be(dict)
+    return node

@@ -1,0 +1,122 @@
+"""What special tokens are for: which file says so, and who wins where two say different things.
+
+Measured in transformers 5.23 (``tokenization_utils_base.py``, ``_from_pretrained``): where
+``tokenizer_config.json`` has the key ``added_tokens_decoder``, ``special_tokens_map.json`` is not
+read; where it has not, every key of ``special_tokens_map.json`` wins, nulls too. What neither
+names, the class that is served may assume, and ``padding`` in ``tokenizer.json`` names a padding
+token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ....model import show
+from ....strict_json import Node
+from .papers import CONFIG, SPECIAL_MAP, Papers
+
+ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+"""The roles that every class knows, in transformers' order. Others are a model's own."""
+
+DECODER = "added_tokens_decoder"
+EXTRA = ("extra_special_tokens", "additional_special_tokens")
+_END = "_token"
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A role, the text of its token, and the file (or the class) that says so."""
+
+    role: str
+    text: str
+    by: str
+
+
+def read_roles(papers: Papers, notes: list[str]) -> tuple[dict[str, Stated], frozenset[str]]:
+    """The roles that transformers would give, and those that a file says to be none (null).
+
+    Raises:
+        FormatError: a role is neither a string nor an object with a ``content``.
+    """
+    config, special = _named(papers.config), _named(papers.special_map)
+    unread = DECODER in papers.config
+    merged = config if unread else {**config, **special}
+    for role in special:
+        _tell(role, config.get(role), special[role], role in config, unread, notes)
+    for name, text in _own_names(papers, unread):
+        merged.setdefault(name, text)
+    stated = {
+        role: Stated(role, text, SPECIAL_MAP if not unread and role in special else CONFIG)
+        for role, text in merged.items()
+        if text
+    }
+    return stated, frozenset(role for role, text in merged.items() if not text)
+
+
+def _named(node: Node) -> dict[str, str | None]:
+    """Roles to texts, null (or false, or empty) where the file says that there is none."""
+    found: dict[str, str | None] = {}
+    for key, value in node.be(dict).items():
+        role = key.removesuffix(_END)
+        if role == key or (role not in ROLES and not isinstance(value, (str, dict))):
+            continue
+        found[role] = text_of(node[key]) if value is not None and value is not False else None
+    return found
+
+
+def text_of(node: Node) -> str:
+    """The text of a token, which is written as a string or as an object with flags."""
+    return (node["content"] if isinstance(node.value, dict) else node).be(str)
+
+
+def _own_names(papers: Papers, unread: bool) -> Iterator[tuple[str, str]]:
+    """``extra_special_tokens`` as an object: a model's own roles."""
+    for node in (papers.config,) if unread else (papers.config, papers.special_map):
+        extra = node.get(EXTRA[0])
+        if isinstance(extra.value, dict):
+            for key in extra.value:
+                yield key.removesuffix(_END), text_of(extra[key])
+
+
+def _tell(
+    role: str, config: str | None, special: str | None, both: bool, unread: bool, notes: list[str]
+) -> None:
+    """What is said where the two files disagree."""
+    if config == special and both:
+        return
+    if unread:
+        why = f"because {CONFIG} has {DECODER}, and then {SPECIAL_MAP} is not read"
+        winner = CONFIG
+    elif both:
+        why = f"because {CONFIG} has no {DECODER}, and then {SPECIAL_MAP} is read last"
+        winner = SPECIAL_MAP
+    else:
+        return
+    says = f"{CONFIG} says {_quoted(config)}" if both else f"{CONFIG} says nothing"
+    notes.append(
+        f"{role} token: {SPECIAL_MAP} says {_quoted(special)}, {says}; transformers goes by "
+        f"{winner}, {why}"
+    )
+
+
+def _quoted(text: str | None) -> str:
+    return show(text) if text else "none"
+
+
+def extra_tokens(papers: Papers) -> tuple[str, ...]:
+    """Further special tokens, by text, in order."""
+    config = papers.config
+    extra = next((config.get(key) for key in EXTRA if config.get(key).value), config.get(EXTRA[0]))
+    found = [text_of(node) for node in extra.items()] if isinstance(extra.value, list) else []
+    more = papers.special_map.get(EXTRA[0])
+    if DECODER not in config and isinstance(more.value, list):
+        found += [text for text in map(text_of, more.items()) if text not in found]
+    return tuple(found)
+
+
+def padding_role(root: Node) -> Mapping[str, str]:
+    """The padding token that ``padding`` in ``tokenizer.json`` names."""
+    padding = root.get("padding")
+    named = padding.get("pad_token") if isinstance(padding.value, dict) else None
+    return {"pad": named.be(str)} if named is not None and named.value else {}

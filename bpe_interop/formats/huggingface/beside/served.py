@@ -1,0 +1,270 @@
+"""Which class ``AutoTokenizer`` takes for a directory, and where it is not what the file says.
+
+Told from the files alone, by the tables in ``classes.py``. ``bpe-interop verify DIR DIR
+--engine-b transformers`` asks the installed transformers itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ....model import (
+    AddedToken,
+    Alphabet,
+    SequenceTemplate,
+    TemplatePart,
+    TemplateToken,
+    show,
+)
+from ....strict_json import Node
+from ....text.bytechars import CHAR_TO_BYTE
+from ..decoders import read_decoder
+from ..normalizers import read_normalizer
+from ..steps import read_pretokenizer
+from ..template import read_post_processor
+from ..vocab import BYTE_TOKENS
+from .classes import CLASSES, DEFAULT, FAITHFUL, FORCED, MODEL_TYPES, UNKNOWN, Built
+from .papers import CONFIG, MODEL_CONFIG, Papers
+from .roles import ROLES, Stated, extra_tokens, padding_role, read_roles
+from .tokens import added_as_served, read_wishes, tell_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The class that ``AutoTokenizer`` takes, without ``Fast``, and who decides it.
+
+    ``name`` is empty where it is not known here. ``forced``: what ``tokenizer_config.json``
+    names would not change it.
+    """
+
+    name: str
+    because: str
+    forced: bool = False
+
+    @property
+    def built(self) -> Built | None:
+        """What the class builds; None where it runs the file as it is, or is not known."""
+        return CLASSES.get(self.name)
+
+    @property
+    def known(self) -> bool:
+        """Whether what it runs is known here."""
+        return self.name == DEFAULT or self.name in CLASSES
+
+
+WORDS: Mapping[str, str] = {
+    "normalizer": "normalizer",
+    "pretokenizer": "pre-tokenizer",
+    "affixes": "affixes",
+    "lookup_first": "ignore_merges",
+    "fallback": "rule for unknown characters",
+    "decoder": "decoder",
+    "sequence_template": "post-processor",
+}
+"""What fields of the model are called in a ``tokenizer.json``."""
+
+
+def explain(choice: Choice, fields: Sequence[str]) -> str:
+    """A sentence on what transformers serves, and what to do about it; empty if there is no need.
+
+    Args:
+        choice: the class that transformers takes.
+        fields: the fields of the model in which it is other than the file.
+    """
+    if not choice.known:
+        what = f"transformers' {choice.name}" if choice.name else "what transformers takes then"
+        return (
+            f"{choice.because}: {what} is not known here, and may not run tokenizer.json as it is; "
+            "to see: bpe-interop verify DIR DIR --engine-b transformers"
+        )
+    if not fields or choice.name == DEFAULT:
+        return ""
+    lost = _listing([WORDS[field] for field in fields])
+    fix = (
+        "PreTrainedTokenizerFast.from_pretrained serves the file as it is, AutoTokenizer does not, "
+        f"whatever {CONFIG} names"
+        if choice.forced
+        else f"write PreTrainedTokenizerFast as tokenizer_class in {CONFIG} to serve it as it is"
+    )
+    return (
+        f"{choice.because}: transformers rebuilds {choice.name} from vocabulary and merges, and "
+        f"puts its own {lost} in the place of what tokenizer.json says; {fix}"
+    )
+
+
+def _listing(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+
+
+def choose(papers: Papers, byte_level: bool) -> Choice:
+    """The class that ``AutoTokenizer`` takes (``models/auto/tokenization_auto.py``).
+
+    Args:
+        papers: the files beside the ``tokenizer.json``.
+        byte_level: whether ``"ByteLevel"`` stands anywhere in the ``tokenizer.json``.
+
+    Raises:
+        FormatError: a class is not named by a string.
+    """
+    own = papers.config.get("tokenizer_class")
+    file, node = (
+        (CONFIG, own) if own.value else (MODEL_CONFIG, papers.model_config.get("tokenizer_class"))
+    )
+    named = node.be(str) if node.given else ""
+    kind = papers.model_config.get("model_type").value
+    by_name = f"{file} names {show(named)[1:-1]}"
+    by_type = f"{MODEL_CONFIG} says model_type {show(str(kind))}"
+    by_kind = MODEL_TYPES.get(kind) if isinstance(kind, str) else None
+    hub = named.removesuffix("Fast")
+    if papers.config.get("auto_map").value:
+        return Choice(UNKNOWN, f"{CONFIG} names code of its own (auto_map)")
+    if kind in FORCED and by_kind is not None and by_kind != hub:
+        return Choice(by_kind, by_type, forced=True)
+    if hub == "LlamaTokenizer" and byte_level:
+        return Choice(DEFAULT, f"{by_name}, and tokenizer.json is byte-level")
+    if hub and by_kind == DEFAULT:
+        return Choice(DEFAULT, by_type)
+    if hub:
+        return Choice(DEFAULT if hub in FAITHFUL else hub, by_name)
+    if by_kind is not None:
+        return Choice(by_kind, by_type)
+    return Choice(DEFAULT, "no file names a class")
+
+
+def differing(
+    choice: Choice, root: Node, config: Node, alphabet: Alphabet, roles: Mapping[str, int]
+) -> tuple[str, ...]:
+    """The fields of the model in which what a class builds is not what the file says.
+
+    Args:
+        choice: the class.
+        root: the ``tokenizer.json``.
+        config: the ``tokenizer_config.json``.
+        alphabet: what the file's pretokens are cut into.
+        roles: the ids of the roles' tokens as they are served.
+    """
+    if choice.built is None:
+        return ()
+    built, model = choice.built.settled(config), root["model"]
+    own = Node(built.components(), choice.name)
+    pretokens = read_pretokenizer(own["pre_tokenizer"])
+    cut: Alphabet = "byte" if pretokens[1] else "char"
+    affixes = [
+        model.get(k).value or "" for k in ("end_of_word_suffix", "continuing_subword_prefix")
+    ]
+    fields = {
+        "normalizer": read_normalizer(own["normalizer"]) != read_normalizer(root.get("normalizer")),
+        "pretokenizer": pretokens != read_pretokenizer(root.get("pre_tokenizer")),
+        "affixes": affixes != [built.suffix, ""],
+        "lookup_first": bool(model.get("ignore_merges").value),
+        "fallback": _other_fallback(built, model, cut),
+        "decoder": cut != alphabet
+        or read_decoder(own["decoder"], cut, (), ())
+        != read_decoder(root.get("decoder"), alphabet, (), ()),
+        "sequence_template": _other_template(built, root.get("post_processor"), roles),
+    }
+    return tuple(name for name, differs in fields.items() if differs)
+
+
+def _other_fallback(built: Built, model: Node, cut: Alphabet) -> bool:
+    """Whether a character without a token becomes something else."""
+    words = model["vocab"].be(dict)
+    if cut == "byte" and all(char in words for char in CHAR_TO_BYTE):
+        return False
+    by_bytes = bool(model.get("byte_fallback").value)
+    if by_bytes and built.byte_fallback and all(t in words for t in BYTE_TOKENS.values()):
+        return False
+    unknown = model.get("unk_token").given
+    if (by_bytes, unknown) != (built.byte_fallback, built.unknown):
+        return True
+    return unknown and bool(model.get("fuse_unk").value) != built.fuse_unk
+
+
+_AROUND: Mapping[str, tuple[str, str]] = {
+    "none": ("", ""),
+    "bos": ("bos", ""),
+    "cls sep": ("cls", "sep"),
+    "bos eos": ("bos", "eos"),
+}
+
+
+def _other_template(built: Built, processor: Node, roles: Mapping[str, int]) -> bool:
+    if built.template == "kept":
+        return False
+    if built.template == "own":
+        return True
+    wanted = [[roles[role]] if role in roles else [] for role in _AROUND[built.template]]
+    return around(read_post_processor(processor).template) != wanted
+
+
+def around(template: SequenceTemplate) -> list[list[int]]:
+    """The ids before a single text, and those after it."""
+    parts = template.single
+    place = next((n for n, part in enumerate(parts) if not isinstance(part, TemplateToken)), 0)
+    return [_ids(parts[:place]), _ids(parts[place:])]
+
+
+def _ids(parts: tuple[TemplatePart, ...]) -> list[int]:
+    return [number for p in parts if isinstance(p, TemplateToken) for number in p.ids]
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What ``AutoTokenizer`` runs for a directory.
+
+    ``fields`` of the model are not what the file says; ``added`` are the added tokens that it
+    ends up with; ``notes`` are sentences on both.
+    """
+
+    choice: Choice
+    fields: tuple[str, ...]
+    added: tuple[AddedToken, ...]
+    notes: tuple[str, ...]
+
+
+def serve(
+    papers: Papers,
+    root: Node,
+    added: Iterable[AddedToken],
+    alphabet: Alphabet,
+    byte_level: bool,
+) -> Serving:
+    """What ``AutoTokenizer`` runs, as far as it is known here.
+
+    Args:
+        papers: the files beside the ``tokenizer.json``.
+        root: the ``tokenizer.json``.
+        added: its added tokens, as tokenizers numbers them.
+        alphabet: what its pretokens are cut into.
+        byte_level: whether ``"ByteLevel"`` stands anywhere in it.
+
+    Raises:
+        FormatError: a file is malformed.
+    """
+    choice = choose(papers, byte_level)
+    roles = served_roles(papers, root, choice)
+    listed = tuple(added)
+    words = root["model"]["vocab"].be(dict)
+    start = () if choice.built else listed
+    served, by = added_as_served(
+        start, words, read_wishes(papers, root), roles, extra_tokens(papers)
+    )
+    ids = {token.text: token.id for token in served}
+    numbers = {stated.role: ids[stated.text] for stated in roles if stated.text in ids}
+    fields = differing(choice, root, papers.config, alphabet, numbers)
+    sentence = explain(choice, fields)
+    notes = (*([sentence] if sentence else []), *tell_tokens(listed, served, by))
+    return Serving(choice, fields, served, notes)
+
+
+def served_roles(papers: Papers, root: Node, choice: Choice) -> list[Stated]:
+    """The roles as transformers gives them, in the order in which it adds their tokens."""
+    stated, refused = read_roles(papers, [])
+    assumed = choice.built.roles if choice.built else padding_role(root)
+    by = choice.name if choice.built else root.file
+    for role, text in assumed.items():
+        if role not in stated and role not in refused:
+            stated[role] = Stated(role, text, by)
+    order = {role: place for place, role in enumerate(ROLES)}
+    return sorted(stated.values(), key=lambda each: order.get(each.role, len(order)))

@@ -1,0 +1,178 @@
+"""Which added tokens ``AutoTokenizer`` ends up with.
+
+Measured in transformers 5.23 (``tokenization_utils_tokenizers.py``, ``__init__``), which adds
+tokens to those of the ``tokenizer.json``, or, where a class is rebuilt, to none: first those of
+``added_tokens_decoder`` in ``tokenizer_config.json``, by id; if there is no such key, those of
+``added_tokens.json`` and of ``tokenizer.json``. Then the roles' tokens, then further special
+tokens. A token that is there already takes the new one's flags, and keeps its id; the ids that
+these files state are never used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ....model import AddedToken, show
+from ....strict_json import Node
+from .papers import ADDED, CONFIG, Papers
+from .roles import DECODER, Stated
+
+_SIDES = ("lstrip", "rstrip", "single_word")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A token to add, the id that its file states, and the file."""
+
+    token: AddedToken
+    by: str
+
+
+def added_as_served(
+    listed: Iterable[AddedToken],
+    words: Mapping[str, int],
+    wishes: Iterable[Wish],
+    roles: Sequence[Stated],
+    extra: Iterable[str],
+) -> tuple[tuple[AddedToken, ...], dict[str, str]]:
+    """The added tokens by id, and for each that is new the file that wants it.
+
+    Args:
+        listed: the added tokens to begin with.
+        words: the vocabulary of the file's model.
+        wishes: the tokens to add, in order.
+        roles: the roles' tokens.
+        extra: further special tokens.
+    """
+    tokens = {token.text: token for token in listed}
+    by: dict[str, str] = {}
+    named = {stated.text for stated in roles}
+    for wish in wishes:
+        special = wish.token.special or wish.token.text in named
+        _add(tokens, words, replace(wish.token, special=special))
+        by.setdefault(wish.token.text, wish.by)
+    for text, file in [*((s.text, s.by) for s in roles), *((text, CONFIG) for text in extra)]:
+        if text not in tokens:
+            _add(tokens, words, AddedToken(text, 0))
+            by.setdefault(text, file)
+    return tuple(sorted(tokens.values(), key=lambda token: token.id)), by
+
+
+def _add(tokens: dict[str, AddedToken], words: Mapping[str, int], token: AddedToken) -> None:
+    """As ``add_tokens`` of tokenizers does (``tokenizer/added_vocabulary.rs``)."""
+    if not token.text:
+        return
+    before = tokens.get(token.text)
+    if before is not None:
+        number, special = before.id, token.special or before.special
+    elif token.text in words:
+        number, special = words[token.text], token.special
+    else:
+        top = max((other.id for other in tokens.values()), default=-1)
+        number, special = max(top + 1, len(words)), token.special
+    tokens[token.text] = replace(token, id=number, special=special, roles=())
+
+
+def read_wishes(papers: Papers, root: Node) -> list[Wish]:
+    """The tokens that files want to be there, in the order in which they are added.
+
+    Raises:
+        FormatError: a token or an id is malformed.
+    """
+    decoder = papers.config.get(DECODER)
+    if DECODER in papers.config:
+        entries = decoder.be(dict) if decoder.given else {}
+        return sorted(
+            (Wish(_token(decoder[key], _number(decoder, key)), CONFIG) for key in entries),
+            key=lambda wish: wish.token.id,
+        )
+    wishes: dict[int, Wish] = {}
+    for text in papers.added.be(dict):
+        number = papers.added[text].be(int)
+        plain = AddedToken(text, number, special=False, normalized=True)
+        wishes[number] = Wish(plain, ADDED)
+    listed = root.get("added_tokens")
+    for entry in listed.items() if listed.given else ():
+        token = _token(entry, entry["id"].be(int))
+        wishes[token.id] = Wish(token, root.file)
+    return [wishes[number] for number in sorted(wishes)]
+
+
+def _number(node: Node, key: str) -> int:
+    if not (key.isascii() and key.isdigit() and len(key) < 20):
+        node.fail(f"the key {show(key)} is not an id")
+    return int(key)
+
+
+def _token(node: Node, number: int) -> AddedToken:
+    special = node.flag("special", default=False)
+    normalized = node.flag("normalized", default=not special)
+    lstrip, rstrip, single = (node.flag(f, default=False) for f in _SIDES)
+    text = node["content"].be(str)
+    return AddedToken(text, number, special, lstrip, rstrip, single, normalized)
+
+
+def tell_tokens(
+    listed: Iterable[AddedToken], served: Iterable[AddedToken], by: Mapping[str, str]
+) -> Iterator[str]:
+    """Sentences on the added tokens that AutoTokenizer has otherwise than ``tokenizer.json``.
+
+    Args:
+        listed: those of the ``tokenizer.json``.
+        served: those that AutoTokenizer ends up with.
+        by: the files that ask for them.
+    """
+    before, after = ({t.text: t for t in tokens} for tokens in (listed, served))
+    new: dict[str, list[str]] = {}
+    for text in after.keys() - before.keys():
+        new.setdefault(by.get(text, CONFIG), []).append(f"{show(text)} as {after[text].id}")
+    for file in sorted(new):
+        yield (
+            f"{file} asks for {_some(new[file])}, which tokenizer.json lacks: AutoTokenizer adds "
+            f"{_them(new[file])}, what is read here does not"
+        )
+    gone = [show(text) for text in before.keys() - after.keys()]
+    if gone:
+        yield f"AutoTokenizer forgets the added {_tokens(gone)} {_some(gone)}"
+    moved = [
+        f"{show(text)} is {after[text].id}, not {token.id}"
+        for text, token in before.items()
+        if text in after and after[text].id != token.id
+    ]
+    if moved:
+        yield f"AutoTokenizer numbers added tokens anew: {_some(moved)}"
+    yield from _flags(before, after, by)
+
+
+def _flags(
+    before: Mapping[str, AddedToken], after: Mapping[str, AddedToken], by: Mapping[str, str]
+) -> Iterator[str]:
+    changed: dict[str, list[str]] = {}
+    for text, token in before.items():
+        other = after.get(text, token)
+        flags = [
+            flag if getattr(other, flag) else f"not {flag}"
+            for flag in (*_SIDES, "normalized", "special")
+            if getattr(other, flag) != getattr(token, flag)
+        ]
+        if flags:
+            changed.setdefault(by.get(text, CONFIG), []).append(f"{show(text)} {', '.join(flags)}")
+    for file, tokens in sorted(changed.items()):
+        why = "which has a role" if file not in (CONFIG, ADDED) else f"as {file} says"
+        yield f"AutoTokenizer makes {_some(tokens)}, {why}; tokenizer.json says otherwise"
+
+
+def _some(words: Sequence[str], limit: int = 4) -> str:
+    ordered = sorted(words)
+    return ", ".join(ordered[:limit]) + (
+        f" and {len(ordered) - limit:,} more" if ordered[limit:] else ""
+    )
+
+
+def _tokens(words: Sequence[str]) -> str:
+    return "token" if len(words) == 1 else "tokens"
+
+
+def _them(words: Sequence[str]) -> str:
+    return "it" if len(words) == 1 else "them"
