@@ -25,8 +25,17 @@ SPACE = "\u2581"
 
 _SPACES = re.compile("  +")
 _VALUE = 1 << 31
-_MOST_RULES = 1 << 22
-"""More rules than any character map can mean; SentencePiece's own have 227,000."""
+_BLOCK = 1024
+"""Darts writes 256 units at a time, and no unit's children lie across two blocks."""
+
+_MOST_EDGES = 1 << 22
+_LONGEST = 1 << 10
+"""More edges, and bytes in a rule, than a map has that does not go in circles (SentencePiece's
+own have 265,000 and 11)."""
+
+_NESTED_RULES = 31
+_NESTED_TEXTS = 64
+"""How many rules, and kept texts, that begin one another SentencePiece tells apart."""
 
 
 def rules(charsmap: bytes) -> dict[str, str]:
@@ -52,7 +61,7 @@ def _rules(charsmap: bytes) -> Mapping[str, str]:
     if not charsmap:
         return {}
     units, strings = _parts(charsmap)
-    if strings and strings[-1]:
+    if strings[-1]:
         raise _damaged("its last replacement is not ended by a NUL")
     texts: dict[int, str] = {}
     found: dict[str, str] = {}
@@ -71,9 +80,11 @@ def _parts(charsmap: bytes) -> tuple[tuple[int, ...], bytes]:
     if len(charsmap) < 4:
         raise _damaged(f"it ends after {len(charsmap)} bytes")
     (size,) = struct.unpack_from("<I", charsmap)
-    if size % 4:
-        raise _damaged(f"its trie has {size} bytes, which is not a multiple of 4")
-    if not size or size > len(charsmap) - 4:
+    if not size or size % _BLOCK:
+        raise _damaged(f"its trie has {size} bytes, which is no multiple of {_BLOCK}")
+    if size > 4 * _MOST_EDGES:
+        raise _damaged(f"its trie has {size} bytes, far too many")
+    if size >= len(charsmap) - 4:
         raise _damaged(f"its trie should have {size} bytes, and {len(charsmap) - 4} follow")
     return struct.unpack_from(f"<{size // 4}I", charsmap, 4), charsmap[4 + size :]
 
@@ -88,10 +99,9 @@ def _keys(units: tuple[int, ...]) -> Iterator[tuple[bytes, int]]:
         if place and not unit & _VALUE:
             children[place ^ (unit & 0xFF)].append(place)
     count = 0
-    # A path that is longer than the array has units goes in a circle.
-    todo = [(0, b"")]
+    todo = [(0, b"", 0)]
     while todo:
-        place, key = todo.pop()
+        place, key, nested = todo.pop()
         unit = units[place]
         first = place ^ ((unit >> 10) << ((unit & 0x200) >> 6))
         if first | 0xFF >= len(units):
@@ -99,11 +109,14 @@ def _keys(units: tuple[int, ...]) -> Iterator[tuple[bytes, int]]:
         if unit & 0x100 and key:
             if not units[first] & _VALUE:
                 raise _damaged(f"unit {place} of its trie has no value")
+            nested += 1
             yield key, units[first] ^ _VALUE
         count += 1
-        if count > _MOST_RULES or len(key) > len(units):
+        if nested > _NESTED_RULES:
+            raise _damaged(f"more than {_NESTED_RULES} rules begin one another")
+        if count > _MOST_EDGES or len(key) > _LONGEST:
             raise _damaged("its trie goes in circles")
-        todo += [(child, key + bytes((units[child] & 0xFF,))) for child in children[first]]
+        todo += [(child, key + bytes((units[child] & 0xFF,)), nested) for child in children[first]]
 
 
 def _replacement(strings: bytes, start: int) -> str:
@@ -117,6 +130,19 @@ def _replacement(strings: bytes, start: int) -> str:
 
 def _damaged(what: str) -> InvalidModelError:
     return InvalidModelError(f"the character map is damaged: {what}", field="normalizer")
+
+
+def findable(kept: Iterable[str]) -> list[str]:
+    """The user-defined pieces that SentencePiece can find in a text.
+
+    Where more than 64 begin one another, it sees the shortest 64 (``PrefixMatcher``).
+    """
+    texts = set(kept)
+    return [
+        text
+        for text in texts
+        if text and sum(text[:end] in texts for end in range(1, len(text))) < _NESTED_TEXTS
+    ]
 
 
 class _Part(NamedTuple):
@@ -141,7 +167,7 @@ class _Replacer:
         self._lengths = {char: sorted(sizes, reverse=True) for char, sizes in lengths.items()}
         alone = _class_of(char for char, sizes in lengths.items() if 1 in sizes)
         before = _class_of(char for char, sizes in lengths.items() if max(sizes) > 1)
-        longest_first = sorted(filter(None, kept), key=len, reverse=True)
+        longest_first = sorted(findable(kept), key=len, reverse=True)
         options = [
             "(" + ("|".join(map(re.escape, longest_first)) or "(?!)") + ")",
             alone,
@@ -159,9 +185,10 @@ class _Replacer:
             stop = match.end() if changed is not None else start
             if changed is None:
                 for length in self._lengths[text[start]]:
-                    changed = self._rules.get(text[start : start + length])
+                    key = text[start : start + length]
+                    changed = self._rules.get(key)
                     if changed is not None:
-                        stop = start + length
+                        stop = start + len(key)
                         break
                 else:
                     place = start + 1
