@@ -21,7 +21,15 @@ MAX_FILE = 1 << 30
 
 _PARTNERS = {"encoder.json": "vocab.bpe", "vocab.json": "merges.txt"}
 _MAIN = ("tokenizer.json", *_PARTNERS, *_PARTNERS.values())
-_BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
+_BESIDE = (
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "config.json",
+    "generation_config.json",
+    "chat_template.jinja",
+)
+_TEMPLATES = "additional_chat_templates"
 _NAMES = (".json", ".tiktoken", ".model", ".txt", ".bpe", ".gguf")
 
 
@@ -73,6 +81,8 @@ def _companions(path: Path) -> list[str]:
     beside = [f"{path.name}.json"]
     if path.name.endswith("tokenizer.json"):
         beside += _BESIDE
+        folder = path.parent / _TEMPLATES
+        beside += [f"{_TEMPLATES}/{entry.name}" for entry in sorted(folder.glob("*.jinja"))]
     elif path.name.endswith(".model") and _begins_with_pieces(path):
         beside.append(_BESIDE[0])
     return [name for name in beside if (path.parent / name).is_file()]
@@ -236,6 +246,25 @@ def staged(target: Path, files: Files, *, force: bool = False) -> Iterator[Path]
             _commit(stage, target, list(files))
     finally:
         _remove(stage)
+
+
+def replace_file(target: Path, data: bytes) -> None:
+    """Writes one file, whole or not at all; what was there is replaced.
+
+    Raises:
+        TargetError: it cannot be written.
+    """
+    with _writing(target):
+        number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    stage = Path(name)
+    try:
+        with _writing(target), _uninterrupted():
+            with open(number, "wb") as file:
+                file.write(data)
+            os.chmod(stage, 0o666 & ~_umask())
+            os.replace(stage, target)
+    finally:
+        stage.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -122,7 +122,9 @@ def read(files: Files, model: BPEModel | None = None) -> TransformersEngine:
     """
     with tempfile.TemporaryDirectory() as folder:
         for name, data in files.items():
-            if Path(name).name != name:
+            place = Path(folder, name)
+            if Path(folder).resolve() not in place.resolve().parents:
                 raise EngineError(f"{name!r} is not the name of a file")
-            Path(folder, name).write_bytes(data)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
         return read_directory(folder)
