@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("theory",),
     ("diff",),
     ("encode", "formats", "presets"),
-    ("unstable", "vocabulary", "gate"),
+    ("unstable", "vocabulary", "gate", "fingerprint"),
     ("io",),
     ("engines",),
     ("sources",),

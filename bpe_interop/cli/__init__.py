@@ -17,8 +17,10 @@ from ..errors import BpeInteropError, CheckFailedError, LossyConversionError
 from .convert import convert_command
 from .decode import decode_command
 from .encode import encode_command
+from .fingerprint import fingerprint_command
 from .formats import formats_command
 from .inspect import inspect_command
+from .lock import lock_command
 from .verify import verify_command
 
 YES, NO, UNKNOWN = 0, 1, 2
@@ -60,6 +62,8 @@ for _command in (
     verify_command,
     encode_command,
     decode_command,
+    fingerprint_command,
+    lock_command,
 ):
     cli.add_command(_command)
 

@@ -1,0 +1,33 @@
+"""``bpe-interop fingerprint``."""
+
+from __future__ import annotations
+
+import click
+
+from ..fingerprint import PARTS, fingerprint
+from ..sources import load_source
+from .options import format_option, json_option, offline_option, preset_option
+from .screen import as_json
+
+
+@click.command("fingerprint")
+@click.argument("source", metavar="SRC")
+@format_option
+@preset_option
+@offline_option
+@json_option
+def fingerprint_command(
+    source: str, format: str | None, preset: str | None, offline: bool, json_output: bool
+) -> None:
+    """Print sha256 hashes of what SRC does, whatever its format.
+
+    Equal hashes mean equal: text (the ids of ordinary text), specials (added tokens), template,
+    decoder, all. Different hashes mean nothing; bpe-interop verify decides then.
+    """
+    loaded = load_source(source, format=format, preset=preset, offline=offline)
+    found = fingerprint(loaded.model)
+    if json_output:
+        as_json(found)
+        return
+    for part in PARTS:
+        click.echo(f"{part} {found[part]}")

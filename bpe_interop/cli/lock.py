@@ -1,0 +1,44 @@
+"""``bpe-interop lock``."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from ..engines import versions
+from ..io import replace_file
+from ..lock import dump, lock
+from ..sources import load_source
+from .options import format_option, offline_option, preset_option
+from .screen import lines
+
+
+@click.command("lock")
+@click.argument("source", metavar="SRC")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    default=Path("tokenizer.lock"),
+    show_default=True,
+    help="Where to write the lock file; replaced if it is there.",
+)
+@format_option
+@preset_option
+@offline_option
+def lock_command(
+    source: str, output: Path, format: str | None, preset: str | None, offline: bool
+) -> None:
+    """Freeze what SRC does: its fingerprint, and the ids of awkward texts.
+
+    Commit the file; bpe-interop verify tokenizer.lock SRC then fails when an id changes.
+    """
+    loaded = load_source(source, format=format, preset=preset, offline=offline)
+    used = {name: found for name, found in versions().items() if found is not None}
+    frozen = lock(loaded.model, source, {"bpe-interop": version("bpe-interop"), **used})
+    replace_file(output, dump(frozen))
+    lines("wrote", [str(output)])
+    lines("locked", [f"{len(frozen.golden):,} answers; fingerprint {frozen.fingerprint['all']}"])

@@ -1,0 +1,179 @@
+"""A fingerprint of what a tokenizer does: sha256 of a normal form, whatever format it came in.
+
+Equal fingerprints mean equal tokenizers: every part of the normal form is a fact from which the
+ids follow, and each fact is written in one way only where one is known. Different fingerprints
+mean nothing: two merge lists that are proved equal may have two of them, and ``verify`` decides.
+
+- ``text``: what gives an ordinary text its ids. Normalizer; pre-tokenizer, each pattern in the
+  preferred spelling of those proved equal to it for this vocabulary; merges in canonical form
+  (``docs/theory.md``, Theorem 3); tokens that texts can reach, with their ids; lookup; fallback.
+- ``specials``: added tokens, special or not, with the flags that matter.
+- ``template``: what is placed around a text, and around a pair.
+- ``decoder``: the steps, and each id's content.
+- ``all``: of these four.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass, replace
+
+from .diff import normalized_matters
+from .errors import PatternError
+from .model import AddedToken, BPEModel, Json
+from .steps import Pattern, Replace, Split
+from .text.patterns import parse, preferred, translate
+from .theory.automata import uncovered
+from .theory.merges import canonical, textual, whole_lookups
+from .theory.pretokens import UTF8_BYTES, occurrence
+
+PARTS = ("text", "specials", "template", "decoder", "all")
+"""The lines of a fingerprint."""
+
+
+def fingerprint(model: BPEModel) -> dict[str, str]:
+    """The sha256 (hex) of each part of a model's normal form, by the names in ``PARTS``."""
+    parts: dict[str, Json] = {
+        "text": _text(model),
+        "specials": _specials(model),
+        "template": _plain(model.sequence_template),
+        "decoder": _decoder(model),
+    }
+    found = {name: _digest(value) for name, value in parts.items()}
+    found["all"] = _digest([found[name] for name in parts])
+    return found
+
+
+def _digest(value: Json) -> str:
+    written = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(written.encode("ascii")).hexdigest()
+
+
+def _plain(value: object) -> Json:
+    """Steps and the like as JSON that says their type and every field."""
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        return {"is": type(value).__name__, **named}
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    if isinstance(value, bytes):
+        return value.hex()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"{type(value).__name__} has no normal form")
+
+
+def _text(model: BPEModel) -> Json:
+    ids = model.vocab.ids
+    form = canonical(model)
+    places: dict[int | float, int] = {}
+    splits: list[Json] = []
+    for token, (left, right) in form.splits.items():
+        place = places.setdefault(form.priority[token], len(places))
+        splits.append([place, left.hex(), right.hex()])
+    kinds = model.vocab.kinds
+    reached = {token for token in form.splits if kinds.get(ids[token]) != "unused"}
+    reached |= _lone(model) | {t for t in ids if kinds.get(ids[t]) in ("byte", "user_defined")}
+    looked_up = _looked_up(model)
+    numbered: list[Json] = [
+        [ids[token], token.hex(), kinds.get(ids[token], "normal")]
+        for token in sorted(reached | looked_up | set(form.splits), key=ids.__getitem__)
+    ]
+    return {
+        "alphabet": model.alphabet,
+        "affixes": _plain(model.affixes),
+        "fallback": _plain(model.fallback),
+        "normalizer": None
+        if model.normalizer is None
+        else [_plain(_spelled(step)) for step in model.normalizer],
+        "pretokenizer": _pretokenizer(model),
+        "merges": splits,
+        "tokens": numbered,
+        "lookup": _plain(sorted(looked_up)),
+    }
+
+
+def _lone(model: BPEModel) -> set[bytes]:
+    """The tokens that are one symbol and occur in a text."""
+    return {
+        token
+        for token in textual(model)
+        if (len(token) == 1 and token[0] in UTF8_BYTES)
+        or (model.alphabet == "char" and len(token.decode("utf-8", "replace")) == 1)
+    } | _with_affixes(model)
+
+
+def _with_affixes(model: BPEModel) -> set[bytes]:
+    """With affixes a symbol is longer than one character: all that no merge builds count."""
+    if not (model.affixes.prefix or model.affixes.suffix):
+        return set()
+    return set(textual(model)) - set(canonical(model).splits)
+
+
+def _looked_up(model: BPEModel) -> set[bytes]:
+    steps = model.pretokenizer
+    found = whole_lookups(model)
+    if steps is None:
+        return set(found)
+    return {token for token in found if occurrence(steps, token).possible is not False}
+
+
+def _spelled(step: object) -> object:
+    if isinstance(step, Replace) and isinstance(step.pattern, Pattern):
+        try:
+            return replace(step, pattern=translate(step.pattern, "oniguruma"))
+        except PatternError:
+            return step
+    return step
+
+
+def _pretokenizer(model: BPEModel) -> Json:
+    if model.pretokenizer is None:
+        return None
+    return [_split(step, model) for step in model.pretokenizer]
+
+
+def _split(step: object, model: BPEModel) -> Json:
+    """A step, patterns in the preferred spelling; one form for "the matches are the pretokens"."""
+    if not isinstance(step, Split) or not isinstance(step.pattern, Pattern):
+        return _plain(step)
+    try:
+        pattern = preferred(
+            step.pattern,
+            "oniguruma",
+            vocabulary=model.vocab.ids,
+            unreachable=lambda: whole_lookups(model),
+        )
+        covers = uncovered(parse(pattern)) is None
+    except PatternError:
+        return _plain(step)
+    matches = step.invert if step.behavior == "removed" else step.behavior == "isolated"
+    if covers and matches:
+        return {"matches": pattern.source}
+    return _plain(Split(pattern, step.behavior, step.invert))
+
+
+def _specials(model: BPEModel) -> Json:
+    if model.added is None:
+        return None
+    added = list(model.added)
+    late = bool(model.normalizer) or normalized_matters(added)
+    return [_plain(_matching(token, late)) for token in _by_id(added)]
+
+
+def _by_id(added: Iterable[AddedToken]) -> list[AddedToken]:
+    return sorted(added, key=lambda token: token.id)
+
+
+def _matching(token: AddedToken, late: bool) -> AddedToken:
+    return replace(token, roles=(), normalized=token.normalized and late)
+
+
+def _decoder(model: BPEModel) -> Json:
+    contents: dict[int, Json] = {n: token.hex() for token, n in model.vocab.ids.items()}
+    for token in reversed(model.added or ()):
+        contents[token.id] = token.text
+    steps = None if model.decoder is None else [_plain(step) for step in model.decoder]
+    return {"steps": steps, "ids": [[number, contents[number]] for number in sorted(contents)]}

@@ -1,0 +1,18 @@
+"""The only room that touches the disk: paths to files in memory, and files to a target at once."""
+
+from __future__ import annotations
+
+from .reading import MAX_FILE, Found, find, read
+from .writing import check_target, is_file_target, plain_names, replace_file, staged
+
+__all__ = [
+    "MAX_FILE",
+    "Found",
+    "check_target",
+    "find",
+    "is_file_target",
+    "plain_names",
+    "read",
+    "replace_file",
+    "staged",
+]

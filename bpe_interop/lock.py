@@ -1,0 +1,156 @@
+"""Lock files: what a tokenizer does today, to be held against what it does tomorrow.
+
+A lock file is one JSON object: ``bpe_interop_lock`` (the version of this layout, 1), ``source``
+(how the tokenizer was named), ``fingerprint`` (:mod:`bpe_interop.fingerprint`), ``versions``
+(of this library and the engines' Unicode), and ``golden``: texts with their ids, for each of the
+ways of asking for ids that the tokenizer answers. Equal fingerprints mean equal tokenizers; where
+they are not, the golden ids say whether and where ids changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import cast
+
+from .encode import Encoder
+from .errors import EncodeError, FormatError
+from .fingerprint import PARTS, fingerprint
+from .model import MAX_ID, BPEModel
+from .strict_json import Node, parse
+from .verify.stress import around_added, code_points, fixed, random_texts, tokens
+
+KEY = "bpe_interop_lock"
+VERSION = 1
+
+ASKED = ("text", "parse", "template")
+"""How ids are asked for: special strings as text; parsed; parsed with the template applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """What a lock file says. ``golden``: (how asked, text, ids)."""
+
+    source: str
+    fingerprint: Mapping[str, str]
+    versions: Mapping[str, str]
+    golden: tuple[tuple[str, str, tuple[int, ...]], ...]
+
+
+def lock(model: BPEModel, source: str, versions: Mapping[str, str]) -> Lock:
+    """Freezes what a model does.
+
+    Args:
+        model: the tokenizer.
+        source: how it was named.
+        versions: libraries to their versions, for people.
+
+    Raises:
+        UnstatedError: the pre-tokenizer or normalizer is not stated.
+    """
+    return Lock(source, fingerprint(model), versions, tuple(_golden(model)))
+
+
+def answers(model: BPEModel) -> tuple[str, ...]:
+    """The ways of asking for ids that a model can answer."""
+    if model.added is None:
+        return ASKED[:1]
+    return ASKED if model.sequence_template is not None else ASKED[:2]
+
+
+def ask(encoder: Encoder, how: str, text: str) -> tuple[int, ...] | None:
+    """The ids of a text, asked for in one of the ways of ``ASKED``; None where it has none."""
+    try:
+        ids = encoder.encode(text, frozenset() if how == "text" else "all")
+    except EncodeError:
+        return None
+    return tuple(encoder.template(ids) if how == "template" else ids)
+
+
+def _golden(model: BPEModel) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+    encoder = Encoder(model)
+    seen: dict[str, tuple[int, ...] | None] = {}
+    for text in _texts(model):
+        if text in seen:
+            continue
+        seen[text] = plain = ask(encoder, "text", text)
+        if plain is None:
+            continue
+        yield "text", text, plain
+        previous = plain
+        for how in answers(model)[1:]:
+            ids = ask(encoder, how, text)
+            # What is asked in another way and answered alike need not be said again.
+            if ids is not None and ids != previous:
+                yield how, text, ids
+    for how in answers(model)[1:]:
+        ids = ask(encoder, how, "a")
+        if ids is not None:
+            yield how, "a", ids
+
+
+def _texts(model: BPEModel) -> Iterator[str]:
+    yield from fixed()
+    yield from around_added(model, 20)
+    yield from tokens(model, 150)
+    # One of the four contexts: a lock file is for a repository, and should stay small.
+    yield from islice(code_points(500), 0, None, 4)
+    yield from random_texts(model, 200)
+
+
+def dump(frozen: Lock) -> bytes:
+    """A lock file. The same bytes for the same lock."""
+    golden = [[how, text, list(ids)] for how, text, ids in frozen.golden]
+    head = json.dumps(
+        {
+            KEY: VERSION,
+            "source": frozen.source,
+            "fingerprint": dict(frozen.fingerprint),
+            "versions": dict(frozen.versions),
+        },
+        indent=2,
+    )
+    rows = ",\n".join("    " + json.dumps(row) for row in golden)
+    return f'{head[:-2]},\n  "golden": [\n{rows}\n  ]\n}}\n'.encode("ascii")
+
+
+def is_lock(data: bytes) -> bool:
+    """Whether a file looks like a lock file."""
+    return f'"{KEY}"'.encode() in data[:200]
+
+
+def load(data: bytes, name: str) -> Lock:
+    """Reads a lock file.
+
+    Raises:
+        FormatError: it is malformed, or of a layout that this version does not know.
+    """
+    root = parse(data, name)
+    version = root[KEY].be(int)
+    if version != VERSION:
+        raise FormatError(
+            f"the lock file has layout {version}; this version reads layout {VERSION}",
+            where=name,
+            fix="update bpe-interop" if version > VERSION else "lock the tokenizer again",
+        )
+    root.only(KEY, "source", "fingerprint", "versions", "golden")
+    prints = {part: root["fingerprint"][part].be(str) for part in PARTS}
+    versions = root["versions"]
+    named = {key: versions[key].be(str) for key in cast("dict[str, object]", versions.be(dict))}
+    golden = tuple(_row(row) for row in root["golden"].items())
+    return Lock(root["source"].be(str), prints, named, golden)
+
+
+def _row(row: Node) -> tuple[str, str, tuple[int, ...]]:
+    parts = list(row.items())
+    if len(parts) != 3:
+        row.fail("expected how ids were asked for, a text, and its ids")
+    how, text = parts[0].be(str), parts[1].be(str)
+    if how not in ASKED:
+        parts[0].fail(f"expected one of {', '.join(ASKED)}")
+    ids = tuple(number.be(int) for number in parts[2].items())
+    if any(not 0 <= number <= MAX_ID for number in ids):
+        parts[2].fail(f"an id is an integer from 0 to {MAX_ID}")
+    return how, text, ids
