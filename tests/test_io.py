@@ -70,12 +70,17 @@ def test_a_rank_file_may_have_another_name(tmp_path: Path) -> None:
     assert find(tmp_path).format.name == "tiktoken"
 
 
+def test_a_sentencepiece_model_is_told_from_a_rank_file_of_the_same_name(tmp_path: Path) -> None:
+    shutil.copy(TINY.parent / "spm-tiny" / "sentencepiece" / "tokenizer.model", tmp_path)
+    assert find(tmp_path / "tokenizer.model").format.name == "sentencepiece"
+    assert find(tmp_path).format.name == "sentencepiece"
+
+
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
         ("model.gguf", b"GGUF\x03\x00\x00\x00", "GGUF"),
         ("tekken.json", b'{"config": {"pattern": "x"}, "vocab": []}', "tekken"),
-        ("tokenizer.model", b"\n\x0c\n\x03\xe2\x96\x81a\x15\x00\x00\x00\x00", "SentencePiece"),
     ],
 )
 def test_known_formats_that_are_not_read_are_refused_by_name(
