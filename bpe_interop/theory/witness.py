@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..errors import PatternError
 from ..model import BPEModel
-from ..steps import JoinBytes, JoinTokens, NormalizerStep, Pattern, PreTokenizerStep, Split
-from ..text.bytechars import is_mapped
+from ..steps import (
+    JoinBytes,
+    JoinTokens,
+    Metaspace,
+    NormalizerStep,
+    Pattern,
+    PrefixSpace,
+    Prepend,
+    PreTokenizerStep,
+    Replace,
+    SentencePieceText,
+    Split,
+)
+from ..text.bytechars import is_mapped, to_bytes
 from ..text.normalize import normalize
 from ..text.patterns import parse
 from ..text.split import split
 from .automata import first_difference
+from .merges import textual
+from .symbols import user_defined
 
 
 def first_changed(steps: Sequence[NormalizerStep]) -> str | None:
@@ -66,3 +80,47 @@ def decoded_otherwise(model: BPEModel) -> str | None:
         texts = (token.text for token in model.added or ())
         return next((text for text in texts if not text.isascii() and is_mapped(text)), None)
     return None
+
+
+def text_for(model: BPEModel, content: bytes) -> str | None:
+    """A text of which ``content`` is a pretoken that goes to merging whole, if one is found.
+
+    What the steps put in is taken out again, and the outcome checked by running them. Contents
+    that are looked up, or in which a user-defined token is found, go nowhere whole.
+    """
+    try:
+        wanted = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    if not wanted or (model.lookup_first and content in textual(model)):
+        return None
+    if any(user_defined(model).find(wanted)):
+        return None
+    normalizer, pretokenizer = model.normalizer or (), model.pretokenizer or ()
+    for text in _undone([*normalizer, *pretokenizer], wanted):
+        for whole in (text, f"{text} ", f"{text}a", f"{text}\n", f"a{text}", f"a {text}"):
+            pretokens, mapped = split(pretokenizer, normalize(normalizer, whole))
+            if mapped:
+                pretokens = [to_bytes(found).decode("utf-8", "replace") for found in pretokens]
+            if pretokens == [wanted] or (whole != text and wanted in pretokens):
+                return whole
+    return None
+
+
+def _undone(steps: Sequence[NormalizerStep | PreTokenizerStep], text: str) -> Iterator[str]:
+    """Texts that may become ``text`` by the steps: candidates, to be checked."""
+    candidates = [text]
+    for step in reversed(steps):
+        if isinstance(step, Replace) and isinstance(step.pattern, str) and step.content:
+            candidates = [found.replace(step.content, step.pattern) for found in candidates]
+        elif isinstance(step, Prepend):
+            candidates = [found.removeprefix(step.text) for found in candidates]
+        elif isinstance(step, Metaspace):
+            spaced = [found.replace(step.replacement, " ") for found in candidates]
+            candidates = [*(found.removeprefix(" ") for found in spaced), *spaced]
+        elif isinstance(step, SentencePieceText):
+            spaced = [found.replace("\u2581", " ") for found in candidates]
+            candidates = [*(found.removeprefix(" ") for found in spaced), *spaced]
+        elif isinstance(step, PrefixSpace):
+            candidates = [*(found.removeprefix(" ") for found in candidates), *candidates]
+    yield from dict.fromkeys(found for found in candidates if found)

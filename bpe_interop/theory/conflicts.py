@@ -1,0 +1,256 @@
+"""Where two canonical forms can differ: neighbours that one keeps apart and the other merges.
+
+By Theorem 5 the texts on which two systems differ are those whose tokens (in the first system)
+include one that the second cannot build, or two neighbours that the second does not keep apart.
+By Theorem 6 the neighbours across which the second merges form rectangles, one for each merge
+and the spines beside it. Rectangles that both systems have are passed over unseen; the others
+are searched in the order of length.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from typing import TypeAlias, Union
+
+from .merges import Priority
+from .spines import Spines
+
+Path: TypeAlias = tuple[bytes, ...]
+"""Tokens each of which stays as it is beside the next."""
+Pair: TypeAlias = tuple[bytes, bytes]
+Search: TypeAlias = Iterator[tuple[int, Union[Path, "Search"]]]
+"""Single tokens, pairs and further searches, each with a least length, which never decreases."""
+
+
+class Conflicts:
+    """The tokens that only ``ours`` builds, and the pairs that only ``ours`` keeps apart.
+
+    ``size`` gives the length of a token of either; ``symbol`` says what ours has before merging.
+    ``checked`` counts what was looked at; the search gives up when that reaches ``budget``, and
+    is then not ``complete``.
+    """
+
+    def __init__(
+        self,
+        ours: Spines,
+        theirs: Spines,
+        size: Callable[[bytes], int],
+        symbol: Callable[[bytes], bool],
+        budget: int,
+    ) -> None:
+        self.ours, self.theirs = ours, theirs
+        self.checked, self.complete = 0, True
+        self._size, self._symbol, self.budget = size, symbol, budget
+        a, b = ours.splits, theirs.splits
+        self.changed = {token for token in b if a.get(token) != b[token]}
+        self.changed.update(token for token in a if token not in b)
+
+    def paths(self) -> Iterator[Path]:
+        """All of them, the shortest first."""
+        number = count()
+        queue: list[tuple[int, int, Search, Path | Search | None]] = []
+        for least, search in self._searches():
+            heappush(queue, (least, next(number), search, None))
+        seen: set[Path] = set()
+        while queue:
+            _, _, search, found = heappop(queue)
+            if isinstance(found, tuple):
+                if found not in seen:
+                    seen.add(found)
+                    self.checked += 1
+                    if self._shows(found):
+                        yield found
+            elif found is not None:
+                heappush(queue, (0, next(number), found, None))
+            if self.checked > self.budget:
+                self.complete = False
+                return
+            after = next(search, None)
+            if after is not None:
+                heappush(queue, (after[0], next(number), search, after[1]))
+
+    def builds(self, token: bytes) -> bool:
+        """Whether ours can build the token, or has it before merging."""
+        return token in self.ours.splits or self._symbol(token)
+
+    def _shows(self, path: Path) -> bool:
+        if len(path) == 1:
+            return True
+        left, right = path
+        return self.ours.apart(left, right) and not self.theirs.apart(left, right)
+
+    def _searches(self) -> Iterator[tuple[int, Search]]:
+        size, theirs = self._size, self.theirs
+        only = [(token,) for token in self.ours.splits if token not in theirs.splits]
+        if only:
+            lengths = sorted((size(path[0]), path) for path in only)
+            yield lengths[0][0], iter(lengths)
+        for token in self.changed:
+            if token in theirs.splits:
+                yield size(token), self._across(token)
+                if self.builds(token):
+                    yield from self._right_of(token)
+                    yield from self._left_of(token)
+        yield from self._reordered()
+
+    def _across(self, token: bytes) -> Search:
+        """Where a changed token is what merges across."""
+        theirs = self.theirs
+        yield from self._product(theirs.reached_left(token), theirs.reached_right(token))
+
+    def _right_of(self, changed: bytes) -> Iterator[tuple[int, Search]]:
+        """Where a changed token stands on the left, on a right spine.
+
+        By the topmost one: what also merges across further down its spine in ours is shared.
+        """
+        shared = set(self.ours.crossing_right(changed))
+        for token in self.theirs.crossing_right(changed):
+            if token not in shared and token not in self.changed:
+                least = self._size(changed) + self._size(self.theirs.splits[token][1])
+                yield least, self._after(changed, token)
+
+    def _left_of(self, changed: bytes) -> Iterator[tuple[int, Search]]:
+        shared = set(self.ours.crossing_left(changed))
+        for token in self.theirs.crossing_left(changed):
+            if token not in shared and token not in self.changed:
+                least = self._size(changed) + self._size(self.theirs.splits[token][0])
+                yield least, self._before(changed, token)
+
+    def _after(self, left: bytes, token: bytes) -> Search:
+        """``token`` merges across the end of what has ``left`` on its right spine."""
+        yield from self._product(self.theirs.above_right(left), self.theirs.reached_right(token))
+
+    def _before(self, right: bytes, token: bytes) -> Search:
+        """``token`` merges across the start of what has ``right`` on its left spine."""
+        yield from self._product(self.theirs.reached_left(token), self.theirs.above_left(right))
+
+    def _product(self, lefts: Iterable[bytes], rights: Iterable[bytes]) -> Search:
+        ones, others = self._by_size(lefts), self._by_size(rights)
+        sums = sorted((one + other, one, other) for one in ones for other in others)
+        for total, one, other in sums:
+            for left in ones[one]:
+                for right in others[other]:
+                    yield total, (left, right)
+
+    def _by_size(self, tokens: Iterable[bytes]) -> dict[int, list[bytes]]:
+        """Those that ours can build, by length."""
+        sizes: dict[int, list[bytes]] = {}
+        for token in tokens:
+            if self.builds(token):
+                sizes.setdefault(self._size(token), []).append(token)
+        return sizes
+
+    def _reordered(self) -> Iterator[tuple[int, Search]]:
+        """Where two unchanged merges overlap, and come in another order."""
+        ours, theirs, changed = self.ours, self.theirs, self.changed
+        loose = (ours.loose | theirs.loose) - changed
+        for shared, endings in ours.ending.items():
+            starts = ours.starting.get(shared)
+            if not starts:
+                continue
+            ends = endings
+            if changed:
+                ends = [token for token in ends if token not in changed]
+                starts = [token for token in starts if token not in changed]
+            if _moved(ours, theirs, ends, starts):
+                yield self._size(shared) + 2, self._stages(shared, ends, starts)
+            if loose and not (loose.isdisjoint(ends) and loose.isdisjoint(starts)):
+                flips = [*self._raced(ours, ends, starts), *self._raced(theirs, ends, starts)]
+                yield self._size(shared) + 2, self._flips(flips)
+
+    def _stages(self, shared: bytes, ends: list[bytes], starts: list[bytes]) -> Search:
+        """The short ones first: opening all at once may be millions."""
+        size, inner = self._size, self._size(shared)
+        most = max(map(size, (*ends, *starts))) - inner
+        low, high = 0, 1
+        while low < most:
+            least, limit = inner + low, inner + high
+            flips = [
+                (left, right)
+                for left, right in _inversions(
+                    self.ours,
+                    self.theirs,
+                    [token for token in ends if size(token) <= limit],
+                    [token for token in starts if size(token) <= limit],
+                )
+                if size(left) > least or size(right) > least
+            ]
+            self.checked += len(flips)
+            yield least + 2, self._flips(flips)
+            low, high = high, 2 * high
+
+    def _raced(self, form: Spines, ends: list[bytes], starts: list[bytes]) -> Iterator[Pair]:
+        """Overlapping merges of equal peaks whose order is not plain from these."""
+        peaks: dict[Priority, list[bytes]] = {}
+        for token in starts:
+            peaks.setdefault(form.peak[token], []).append(token)
+        for left in ends:
+            for right in peaks.get(form.peak[left], ()):
+                if left in form.loose or right in form.loose:
+                    yield left, right
+
+    def _flips(self, flips: list[Pair]) -> Search:
+        """What follows from each pair of merges that indeed comes in another order."""
+        ours, theirs, size = self.ours, self.theirs, self._size
+        found: list[tuple[int, int, Search]] = []
+        for number, (left, right) in enumerate(flips):
+            first = ours.left_first(left, right)
+            if first == theirs.left_first(left, right):
+                continue
+            if first:
+                least = size(left) + size(theirs.splits[right][1])
+                found.append((least, number, self._after(left, right)))
+            else:
+                least = size(theirs.splits[left][0]) + size(right)
+                found.append((least, number, self._before(right, left)))
+        for least, _, search in sorted(found, key=lambda item: item[:2]):
+            yield least, search
+
+
+def _moved(ours: Spines, theirs: Spines, ends: list[bytes], starts: list[bytes]) -> bool:
+    """Whether a merge that ends in a token and one that starts with it change places.
+
+    By peaks alone, the left one first where they are equal.
+    """
+    a, b = ours.peak, theirs.peak
+    events = [(a[token], 0, b[token]) for token in ends]
+    events += [(a[token], 1, b[token]) for token in starts]
+    events.sort()
+    last_end = last_start = -inf
+    for _, side, place in events:
+        if side:
+            if place < last_end:
+                return True
+            last_start = max(last_start, place)
+        else:
+            if place <= last_start:
+                return True
+            last_end = max(last_end, place)
+    return False
+
+
+def _inversions(
+    ours: Spines, theirs: Spines, ends: list[bytes], starts: list[bytes]
+) -> Iterator[Pair]:
+    """The pairs that :func:`_moved` finds to exist."""
+    a, b = ours.peak, theirs.peak
+    events = sorted((a[token], 0, b[token], token) for token in ends)
+    events += sorted((a[token], 1, b[token], token) for token in starts)
+    events.sort()
+    past_ends: list[tuple[Priority, bytes]] = []
+    past_starts: list[tuple[Priority, bytes]] = []
+    for _, side, place, token in events:
+        if side:
+            at = bisect_right(past_ends, place, key=lambda item: item[0])
+            for _, left in past_ends[at:]:
+                yield left, token
+            insort(past_starts, (place, token))
+        else:
+            at = bisect_left(past_starts, place, key=lambda item: item[0])
+            for _, right in past_starts[at:]:
+                yield token, right
+            insort(past_ends, (place, token))

@@ -1,0 +1,204 @@
+"""A canonical form, indexed: which of two overlapping merges comes first, which tokens stay apart.
+
+The *right spine* of a token is the token itself, the right part of its split, the right part of
+that, and so on; its *left spine* likewise. What two neighbours do is settled where a spine of
+the one meets a spine of the other (``docs/theory.md``, Theorem 6), whatever the priorities are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from math import inf
+
+from .merges import Canonical, Priority
+
+
+class Spines:
+    """The merges of a canonical form. Threads may share it."""
+
+    def __init__(self, form: Canonical) -> None:
+        self.splits: Mapping[bytes, tuple[bytes, bytes]] = form.splits
+        self.priority: Mapping[bytes, Priority] = form.priority
+        self.built = {pair: token for token, pair in form.splits.items()}
+        self.ending: dict[bytes, list[bytes]] = {}
+        """Tokens by the right part of their split."""
+        self.starting: dict[bytes, list[bytes]] = {}
+        """Tokens by the left part of their split."""
+        for token, (left, right) in form.splits.items():
+            self.ending.setdefault(right, []).append(token)
+            self.starting.setdefault(left, []).append(token)
+        self.peak, self.loose = _peaks(form)
+
+    def left_first(self, left: bytes, right: bytes) -> bool:
+        """Of two merges ``left = (l, x)`` and ``right = (x, r)``: whether ``l x r`` does ``left``.
+
+        Decided by the peaks, and where these are equal by a race of the three runs.
+        """
+        one, other = self.peak[left], self.peak[right]
+        if one != other:
+            return one < other
+        if left == right or (left not in self.loose and right not in self.loose):
+            return True
+        return self._race(left, right)
+
+    def apart(self, left: bytes, right: bytes) -> bool:
+        """Whether two tokens, side by side, both stay as they are (Theorem 6)."""
+        built, splits = self.built, self.splits
+        spine: list[tuple[bytes, bytes | None]] = [(right, None)]
+        while (split := splits.get(spine[-1][0])) is not None:
+            spine.append((split[0], spine[-1][0]))
+        part, above = left, None
+        while True:
+            for other, over in spine:
+                token = built.get((part, other))
+                if (
+                    token is not None
+                    and (above is None or not self.left_first(above, token))
+                    and (over is None or self.left_first(token, over))
+                ):
+                    return False
+            split = splits.get(part)
+            if split is None:
+                return True
+            part, above = split[1], part
+
+    def right_spine(self, token: bytes) -> Iterator[bytes]:
+        """The tokens of a right spine that have a split, from the token itself down."""
+        while (split := self.splits.get(token)) is not None:
+            yield token
+            token = split[1]
+
+    def left_spine(self, token: bytes) -> Iterator[bytes]:
+        """The tokens of a left spine that have a split, from the token itself down."""
+        while (split := self.splits.get(token)) is not None:
+            yield token
+            token = split[0]
+
+    def above_right(self, token: bytes) -> Iterator[bytes]:
+        """Every token whose right spine holds this one; itself first."""
+        return _descend(token, self.ending)
+
+    def above_left(self, token: bytes) -> Iterator[bytes]:
+        """Every token whose left spine holds this one; itself first."""
+        return _descend(token, self.starting)
+
+    def crossing_right(self, token: bytes) -> Iterator[bytes]:
+        """What can merge across the end of a token, from below its top."""
+        for above in self.right_spine(token):
+            for found in self.starting.get(self.splits[above][1], ()):
+                if not self.left_first(above, found):
+                    yield found
+
+    def crossing_left(self, token: bytes) -> Iterator[bytes]:
+        """What can merge across the start of a token, from below its top."""
+        for above in self.left_spine(token):
+            for found in self.ending.get(self.splits[above][0], ()):
+                if self.left_first(found, above):
+                    yield found
+
+    def reached_left(self, token: bytes) -> Iterator[bytes]:
+        """Left neighbours that, as far as they go, let ``token`` merge across their end."""
+        part = self.splits[token][0]
+        yield part
+        for above in self.ending.get(part, ()):
+            if not self.left_first(above, token):
+                yield from self.above_right(above)
+
+    def reached_right(self, token: bytes) -> Iterator[bytes]:
+        """Right neighbours that, as far as they go, let ``token`` merge across their start."""
+        part = self.splits[token][1]
+        yield part
+        for above in self.starting.get(part, ()):
+            if self.left_first(token, above):
+                yield from self.above_left(above)
+
+    def run(self, symbols: list[bytes]) -> list[bytes]:
+        """What the symbols merge into; they are changed."""
+        for _ in self.merges(symbols):
+            pass
+        return symbols
+
+    def merges(self, symbols: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """Runs on the symbols, which it changes, and gives each pair as it merges.
+
+        For short strings: each step looks through all of them.
+        """
+        get, priority = self.built.get, self.priority
+        tokens = [*map(get, pairwise(symbols))]
+        while True:
+            least, at = inf, -1
+            for place, token in enumerate(tokens):
+                if token is not None and priority[token] < least:
+                    least, at = priority[token], place
+            if at < 0:
+                return
+            left, right = symbols[at : at + 2]
+            yield left, right
+            symbols[at : at + 2] = [left + right]
+            del tokens[at]
+            if at < len(tokens):
+                tokens[at] = get((symbols[at], symbols[at + 1]))
+            if at:
+                tokens[at - 1] = get((symbols[at - 1], symbols[at]))
+
+    def _race(self, left: bytes, right: bytes) -> bool:
+        """Runs ``l``, ``x`` and ``r`` beside each other until one of the two merges happens."""
+        first, second = self.splits[left]
+        parts = [self._steps(first), self._steps(second), self._steps(self.splits[right][1])]
+        ends = [len(steps) for steps in parts]
+        at = [0, 0, 0]
+        while True:
+            heads = [parts[i][at[i]] if at[i] < ends[i] else inf for i in range(3)]
+            if at[1] == ends[1]:
+                if at[0] == ends[0]:
+                    heads[0] = self.priority[left]
+                if at[2] == ends[2]:
+                    heads[1] = self.priority[right]
+            next_ = heads.index(min(heads))
+            if next_ == 0 and at[0] == ends[0]:
+                return True
+            if next_ == 1 and at[1] == ends[1]:
+                return False
+            at[next_] += 1
+
+    def _steps(self, token: bytes) -> list[Priority]:
+        """The priorities of the merges in a token's own run, in the order in which they happen."""
+        split = self.splits.get(token)
+        if split is None:
+            return []
+        left, right = map(self._steps, split)
+        steps: list[Priority] = []
+        i = j = 0
+        while i < len(left) or j < len(right):
+            if j == len(right) or (i < len(left) and left[i] <= right[j]):
+                steps.append(left[i])
+                i += 1
+            else:
+                steps.append(right[j])
+                j += 1
+        return [*steps, self.priority[token]]
+
+
+def _peaks(form: Canonical) -> tuple[dict[bytes, Priority], frozenset[bytes]]:
+    """The greatest priority in each token's run; and the tokens that do not alone reach it."""
+    peak: dict[bytes, Priority] = {}
+    loose = []
+    for token in sorted(form.splits, key=len):
+        left, right = form.splits[token]
+        inner = max(peak.get(left, -inf), peak.get(right, -inf))
+        own = form.priority[token]
+        if inner < own:
+            peak[token] = own
+        else:
+            peak[token] = inner
+            loose.append(token)
+    return peak, frozenset(loose)
+
+
+def _descend(token: bytes, above: Mapping[bytes, list[bytes]]) -> Iterator[bytes]:
+    waiting = [token]
+    while waiting:
+        token = waiting.pop()
+        yield token
+        waiting.extend(above.get(token, ()))

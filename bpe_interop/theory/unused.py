@@ -1,0 +1,97 @@
+"""UNUSED pieces of SentencePiece: merged like others, and split again in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from heapq import merge
+
+from .conflicts import Conflicts, Path
+from .core import BUDGET, Decision, System, conclude
+
+
+class Resplit:
+    """The tokens of a system, those that are UNUSED split into what is not."""
+
+    def __init__(self, system: System, unused: Collection[bytes]) -> None:
+        self._system, self._unused = system, frozenset(unused)
+
+    def run(self, content: bytes) -> Path:
+        """The tokens of a content."""
+        return self.parts(self._system.run(content))
+
+    def parts(self, tokens: Iterable[bytes]) -> Path:
+        """What the tokens are split into."""
+        parts: list[bytes] = []
+        waiting = [*tokens][::-1]
+        while waiting:
+            token = waiting.pop()
+            split = self._system.form.splits.get(token) if token in self._unused else None
+            if split is None:
+                parts.append(token)
+            else:
+                waiting += reversed(split)
+        return tuple(parts)
+
+
+def decide_resplit(
+    a: System,
+    unused: Collection[bytes],
+    b: System,
+    *,
+    ok: Callable[[bytes], bool] | None = None,
+    budget: int = BUDGET,
+) -> Decision:
+    """Decides whether ``a``, its UNUSED tokens split again, gives the same tokens as ``b``.
+
+    ``b`` builds none of them. By Theorem 1 the two are the same exactly if they are on each
+    token and on each pair of tokens that ``a`` keeps apart (``docs/theory.md``, UNUSED pieces).
+    """
+    ours = Resplit(a, unused)
+    found = Conflicts(a.spines, b.spines, a.size, lambda token: a.size(token) == 1, budget)
+
+    def length(path: Path) -> int:
+        return sum(map(a.size, path))
+
+    def shows(path: Path) -> bool:
+        return len(path) > 1 or b.run(path[0]) != ours.parts(path)
+
+    usual = (path for path in found.paths() if shows(path))
+    extra = sorted(_beside_unused(a, unused, b, ours, found), key=length)
+    return conclude(
+        a,
+        found,
+        merge(usual, extra, key=length),
+        lambda content: (ours.run(content), b.run(content)),
+        ok,
+    )
+
+
+def _beside_unused(
+    a: System, unused: Collection[bytes], b: System, ours: Resplit, found: Conflicts
+) -> Iterator[Path]:
+    """Pairs with an UNUSED token that ``a`` keeps apart, and across which ``b`` merges."""
+    begins: dict[bytes, list[bytes]] = {}
+    ends: dict[bytes, list[bytes]] = {}
+    for token in unused:
+        if token in a.form.splits:
+            parts = ours.parts([token])
+            begins.setdefault(parts[0], []).append(token)
+            ends.setdefault(parts[-1], []).append(token)
+    theirs = b.spines
+    pairs: set[Path] = set()
+    for last, tokens in ends.items():
+        for merged in (*theirs.starting.get(last, ()), *theirs.crossing_right(last)):
+            for first in theirs.reached_right(merged):
+                rights = (first, *begins.get(first, ()))
+                pairs.update((left, right) for left in tokens for right in rights)
+    for first, tokens in begins.items():
+        for merged in (*theirs.ending.get(first, ()), *theirs.crossing_left(first)):
+            for last in theirs.reached_left(merged):
+                pairs.update((last, right) for right in tokens)
+    for left, right in pairs:
+        found.checked += 1
+        if found.checked > found.budget:
+            found.complete = False
+            return
+        if found.builds(left) and found.builds(right) and a.spines.apart(left, right):
+            yield left, right
