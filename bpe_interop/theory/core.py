@@ -96,12 +96,14 @@ def decide(
     b: System,
     *,
     ok: Callable[[bytes], bool] | None = None,
+    never: Callable[[bytes], bool] | None = None,
     budget: int = BUDGET,
 ) -> Decision:
     """Decides whether two systems over one alphabet give every content the same tokens.
 
-    With ``ok``, only contents that it accepts count. Where the systems differ, but on no such
-    content that was found, the answer is *undecided*.
+    ``never`` says that a content does not occur, nor any that holds it. With ``ok``, only
+    contents that it accepts count. Where the systems differ, but on no such content that was
+    found, the answer is *undecided*.
 
     Raises:
         ValueError: the alphabets differ.
@@ -112,7 +114,12 @@ def decide(
     if plain is not None:
         return Decision("proved", plain)
     found = Conflicts(a.spines, b.spines, a.size, lambda token: a.size(token) == 1, budget)
-    return conclude(a, found, found.paths(), lambda content: (a.run(content), b.run(content)), ok)
+    return conclude(a, found, possible(found.paths(), never), lambda c: (a.run(c), b.run(c)), ok)
+
+
+def possible(paths: Iterator[Path], never: Callable[[bytes], bool] | None) -> Iterator[Path]:
+    """The paths that occur."""
+    return paths if never is None else (p for p in paths if not never(b"".join(p)))
 
 
 def conclude(

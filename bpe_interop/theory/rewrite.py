@@ -6,18 +6,20 @@ a text that shows the difference where one was found (``docs/theory.md``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
+from itertools import accumulate
 
 from ..loss import Loss
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable, show
 from .core import Decision, System, decide, system_of
 from .merges import Priority, textual
 from .spines import Spines
-from .symbols import symbols_of
+from .symbols import symbols_of, user_defined
 from .unused import decide_resplit
+from .utf8 import is_inside_utf8
 from .witness import text_for
 
 
@@ -72,11 +74,12 @@ def as_pairs(model: BPEModel) -> Rewrite:
         return _without_unused(model, system, unused)
     if len(set(form.priority.values())) == len(form.priority):
         return Rewrite(PairList(tuple(form.splits.values())), "Theorem 4")
-    other = _listed(system, model)
-    found = decide(system, other, ok=_is_pretoken(model))
-    if found.verdict == "proved":
-        return Rewrite(other.rule, found.why)
-    return _tied(model, system, found)
+    for rule in _lists(system, model):
+        found = _same(model, system, System(rule, system.tokens, system.alphabet))
+        if found.verdict == "proved":
+            return Rewrite(rule, found.why)
+    first = System(next(_lists(system, model)), system.tokens, system.alphabet)
+    return _tied(model, system, decide(system, first, ok=_is_pretoken(model), never=_never(model)))
 
 
 def as_ranks(model: BPEModel) -> Rewrite:
@@ -108,10 +111,11 @@ def as_ranks(model: BPEModel) -> Rewrite:
     ]
     ranks = {token: rank for rank, token in enumerate([*built, *singles])}
     other = System(RankTable(ranks), ranks, system.alphabet)
-    found = decide(system, other, ok=_is_pretoken(model))
+    found = _same(model, system, other)
     if found.verdict == "proved":
         left_out = tuple(token for token in ids if token not in ranks)
         return Rewrite(other.rule, found.why, left_out=left_out)
+    found = decide(system, other, ok=_is_pretoken(model), never=_never(model))
     what = "the list of merges is not that of a ranking of tokens"
     pair = _unlisted(system, other, found)
     if pair is not None:
@@ -145,11 +149,45 @@ def _is_pretoken(model: BPEModel) -> Callable[[bytes], bool]:
     return lambda content: text_for(model, content) is not None
 
 
-def _listed(system: System, model: BPEModel) -> System:
-    """The splits of a system as a list, equal ranks put in order."""
-    order = _untied(system.spines, textual(model).__getitem__)
-    pairs = tuple(system.form.splits[token] for token in order)
-    return System(PairList(pairs), system.tokens, system.alphabet)
+def _never(model: BPEModel) -> Callable[[bytes], bool]:
+    """Whether no pretoken that goes to merging can hold a content."""
+    frozen = user_defined(model)
+    if model.alphabet == "byte":
+        return lambda content: not is_inside_utf8(content)
+    return lambda content: any(frozen.find(content.decode("utf-8")))
+
+
+def _same(model: BPEModel, a: System, b: System) -> Decision:
+    return decide(a, b, never=_never(model))
+
+
+def _lists(system: System, model: BPEModel) -> Iterator[PairList]:
+    """Lists that may do what a rank table with equal ranks does.
+
+    First the splits, in an order as in Theorem 7; then, where a token's rank is also that of a
+    part of it, all its splits, by id: that is how runs of spaces are published.
+    """
+    spines, ids = system.spines, textual(model)
+    yield PairList(tuple(map(spines.splits.__getitem__, _untied(spines, ids.__getitem__))))
+    if not spines.loose:
+        return
+    pairs: list[tuple[bytes, bytes]] = []
+    for level in _levels(spines):
+        if spines.loose.isdisjoint(level):
+            pairs += map(spines.splits.__getitem__, _ordered(spines, level, ids.__getitem__))
+            continue
+        for token in sorted(level, key=ids.__getitem__):
+            pairs += _every_split(token, system.alphabet, ids)
+    yield PairList(tuple(pairs))
+
+
+def _every_split(
+    token: bytes, alphabet: Alphabet, ids: Mapping[bytes, int]
+) -> list[tuple[bytes, bytes]]:
+    places = [*accumulate(map(len, symbols_of(token, alphabet)))]
+    pairs = [(token[:at], token[at:]) for at in places[:-1]]
+    known = [pair for pair in pairs if pair[0] in ids and pair[1] in ids]
+    return sorted(known, key=lambda pair: (ids[pair[0]], ids[pair[1]]))
 
 
 def _tied(model: BPEModel, system: System, found: Decision) -> Rewrite:
@@ -199,8 +237,9 @@ def _without_unused(model: BPEModel, system: System, unused: frozenset[bytes]) -
     ranks = rule.ranks if isinstance(rule, RankTable) else {}
     kept = {token: rank for token, rank in ranks.items() if token not in unused}
     tokens = [token for token in system.tokens if token not in unused]
-    other = _listed(System(RankTable(kept), tokens, system.alphabet), model)
-    found = decide_resplit(system, unused, other, ok=_is_pretoken(model))
+    less = System(RankTable(kept), tokens, system.alphabet)
+    other = System(next(_lists(less, model)), tokens, system.alphabet)
+    found = decide_resplit(system, unused, other, ok=_is_pretoken(model), never=_never(model))
     if found.verdict == "proved":
         return Rewrite(other.rule, found.why)
     return _refusal(
@@ -216,17 +255,21 @@ def _untied(spines: Spines, place: Callable[[bytes], int]) -> list[bytes]:
 
     Where that goes round in a circle, by id.
     """
+    return [token for level in _levels(spines) for token in _ordered(spines, level, place)]
+
+
+def _levels(spines: Spines) -> Iterator[list[bytes]]:
+    """The tokens of each rank."""
     levels: dict[Priority, list[bytes]] = {}
     for token, priority in spines.priority.items():
         levels.setdefault(priority, []).append(token)
-    order: list[bytes] = []
-    for _, level in sorted(levels.items()):
-        order += level if len(level) == 1 else _sorted_level(spines, level, place)
-    return order
+    return (level for _, level in sorted(levels.items()))
 
 
-def _sorted_level(spines: Spines, level: list[bytes], place: Callable[[bytes], int]) -> list[bytes]:
+def _ordered(spines: Spines, level: list[bytes], place: Callable[[bytes], int]) -> list[bytes]:
     """Parts before wholes, winners before losers, otherwise by id."""
+    if len(level) == 1:
+        return level
     members = set(level)
     after: dict[bytes, list[bytes]] = {token: [] for token in level}
     waits = dict.fromkeys(level, 0)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from heapq import merge
 
 from .conflicts import Conflicts, Path
-from .core import BUDGET, Decision, System, conclude
+from .core import BUDGET, Decision, System, conclude, possible
 
 
 class Resplit:
@@ -39,6 +39,7 @@ def decide_resplit(
     b: System,
     *,
     ok: Callable[[bytes], bool] | None = None,
+    never: Callable[[bytes], bool] | None = None,
     budget: int = BUDGET,
 ) -> Decision:
     """Decides whether ``a``, its UNUSED tokens split again, gives the same tokens as ``b``.
@@ -60,7 +61,7 @@ def decide_resplit(
     return conclude(
         a,
         found,
-        merge(usual, extra, key=length),
+        possible(merge(usual, extra, key=length), never),
         lambda content: (ours.run(content), b.run(content)),
         ok,
     )

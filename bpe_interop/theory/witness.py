@@ -114,7 +114,8 @@ def _undone(steps: Sequence[NormalizerStep | PreTokenizerStep], text: str) -> It
         if isinstance(step, Replace) and isinstance(step.pattern, str) and step.content:
             candidates = [found.replace(step.content, step.pattern) for found in candidates]
         elif isinstance(step, Prepend):
-            candidates = [found.removeprefix(step.text) for found in candidates]
+            # A later step may have changed it by now.
+            candidates = [found[len(step.text) :] for found in candidates]
         elif isinstance(step, Metaspace):
             spaced = [found.replace(step.replacement, " ") for found in candidates]
             candidates = [*(found.removeprefix(" ") for found in spaced), *spaced]

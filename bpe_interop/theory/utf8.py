@@ -1,0 +1,22 @@
+"""Which byte strings stand inside UTF-8 (RFC 3629, section 4)."""
+
+from __future__ import annotations
+
+import re
+
+_TAIL = b"[\x80-\xbf]"
+_INSIDE = re.compile(
+    b"(?:%(t)s{1,3}(?![\x80-\xbf]))?"
+    b"(?:[\x00-\x7f]|[\xc2-\xdf]%(t)s|\xe0[\xa0-\xbf]%(t)s|\xed[\x80-\x9f]%(t)s"
+    b"|[\xe1-\xec\xee\xef]%(t)s%(t)s|\xf0[\x90-\xbf]%(t)s%(t)s|\xf4[\x80-\x8f]%(t)s%(t)s"
+    b"|[\xf1-\xf3]%(t)s%(t)s%(t)s)*"
+    b"(?:[\xc2-\xdf]|[\xe1-\xec\xee\xef]%(t)s?|\xe0[\xa0-\xbf]?|\xed[\x80-\x9f]?"
+    b"|\xf0(?:[\x90-\xbf]%(t)s?)?|\xf4(?:[\x80-\x8f]%(t)s?)?|[\xf1-\xf3]%(t)s?%(t)s?)?"
+    % {b"t": _TAIL},
+    re.DOTALL,
+)
+
+
+def is_inside_utf8(content: bytes) -> bool:
+    """Whether some valid UTF-8 holds the content: it may begin and end inside a character."""
+    return content.isascii() or _INSIDE.fullmatch(content) is not None
