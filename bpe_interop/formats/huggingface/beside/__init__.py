@@ -29,6 +29,7 @@ __all__ = [
     "Beside",
     "Serving",
     "read_beside",
+    "read_papers",
     "serve",
     "write_beside",
 ]

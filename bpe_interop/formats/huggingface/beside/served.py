@@ -25,7 +25,7 @@ from ..steps import read_pretokenizer
 from ..template import read_post_processor
 from ..vocab import BYTE_TOKENS
 from .classes import CLASSES, DEFAULT, FAITHFUL, FORCED, MODEL_TYPES, UNKNOWN, Built
-from .papers import CONFIG, MODEL_CONFIG, Papers
+from .papers import CONFIG, MODEL_CONFIG, SPECIAL_MAP, Papers
 from .roles import ROLES, Stated, extra_tokens, padding_role, read_roles
 from .tokens import added_as_served, read_wishes, tell_tokens
 
@@ -89,7 +89,7 @@ def explain(choice: Choice, fields: Sequence[str]) -> str:
     )
     return (
         f"{choice.because}: transformers rebuilds {choice.name} from vocabulary and merges, and "
-        f"puts its own {lost} in the place of what tokenizer.json says; {fix}"
+        f"discards tokenizer.json's {lost}; {fix}"
     )
 
 
@@ -247,9 +247,13 @@ def serve(
     listed = tuple(added)
     words = root["model"]["vocab"].be(dict)
     start = () if choice.built else listed
-    served, by = added_as_served(
-        start, words, read_wishes(papers, root), roles, extra_tokens(papers)
-    )
+    extra = extra_tokens(papers)
+    special = {
+        *extra,
+        *(s.text for s in roles if s.by in (CONFIG, SPECIAL_MAP) and s.role in ROLES),
+    }
+    wishes = read_wishes(papers, root, special)
+    served, by = added_as_served(start, words, wishes, roles, extra)
     ids = {token.text: token.id for token in served}
     numbers = {stated.role: ids[stated.text] for stated in roles if stated.text in ids}
     fields = differing(choice, root, papers.config, alphabet, numbers)

@@ -10,7 +10,7 @@ these files state are never used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ....model import AddedToken, show
@@ -46,36 +46,52 @@ def added_as_served(
         extra: further special tokens.
     """
     tokens = {token.text: token for token in listed}
-    by: dict[str, str] = {}
     named = {stated.text for stated in roles}
-    for wish in wishes:
-        special = wish.token.special or wish.token.text in named
-        _add(tokens, words, replace(wish.token, special=special))
-        by.setdefault(wish.token.text, wish.by)
+    wanted = [
+        replace(wish, token=replace(wish.token, special=wish.token.special or by_role))
+        for wish in wishes
+        for by_role in (wish.token.text in named,)
+    ]
+    there = {*tokens, *(wish.token.text for wish in wanted)}
     for text, file in [*((s.text, s.by) for s in roles), *((text, CONFIG) for text in extra)]:
-        if text not in tokens:
-            _add(tokens, words, AddedToken(text, 0))
-            by.setdefault(text, file)
+        if text not in there:
+            there.add(text)
+            wanted.append(Wish(AddedToken(text, 0), file))
+    _add(tokens, words, [wish.token for wish in wanted if wish.token.text])
+    by: dict[str, str] = {}
+    for wish in wanted:
+        by.setdefault(wish.token.text, wish.by)
     return tuple(sorted(tokens.values(), key=lambda token: token.id)), by
 
 
-def _add(tokens: dict[str, AddedToken], words: Mapping[str, int], token: AddedToken) -> None:
-    """As ``add_tokens`` of tokenizers does (``tokenizer/added_vocabulary.rs``)."""
-    if not token.text:
-        return
-    before = tokens.get(token.text)
-    if before is not None:
-        number, special = before.id, token.special or before.special
-    elif token.text in words:
-        number, special = words[token.text], token.special
-    else:
-        top = max((other.id for other in tokens.values()), default=-1)
-        number, special = max(top + 1, len(words)), token.special
-    tokens[token.text] = replace(token, id=number, special=special, roles=())
+def _add(
+    tokens: dict[str, AddedToken], words: Mapping[str, int], wanted: Iterable[AddedToken]
+) -> None:
+    """As ``add_tokens`` of tokenizers does, which is called once for all of them.
+
+    (``tokenizer/added_vocabulary.rs``)
+    """
+    top = max((token.id for token in tokens.values()), default=-1)
+    free = max(top + 1, len(words))
+    for token in wanted:
+        before = tokens.get(token.text)
+        special = token.special or (before is not None and before.special)
+        if before is not None:
+            number = before.id
+        elif token.text in words:
+            number = words[token.text]
+        else:
+            number, free = free, free + 1
+        tokens[token.text] = replace(token, id=number, special=special, roles=())
 
 
-def read_wishes(papers: Papers, root: Node) -> list[Wish]:
+def read_wishes(papers: Papers, root: Node, special: Container[str]) -> list[Wish]:
     """The tokens that files want to be there, in the order in which they are added.
+
+    Args:
+        papers: the files beside the ``tokenizer.json``.
+        root: the ``tokenizer.json``.
+        special: the texts that files name as special tokens; ``added_tokens.json`` has no flags.
 
     Raises:
         FormatError: a token or an id is malformed.
@@ -90,8 +106,9 @@ def read_wishes(papers: Papers, root: Node) -> list[Wish]:
     wishes: dict[int, Wish] = {}
     for text in papers.added.be(dict):
         number = papers.added[text].be(int)
-        plain = AddedToken(text, number, special=False, normalized=True)
-        wishes[number] = Wish(plain, ADDED)
+        flag = text in special
+        token = AddedToken(text, number, special=flag, normalized=not flag)
+        wishes[number] = Wish(token, ADDED)
     listed = root.get("added_tokens")
     for entry in listed.items() if listed.given else ():
         token = _token(entry, entry["id"].be(int))

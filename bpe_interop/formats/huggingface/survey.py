@@ -1,0 +1,30 @@
+"""What transformers would make of the files that a model was read from."""
+
+from __future__ import annotations
+
+from ...model import BPEModel
+from ...strict_json import parse
+from .. import Files
+from .beside import Serving, read_papers, serve
+from .read import main_file
+
+
+def serving(files: Files, model: BPEModel) -> Serving | None:
+    """What ``AutoTokenizer`` runs for files, as far as it is known here.
+
+    Args:
+        files: a ``tokenizer.json`` and what stands beside it.
+        model: what reading them gave.
+
+    Returns:
+        None where no ``tokenizer.json`` is among the files.
+
+    Raises:
+        FormatError: one of the files is malformed.
+    """
+    main = main_file(files)
+    if b'"model"' not in files.get(main, b""):
+        return None
+    byte_level = b'"ByteLevel"' in files[main]
+    root = parse(files[main], main)
+    return serve(read_papers(files), root, model.added or (), model.alphabet, byte_level)
