@@ -82,15 +82,15 @@ def _token(config: Node, role: str, added: tuple[AddedToken, ...]) -> AddedToken
 def template_of(bos: AddedToken | None, eos: AddedToken | None) -> SequenceTemplate:
     """What ``LlamaTokenizer`` places around one text, and around each of a pair."""
 
-    def around(which: TemplateText) -> tuple[TemplatePart, ...]:
+    def beside(which: TemplateText) -> tuple[TemplatePart, ...]:
         before = [TemplateToken(bos.text, (bos.id,), which.type_id)] if bos else []
         after = [TemplateToken(eos.text, (eos.id,), which.type_id)] if eos else []
         return (*before, which, *after)
 
     if not bos and not eos:
         return SequenceTemplate()
-    first = around(TemplateText("A", 0))
-    return SequenceTemplate(first, (*first, *around(TemplateText("B", 1))))
+    first = beside(TemplateText("A", 0))
+    return SequenceTemplate(first, (*first, *beside(TemplateText("B", 1))))
 
 
 def ends_of(model: BPEModel) -> tuple[AddedToken | None, AddedToken | None] | None:
@@ -104,7 +104,16 @@ def ends_of(model: BPEModel) -> tuple[AddedToken | None, AddedToken | None] | No
     before = bool(template.single) and isinstance(template.single[0], TemplateToken)
     bos = found[0] if found and before else None
     eos = found[-1] if found and not isinstance(template.single[-1], TemplateText) else None
-    return (bos, eos) if template_of(bos, eos) == template else None
+    return (bos, eos) if around(template_of(bos, eos)) == around(template) else None
+
+
+def around(template: SequenceTemplate | None) -> tuple[list[str | tuple[int, ...]], ...]:
+    """What a template places where, without type ids and names."""
+    template = template or SequenceTemplate()
+    return tuple(
+        [part.which if isinstance(part, TemplateText) else part.ids for part in parts]
+        for parts in (template.single, template.pair)
+    )
 
 
 def write_beside(model: BPEModel) -> dict[str, bytes]:

@@ -9,10 +9,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ...steps import JoinPieces, NormalizerStep, Prepend, Replace, SentencePieceText
+from ...model import BPEModel
+from ...steps import (
+    JoinPieces,
+    Metaspace,
+    NormalizerStep,
+    Prepend,
+    Replace,
+    SentencePieceText,
+    Split,
+)
 from ...text.charsmap import SPACE
+from .ranking import ranking
 
 Dummy: TypeAlias = Literal["none", "prefix", "suffix"]
+
+_CUT = Split(SPACE, "merged_with_next")
+"""Hugging Face's ``Metaspace`` with ``split``: a pretoken begins at every space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +62,7 @@ class Flags:
 
 
 def flags_of(steps: Sequence[NormalizerStep]) -> Flags | None:
-    """The settings that do what these steps do; None where none do."""
+    """The settings that do what a normalizer does; None where none do."""
     if len(steps) == 1 and isinstance(steps[0], SentencePieceText):
         step = steps[0]
         return Flags(step.charsmap, step.dummy, step.collapse, step.escape)
@@ -64,3 +77,36 @@ def flags_of(steps: Sequence[NormalizerStep]) -> Flags | None:
     if prefix not in ("", " ", SPACE) or (prefix == SPACE and not escape):
         return None
     return Flags(dummy="prefix" if prefix else "none", escape=escape)
+
+
+def settings_of(model: BPEModel) -> Flags | None:
+    """The settings that do what a normalizer and a pre-tokenizer do; None where none do.
+
+    A cut at each space changes nothing where no merge makes a token with a space inside: by
+    locality, a cut matters only where a token could stand across it (``docs/theory.md``).
+    """
+    steps, cuts = list(model.normalizer or ()), list(model.pretokenizer or ())
+    if cuts and cuts[0] == Metaspace(SPACE, "never"):
+        steps.append(Replace(" ", SPACE))
+        del cuts[0]
+    flags = flags_of(steps)
+    if cuts and (cuts != [_CUT] or not begins_with_space_only(model)):
+        return None
+    return flags
+
+
+def nearest(model: BPEModel) -> Flags:
+    """The settings to write: those that do the same, else what comes near."""
+    found = settings_of(model)
+    if found is not None:
+        return found
+    for step in model.pretokenizer or ():
+        if isinstance(step, Metaspace):
+            return Flags(dummy="none" if step.prepend == "never" else "prefix")
+    return flags_of(model.normalizer or ()) or Flags()
+
+
+def begins_with_space_only(model: BPEModel) -> bool:
+    """Whether no token that merges build has a space anywhere but at its start."""
+    space = SPACE.encode()
+    return all(token.rfind(space) <= 0 for token in ranking(model).ranks)

@@ -3,84 +3,135 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
-from ...model import BPEModel, RankTable
-from ...theory.merges import canonical
+from ...model import AddedToken, BPEModel
+from ...text.normalize import normalize
+from .ranking import ranking
 from .schema import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from .specs import Piece
 
-_KINDS = {"user_defined": USER_DEFINED, "unused": UNUSED, "byte": BYTE}
+MAX_PIECES = 1 << 21
+"""Ids beyond this one are not filled up to; the pieces are numbered anew."""
 
+_KINDS = {"user_defined": USER_DEFINED, "unused": UNUSED, "byte": BYTE, "control": CONTROL}
+_BYTES = frozenset(f"<0x{byte:02X}>".encode() for byte in range(256))
 
-def ranks_for(model: BPEModel) -> Mapping[bytes, int]:
-    """The ranks of the tokens that may be merged into.
-
-    A merge list is written as the order of the tokens that it builds; ``losses`` says where
-    that gives other ids.
-    """
-    if isinstance(model.merges, RankTable):
-        return model.merges.ranks
-    return {token: rank for rank, token in enumerate(canonical(model).splits)}
+_written: WeakKeyDictionary[BPEModel, list[Piece]] = WeakKeyDictionary()
 
 
 def pieces_of(model: BPEModel) -> list[Piece]:
-    """The pieces, one for every id up to the greatest.
+    """The pieces, one for every id up to the greatest. Computed once for each model.
 
     A token of several characters that nothing merges into, and an id that stands for nothing,
     become UNUSED pieces of the least score: what such a piece is merged from last of all, it
     is split into again, so no text is encoded otherwise, and its id is decoded to its surface.
     """
-    ranks = ranks_for(model)
-    kinds = model.vocab.kinds
-    found: dict[int, tuple[bytes, int]] = {}
-    idle: list[int] = []
-    for content, number in model.vocab.ids.items():
-        kind = _KINDS.get(kinds.get(number, "normal"), NORMAL)
-        if kind == NORMAL and content not in ranks and len(content.decode()) > 1:
-            kind = UNUSED
-            idle.append(number)
-        found[number] = (content, kind)
-    for token in model.added or ():
-        found.setdefault(token.id, (token.text.encode(), CONTROL))
-    unknown = model.fallback.unknown
-    taken = {content for content, _ in found.values()}
-    if unknown is None:
-        unknown = next(n for n in range(len(found) + 1) if n not in found)
-        found[unknown] = (_free("<unk>", taken), UNKNOWN)
-    else:
-        found[unknown] = (found[unknown][0], UNKNOWN)
-    for number in range(max(found) + 1):
-        if number not in found:
-            found[number] = (_free(f"<unused_{number}>", taken), UNUSED)
-            idle.append(number)
-    scores = _scores(model, ranks, found)
-    return [Piece(found[n][0], scores[n], found[n][1]) for n in sorted(found)]
+    known = _written.get(model)
+    if known is None:
+        known = _written[model] = _Listing(model).pieces()
+    return known
+
+
+def found_as_piece(token: AddedToken, model: BPEModel) -> bool:
+    """Whether a user-defined piece is found wherever this added token is, and nowhere else.
+
+    Such a piece is found in the normalized text, as it is spelled; an added token in its own
+    normalized form.
+    """
+    flags = token.special or token.lstrip or token.rstrip or token.single_word
+    if flags or not token.normalized:
+        return False
+    return normalize(model.normalizer or (), token.text) == token.text
+
+
+class _Listing:
+    """The pieces of a model, put together."""
+
+    def __init__(self, model: BPEModel) -> None:
+        self._model = model
+        self._ranks = ranking(model).ranks
+        self._found: dict[int, tuple[bytes, int]] = {}
+        self._taken: set[bytes] = set()
+
+    def pieces(self) -> list[Piece]:
+        """All of them, by id."""
+        self._put_vocabulary()
+        for token in self._model.added or ():
+            self._put_added(token)
+        self._put_unknown()
+        if max(self._found) >= MAX_PIECES:
+            self._found = dict(enumerate(self._found[number] for number in sorted(self._found)))
+        for number in range(max(self._found)):
+            if number not in self._found:
+                self._put(number, f"<unused_{number}>".encode(), UNUSED)
+        scores = self._scores()
+        return [Piece(self._found[n][0], scores[n], self._found[n][1]) for n in sorted(scores)]
+
+    def _put(self, number: int, surface: bytes, kind: int) -> None:
+        """Adds a piece. One whose surface no piece can have gets another and stands for nothing."""
+        if surface in self._taken or not surface or 0 in surface:
+            surface, kind = _free(f"<unused_{number}>", self._taken), UNUSED
+        self._taken.add(surface)
+        self._found[number] = surface, kind
+
+    def _put_vocabulary(self) -> None:
+        ids = self._model.vocab.ids
+        whole = self._model.fallback.byte_fallback and ids.keys() >= _BYTES
+        for content, number in ids.items():
+            kind = _KINDS.get(self._model.vocab.kinds.get(number, "normal"), NORMAL)
+            if number == self._model.fallback.unknown:
+                kind = UNKNOWN
+            elif kind == BYTE:
+                kind = BYTE if whole else UNUSED
+            elif kind == NORMAL and content not in self._ranks and len(content.decode()) > 1:
+                kind = UNUSED
+            self._put(number, content, kind)
+
+    def _put_added(self, token: AddedToken) -> None:
+        surface = token.text.encode()
+        defined = found_as_piece(token, self._model)
+        if token.id not in self._found:
+            kind = CONTROL
+            if token.id == self._model.fallback.unknown:
+                kind = UNKNOWN
+            elif defined:
+                kind = USER_DEFINED
+            self._put(token.id, surface, kind)
+        elif defined and self._found[token.id] == (surface, NORMAL):
+            self._found[token.id] = surface, USER_DEFINED
+
+    def _put_unknown(self) -> None:
+        if all(kind != UNKNOWN for _, kind in self._found.values()):
+            number = next(n for n in range(len(self._found) + 1) if n not in self._found)
+            self._put(number, _free("<unk>", self._taken), UNKNOWN)
+
+    def _scores(self) -> dict[int, float]:
+        """The scores of all pieces, by id: the model's own, if they order it as its ranks do."""
+        merging = {n: s for n, (s, kind) in self._found.items() if kind in (NORMAL, UNUSED)}
+        own = self._model.vocab.scores
+        if own.keys() >= self._found.keys():
+            held = {n: own[n] for n in self._found}
+            if _dense({surface: -held[n] for n, surface in merging.items()}) == self._ranks:
+                return held
+        order = _dense(self._ranks)
+        last = max(order.values(), default=-1)
+        scores = dict.fromkeys(self._found, 0.0)
+        for number in sorted(merging):
+            rank = order.get(merging[number])
+            if rank is None:
+                rank = last = last + 1
+            scores[number] = -float(rank)
+        return scores
+
+
+def _dense(numbers: Mapping[bytes, float]) -> dict[bytes, int]:
+    """Each number's place among the numbers, equal ones at one place."""
+    places = {number: place for place, number in enumerate(sorted(set(numbers.values())))}
+    return {surface: places[number] for surface, number in numbers.items()}
 
 
 def _free(surface: str, taken: set[bytes]) -> bytes:
     while surface.encode() in taken:
         surface = f"<{surface}>"
     return surface.encode()
-
-
-def _scores(
-    model: BPEModel, ranks: Mapping[bytes, int], found: Mapping[int, tuple[bytes, int]]
-) -> dict[int, float]:
-    """The scores of all pieces, by id."""
-    own = model.vocab.scores
-    merging = {n: content for n, (content, kind) in found.items() if kind in (NORMAL, UNUSED)}
-    if isinstance(model.merges, RankTable) and all(n in own for n in found):
-        order = {
-            score: place
-            for place, score in enumerate(sorted({own[n] for n in merging}, reverse=True))
-        }
-        if all(order[own[n]] == ranks.get(content) for n, content in merging.items()):
-            return dict(own)
-    last = max(ranks.values(), default=-1)
-    scores = dict.fromkeys(found, 0.0)
-    for number in sorted(merging):
-        rank = ranks.get(merging[number])
-        if rank is None:
-            rank = last = last + 1
-        scores[number] = -float(rank)
-    return scores

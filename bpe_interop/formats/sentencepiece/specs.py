@@ -17,13 +17,14 @@ from typing import Any, cast
 from ...errors import FormatError
 from ...model import AddedToken, BPEModel, Json
 from ...steps import JoinPieces
-from .flags import Flags, flags_of
+from .flags import Flags, nearest
 from .schema import (
     BPE,
     CONTROL,
     NORMAL,
     NORMALIZER_SPEC,
     TRAINER_SPEC,
+    UNKNOWN,
     USER_DEFINED,
     new_model,
 )
@@ -80,7 +81,7 @@ def message_of(model: BPEModel, pieces: Sequence[Piece]) -> Any:
 
 
 def _fill_specs(message: Any, model: BPEModel, pieces: Sequence[Piece]) -> None:
-    flags = flags_of(model.normalizer or ()) or Flags()
+    flags = nearest(model)
     _fill_trainer(message.trainer_spec, model, flags, pieces)
     _fill_normalizer(message.normalizer_spec, flags)
     decoder = _join_pieces(model)
@@ -89,10 +90,14 @@ def _fill_specs(message: Any, model: BPEModel, pieces: Sequence[Piece]) -> None:
 
 
 def _join_pieces(model: BPEModel) -> JoinPieces:
+    """The decoder. Other formats decode the unknown token to its own text."""
     for step in model.decoder or ():
         if isinstance(step, JoinPieces):
             return step
-    return JoinPieces(DEFAULT_SURFACE, "none", False)
+    unknown = model.fallback.unknown
+    texts = [token.text for token in model.added or () if token.id == unknown]
+    texts += [content.decode() for content, n in model.vocab.ids.items() if n == unknown]
+    return JoinPieces(texts[0] if texts else DEFAULT_SURFACE, "none", False)
 
 
 def _fill_trainer(spec: Any, model: BPEModel, flags: Flags, pieces: Sequence[Piece]) -> None:
@@ -105,11 +110,11 @@ def _fill_trainer(spec: Any, model: BPEModel, flags: Flags, pieces: Sequence[Pie
         spec.treat_whitespace_as_suffix = True
     named: set[bytes] = set()
     for role in ROLES:
-        token = role_of(role, added)
-        setattr(spec, f"{role}_id", -1 if token is None else token.id)
-        text = (DEFAULT_PIECES[role] if token is None else token.text).encode()
-        setattr(spec, f"{role}_piece", text)
-        named.add(text)
+        number = _holder(role, added, pieces)
+        surface = DEFAULT_PIECES[role].encode() if number < 0 else pieces[number].surface
+        setattr(spec, f"{role}_id", number)
+        setattr(spec, f"{role}_piece", surface)
+        named.add(surface)
     spec.control_symbols.extend(
         piece.surface for piece in pieces if piece.type == CONTROL and piece.surface not in named
     )
@@ -118,10 +123,19 @@ def _fill_trainer(spec: Any, model: BPEModel, flags: Flags, pieces: Sequence[Pie
     )
 
 
-def role_of(role: str, added: tuple[AddedToken, ...]) -> AddedToken | None:
-    """The token of a role, the first by id."""
-    holders = [token for token in added if role in token.roles]
-    return min(holders, key=lambda token: token.id, default=None)
+def _holder(role: str, added: Sequence[AddedToken], pieces: Sequence[Piece]) -> int:
+    """The id of a role's piece: as stated, else as SentencePiece finds it by name; -1 if none."""
+    kind = UNKNOWN if role == "unk" else CONTROL
+    stated = sorted(token.id for token in added if role in token.roles)
+    name = DEFAULT_PIECES[role].encode()
+    if role == "unk":
+        named = [number for number, piece in enumerate(pieces) if piece.type == UNKNOWN]
+    else:
+        named = [number for number, piece in enumerate(pieces) if piece.surface == name]
+    for number in (*stated, *named):
+        if number < len(pieces) and pieces[number].type == kind:
+            return number
+    return -1
 
 
 def _fill_normalizer(spec: Any, flags: Flags) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...model import BPEModel
 from .. import Files
+from .alphabet import spelled
 from .beside import write_beside
 from .pieces import pieces_of
 from .read import MAIN
@@ -17,9 +18,10 @@ def dump(model: BPEModel) -> dict[str, bytes]:
     """Writes ``tokenizer.model``, and ``tokenizer_config.json`` where there is a template.
 
     Ids are positions. Scores are the model's own where they order its tokens as its ranks do,
-    else minus the rank.
+    else minus the rank. Bytes are written as the characters of GPT-2's byte alphabet.
     """
-    message = message_of(model, pieces_of(model))
+    written = spelled(model)
+    message = message_of(written, pieces_of(written))
     data: bytes = message.SerializeToString(deterministic=True)
     return {MAIN: data, **write_beside(model)}
 
@@ -30,6 +32,7 @@ def vocab_listing(model: BPEModel, files: Files) -> Files:
     As sentencepiece's trainer writes it (``src/trainer_interface.cc``, ``SaveVocab``): scores
     with up to six digits, as a C++ stream prints them.
     """
+    model = spelled(model)
     spec = message_of(model, []).trainer_spec
     scored = spec.vocabulary_output_piece_score
     lines = [

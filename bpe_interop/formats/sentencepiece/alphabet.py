@@ -1,0 +1,67 @@
+"""Byte-level models as characters, and why no ``.model`` gives their ids on whole texts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from weakref import WeakKeyDictionary
+
+from ...model import Affixes, BPEModel, RankTable, Vocab
+from ...text.bytechars import to_chars
+from ...theory.merges import canonical
+from .probe import tokens_of
+
+_spelled: WeakKeyDictionary[BPEModel, BPEModel] = WeakKeyDictionary()
+
+
+def spelled(model: BPEModel) -> BPEModel:
+    """A byte-level model's tokens in GPT-2's byte alphabet, merged as characters.
+
+    That is the same for each pretoken that is spelled so; for whole texts it is another
+    tokenizer. A character-level model is returned as it is.
+    """
+    if model.alphabet == "char":
+        return model
+    found = _spelled.get(model)
+    if found is None:
+        found = _spelled[model] = _spelled_out(model)
+    return found
+
+
+def _spelled_out(model: BPEModel) -> BPEModel:
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    words = {
+        content: content if kinds.get(number) == "control" else to_chars(content).encode()
+        for content, number in ids.items()
+    }
+    numbers = {words[content]: number for content, number in ids.items()}
+    ranks = {words[token]: rank for rank, token in enumerate(canonical(model).splits)}
+    return replace(
+        model,
+        alphabet="char",
+        affixes=Affixes(
+            to_chars(model.affixes.prefix).encode(), to_chars(model.affixes.suffix).encode()
+        ),
+        vocab=Vocab(numbers, kinds, model.vocab.scores),
+        merges=RankTable(ranks),
+        normalizer=(),
+        pretokenizer=(),
+        decoder=None,
+    )
+
+
+def contradiction(model: BPEModel) -> tuple[str, str] | None:
+    """Two texts that prove that no SentencePiece model gives the ids of both, if found.
+
+    In the first, two characters are a token each; alone, they are one token. Whether a
+    SentencePiece model keeps two tokens apart does not depend on what stands around them
+    (locality), so it cannot do both.
+    """
+    spaces, others = " \n\t.\u00a0", "a1.\u2776\u4e00"
+    for x, y, z in product(spaces, spaces, others):
+        longer = tokens_of(model, x + y + z)
+        if longer[:2] != [x.encode(), y.encode()]:
+            continue
+        if tokens_of(model, x + y) == [(x + y).encode()]:
+            return x + y + z, x + y
+    return None

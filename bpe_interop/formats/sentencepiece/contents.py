@@ -1,0 +1,162 @@
+"""Which tokens, merges and added tokens of a model its pieces do not stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...diff import normalized_matters
+from ...loss import Loss
+from ...model import AddedToken, BPEModel, show
+from ...text.normalize import normalize
+from ...theory.merges import canonical
+from .pieces import found_as_piece
+from .probe import difference, plain_texts
+from .ranking import ranking
+
+
+def vocab_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
+    """Contents, ids, kinds and scores that come back otherwise."""
+    ours, theirs = model.vocab, again.vocab
+    unknown = model.fallback.unknown
+    lost = [c for c, n in ours.ids.items() if theirs.ids.get(c) != n and n != unknown]
+    if lost:
+        built = canonical(model).splits
+        used = [c for c in lost if c in built or len(c.decode("utf-8")) == 1]
+        yield Loss(
+            "vocab",
+            "ids" if used else "text",
+            f"{len(lost)} tokens cannot be pieces with their ids, such as {show(lost[0])}",
+            "a piece has no null character, one surface and one id, and its id is its position",
+            witness=used[0].decode("utf-8") if used else None,
+            shown=bool(used),
+        )
+        return
+    filled = [c for c, n in theirs.ids.items() if c not in ours.ids and _is_filler(n, model)]
+    unused = [n for n, kind in theirs.kinds.items() if kind == "unused" != ours.kinds.get(n)]
+    if filled:
+        yield Loss(
+            "vocab",
+            "metadata",
+            f"{len(filled)} ids stand for nothing, such as {theirs.ids[filled[0]]}",
+            f"each becomes an UNUSED piece ({show(filled[0])}), which no text gives",
+        )
+    idle = [n for n in unused if n in set(ours.ids.values())]
+    if idle:
+        yield Loss(
+            "vocab",
+            "metadata",
+            f"{len(idle)} tokens are never built, such as id {idle[0]}",
+            "they become UNUSED pieces of the least score, which no text gives either",
+        )
+    if not filled and not idle:
+        yield Loss(
+            "vocab", "metadata", "tokens have scores and types as pieces", "no id changes by that"
+        )
+
+
+def _is_filler(number: int, model: BPEModel) -> bool:
+    return all(token.id != number for token in model.added or ())
+
+
+def merge_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
+    """Merges as scores: any two tokens whose product is a piece may merge."""
+    if ranking(model).exact:
+        yield Loss(
+            "merges",
+            "metadata",
+            "the merges are written as the scores of what they build",
+            "other pairs may build the same tokens; no id changes",
+        )
+        return
+    witness = difference(model, again, plain_texts(model))
+    yield Loss(
+        "merges",
+        "ids",
+        "a list of merges that no order of the tokens gives",
+        "SentencePiece merges any two tokens whose product is a piece, the highest score first",
+        witness=witness,
+        shown=witness is not None,
+    )
+
+
+def added_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
+    """Added tokens that come back otherwise."""
+    read = {token.text: token for token in again.added or ()}
+    refused: dict[tuple[str, str], list[AddedToken]] = {}
+    defined: list[str] = []
+    renamed: list[str] = []
+    for token in model.added or ():
+        held = read.pop(token.text, None)
+        if held == token:
+            continue
+        if held is None and found_as_piece(token, model) and _is_piece(token, again):
+            defined.append(show(token.text))
+        elif reason := _reason(token, held, model):
+            refused.setdefault(reason, []).append(token)
+        else:
+            renamed.append(show(token.text))
+    for (what, consequence), tokens in refused.items():
+        yield Loss(
+            "added",
+            "text",
+            f"{len(tokens)} added tokens {what}, such as {show(tokens[0].text)}",
+            consequence,
+            witness=_example(tokens[0]),
+        )
+    said = []
+    if defined:
+        said.append(f"{len(defined)} added tokens become user-defined pieces, as {defined[0]}")
+    if renamed:
+        said.append(f"the roles of {', '.join(renamed[:4])} are those that SentencePiece gives")
+    if read:
+        said.append(f"the piece {show(next(iter(read)))} is added, which every .model has")
+    if said:
+        yield Loss("added", "metadata", "; ".join(said), "no text is encoded otherwise")
+
+
+def _is_piece(token: AddedToken, again: BPEModel) -> bool:
+    number = again.vocab.ids.get(token.text.encode())
+    return number == token.id and again.vocab.kinds.get(token.id) == "user_defined"
+
+
+def _reason(token: AddedToken, held: AddedToken | None, model: BPEModel) -> tuple[str, str] | None:
+    """What is lost of an added token, and what follows; None where only its roles are."""
+    if not token.special:
+        return (
+            "that are found in every text",
+            "SentencePiece finds user-defined pieces only, as they are spelled and in normalized "
+            "text, and would spell these tokens in parts",
+        )
+    if held is None:
+        return (
+            "share their id or their text with another token",
+            "a piece has one type: it would be an ordinary piece, not a special token",
+        )
+    if token.lstrip or token.rstrip or token.single_word:
+        return (
+            "with lstrip, rstrip or single_word",
+            "a control piece has no such flags: where it is looked for, the text around it would "
+            "be kept or matched",
+        )
+    if held.id != token.id:
+        return "with ids that are no positions", "the pieces are numbered anew"
+    if token.normalized and _normalized_matters(token, model):
+        return (
+            "that are looked for in normalized text",
+            "a control piece is looked for in the text as it is, if at all",
+        )
+    return None
+
+
+def _normalized_matters(token: AddedToken, model: BPEModel) -> bool:
+    changed = normalize(model.normalizer or (), token.text) != token.text
+    return changed or normalized_matters(list(model.added or ()))
+
+
+def _example(token: AddedToken) -> str:
+    """A text in which the token does what is lost."""
+    if token.lstrip:
+        return f" {token.text}"
+    if token.rstrip:
+        return f"{token.text} "
+    return f"a{token.text}" if token.single_word or token.normalized else token.text

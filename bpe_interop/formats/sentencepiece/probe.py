@@ -1,0 +1,90 @@
+"""What a model makes of a text, as far as it takes to show a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ...errors import BpeInteropError
+from ...model import BPEModel
+from ...text.bytechars import to_bytes
+from ...text.normalize import normalize
+from ...text.split import split
+from ...theory.merges import Merger, textual
+from ...theory.symbols import Symbols
+
+TEXTS = (
+    " ",
+    "a",
+    " a",
+    "a b",
+    "ab",
+    "a.b",
+    "1a",
+    "12",
+    "a  b",
+    "a ",
+    "\n",
+    "a\nb",
+    "\t",
+    "aA",
+    "é",
+)
+"""Plain texts on which pipelines differ, the plainest first."""
+
+
+def tokens_of(model: BPEModel, text: str) -> list[bytes]:
+    """The contents of a text's tokens, added tokens and fallback left aside."""
+    pretokens, mapped = split(model.pretokenizer or (), normalize(model.normalizer or (), text))
+    tokens = textual(model)
+    symbols, merger = Symbols(model), Merger(model.merges, model.affixes)
+    found: list[bytes] = []
+    for pretoken in pretokens:
+        content = to_bytes(pretoken) if mapped else pretoken.encode("utf-8")
+        if model.lookup_first and content in tokens:
+            found.append(content)
+            continue
+        for segment in symbols.segments(content):
+            found += merger.run(segment)
+    return found
+
+
+def difference(a: BPEModel, b: BPEModel, texts: Iterable[str] = TEXTS) -> str | None:
+    """The first of some texts on which two models differ, if there is one.
+
+    Texts with symbols that either model lacks do not count: what becomes of them is another
+    question.
+    """
+    for text in texts:
+        try:
+            left, right = tokens_of(a, text), tokens_of(b, text)
+        except BpeInteropError:
+            continue
+        known = all(t in a.vocab.ids for t in left) and all(t in b.vocab.ids for t in right)
+        if known and left != right:
+            return text
+    return None
+
+
+def plain_texts(model: BPEModel) -> Iterator[str]:
+    """Plain texts, and the tokens themselves as texts, short ones first."""
+    yield from TEXTS
+    for content in sorted(model.vocab.ids, key=len):
+        try:
+            text = content.decode("utf-8").replace("\u2581", " ")
+        except UnicodeDecodeError:
+            continue
+        yield text
+        yield text.strip()
+
+
+def missing_character(model: BPEModel) -> str | None:
+    """The first character from ``!`` on that has no token and that no step changes, if any."""
+    steps = model.normalizer or ()
+    before = normalize(steps, "")
+    for point in range(0x21, 0x30000):
+        char = chr(point)
+        if 0xD800 <= point < 0xE000 or char.encode("utf-8") in model.vocab.ids:
+            continue
+        if normalize(steps, char).removeprefix(before).endswith(char):
+            return char
+    return None
