@@ -17,24 +17,34 @@ from ...steps import (
 from ...text.added import decoded_text
 from ...text.bytechars import is_mapped
 from ...theory.pretokens import UTF8_BYTES, occurrence
+from ...theory.rewrite import as_pairs
+from .piece_losses import piece_losses
+from .pieces import in_own_terms
 from .steps import BYTE_LEVEL_SPLIT
-from .write import held_tokens, oniguruma_normalizer, oniguruma_steps, spell, stated_in_vocab
+from .vocab import Words
+from .write import (
+    held_tokens,
+    oniguruma_decoder,
+    oniguruma_normalizer,
+    oniguruma_steps,
+    spell,
+    stated_in_vocab,
+)
 
 
 def losses(model: BPEModel) -> Iterator[Loss]:
     """What ``dump`` would lose of this model, each with its consequence."""
-    if model.alphabet != "byte":
-        yield Loss(
-            "alphabet",
-            "ids",
-            "a character-level model is not written yet",
-            "the ids of most texts would differ",
-        )
-        return
-    yield from _pipeline(model)
-    yield from _missing_bytes(model)
-    yield from _added(model)
-    yield from _decoder(model)
+    if model.alphabet == "char":
+        yield from piece_losses(model)
+        written = in_own_terms(model)
+        yield from as_pairs(model).losses()
+        yield from _missing_characters(model)
+    else:
+        written = model
+        yield from _missing_bytes(model)
+    yield from _pipeline(written)
+    yield from _added(written)
+    yield from _decoder(written)
     for key in sorted(model.extras):
         if key != "huggingface":
             yield Loss(
@@ -55,8 +65,9 @@ def _pipeline(model: BPEModel) -> Iterator[Loss]:
     except PatternError as error:
         yield Loss("pretokenizer", "ids", error.what, "texts would be split otherwise")
         return
+    follow = (BYTE_LEVEL_SPLIT, ByteChars()) if model.alphabet == "byte" else ()
     for here, after in pairwise([*steps, ByteChars()]):
-        if here == PrefixSpace() and after not in (BYTE_LEVEL_SPLIT, ByteChars()):
+        if here == PrefixSpace() and after not in follow:
             yield Loss(
                 "pretokenizer",
                 "ids",
@@ -68,7 +79,7 @@ def _pipeline(model: BPEModel) -> Iterator[Loss]:
 
 def _missing_bytes(model: BPEModel) -> Iterator[Loss]:
     missing = {b for b in UTF8_BYTES if bytes([b]) not in model.vocab.ids}
-    if not missing or model.fallback.missing != "error":
+    if not missing or not _is_error(model):
         return
     witness = next(
         c
@@ -83,6 +94,24 @@ def _missing_bytes(model: BPEModel) -> Iterator[Loss]:
         "a text with such a byte is an error in the source and loses it in the target",
         witness=witness,
     )
+
+
+def _missing_characters(model: BPEModel) -> Iterator[Loss]:
+    if _is_error(model):
+        yield Loss(
+            "fallback",
+            "ids",
+            "the source has no encoding for characters without a token, tokenizers drops them",
+            "a text with such a character is an error in the source and loses it in the target",
+            witness=next(c for c in map(chr, range(0xD800)) if c.encode() not in model.vocab.ids),
+        )
+
+
+def _is_error(model: BPEModel) -> bool:
+    """Whether missing symbols are an error, and no name of an absent token keeps them one."""
+    extras = model.extras.get("huggingface")
+    named = isinstance(extras, dict) and extras.get("unk_token") is not None
+    return model.fallback.missing == "error" and not named
 
 
 def _added(model: BPEModel) -> Iterator[Loss]:
@@ -110,13 +139,32 @@ def _added(model: BPEModel) -> Iterator[Loss]:
                 f"tokenizers would number it {numbers[token.text]}, not {token.id}",
                 witness=token.text,
             )
+    stated = [
+        t.text for t in stated_in_vocab(model, held) if t.text.encode() not in model.vocab.ids
+    ]
+    if model.alphabet == "char":
+        yield from _symbols(model, stated)
     if model.lookup_first:
-        yield from _looked_up(model, [t.text for t in stated_in_vocab(model, held)])
+        yield from _looked_up(model, stated)
+
+
+def _symbols(model: BPEModel, texts: list[str]) -> Iterator[Loss]:
+    """Added tokens of one character, which a text gives where their ids are in the vocabulary."""
+    words = Words(model.alphabet, model.affixes, {}, {}, frozenset())
+    for text in texts:
+        if words.is_symbol(text.encode("utf-8")):
+            yield Loss(
+                "added",
+                "ids",
+                f"the id of {show(text)} must stand in the vocabulary, where it is a symbol",
+                "it would be encoded as that id even where special tokens are ordinary text",
+                witness=text,
+            )
 
 
 def _looked_up(model: BPEModel, texts: list[str]) -> Iterator[Loss]:
     for text in texts:
-        if not is_mapped(text) or text.encode() in model.vocab.ids:
+        if model.alphabet == "byte" and not is_mapped(text):
             continue
         found = occurrence(model.pretokenizer or (), text.encode("utf-8"))
         if found.possible is not False:
@@ -134,6 +182,10 @@ def _looked_up(model: BPEModel, texts: list[str]) -> Iterator[Loss]:
 def _decoder(model: BPEModel) -> Iterator[Loss]:
     if model.decoder is None or model.decoder == (JoinTokens(),):
         return
+    try:
+        oniguruma_decoder(model.decoder)
+    except PatternError as error:
+        yield Loss("decoder", "text", error.what, "tokens would be decoded otherwise")
     texts = [decoded_text(token, model.normalizer or ()) for token in model.added or ()]
     mapped = [text for text in texts if not text.isascii() and is_mapped(text)]
     if model.decoder == (JoinBytes(False),) and mapped:

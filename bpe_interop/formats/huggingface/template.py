@@ -131,14 +131,22 @@ def _named_id(node: Node) -> TemplateToken:
     return TemplateToken(parts[0].be(str), (_id(parts[1]),))
 
 
-def write_post_processor(processor: PostProcessor, names: Mapping[int, str]) -> Json:
-    """The JSON of a post-processor; ``names`` spells each id of the template as the file does."""
+def write_post_processor(
+    processor: PostProcessor, names: Mapping[int, str], *, plain: bool = False
+) -> Json:
+    """The JSON of a post-processor; ``names`` spells each id of the template as the file does.
+
+    A ``ByteLevel`` stands for none, and with ``plain`` a null does.
+    """
     parts: list[Json] = []
-    if processor.trim is not None or processor.template == SequenceTemplate():
+    empty = processor.template == SequenceTemplate()
+    if processor.trim is not None or (empty and not plain):
         parts.append(byte_level_json(bool(processor.trim), trim=processor.trim is not None))
-    if processor.template != SequenceTemplate():
+    if not empty:
         parts.append(_template_json(processor.template, names))
-    return parts[0] if len(parts) == 1 else {"type": "Sequence", "processors": parts}
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return {"type": "Sequence", "processors": parts}
 
 
 def _template_json(template: SequenceTemplate, names: Mapping[int, str]) -> Json:

@@ -15,7 +15,7 @@ from ...model import (
     SequenceTemplate,
 )
 from ...steps import (
-    JoinTokens,
+    DecoderStep,
     NormalizerStep,
     Pattern,
     PreTokenizerStep,
@@ -26,9 +26,11 @@ from ...text.bytechars import to_chars
 from ...text.patterns import parse, preferred, translate
 from ...theory.automata import uncovered
 from ...theory.merges import canonical, whole_lookups
-from .beside import CONFIG, ROLES, SPECIAL_MAP
+from .beside import write_beside
 from .component import byte_level_json
+from .decoders import write_decoder
 from .normalizers import write_normalizer
+from .pieces import in_own_terms
 from .read import MAIN
 from .steps import write_pretokenizer
 from .template import PostProcessor, write_post_processor
@@ -40,6 +42,8 @@ def dump(model: BPEModel) -> dict[str, bytes]:
     The configuration names ``PreTrainedTokenizerFast``: transformers 5 rebuilds the tokenizers
     of model classes from vocabulary and merges, and would discard the pipeline written here.
     """
+    if model.alphabet == "char":
+        model = in_own_terms(model)
     extras = cast("Mapping[str, Json]", model.extras.get("huggingface") or {})
     added = held_tokens(model.added or ())
     words = {content: spell(model, content) for content in model.vocab.ids}
@@ -48,25 +52,26 @@ def dump(model: BPEModel) -> dict[str, bytes]:
     vocab = {words[content]: number for content, number in model.vocab.ids.items()}
     for token in stated_in_vocab(model, added):
         vocab.setdefault(token.text, token.id)
-    decoder: Json = byte_level_json() if model.decoder != (JoinTokens(),) else None
     document: dict[str, Json] = {
         "version": "1.0",
         "truncation": extras.get("truncation"),
         "padding": extras.get("padding"),
         "added_tokens": [_added_json(token) for token in added],
         "normalizer": write_normalizer(oniguruma_normalizer(model.normalizer or ())),
-        "pre_tokenizer": write_pretokenizer(oniguruma_steps(model)),
-        "post_processor": write_post_processor(_processor(model, extras), names),
-        "decoder": decoder,
+        "pre_tokenizer": write_pretokenizer(oniguruma_steps(model), model.alphabet),
+        "post_processor": write_post_processor(
+            _processor(model, extras), names, plain=model.alphabet == "char"
+        ),
+        "decoder": _decoder(model),
         "model": _settings(model, extras, names),
     }
     files = {MAIN: _render(document, vocab, _merges(model, words))}
-    return files | _beside(model, added, extras)
+    return files | write_beside(model, added, extras)
 
 
 def spell(model: BPEModel, content: bytes) -> str:
     """A token's content as ``model.vocab`` spells it."""
-    if model.vocab.kinds.get(model.vocab.ids[content]) == "control":
+    if model.alphabet == "char" or model.vocab.kinds.get(model.vocab.ids[content]) == "control":
         return content.decode("utf-8")
     return to_chars(content)
 
@@ -101,12 +106,22 @@ def oniguruma_normalizer(steps: Sequence[NormalizerStep]) -> list[NormalizerStep
     Raises:
         PatternError: a pattern cannot be expressed there.
     """
-    return [
-        Replace(translate(step.pattern, "oniguruma"), step.content)
-        if isinstance(step, Replace) and isinstance(step.pattern, Pattern)
-        else step
-        for step in steps
-    ]
+    return [_oniguruma(step) if isinstance(step, Replace) else step for step in steps]
+
+
+def oniguruma_decoder(steps: Sequence[DecoderStep]) -> list[DecoderStep]:
+    """Decoder steps with each pattern in Oniguruma's dialect.
+
+    Raises:
+        PatternError: a pattern cannot be expressed there.
+    """
+    return [_oniguruma(step) if isinstance(step, Replace) else step for step in steps]
+
+
+def _oniguruma(step: Replace) -> Replace:
+    if isinstance(step.pattern, str):
+        return step
+    return Replace(translate(step.pattern, "oniguruma"), step.content)
 
 
 def oniguruma_steps(model: BPEModel) -> list[PreTokenizerStep]:
@@ -143,7 +158,8 @@ def _isolated(step: Split) -> Split:
 def _merges(model: BPEModel, words: Mapping[bytes, str]) -> list[Json]:
     """The merge list: as listed, or each token's one split in rank order (Theorem 4).
 
-    Strings, which every version reads; but readers skip a string that begins with "#version".
+    Strings, which every version reads; but readers skip a string that begins with "#version",
+    and cannot tell a part that holds a space.
     """
     pairs: Iterable[tuple[bytes, bytes]]
     if isinstance(model.merges, PairList):
@@ -151,7 +167,7 @@ def _merges(model: BPEModel, words: Mapping[bytes, str]) -> list[Json]:
     else:
         pairs = canonical(model).splits.values()
     spelled = [(words[left], words[right]) for left, right in pairs]
-    if any(left.startswith("#version") for left, _ in spelled):
+    if any(left.startswith("#version") or " " in left + right for left, right in spelled):
         return [[left, right] for left, right in spelled]
     return [f"{left} {right}" for left, right in spelled]
 
@@ -162,20 +178,33 @@ def _processor(model: BPEModel, extras: Mapping[str, Json]) -> PostProcessor:
     return PostProcessor(model.sequence_template or SequenceTemplate(), prefix)
 
 
+def _decoder(model: BPEModel) -> Json:
+    if model.decoder is None:
+        return byte_level_json() if model.alphabet == "byte" else None
+    return write_decoder(oniguruma_decoder(model.decoder))
+
+
 def _settings(
     model: BPEModel, extras: Mapping[str, Json], names: Mapping[int, str]
 ) -> dict[str, Json]:
-    unknown = model.fallback.unknown
+    fallback = model.fallback
+    unknown = extras.get("unk_token") if fallback.unknown is None else names[fallback.unknown]
     return {
         "type": "BPE",
         "dropout": None,
-        "unk_token": extras.get("unk_token") if unknown is None else names[unknown],
-        "continuing_subword_prefix": None,
-        "end_of_word_suffix": None,
-        "fuse_unk": model.fallback.fuse,
-        "byte_fallback": False,
+        "unk_token": unknown,
+        "continuing_subword_prefix": _affix(model, model.affixes.prefix),
+        "end_of_word_suffix": _affix(model, model.affixes.suffix),
+        "fuse_unk": fallback.fuse,
+        "byte_fallback": fallback.byte_fallback,
         "ignore_merges": model.lookup_first,
     }
+
+
+def _affix(model: BPEModel, affix: bytes) -> Json:
+    if not affix:
+        return None
+    return affix.decode("utf-8") if model.alphabet == "char" else to_chars(affix)
 
 
 def _added_json(token: AddedToken) -> Json:
@@ -204,25 +233,3 @@ def _render(document: dict[str, Json], vocab: dict[str, int], merges: list[Json]
         f'    "merges": [\n      {listed}\n    ]{tail}\n'
     )
     return body.encode("utf-8")
-
-
-def _beside(
-    model: BPEModel, added: Sequence[AddedToken], extras: Mapping[str, Json]
-) -> dict[str, bytes]:
-    roles: dict[str, Json] = {
-        f"{role}_token": token.text for role in ROLES for token in added if role in token.roles
-    }
-    settings = extras.get("tokenizer_config")
-    config: dict[str, Json] = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "clean_up_tokenization_spaces": False,
-        **roles,
-        **(settings if isinstance(settings, dict) else {}),
-    }
-    if model.chat_template is not None:
-        config["chat_template"] = model.chat_template
-    return {CONFIG: _json_bytes(config), SPECIAL_MAP: _json_bytes(roles)}
-
-
-def _json_bytes(value: Mapping[str, Json]) -> bytes:
-    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode("utf-8")

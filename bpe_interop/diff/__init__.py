@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from hashlib import sha256
 from typing import Literal
 
-from .errors import PatternError
-from .model import (
-    FIELDS,
-    AddedToken,
-    BPEModel,
-    SequenceTemplate,
-    show,
+from ..errors import PatternError
+from ..model import FIELDS, BPEModel, SequenceTemplate, show
+from ..steps import Pattern, PreTokenizerStep, Split
+from ..text.patterns import parse, preferred
+from ..theory.automata import first_difference, uncovered
+from ..theory.merges import whole_lookups
+from ..theory.plain import plain_normalizer
+from ..theory.pretokens import occurrence
+from .tokens import (
+    compare_added,
+    compare_affixes,
+    compare_fallback,
+    compare_merges,
+    compare_vocab,
+    normalized_matters,
 )
-from .steps import Pattern, PreTokenizerStep, Split
-from .text.patterns import parse, preferred
-from .theory.automata import first_difference, uncovered
-from .theory.merges import canonical, whole_lookups
-from .theory.pretokens import occurrence
+
+__all__ = ["Difference", "describe_step", "diff", "normalized_matters"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,39 +74,6 @@ def _short(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _vocab(a: BPEModel, b: BPEModel) -> str:
-    left, right = a.vocab, b.vocab
-    if left.ids == right.ids and left.kinds == right.kinds and left.scores == right.scores:
-        return ""
-    only_a = [t for t in left.ids if t not in right.ids]
-    only_b = [t for t in right.ids if t not in left.ids]
-    moved = [t for t in left.ids if t in right.ids and left.ids[t] != right.ids[t]]
-    parts = []
-    for tokens, text in ((only_a, "only in the first"), (only_b, "only in the second")):
-        if tokens:
-            parts.append(f"{len(tokens)} {text}, such as {show(tokens[0])}")
-    if moved:
-        token = moved[0]
-        ids = f"{left.ids[token]} and {right.ids[token]}"
-        parts.append(f"{len(moved)} with other ids, such as {show(token)}: {ids}")
-    return "; ".join(parts) or "kinds or scores of tokens"
-
-
-def _merges(a: BPEModel, b: BPEModel) -> str:
-    if a.merges == b.merges:
-        return ""
-    left, right = canonical(a).splits, canonical(b).splits
-    for place, (x, y) in enumerate(zip_longest(left.items(), right.items())):
-        if x != y:
-            said = " and ".join(
-                "nothing" if z is None else f"{show(z[1][0])} + {show(z[1][1])}" for z in (x, y)
-            )
-            return (
-                f"{len(left):,} and {len(right):,} merges that fire; first at place {place}: {said}"
-            )
-    return ""
-
-
 def _lookup_first(a: BPEModel, b: BPEModel) -> str:
     left, right = whole_lookups(a), whole_lookups(b)
     if left == right:
@@ -122,7 +94,7 @@ def _that_occur(model: BPEModel, tokens: frozenset[bytes]) -> frozenset[bytes]:
 
 
 def _normalizer(a: BPEModel, b: BPEModel) -> str:
-    return _said(a.normalizer or (), b.normalizer or ())
+    return _said(plain_normalizer(a.normalizer or ()), plain_normalizer(b.normalizer or ()))
 
 
 def _pretokenizer(a: BPEModel, b: BPEModel) -> str:
@@ -150,11 +122,19 @@ def describe_step(step: object) -> str:
             said.append(f"{value.source} ({value.dialect})")
         elif isinstance(value, bool):
             said += [name] if value else []
+        elif isinstance(value, bytes):
+            said += [f"{name} of {len(value):,} bytes, sha256 {_sha(value)}"] if value else []
         elif name in ("pattern", "content", "text"):
             said.append(show(value))
+        elif isinstance(value, tuple):
+            said += [f"{name} {len(value):,}"] if value else []
         else:
             said.append(str(value))
     return " ".join(said)
+
+
+def _sha(value: bytes) -> str:
+    return sha256(value).hexdigest()[:12]
 
 
 def _split_otherwise(a: BPEModel, b: BPEModel) -> str:
@@ -198,57 +178,6 @@ def _step(step: PreTokenizerStep, model: BPEModel) -> object:
     return (replace(step, pattern=""), tree)
 
 
-def _added(a: BPEModel, b: BPEModel) -> str:
-    left, right = _tokens(a), _tokens(b)
-    if left == right:
-        return ""
-    names_a, names_b = {t.text: t for t in left}, {t.text: t for t in right}
-    for text in (*names_a, *names_b):
-        x, y = names_a.get(text), names_b.get(text)
-        if x is None or y is None:
-            where = "second" if x is None else "first"
-            return f"{len(left):,} and {len(right):,} tokens; {show(text)} is only in the {where}"
-        if x != y:
-            return f"{show(text)}: {_flags(x, y)}"
-    return "the order of texts that share an id"
-
-
-def _flags(x: AddedToken, y: AddedToken) -> str:
-    """The fields in which two added tokens of one text differ."""
-    return ", ".join(
-        f"{name} {_value(getattr(x, name))} and {_value(getattr(y, name))}"
-        for name in AddedToken.__slots__
-        if getattr(x, name) != getattr(y, name)
-    )
-
-
-def _value(value: object) -> str:
-    if isinstance(value, tuple):
-        return "/".join(map(str, value)) or "none"
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
-def _tokens(model: BPEModel) -> tuple[AddedToken, ...]:
-    """Added tokens by id, without the ``normalized`` flag where it cannot matter."""
-    added = sorted(model.added or (), key=lambda token: token.id)
-    if model.normalizer or normalized_matters(added):
-        return tuple(added)
-    return tuple(replace(token, normalized=False) for token in added)
-
-
-def normalized_matters(added: list[AddedToken]) -> bool:
-    """Whether the two matching phases can differ from one although nothing is normalized."""
-    early = [t.text for t in added if not t.normalized]
-    late = [t.text for t in added if t.normalized]
-    return bool(early and late) and any(_overlap(x, y) for x in early for y in late)
-
-
-def _overlap(x: str, y: str) -> bool:
-    if x in y or y in x:
-        return True
-    return any(x[-n:] == y[:n] or y[-n:] == x[:n] for n in range(1, min(len(x), len(y))))
-
-
 def _sequence_template(a: BPEModel, b: BPEModel) -> str:
     left = a.sequence_template or SequenceTemplate()
     right = b.sequence_template or SequenceTemplate()
@@ -256,12 +185,14 @@ def _sequence_template(a: BPEModel, b: BPEModel) -> str:
 
 
 _COMPARE: dict[str, Callable[[BPEModel, BPEModel], str]] = {
-    "vocab": _vocab,
-    "merges": _merges,
+    "affixes": compare_affixes,
+    "fallback": compare_fallback,
+    "vocab": compare_vocab,
+    "merges": compare_merges,
     "lookup_first": _lookup_first,
     "normalizer": _normalizer,
     "pretokenizer": _pretokenizer,
-    "added": _added,
+    "added": compare_added,
     "sequence_template": _sequence_template,
     "decoder": _decoder,
 }

@@ -1,0 +1,243 @@
+"""How vocabularies, merges, fallbacks and added tokens differ: what ``diff`` says of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import zip_longest
+
+from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
+from ..theory.core import System, decide, system_of
+from ..theory.merges import canonical
+from ..theory.plain import found_as_added, is_as_good_as_normal, is_left_alone
+from ..theory.pretokens import UTF8_BYTES
+from ..theory.rewrite import as_pairs
+from ..theory.symbols import UserDefined
+
+
+def compare_affixes(a: BPEModel, b: BPEModel) -> str:
+    """What is glued to symbols."""
+    if a.affixes == b.affixes:
+        return ""
+    return " and ".join(
+        f"prefix {show(affixes.prefix)}, suffix {show(affixes.suffix)}"
+        for affixes in (a.affixes, b.affixes)
+    )
+
+
+def compare_vocab(a: BPEModel, b: BPEModel) -> str:
+    """Contents and ids, kinds that change an id, and the order of scores where both have them.
+
+    Scores are compared by their order only: the merges say what they mean, and a source that
+    has none does not contradict one that has. User-defined tokens that added tokens can stand
+    for are compared with these.
+    """
+    left, right = _ids(a), _ids(b)
+    if left != right:
+        return _ids_differ(left, right)
+    kinds_a, kinds_b = _kinds(a), _kinds(b)
+    for content, number in left.items():
+        x, y = kinds_a.get(number, "normal"), kinds_b.get(number, "normal")
+        if x != y:
+            return f"{show(content)} is of kind {x} and {y}"
+    if not a.vocab.scores or not b.vocab.scores:
+        return ""
+    return "" if _order(a, left) == _order(b, left) else "the order of the tokens' scores"
+
+
+def _ids(model: BPEModel) -> dict[bytes, int]:
+    """The vocabulary without what is always found as an added token of that id."""
+    ids = dict(model.vocab.ids)
+    if model.alphabet == "char":
+        numbers = {token.text: token.id for token in _always_found(model)}
+        for text, number in numbers.items():
+            if ids.get(text.encode("utf-8")) == number:
+                del ids[text.encode("utf-8")]
+    return ids
+
+
+def _ids_differ(left: dict[bytes, int], right: dict[bytes, int]) -> str:
+    only_a = [t for t in left if t not in right]
+    only_b = [t for t in right if t not in left]
+    moved = [t for t in left if t in right and left[t] != right[t]]
+    parts = []
+    for tokens, text in ((only_a, "only in the first"), (only_b, "only in the second")):
+        if tokens:
+            parts.append(f"{len(tokens)} {text}, such as {show(tokens[0])}")
+    if moved:
+        token = moved[0]
+        ids = f"{left[token]} and {right[token]}"
+        parts.append(f"{len(moved)} with other ids, such as {show(token)}: {ids}")
+    return "; ".join(parts)
+
+
+def _kinds(model: BPEModel) -> dict[int, Kind]:
+    """The kinds of tokens that are not as good as normal, by id."""
+    kinds = dict(model.vocab.kinds)
+    if not {"user_defined", "unused"}.isdisjoint(kinds.values()):
+        for content, number in model.vocab.ids.items():
+            kind = kinds.get(number)
+            if kind in ("user_defined", "unused") and is_as_good_as_normal(model, content):
+                del kinds[number]
+    return kinds
+
+
+def _order(model: BPEModel, ids: dict[bytes, int]) -> list[int]:
+    """For each token, the place of its score among all of them."""
+    scores = model.vocab.scores
+    own = [scores.get(number, 0.0) for number in ids.values()]
+    places = {score: place for place, score in enumerate(sorted(set(own)))}
+    return [places[score] for score in own]
+
+
+def compare_merges(a: BPEModel, b: BPEModel) -> str:
+    """Merges by what they build: other pairs and ranks that are proved to do the same are equal.
+
+    Tokens that hold a text which is always found before merging do not count.
+    """
+    if a.merges == b.merges:
+        return ""
+    found = frozenset(token.text for model in (a, b) for token in _always_found(model))
+    left, right = _splits(a, found), _splits(b, found)
+    if list(left.items()) == list(right.items()) and not (_tied(a, left) or _tied(b, right)):
+        return ""
+    if _agree(a, b):
+        return ""
+    for place, (x, y) in enumerate(zip_longest(left.items(), right.items())):
+        if x != y:
+            said = " and ".join(
+                "nothing" if z is None else f"{show(z[1][0])} + {show(z[1][1])}" for z in (x, y)
+            )
+            return (
+                f"{len(left):,} and {len(right):,} merges that fire; first at place {place}: {said}"
+            )
+    return "the order of merges of equal rank"
+
+
+def _agree(a: BPEModel, b: BPEModel) -> bool:
+    """Whether merges are proved to give the same tokens, though other pairs are listed."""
+    if a.alphabet != b.alphabet or not a.affixes == b.affixes == Affixes():
+        return False
+    left, right = _system(a), _system(b)
+    return left.form.splits.keys() == right.form.splits.keys() and (
+        decide(left, right).verdict == "proved"
+    )
+
+
+def _system(model: BPEModel) -> System:
+    """The merges, with UNUSED pieces left out where that is the same."""
+    rule = as_pairs(model).rule if "unused" in model.vocab.kinds.values() else None
+    if rule is None:
+        return system_of(model)
+    return System(rule, model.vocab.ids, model.alphabet)
+
+
+def _always_found(model: BPEModel) -> tuple[AddedToken, ...]:
+    """The added tokens that are found wherever their text stands in the normalized text.
+
+    So no token that merging builds holds one.
+    """
+    return tuple(
+        token
+        for token in (*(model.added or ()), *found_as_added(model))
+        if token.normalized
+        and not (token.special or token.lstrip or token.rstrip or token.single_word)
+        and is_left_alone(model, token.text)
+    )
+
+
+def _splits(model: BPEModel, found: frozenset[str]) -> dict[bytes, tuple[bytes, bytes]]:
+    splits = dict(canonical(model).splits)
+    if not found or model.alphabet == "byte":
+        return splits
+    holds = UserDefined(found).find
+    return {t: pair for t, pair in splits.items() if not any(holds(t.decode("utf-8")))}
+
+
+def _tied(model: BPEModel, splits: dict[bytes, tuple[bytes, bytes]]) -> bool:
+    priority = canonical(model).priority
+    return len({priority[token] for token in splits}) != len(splits)
+
+
+def compare_fallback(a: BPEModel, b: BPEModel) -> str:
+    """What becomes of missing symbols, where there can be any."""
+    left, right = _effective(a), _effective(b)
+    return "" if left == right else f"{_fallback_said(left)} and {_fallback_said(right)}"
+
+
+def _fallback_said(fallback: Fallback) -> str:
+    said = {
+        "error": "missing symbols are an error",
+        "drop": "missing symbols vanish",
+        "unknown": f"missing symbols become token {fallback.unknown}",
+    }[fallback.missing]
+    said += ", fused" if fallback.missing == "unknown" and fallback.fuse else ""
+    said += ", bytes first" if fallback.byte_fallback else ""
+    return said + (", after merging" if fallback.after_merging else "")
+
+
+def _effective(model: BPEModel) -> Fallback:
+    """The fallback without what never matters.
+
+    Where every byte has a token, nothing is unknown; and it is all one whether a missing symbol
+    might merge where no token holds one.
+    """
+    fallback, ids = model.fallback, model.vocab.ids
+    if fallback.byte_fallback and all(b"<0x%02X>" % byte in ids for byte in UTF8_BYTES):
+        fallback = Fallback(byte_fallback=True, after_merging=fallback.after_merging)
+    if fallback.after_merging:
+        splits = canonical(model).splits
+        merges = any(part not in ids for pair in splits.values() for part in pair)
+        return fallback if merges else replace(fallback, after_merging=False)
+    return fallback
+
+
+def compare_added(a: BPEModel, b: BPEModel) -> str:
+    """Added tokens and their flags, with the user-defined ones that they can stand for."""
+    left, right = _tokens(a), _tokens(b)
+    if left == right:
+        return ""
+    names_a, names_b = {t.text: t for t in left}, {t.text: t for t in right}
+    for text in (*names_a, *names_b):
+        x, y = names_a.get(text), names_b.get(text)
+        if x is None or y is None:
+            where = "second" if x is None else "first"
+            return f"{len(left):,} and {len(right):,} tokens; {show(text)} is only in the {where}"
+        if x != y:
+            return f"{show(text)}: {_flags(x, y)}"
+    return "the order of texts that share an id"
+
+
+def _flags(x: AddedToken, y: AddedToken) -> str:
+    """The fields in which two added tokens of one text differ."""
+    return ", ".join(
+        f"{name} {_value(getattr(x, name))} and {_value(getattr(y, name))}"
+        for name in AddedToken.__slots__
+        if getattr(x, name) != getattr(y, name)
+    )
+
+
+def _value(value: object) -> str:
+    if isinstance(value, tuple):
+        return "/".join(map(str, value)) or "none"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _tokens(model: BPEModel) -> tuple[AddedToken, ...]:
+    """Added tokens by id, without the ``normalized`` flag where it cannot matter."""
+    added = sorted((*(model.added or ()), *found_as_added(model)), key=lambda token: token.id)
+    if model.normalizer or normalized_matters(added):
+        return tuple(added)
+    return tuple(replace(token, normalized=False) for token in added)
+
+
+def normalized_matters(added: list[AddedToken]) -> bool:
+    """Whether the two matching phases can differ from one although nothing is normalized."""
+    early = [t.text for t in added if not t.normalized]
+    late = [t.text for t in added if t.normalized]
+    return bool(early and late) and any(_overlap(x, y) for x in early for y in late)
+
+
+def _overlap(x: str, y: str) -> bool:
+    if x in y or y in x:
+        return True
+    return any(x[-n:] == y[:n] or y[-n:] == x[:n] for n in range(1, min(len(x), len(y))))

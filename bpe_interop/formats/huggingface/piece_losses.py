@@ -1,0 +1,204 @@
+"""What tokenizers does otherwise than SentencePiece, in a model that is written for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ...loss import Loss
+from ...model import BPEModel, RankTable, show
+from ...steps import JoinPieces, Prepend, SentencePieceText
+from ...text.charsmap import SPACE, is_identity, rules
+from ...text.normalize import normalize
+from ...theory.merges import Merger, canonical
+from ...theory.plain import (
+    found_as_added,
+    has_plain_steps,
+    is_as_good_as_normal,
+    stays_symbol,
+)
+from ...theory.symbols import symbols_of
+from .pieces import ALL_SPACES, left_spaces, unknown_spelling, unused_characters, written_steps
+
+_MARKS = ("\u0301", "\u0308", "\u0327", "\u3099", "\u200d", "\ufe0f")
+"""Characters that Unicode's grapheme rules (UAX 29) never cut off from the one before."""
+
+
+def piece_losses(model: BPEModel) -> Iterator[Loss]:
+    """What is lost of what only SentencePiece has, each with its consequence."""
+    for step in model.normalizer or ():
+        if isinstance(step, SentencePieceText) and not has_plain_steps(step):
+            yield _normalizer(step)
+    yield from _user_defined(model)
+    yield from _unused(model)
+    yield from _after_merging(model)
+    for last in model.decoder or ():
+        if isinstance(last, JoinPieces):
+            yield from _decoder(model, last)
+
+
+def _normalizer(step: SentencePieceText) -> Loss:
+    if step.dummy == "suffix":
+        return Loss(
+            "normalizer",
+            "ids",
+            "tokenizers has no step that puts a space after a text",
+            "every text would lose it",
+            witness="a",
+        )
+    witness = _normalized_otherwise(step, _candidates(step))
+    if is_identity(step.charsmap):
+        what = "user-defined pieces keep their doubled spaces, and tokenizers removes them"
+    else:
+        what = (
+            "tokenizers applies a character map to whole graphemes, SentencePiece to the longest "
+            "text that the map has"
+        )
+    return Loss(
+        "normalizer",
+        "ids",
+        what,
+        "texts would be normalized otherwise",
+        witness=witness,
+        shown=witness is not None,
+    )
+
+
+def _normalized_otherwise(step: SentencePieceText, texts: Iterable[str]) -> str | None:
+    written = tuple(written_steps(step))
+    return next((t for t in texts if normalize((step,), t) != normalize(written, t)), None)
+
+
+def _candidates(step: SentencePieceText) -> Iterator[str]:
+    """Texts on which graphemes or user-defined pieces may matter, the simplest first."""
+    yield from (f"a{text}a" for text in step.kept)
+    mapped = sorted(rules(step.charsmap), key=lambda key: (len(key), key))
+    for key in mapped[:4096]:
+        yield key
+        yield from (key + mark for mark in _MARKS)
+
+
+def _user_defined(model: BPEModel) -> Iterator[Loss]:
+    held = {token.id for token in found_as_added(model)}
+    kinds = model.vocab.kinds
+    for content, number in model.vocab.ids.items():
+        text = content.decode("utf-8")
+        if kinds.get(number) != "user_defined" or number in held or stays_symbol(model, text):
+            continue
+        yield Loss(
+            "vocab",
+            "ids",
+            f"{show(text)} is user-defined: SentencePiece finds it in the normalized text; an "
+            "added token would be looked for as the normalizer writes it, "
+            f"{show(normalize(model.normalizer or (), text))}",
+            "it would be cut into other tokens",
+            witness=f"a{text}a",
+        )
+        return
+
+
+def _unused(model: BPEModel) -> Iterator[Loss]:
+    kinds, hidden = model.vocab.kinds, unused_characters(model)
+    for content, number in model.vocab.ids.items():
+        if kinds.get(number) != "unused" or is_as_good_as_normal(model, content):
+            continue
+        if number in hidden:
+            yield Loss(
+                "vocab",
+                "metadata",
+                f"{show(content)} is unused, and as a token of one character it would be found",
+                f"the id {number} could not be decoded",
+            )
+            continue
+        yield Loss(
+            "vocab",
+            "ids",
+            f"{show(content)} is unused: SentencePiece merges it and splits it again in the end, "
+            "and tokenizers cannot",
+            "it would be a token, or what is built from it would not",
+            witness=_alone(model, content),
+        )
+        return
+
+
+def _alone(model: BPEModel, content: bytes) -> str:
+    """A text in which a token stands between characters that no token has."""
+    known = set("".join(token.decode("utf-8") for token in model.vocab.ids))
+    stranger = next(c for c in map(chr, range(0x4E00, 0x110000)) if c not in known)
+    return stranger + content.decode("utf-8").replace(SPACE, " ") + stranger
+
+
+def _after_merging(model: BPEModel) -> Iterator[Loss]:
+    """Tokens that are built through a character which is no token itself."""
+    if not model.fallback.after_merging or not isinstance(model.merges, RankTable):
+        return
+    for token, pair in canonical(model).splits.items():
+        missing = [part for part in pair if part not in model.vocab.ids]
+        if missing:
+            yield Loss(
+                "fallback",
+                "ids",
+                f"{show(token)} is merged from {show(missing[0])}, which is no token; "
+                "SentencePiece merges first and replaces what is missing afterwards",
+                "tokenizers replaces it first, and nothing would merge there",
+                witness=_alone(model, token),
+            )
+            return
+
+
+def _decoder(model: BPEModel, step: JoinPieces) -> Iterator[Loss]:
+    yield Loss(
+        "decoder",
+        "metadata",
+        "tokenizers shows special tokens, and replaces a malformed run of byte tokens as a whole",
+        "ids that no text gives would be decoded otherwise",
+    )
+    if not is_identity(step.charsmap):
+        yield Loss(
+            "decoder",
+            "text",
+            "decoded texts go through a character map, which tokenizers' decoders do not have",
+            "texts that hold what it replaces would be decoded otherwise",
+            witness=next(k for k, text in rules(step.charsmap).items() if k != text),
+            shown=False,
+        )
+    spaces = left_spaces(model, step)
+    if step.collapse and spaces != ALL_SPACES and _begins_with_space(model):
+        text = f"{SPACE}a"
+        yield Loss(
+            "decoder",
+            "text",
+            "SentencePiece leaves a space out of each token until there is text, tokenizers so "
+            "many of the whole text",
+            f"a text that begins with {SPACE!a} would be decoded otherwise",
+            witness=text,
+            shown=_begins_with_two(model, text),
+        )
+    if _loses_space(model, step, spaces):
+        yield Loss(
+            "decoder",
+            "text",
+            "the space before the surface of an unknown token would be left out",
+            "a text that begins with an unknown character would be decoded otherwise",
+            witness=_alone(model, b""),
+        )
+
+
+def _begins_with_space(model: BPEModel) -> bool:
+    return any(content.startswith(SPACE.encode("utf-8")) for content in model.vocab.ids)
+
+
+def _begins_with_two(model: BPEModel, text: str) -> bool:
+    """Whether the first two tokens of a text begin with U+2581, and the first is nothing more."""
+    content = normalize(model.normalizer or (), text).encode("utf-8")
+    tokens = Merger(model.merges).run(symbols_of(content, "char"))
+    space = SPACE.encode("utf-8")
+    return tokens[0] == space and any(token.startswith(space) for token in tokens[1:2])
+
+
+def _loses_space(model: BPEModel, step: JoinPieces, spaces: int) -> bool:
+    """Whether the first token of a text may be the unknown one, with a surface that has a space."""
+    if not spaces or model.fallback.byte_fallback or not unknown_spelling(model):
+        return False
+    prefixed = step.dummy == "prefix" or Prepend(SPACE) in (model.normalizer or ())
+    known = SPACE.encode("utf-8") in model.vocab.ids
+    return step.unknown.startswith(" ") and not (prefixed and known)

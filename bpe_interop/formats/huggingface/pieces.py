@@ -1,0 +1,149 @@
+"""A character-level model in tokenizers' terms: what only SentencePiece has is said otherwise.
+
+Where that cannot be exact, what is written is the nearest, and ``piece_losses`` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ...model import BPEModel, PairList, Vocab
+from ...steps import (
+    ByteTokens,
+    DecoderStep,
+    Fuse,
+    JoinPieces,
+    NormalizerStep,
+    Pattern,
+    Precompiled,
+    Prepend,
+    Replace,
+    SentencePieceText,
+    StripToken,
+)
+from ...text.charsmap import SPACE, is_identity
+from ...theory.merges import canonical
+from ...theory.plain import found_as_added, plain_steps
+from ...theory.rewrite import as_pairs
+from .vocab import Pairs
+
+ALL_SPACES = 2**31
+"""More spaces than a text begins with."""
+
+_SYNTAX = frozenset(r"\.^$*+?()[]{}|")
+
+
+def in_own_terms(model: BPEModel) -> BPEModel:
+    """The character-level model that is written for this one; itself where it is of the kind.
+
+    Byte tokens keep their kind. User-defined tokens become added tokens, or stay in the
+    vocabulary without a merge; unused ones stay there too, but for single characters, which
+    would be found.
+    """
+    vocab = model.vocab
+    hidden = unused_characters(model)
+    return replace(
+        model,
+        vocab=Vocab(
+            {content: number for content, number in vocab.ids.items() if number not in hidden},
+            {number: kind for number, kind in vocab.kinds.items() if kind == "byte"},
+        ),
+        merges=PairList(written_pairs(model)),
+        fallback=replace(model.fallback, after_merging=False),
+        normalizer=tuple(s for step in model.normalizer or () for s in written_steps(step)),
+        added=(*(model.added or ()), *found_as_added(model)),
+        decoder=None if model.decoder is None else written_decoder(model, model.decoder),
+    )
+
+
+def unused_characters(model: BPEModel) -> frozenset[int]:
+    """The ids of unused tokens of one character, which SentencePiece does not give for it.
+
+    Those that other tokens are built from are not among them.
+    """
+    kinds = model.vocab.kinds
+    if "unused" not in kinds.values():
+        return frozenset()
+    parts = {part for pair in canonical(model).splits.values() for part in pair}
+    return frozenset(
+        number
+        for content, number in model.vocab.ids.items()
+        if kinds.get(number) == "unused" and len(content.decode("utf-8")) == 1
+        if content not in parts
+    )
+
+
+def written_pairs(model: BPEModel) -> Pairs:
+    """The merges as pairs; where no pairs do the same, each token's split in rank order."""
+    rule = as_pairs(model).rule
+    if isinstance(rule, PairList):
+        return rule.pairs
+    ids = model.vocab.ids
+    splits = canonical(model).splits.values()
+    return tuple(pair for pair in splits if pair[0] in ids and pair[1] in ids)
+
+
+def written_steps(step: NormalizerStep) -> Iterator[NormalizerStep]:
+    """A normalizer step as tokenizers has it; a character map by itself, before the rest."""
+    if not isinstance(step, SentencePieceText):
+        yield step
+        return
+    if not is_identity(step.charsmap):
+        yield Precompiled(step.charsmap)
+    yield from plain_steps(step)
+
+
+def written_decoder(model: BPEModel, steps: Sequence[DecoderStep]) -> tuple[DecoderStep, ...]:
+    """Decoder steps as tokenizers has them: those of Llama's family for SentencePiece's one.
+
+    The unknown token is spelled as its surface only where a text can give it.
+    """
+    if len(steps) != 1 or not isinstance(step := steps[0], JoinPieces):
+        return tuple(steps)
+    found: list[DecoderStep] = [Replace(SPACE, " ")]
+    unknown = unknown_spelling(model)
+    if model.fallback.byte_fallback:
+        found.append(ByteTokens())
+    elif unknown and unknown != step.unknown:
+        found.append(_in_place(model, unknown, step.unknown))
+    found.append(Fuse())
+    spaces = left_spaces(model, step)
+    return (*found, StripToken(" ", spaces, 0)) if spaces else tuple(found)
+
+
+def unknown_spelling(model: BPEModel) -> str:
+    """The unknown token's text, its spaces undone; empty where there is none."""
+    texts = (token.text for token in model.added or () if token.id == model.fallback.unknown)
+    return next(texts, "").replace(SPACE, " ")
+
+
+def _in_place(model: BPEModel, spelling: str, surface: str) -> Replace:
+    """Replaces a token's text, and not a part of another's."""
+    for content in model.vocab.ids:
+        if spelling in content.decode("utf-8").replace(SPACE, " "):
+            escaped = "".join("\\" + c if c in _SYNTAX else c for c in spelling)
+            return Replace(Pattern(rf"\A{escaped}\z", "oniguruma"), surface)
+    return Replace(spelling, surface)
+
+
+def left_spaces(model: BPEModel, step: JoinPieces) -> int:
+    """How many spaces at the start of a decoded text SentencePiece leaves out.
+
+    One, but none where the dummy prefix is not escaped: it looks for U+2581 only. Where it
+    collapses spaces, it leaves one out of each token until there is text, which are all of them
+    if no token begins with two; but none of an unknown token's surface.
+    """
+    escaped = not any(
+        step == Prepend(" ") or (isinstance(step, SentencePieceText) and not step.escape)
+        for step in model.normalizer or ()
+    )
+    space = SPACE.encode("utf-8")
+    if not any(content.startswith(space) for content in model.vocab.ids):
+        return 0
+    if step.dummy == "prefix" and not escaped:
+        return 0
+    if step.collapse and model.fallback.byte_fallback:
+        double = any(content.startswith(2 * space) for content in model.vocab.ids)
+        return int(step.dummy != "none") if double else ALL_SPACES
+    return int(step.dummy != "none")
