@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import tiktoken
     import tokenizers
+    from sentencepiece import SentencePieceProcessor
 
     from .engines import Engine, Special
     from .unstable import Completer
@@ -85,11 +86,26 @@ class Tokenizer(Vocabulary):
         """The tokenizer of a ``tokenizers.Tokenizer``.
 
         Raises:
-            UnsupportedError: it is not byte-level BPE, or has a part that is refused by name.
+            UnsupportedError: it is not BPE, or has a part that is refused by name.
         """
         from .engines.live import files_from_tokenizers
 
         return cls(by_name("huggingface").load(files_from_tokenizers(tokenizer)), engine)
+
+    @classmethod
+    def from_sentencepiece(
+        cls, processor: SentencePieceProcessor, *, engine: str | None = None
+    ) -> Tokenizer:
+        """The tokenizer of a ``sentencepiece.SentencePieceProcessor``.
+
+        Its extra options (``add_bos`` ...) are not part of it.
+
+        Raises:
+            UnsupportedError: it is not a BPE model.
+        """
+        from .engines.live import files_from_sentencepiece
+
+        return cls(by_name("sentencepiece").load(files_from_sentencepiece(processor)), engine)
 
     def to_tiktoken(self, *, drop: Iterable[str] = ()) -> tiktoken.Encoding:
         """A ``tiktoken.Encoding`` with the same ids, or ``LossyConversionError``."""
@@ -102,6 +118,16 @@ class Tokenizer(Vocabulary):
         from .engines.live import to_tokenizers
 
         return to_tokenizers(self._model, drop)
+
+    def to_sentencepiece(self, *, drop: Iterable[str] = ()) -> SentencePieceProcessor:
+        """A ``sentencepiece.SentencePieceProcessor`` with the same ids.
+
+        Raises:
+            LossyConversionError: it cannot hold this tokenizer exactly.
+        """
+        from .engines.live import to_sentencepiece
+
+        return to_sentencepiece(self._model, drop)
 
     def to_transformers(self, *, drop: Iterable[str] = ()) -> Any:
         """A ``transformers.PreTrainedTokenizerFast`` with the same ids, roles and chat template.
@@ -125,7 +151,8 @@ class Tokenizer(Vocabulary):
 
         Args:
             target: a new or empty directory, or ``NAME.tiktoken``.
-            format: ``gpt2``, ``tiktoken`` or ``huggingface``; needed for a directory.
+            format: ``gpt2``, ``tiktoken``, ``huggingface`` or ``sentencepiece``; needed for a
+                directory.
             drop: fields of the model that may be lost.
             force: replace the target as a whole.
 
@@ -252,7 +279,8 @@ class Tokenizer(Vocabulary):
         """The ids that stay if more text follows, and the sequences that may follow them.
 
         Raises:
-            EncodeError: not defined for this model: it normalizes, or puts a space before texts.
+            EncodeError: not defined for this model: it normalizes, puts something before or
+                after texts, or merges characters.
         """
         asked = self._ask(allowed_special, disallowed_special)
         self._refuse_disallowed(text, asked)
@@ -261,57 +289,6 @@ class Tokenizer(Vocabulary):
     def pretokenize(self, text: str) -> list[str | bytes]:
         """What is merged separately: texts, or bytes where a character was cut."""
         return self._encoder.pretokenize(_text(text))
-
-    # Decoding.
-
-    def decode(
-        self, tokens: Sequence[int], errors: str = "replace", *, skip_special_tokens: bool = False
-    ) -> str:
-        """The text of ids, by the model's decoder.
-
-        Args:
-            tokens: ids.
-            errors: what becomes of bytes that are not UTF-8, as in ``bytes.decode``.
-            skip_special_tokens: leave special tokens out.
-
-        Raises:
-            DecodeError: an id is not in the model (also KeyError).
-            UnicodeDecodeError: ``errors="strict"``, and the bytes are not UTF-8.
-        """
-        ids = self._numbers(tokens)
-        return self._encoder.decode(ids, skip_special=skip_special_tokens, errors=errors)
-
-    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The tokens' own bytes, joined."""
-        return self._encoder.decode_bytes(self._numbers(tokens))
-
-    def decode_batch(
-        self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
-    ) -> list[str]:
-        """The text of each sequence of ids."""
-        return [self.decode(tokens, errors=errors) for tokens in batch]
-
-    def decode_bytes_batch(
-        self, batch: Iterable[Sequence[int]], *, num_threads: int = 8
-    ) -> list[bytes]:
-        """The bytes of each sequence of ids."""
-        return [self.decode_bytes(tokens) for tokens in batch]
-
-    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """The text of ids and, for each, the character in which its first byte stands.
-
-        Raises:
-            UnicodeDecodeError: the bytes are not UTF-8.
-        """
-        contents = self.decode_tokens_bytes(tokens)
-        offsets: list[int] = []
-        length = 0
-        for content in contents:
-            # A token that begins inside a character counts from that character's start.
-            inside = bool(content) and 0x80 <= content[0] < 0xC0
-            offsets.append(max(0, length - inside))
-            length += sum(not 0x80 <= byte < 0xC0 for byte in content)
-        return b"".join(contents).decode("utf-8"), offsets
 
     # What these are made of.
 

@@ -1,13 +1,14 @@
-"""What can be asked of a tokenizer without encoding anything: its tokens and their ids."""
+"""What can be asked of a tokenizer without encoding anything: its tokens, ids, and decoding."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import index
 
 from .encode import Encoder
+from .encode.decode import own_bytes
 from .errors import DecodeError, UnstatedError
 from .model import (
     MAX_ID,
@@ -25,7 +26,10 @@ class OutOfRangeError(DecodeError, OverflowError):
 
 
 class Vocabulary:
-    """The tokens of a model, under tiktoken's names. Everything is found when first asked for."""
+    """The tokens of a model and the texts of ids, under tiktoken's names.
+
+    Everything is found when first asked for.
+    """
 
     def __init__(self, model: BPEModel) -> None:
         self._model = model
@@ -43,7 +47,12 @@ class Vocabulary:
 
     @cached_property
     def vocab(self) -> dict[int, bytes]:
-        """Id to bytes, by id; added tokens are the UTF-8 of their text."""
+        """Id to the token's own bytes, by id; added tokens are the UTF-8 of their text.
+
+        Where tokens are spelled as text (SentencePiece, ``tokenizer.json`` without byte level),
+        the spelling is undone as far as the decoder undoes it for a token by itself:
+        U+2581 is a space, ``<0xE4>`` a byte.
+        """
         ids = {*self._model.vocab.ids.values(), *(t.id for t in self._model.added or ())}
         return {number: self._encoder.token_bytes(number) for number in sorted(ids)}
 
@@ -51,11 +60,16 @@ class Vocabulary:
     def merges(self) -> dict[tuple[int, int], int]:
         """The pair of ids that each token is built of, to the token's id, in rank order.
 
-        One pair for each token that merging can build: the only one it is ever built by.
+        One pair for each token that merging can build: the only one it is ever built by. Pairs
+        in which a part is no token (SentencePiece merges those too) are left out.
         """
         ids = self._model.vocab.ids
         splits = canonical(self._model).splits
-        return {(ids[left], ids[right]): ids[token] for token, (left, right) in splits.items()}
+        return {
+            (ids[left], ids[right]): ids[token]
+            for token, (left, right) in splits.items()
+            if left in ids and right in ids
+        }
 
     @property
     def n_vocab(self) -> int:
@@ -96,23 +110,30 @@ class Vocabulary:
         return token in self._special_ids
 
     def token_byte_values(self) -> list[bytes]:
-        """The bytes of every token that is not an added one, sorted."""
-        return list(self._ordinary_tokens)
+        """The own bytes of every token that is not an added one, sorted; see :attr:`vocab`."""
+        if self._model.alphabet == "byte":
+            return list(self._ordinary_tokens)
+        undo = own_bytes(self._model)
+        return sorted(map(undo, self._ordinary_tokens))
 
     def token_to_id(self, token: str | bytes) -> int | None:
         """The id of a token, special ones included: its text or its bytes; None if there is none.
 
-        Bytes are the token's own, not spelled in GPT-2's byte alphabet: ``" world"``.
+        Bytes are the token's own, not spelled in GPT-2's byte alphabet: ``" world"``. A token
+        that is spelled as text is found by its spelling too, which comes first; of those with
+        the same bytes, one that does not stand for a byte, and the first listed.
         """
         if isinstance(token, str):
             token = token.encode("utf-8")
         if not isinstance(token, bytes):
             raise TypeError(f"a token is str or bytes, not {type(token).__name__}")
-        found = self._model.vocab.ids.get(token)
-        return self._added_ids.get(token) if found is None else found
+        for ids in (self._model.vocab.ids, self._added_ids, self._own_ids):
+            if token in ids:
+                return ids[token]
+        return None
 
     def id_to_token(self, id: int) -> bytes | None:
-        """The bytes of the token with this id; None if there is none."""
+        """The own bytes of the token with this id; None if there is none."""
         return self.vocab.get(index(id))
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
@@ -127,7 +148,7 @@ class Vocabulary:
         return found
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """One token's own bytes, special ones included.
+        """One token's own bytes, special ones included; see :attr:`vocab`.
 
         Raises:
             DecodeError: there is no such token (also KeyError).
@@ -141,6 +162,63 @@ class Vocabulary:
             DecodeError: an id is not in the model (also KeyError).
         """
         return list(map(self._encoder.token_bytes, self._numbers(tokens)))
+
+    # Decoding.
+
+    def decode(
+        self, tokens: Sequence[int], errors: str = "replace", *, skip_special_tokens: bool = False
+    ) -> str:
+        """The text of ids, by the model's decoder.
+
+        Args:
+            tokens: ids.
+            errors: what becomes of bytes that are not UTF-8, as in ``bytes.decode``. Where
+                tokens are not bytes but text, the decoder says it: U+FFFD.
+            skip_special_tokens: leave special tokens out.
+
+        Raises:
+            DecodeError: an id is not in the model (also KeyError).
+            UnicodeDecodeError: ``errors="strict"``, and the bytes are not UTF-8.
+        """
+        ids = self._numbers(tokens)
+        return self._encoder.decode(ids, skip_special=skip_special_tokens, errors=errors)
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The tokens' own bytes, joined."""
+        return self._encoder.decode_bytes(self._numbers(tokens))
+
+    def decode_batch(
+        self, batch: Iterable[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
+    ) -> list[str]:
+        """The text of each sequence of ids."""
+        return [self.decode(tokens, errors=errors) for tokens in batch]
+
+    def decode_bytes_batch(
+        self, batch: Iterable[Sequence[int]], *, num_threads: int = 8
+    ) -> list[bytes]:
+        """The bytes of each sequence of ids."""
+        return [self.decode_bytes(tokens) for tokens in batch]
+
+    def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
+        """The text of ids and, for each, the character in which its first byte stands.
+
+        The text is that of the tokens' own bytes, as in tiktoken. Where :meth:`decode` leaves
+        out a space at the start, it is there.
+
+        Raises:
+            UnicodeDecodeError: the bytes are not UTF-8.
+        """
+        contents = self.decode_tokens_bytes(tokens)
+        offsets: list[int] = []
+        length = 0
+        for content in contents:
+            # A token that begins inside a character counts from that character's start.
+            inside = bool(content) and 0x80 <= content[0] < 0xC0
+            offsets.append(max(0, length - inside))
+            length += sum(not 0x80 <= byte < 0xC0 for byte in content)
+        return b"".join(contents).decode("utf-8"), offsets
+
+    # What these are made of.
 
     def _numbers(self, tokens: Sequence[int]) -> Sequence[int]:
         """Ids checked as tiktoken does: numpy's integers too, but no float and no text."""
@@ -173,6 +251,18 @@ class Vocabulary:
         return {token.text.encode("utf-8"): token.id for token in self._model.added or ()}
 
     @cached_property
+    def _own_ids(self) -> Mapping[bytes, int]:
+        """Tokens by their own bytes, where they are spelled in another way."""
+        ids, kinds = self._model.vocab.ids, self._model.vocab.kinds
+        if self._model.alphabet == "byte":
+            return {}
+        undo = own_bytes(self._model)
+        found: dict[bytes, int] = {}
+        for token in sorted(ids, key=lambda token: kinds.get(ids[token]) == "byte"):
+            found.setdefault(undo(token), ids[token])
+        return found
+
+    @cached_property
     def _ordinary_tokens(self) -> list[bytes]:
         """The tokens that merging or lookup is about: not those that only number an added one."""
         rule, vocab = self._model.merges, self._model.vocab
@@ -180,8 +270,8 @@ class Vocabulary:
         if isinstance(rule, RankTable):
             built.update(rule.ranks)
         else:
-            for left, right in rule.pairs:
-                built.add(left + right)
+            cut = len(self._model.affixes.prefix)
+            built.update(left + right[cut:] for left, right in rule.pairs)
         added = self._added_ids
         return sorted(
             token
