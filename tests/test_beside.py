@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +17,7 @@ from transformers.models.auto import tokenization_auto as auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from bpe_interop.formats.huggingface import FORMAT
-from bpe_interop.formats.huggingface.beside import CONFIG, NAMES, Serving
+from bpe_interop.formats.huggingface.beside import Serving
 from bpe_interop.formats.huggingface.beside.classes import (
     CLASSES,
     DEFAULT,

@@ -13,6 +13,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,11 @@ class TransformersEngine:
         with guarded(self.name, f"to decode {list(ids)[:8]}"):
             return str(self.tokenizer.decode(list(ids), skip_special_tokens=False))
 
+    @property
+    def class_name(self) -> str:
+        """The class that transformers took."""
+        return type(self.tokenizer).__name__
+
     def model(self) -> BPEModel | None:
         """The model that runs here; None where it has no pipeline that can be read as one."""
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
@@ -76,10 +82,18 @@ class TransformersEngine:
             return None
         with guarded(self.name, "to write its pipeline"):
             files = {"tokenizer.json": backend.to_str().encode("utf-8")}
+            named = dict(self.tokenizer.special_tokens_map)
+            template = self.tokenizer.chat_template
         try:
-            return by_name("huggingface").load(files)
+            model = by_name("huggingface").load(files)
         except FormatError:
             return None
+        roles: dict[str, list[str]] = {}
+        for key in sorted(named):
+            roles.setdefault(str(named[key]), []).append(key.removesuffix("_token"))
+        added = (replace(t, roles=tuple(roles.get(t.text, ()))) for t in model.added or ())
+        default = template.get("default") if isinstance(template, dict) else template
+        return replace(model, added=tuple(added), chat_template=default)
 
 
 def read_directory(path: str | Path) -> TransformersEngine:

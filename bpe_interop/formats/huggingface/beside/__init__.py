@@ -20,14 +20,16 @@ from .chat import chat_templates_json, read_chat_templates
 from .model_config import read_model_config, tell_model_config
 from .papers import CONFIG, NAMES, SPECIAL_MAP, Papers, read_papers
 from .roles import DECODER, EXTRA, ROLES, extra_tokens, read_roles
-from .served import Serving, around, serve, served_roles
+from .served import WORDS, Serving, around, explain, serve, served_roles
 
 __all__ = [
     "CONFIG",
     "NAMES",
     "SPECIAL_MAP",
+    "WORDS",
     "Beside",
     "Serving",
+    "explain",
     "read_beside",
     "read_papers",
     "serve",

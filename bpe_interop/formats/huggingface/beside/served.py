@@ -65,30 +65,35 @@ WORDS: Mapping[str, str] = {
 """What fields of the model are called in a ``tokenizer.json``."""
 
 
-def explain(choice: Choice, fields: Sequence[str]) -> str:
+def explain(choice: Choice, fields: Sequence[str], taken: str = "") -> str:
     """A sentence on what transformers serves, and what to do about it; empty if there is no need.
 
     Args:
         choice: the class that transformers takes.
         fields: the fields of the model in which it is other than the file.
+        taken: the class that the installed transformers took, where that was seen.
     """
-    if not choice.known:
-        what = f"transformers' {choice.name}" if choice.name else "what transformers takes then"
+    name = taken or choice.name
+    if not (taken or choice.known):
+        what = f"transformers' {name}" if name else "what transformers takes then"
         return (
             f"{choice.because}: {what} is not known here, and may not run tokenizer.json as it is; "
             "to see: bpe-interop verify DIR DIR --engine-b transformers"
         )
-    if not fields or choice.name == DEFAULT:
+    if not fields:
         return ""
     lost = _listing([WORDS[field] for field in fields])
+    if name == DEFAULT:
+        return f"{choice.because}: transformers runs another {lost} than tokenizer.json says"
     fix = (
         "PreTrainedTokenizerFast.from_pretrained serves the file as it is, AutoTokenizer does not, "
         f"whatever {CONFIG} names"
         if choice.forced
         else f"write PreTrainedTokenizerFast as tokenizer_class in {CONFIG} to serve it as it is"
     )
+    what = "that class" if name in choice.because else name
     return (
-        f"{choice.because}: transformers rebuilds {choice.name} from vocabulary and merges, and "
+        f"{choice.because}: transformers rebuilds {what} from vocabulary and merges, and "
         f"discards tokenizer.json's {lost}; {fix}"
     )
 
@@ -214,13 +219,19 @@ class Serving:
     """What ``AutoTokenizer`` runs for a directory.
 
     ``fields`` of the model are not what the file says; ``added`` are the added tokens that it
-    ends up with; ``notes`` are sentences on both.
+    ends up with, and ``on_tokens`` sentences on where these are others.
     """
 
     choice: Choice
     fields: tuple[str, ...]
     added: tuple[AddedToken, ...]
-    notes: tuple[str, ...]
+    on_tokens: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on all of it."""
+        sentence = explain(self.choice, self.fields)
+        return (*([sentence] if sentence else []), *self.on_tokens)
 
 
 def serve(
@@ -257,9 +268,7 @@ def serve(
     ids = {token.text: token.id for token in served}
     numbers = {stated.role: ids[stated.text] for stated in roles if stated.text in ids}
     fields = differing(choice, root, papers.config, alphabet, numbers)
-    sentence = explain(choice, fields)
-    notes = (*([sentence] if sentence else []), *tell_tokens(listed, served, by))
-    return Serving(choice, fields, served, notes)
+    return Serving(choice, fields, served, tuple(tell_tokens(listed, served, by)))
 
 
 def served_roles(papers: Papers, root: Node, choice: Choice) -> list[Stated]:
