@@ -14,7 +14,7 @@ from pathlib import Path
 from bpe_interop.convert import convert
 from bpe_interop.errors import LossyConversionError, UnstatedError
 
-FORMATS = ("gpt2", "tiktoken", "huggingface")
+FORMATS = ("gpt2", "tiktoken", "huggingface", "sentencepiece")
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,12 @@ REAL = (
     Real("RoBERTa", "roberta/tokenizer.json", "huggingface"),
     Real("RoBERTa pair", "roberta/vocab.json", "gpt2"),
     Real("Whisper tiny", "whisper-tiny/tokenizer.json", "huggingface"),
+    Real("CLIP", "clip/tokenizer.json", "huggingface"),
+    Real("Llama-2 .model", "llama-2/tokenizer.model", "sentencepiece"),
+    Real("Llama-2 tokenizer.json", "llama-2/tokenizer.json", "huggingface"),
+    Real("Mistral-v1 .model", "mistral-v1/tokenizer.model", "sentencepiece"),
+    Real("Mistral-v1 tokenizer.json", "mistral-v1/tokenizer.json", "huggingface"),
+    Real("Phi-3-mini", "phi-3-mini/tokenizer.json", "huggingface"),
 )
 
 
