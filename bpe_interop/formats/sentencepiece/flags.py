@@ -83,14 +83,15 @@ def settings_of(model: BPEModel) -> Flags | None:
     """The settings that do what a normalizer and a pre-tokenizer do; None where none do.
 
     A cut at each space changes nothing where no merge makes a token with a space inside: by
-    locality, a cut matters only where a token could stand across it (``docs/theory.md``).
+    locality, a cut matters only where a token could stand across it (``docs/theory.md``). An
+    unknown token could, if the space itself was one.
     """
     steps, cuts = list(model.normalizer or ()), list(model.pretokenizer or ())
     if cuts and cuts[0] == Metaspace(SPACE, "never"):
         steps.append(Replace(" ", SPACE))
         del cuts[0]
     flags = flags_of(steps)
-    if cuts and (cuts != [_CUT] or not begins_with_space_only(model)):
+    if cuts and (cuts != [_CUT] or not _has_space(model) or not begins_with_space_only(model)):
         return None
     return flags
 
@@ -104,6 +105,13 @@ def nearest(model: BPEModel) -> Flags:
         if isinstance(step, Metaspace):
             return Flags(dummy="none" if step.prepend == "never" else "prefix")
     return flags_of(model.normalizer or ()) or Flags()
+
+
+def _has_space(model: BPEModel) -> bool:
+    """Whether the space is a token, or falls back to those of its bytes."""
+    if SPACE.encode() in model.vocab.ids:
+        return True
+    return model.fallback.byte_fallback and list(model.vocab.kinds.values()).count("byte") == 256
 
 
 def begins_with_space_only(model: BPEModel) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from weakref import WeakKeyDictionary
 
 from ...model import AddedToken, BPEModel
+from ...text.charsmap import SPACE
 from ...text.normalize import normalize
 from .ranking import ranking
 from .schema import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
@@ -37,12 +38,27 @@ def found_as_piece(token: AddedToken, model: BPEModel) -> bool:
     """Whether a user-defined piece is found wherever this added token is, and nowhere else.
 
     Such a piece is found in the normalized text, as it is spelled; an added token in its own
-    normalized form.
+    normalized form, before a ``Metaspace`` writes spaces otherwise. Special tokens that are
+    looked for together with it hide it where they stand, even where they are ordinary text.
     """
     flags = token.special or token.lstrip or token.rstrip or token.single_word
     if flags or not token.normalized:
         return False
+    if model.pretokenizer and (" " in token.text or SPACE in token.text):
+        return False
+    if any(
+        other.special and other.normalized and _overlap(other.text, token.text)
+        for other in model.added or ()
+    ):
+        return False
     return normalize(model.normalizer or (), token.text) == token.text
+
+
+def _overlap(x: str, y: str) -> bool:
+    """Whether two texts can share characters where both stand in a text."""
+    if x in y or y in x:
+        return True
+    return any(x[-n:] == y[:n] or y[-n:] == x[:n] for n in range(1, min(len(x), len(y))))
 
 
 class _Listing:

@@ -51,7 +51,7 @@ def tokens_of(model: BPEModel, text: str) -> list[bytes]:
 def difference(a: BPEModel, b: BPEModel, texts: Iterable[str] = TEXTS) -> str | None:
     """The first of some texts on which two models differ, if there is one.
 
-    Texts with symbols that either model lacks do not count: what becomes of them is another
+    Texts with symbols that both models lack do not count: what becomes of them is another
     question.
     """
     for text in texts:
@@ -59,10 +59,34 @@ def difference(a: BPEModel, b: BPEModel, texts: Iterable[str] = TEXTS) -> str | 
             left, right = tokens_of(a, text), tokens_of(b, text)
         except BpeInteropError:
             continue
-        known = all(t in a.vocab.ids for t in left) and all(t in b.vocab.ids for t in right)
-        if known and left != right:
+        if left == right:
+            continue
+        lacks = (_lacks(a, left), _lacks(b, right))
+        if lacks == (False, False):
+            return text
+        if lacks == (False, True) and _is_told_apart(a, left, b):
+            return text
+        if lacks == (True, False) and _is_told_apart(b, right, a):
             return text
     return None
+
+
+def _lacks(model: BPEModel, tokens: list[bytes]) -> bool:
+    return not all(map(model.vocab.ids.__contains__, tokens))
+
+
+def _is_told_apart(model: BPEModel, tokens: list[bytes], other: BPEModel) -> bool:
+    """Whether tokens are surely not what another model gives, which falls back in this text.
+
+    It gives an unknown token or those of bytes then, and one of these stands for no more than
+    a character.
+    """
+    if other.fallback.missing not in ("unknown", "error"):
+        return False
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    if any(ids[token] == model.fallback.unknown for token in tokens):
+        return False
+    return len(tokens) == 1 or all(kinds.get(ids[token]) != "byte" for token in tokens)
 
 
 def plain_texts(model: BPEModel) -> Iterator[str]:
