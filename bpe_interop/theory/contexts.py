@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
-from itertools import count, product
+from itertools import count, islice, product
 from math import inf
 from typing import TypeAlias
 
@@ -24,13 +24,16 @@ _BEFORE = (b"", b"\xc3", b"\xe4", b"\xe4\xb8", b"\xf0", b"\xf0\x9f", b"\xf0\x9f\
 _AFTER = (b"", b"\x80", b"\x80\x80", b"\x80\x80\x80", b"\xa0\x80", b"\x90\x80\x80")
 _TRIED = 40
 """Around how many pairs the plainest contexts are tried at once."""
+_PATIENCE = 1_000
+"""How many more pairs are looked at, once some content is found."""
 
 
 class Contexts:
     """Looks for the shortest accepted content around pairs that show a difference.
 
     ``neighbours`` are the tokens to put beside a pair, ``differs`` runs both systems. ``tried``
-    counts; ``complete`` tells whether every shorter content has been looked at.
+    counts; ``complete`` tells whether every shorter content has been looked at, and
+    ``rejected`` holds what differs but was not accepted.
     """
 
     def __init__(
@@ -62,7 +65,7 @@ class Contexts:
             self.rejected.append(path)
             if len(self.rejected) <= _TRIED:
                 best = self._shorter(best, self._plain_contexts(content))
-            if self.tried > self._budget:
+            if self.tried > (self._budget if best is None else _PATIENCE):
                 self.complete = False
                 break
         if self.rejected:
@@ -73,13 +76,8 @@ class Contexts:
         return min((*(() if best is None else (best,)), *found), key=self._size, default=None)
 
     def _plain_contexts(self, content: bytes) -> Iterator[bytes]:
-        befores, afters = _completions(content)
-        for before, after in product(befores, afters):
-            for left, right in product(_BESIDE, _BESIDE):
-                whole = left + before + content + after + right
-                if self._ok(whole) and self._differs(whole):
-                    yield whole
-                    return
+        wholes = (w for w in plain_contexts(content) if self._ok(w) and self._differs(w))
+        return islice(wholes, 1)
 
     def _extended(self, best: bytes | None) -> Iterator[bytes]:
         """The first accepted content shorter than ``best``, with ever more tokens put on."""
@@ -116,6 +114,14 @@ class Contexts:
         for token in self._neighbours:
             longer = (token, *path) if leftwards else (*path, token)
             yield length + self._size(token), longer, leftwards
+
+
+def plain_contexts(content: bytes) -> Iterator[bytes]:
+    """The content, whole characters made of its ends, with little beside it."""
+    befores, afters = _completions(content)
+    for before, after in product(befores, afters):
+        for left, right in product(_BESIDE, _BESIDE):
+            yield left + before + content + after + right
 
 
 def _completions(content: bytes) -> tuple[list[bytes], list[bytes]]:

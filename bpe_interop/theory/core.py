@@ -55,11 +55,12 @@ class System:
         """The symbols that a vocabulary knows: all bytes, or the characters that are tokens."""
         if self.alphabet == "byte":
             return (bytes([byte]) for byte in range(256))
-        return (token for token in self.tokens if _characters(token) == 1)
+        return (token for token in self.tokens if self.size(token) == 1)
 
-    def size(self, content: bytes) -> int:
+    @cached_property
+    def size(self) -> Callable[[bytes], int]:
         """The length of a content in symbols."""
-        return len(content) if self.alphabet == "byte" else _characters(content)
+        return len if self.alphabet == "byte" else _Characters().__getitem__
 
     def run(self, content: bytes) -> tuple[bytes, ...]:
         """The tokens of a content; symbols that nothing can be built from stay as they are."""
@@ -81,7 +82,7 @@ class Decision:
 
     ``why``: the theorem that proves it, or what was looked at without an answer. ``content``: a
     shortest content, in symbols, that they encode differently, and ``ours``, ``theirs``: its
-    tokens in both.
+    tokens in both. ``shortest`` is False where shorter ones were left unseen.
     """
 
     verdict: Verdict
@@ -89,6 +90,7 @@ class Decision:
     content: bytes | None = None
     ours: tuple[bytes, ...] = ()
     theirs: tuple[bytes, ...] = ()
+    shortest: bool = True
 
 
 def decide(
@@ -133,7 +135,7 @@ def conclude(
 
     ``runs`` gives both systems' tokens for a content.
     """
-    complete, tried = True, 0
+    complete, shortest, tried = True, True, 0
     if ok is None:
         path = next(paths, None)
         content = None if path is None else b"".join(path)
@@ -141,9 +143,10 @@ def conclude(
         near = [*a.symbols(), *a.form.splits]
         search = Contexts(a.spines, a.size, near, ok, lambda c: len(set(runs(c))) > 1, BUDGET // 20)
         content = search.shortest(paths)
-        complete, tried = not search.rejected, search.tried
+        complete, shortest, tried = not search.rejected, search.complete, search.tried
     if content is not None:
-        return Decision("refuted", "", content, *runs(content))
+        ours, theirs = runs(content)
+        return Decision("refuted", "", content, ours, theirs, shortest)
     if complete and conflicts.complete:
         return Decision("proved", "Theorem 6")
     seen = f"{conflicts.checked} pairs of tokens were looked at"
@@ -193,5 +196,9 @@ def listed_as_ranked(ranked: Canonical, ranks: Mapping[bytes, int], rule: PairLi
     return all(left + right in ranks for left, right in places)
 
 
-def _characters(content: bytes) -> int:
-    return len(content.decode("utf-8", "replace"))
+class _Characters(dict[bytes, int]):
+    """How many characters contents have, counted once."""
+
+    def __missing__(self, content: bytes) -> int:
+        self[content] = length = len(content.decode("utf-8", "replace"))
+        return length

@@ -6,16 +6,17 @@ a text that shows the difference where one was found (``docs/theory.md``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from ..loss import Loss
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable, show
+from .contexts import plain_contexts
 from .core import Decision, System, decide, system_of
-from .merges import Priority, textual
+from .merges import Canonical, Merger, Priority, textual
 from .spines import Spines
 from .symbols import symbols_of, user_defined
 from .unused import decide_resplit
@@ -62,24 +63,28 @@ def as_pairs(model: BPEModel) -> Rewrite:
     """
     if isinstance(model.merges, PairList):
         return Rewrite(model.merges, "the merges are a list of pairs")
-    system = system_of(model)
-    form = system.form
-    tokens = textual(model)
-    refused = _missing_parts(model, form.splits)
-    if refused is not None:
-        return refused
-    kinds = model.vocab.kinds
-    unused = frozenset(token for token in form.splits if kinds.get(tokens[token]) == "unused")
+    if model.affixes != Affixes():
+        return _with_affixes()
+    system, ids = system_of(model), textual(model)
+    form, kinds = system.form, model.vocab.kinds
+    unused = frozenset(token for token in form.splits if kinds.get(ids[token]) == "unused")
     if unused:
         return _without_unused(model, system, unused)
-    if len(set(form.priority.values())) == len(form.priority):
+    headless = _with_missing_parts(model, form)
+    if not headless and len(set(form.priority.values())) == len(form.priority):
         return Rewrite(PairList(tuple(form.splits.values())), "Theorem 4")
-    for rule in _lists(system, model):
-        found = _same(model, system, System(rule, system.tokens, system.alphabet))
+    circle = _forced_circle(system)
+    if circle:
+        return _circular(model, system, circle)
+    others = _listed(system, ids, headless)
+    for other in others:
+        found = decide(system, other, never=_never(model))
         if found.verdict == "proved":
-            return Rewrite(rule, found.why)
-    first = System(next(_lists(system, model)), system.tokens, system.alphabet)
-    return _tied(model, system, decide(system, first, ok=_is_pretoken(model), never=_never(model)))
+            return Rewrite(other.rule, found.why)
+    found = decide(system, others[0], ok=_is_pretoken(model), never=_never(model))
+    if not headless.isdisjoint(found.ours):
+        return _missing_part(model, found, headless)
+    return _tied(model, system, found)
 
 
 def as_ranks(model: BPEModel) -> Rewrite:
@@ -93,12 +98,7 @@ def as_ranks(model: BPEModel) -> Rewrite:
     if isinstance(model.merges, RankTable):
         return Rewrite(model.merges, "the merges are ranks")
     if model.affixes != Affixes():
-        return Rewrite(
-            None,
-            what="tokens are spelled with a prefix or suffix that only marks their place",
-            consequence="ranks of products do not tell such tokens from others",
-            shown=False,
-        )
+        return _with_affixes()
     system = system_of(model)
     ids, kinds = textual(model), model.vocab.kinds
     built = system.form.splits
@@ -111,7 +111,7 @@ def as_ranks(model: BPEModel) -> Rewrite:
     ]
     ranks = {token: rank for rank, token in enumerate([*built, *singles])}
     other = System(RankTable(ranks), ranks, system.alphabet)
-    found = _same(model, system, other)
+    found = decide(system, other, never=_never(model))
     if found.verdict == "proved":
         left_out = tuple(token for token in ids if token not in ranks)
         return Rewrite(other.rule, found.why, left_out=left_out)
@@ -157,28 +157,37 @@ def _never(model: BPEModel) -> Callable[[bytes], bool]:
     return lambda content: any(frozen.find(content.decode("utf-8")))
 
 
-def _same(model: BPEModel, a: System, b: System) -> Decision:
-    return decide(a, b, never=_never(model))
+def _with_affixes() -> Rewrite:
+    return Rewrite(
+        None,
+        what="tokens are spelled with a prefix or suffix that only marks their place",
+        consequence="ranks of products do not tell such tokens from others",
+        shown=False,
+    )
 
 
-def _lists(system: System, model: BPEModel) -> Iterator[PairList]:
-    """Lists that may do what a rank table with equal ranks does.
+def _listed(
+    system: System, ids: Mapping[bytes, int], headless: Collection[bytes] = ()
+) -> list[System]:
+    """Lists that may do what a rank table with equal ranks does, all but ``headless`` in them.
 
     First the splits, in an order as in Theorem 7; then, where a token's rank is also that of a
     part of it, all its splits, by id: that is how runs of spaces are published.
     """
-    spines, ids = system.spines, textual(model)
-    yield PairList(tuple(map(spines.splits.__getitem__, _untied(spines, ids.__getitem__))))
-    if not spines.loose:
-        return
-    pairs: list[tuple[bytes, bytes]] = []
-    for level in _levels(spines):
-        if spines.loose.isdisjoint(level):
-            pairs += map(spines.splits.__getitem__, _ordered(spines, level, ids.__getitem__))
-            continue
-        for token in sorted(level, key=ids.__getitem__):
-            pairs += _every_split(token, system.alphabet, ids)
-    yield PairList(tuple(pairs))
+    spines, place = system.spines, ids.__getitem__
+    levels = [_ordered(spines, level, place) for level in _levels(spines)]
+    plain = [spines.splits[t] for level in levels for t in level if t not in headless]
+    lists = [plain]
+    if spines.loose:
+        every: list[tuple[bytes, bytes]] = []
+        for level in levels:
+            if spines.loose.isdisjoint(level):
+                every += (spines.splits[t] for t in level if t not in headless)
+            else:
+                for token in sorted(level, key=place):
+                    every += _every_split(token, system.alphabet, ids)
+        lists.append(every)
+    return [System(PairList(tuple(pairs)), system.tokens, system.alphabet, ids) for pairs in lists]
 
 
 def _every_split(
@@ -190,13 +199,34 @@ def _every_split(
     return sorted(known, key=lambda pair: (ids[pair[0]], ids[pair[1]]))
 
 
+def _circular(model: BPEModel, system: System, circle: list[bytes]) -> Rewrite:
+    """Refuses ties that no list can express, with a text that the list by rank and id fails."""
+    spines, ids = system.spines, textual(model)
+    places = sorted(spines.splits, key=lambda token: (spines.priority[token], ids[token]))
+    listed = Merger(PairList(tuple(map(spines.splits.__getitem__, places))))
+    texts = [first + spines.splits[second][1] for first, second in pairwise([*circle, circle[0]])]
+    wholes = (whole for content in texts for whole in plain_contexts(content))
+    witness = next(
+        (
+            text
+            for whole in wholes
+            if tuple(listed.run(symbols_of(whole, system.alphabet))) != system.run(whole)
+            and (text := text_for(model, whole)) is not None
+        ),
+        None,
+    )
+    names = ", ".join(map(show, circle[:4])) + (", ..." if len(circle) > 4 else "")
+    return Rewrite(
+        None,
+        what=f"{names} have equal scores, and each comes before the next in one of "
+        f"{', '.join(map(show, texts[:4]))}: the one that stands first merges",
+        consequence="a list of pairs ranks one before the other in every text, so none is equal",
+        witness=witness,
+    )
+
+
 def _tied(model: BPEModel, system: System, found: Decision) -> Rewrite:
-    circle = _forced_circle(system)
-    if circle:
-        names = ", ".join(map(show, circle[:4])) + (", ..." if len(circle) > 4 else "")
-        what = f"{names} have equal scores and overlap in a circle, so no list has their order"
-    else:
-        what = "pieces have equal scores: of two that overlap, the one that stands first merges"
+    what = "pieces have equal scores: of two that overlap, the one that stands first merges"
     return _refusal(model, found, what, "a list of pairs ranks one of them before the other")
 
 
@@ -207,27 +237,27 @@ def _refusal(model: BPEModel, found: Decision, what: str, consequence: str) -> R
     return Rewrite(None, "", what, consequence, witness, shown=witness is not None)
 
 
-def _missing_parts(model: BPEModel, built: Iterable[bytes]) -> Rewrite | None:
-    """Refuses tokens that are built from a symbol which is no token itself."""
+def _with_missing_parts(model: BPEModel, form: Canonical) -> frozenset[bytes]:
+    """The tokens that are built from a symbol which is no token itself."""
     ids = model.vocab.ids
-    found = [
-        (len(token), token, symbol)
-        for token in built
-        for symbol in symbols_of(token, model.alphabet)
-        if symbol not in ids
-    ]
-    if not found:
-        return None
-    texts = ((text_for(model, token), token, symbol) for _, token, symbol in sorted(found))
-    shown = next((item for item in texts if item[0] is not None), None)
-    witness, token, symbol = shown or (None, *sorted(found)[0][1:])
-    return Rewrite(
-        None,
-        "",
+    if all(part in ids for pair in form.splits.values() for part in pair):
+        return frozenset()
+    return frozenset(
+        token
+        for token in form.splits
+        if any(symbol not in ids for symbol in symbols_of(token, model.alphabet))
+    )
+
+
+def _missing_part(model: BPEModel, found: Decision, headless: frozenset[bytes]) -> Rewrite:
+    token = next(token for token in found.ours if token in headless)
+    symbols = symbols_of(token, model.alphabet)
+    symbol = next(symbol for symbol in symbols if symbol not in model.vocab.ids)
+    return _refusal(
+        model,
+        found,
         f"{show(token)} is merged from {show(symbol)}, which is no token itself",
         "a list names tokens only, so it cannot say this merge",
-        witness,
-        shown=witness is not None,
     )
 
 
@@ -238,7 +268,7 @@ def _without_unused(model: BPEModel, system: System, unused: frozenset[bytes]) -
     kept = {token: rank for token, rank in ranks.items() if token not in unused}
     tokens = [token for token in system.tokens if token not in unused]
     less = System(RankTable(kept), tokens, system.alphabet)
-    other = System(next(_lists(less, model)), tokens, system.alphabet)
+    other = _listed(less, textual(model))[0]
     found = decide_resplit(system, unused, other, ok=_is_pretoken(model), never=_never(model))
     if found.verdict == "proved":
         return Rewrite(other.rule, found.why)
@@ -250,14 +280,6 @@ def _without_unused(model: BPEModel, system: System, unused: frozenset[bytes]) -
     )
 
 
-def _untied(spines: Spines, place: Callable[[bytes], int]) -> list[bytes]:
-    """The tokens by rank; equal ranks so that of two overlapping merges the same comes first.
-
-    Where that goes round in a circle, by id.
-    """
-    return [token for level in _levels(spines) for token in _ordered(spines, level, place)]
-
-
 def _levels(spines: Spines) -> Iterator[list[bytes]]:
     """The tokens of each rank."""
     levels: dict[Priority, list[bytes]] = {}
@@ -267,7 +289,7 @@ def _levels(spines: Spines) -> Iterator[list[bytes]]:
 
 
 def _ordered(spines: Spines, level: list[bytes], place: Callable[[bytes], int]) -> list[bytes]:
-    """Parts before wholes, winners before losers, otherwise by id."""
+    """Parts before wholes, winners before losers, otherwise by id, as where it is a circle."""
     if len(level) == 1:
         return level
     members = set(level)
