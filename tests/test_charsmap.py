@@ -12,9 +12,10 @@ import sentencepiece
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceNormalizer, SentencePieceProcessor
+from tokenizers import normalizers
 
 from bpe_interop.errors import InvalidModelError
-from bpe_interop.steps import SentencePieceText
+from bpe_interop.steps import Precompiled, SentencePieceText
 from bpe_interop.text.charsmap import (
     align_pieces,
     findable,
@@ -22,6 +23,7 @@ from bpe_interop.text.charsmap import (
     normalize_pieces,
     rules,
 )
+from bpe_interop.text.normalize import align, normalize
 from fixtures.piece_model import (
     CHARSMAP,
     CONTROL,
@@ -114,8 +116,8 @@ def test_every_rule(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "context"),
     [
-        *((name, " {}\u0301 ") for name in NAMES),
-        ("nmt_nfkc_cf", "{}|"),
+        *((name, "{}\u0301|") for name in NAMES),
+        ("nmt_nfkc_cf", " {} "),
         ("nmt_nfkc_cf", "a{}b"),
         ("nmt_nfkc_cf", "\u1112{}\u11ab"),
     ],
@@ -252,6 +254,49 @@ def test_alignment_says_what_from_what(
 ) -> None:
     changed, spans = align_pieces(step_of(charsmap("nmt_nfkc"), **flags), text)
     assert [(c, text[a:b]) for c, (a, b) in zip(changed, spans, strict=True)] == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(text=texts)
+def test_precompiled_is_what_tokenizers_makes_of_the_same_map(name: str, text: str) -> None:
+    step = Precompiled(charsmap(name))
+    expected = normalizers.Precompiled(charsmap(name)).normalize_str(text)
+    assert normalize((step,), text) == expected
+    changed, spans = align((step,), text)
+    assert changed == expected
+    assert len(spans) == len(changed)
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert spans == sorted(spans)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("e\u0301x", [("é", "e\u0301"), ("x", "x")]),
+        ("½x", [("1", "½"), ("\u2044", "½"), ("2", "½"), ("x", "x")]),
+        ("\x01ab", [("a", "a"), ("b", "b")]),
+        ("\x01", []),
+        ("a\x01b", [("a", "a\x01"), ("b", "b")]),
+        ("\n\tb", [(" ", "\n"), (" ", "\t"), ("b", "b")]),
+        # A cluster of six bytes and more is not looked up as a whole.
+        ("\u1112\u1161", [("\u1112", "\u1112"), ("\u1161", "\u1161")]),
+    ],
+)
+def test_alignment_of_a_precompiled_map(text: str, expected: list[tuple[str, str]]) -> None:
+    changed, spans = align((Precompiled(charsmap("nmt_nfkc")),), text)
+    assert [(c, text[a:b]) for c, (a, b) in zip(changed, spans, strict=True)] == expected
+
+
+@given(small_maps, st.text("ab \u2581é", max_size=9))
+def test_a_precompiled_map_may_leave_nothing_of_a_line_end(
+    mapping: dict[str, str], text: str
+) -> None:
+    mapping = {key: value for key, value in mapping.items() if key != value}
+    step = Precompiled(small({**mapping, "\n": "", "\r": ""}))
+    changed, spans = align((step,), text)
+    assert changed == normalize((step,), text)
+    assert len(spans) == len(changed)
+    assert spans == sorted(spans)
 
 
 def trie(*units: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -11,18 +12,23 @@ from tokenizers import NormalizedString, PreTokenizedString, Regex, normalizers
 
 from bpe_interop.errors import EngineMissingError
 from bpe_interop.steps import (
+    BertText,
     Lowercase,
+    Nmt,
     NormalizerStep,
     Pattern,
     Prepend,
     Replace,
+    SentencePieceText,
     Strip,
+    StripAccents,
     UnicodeForm,
 )
 from bpe_interop.text.normalize import (
     WHITE_SPACE,
     _engine,
     align,
+    leading,
     normalize,
     repair,
     repaired_spans,
@@ -31,6 +37,7 @@ from bpe_interop.text.normalize import (
 EVERY = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
 AWKWARD = (
     "aZ ß'İΣσςıſK\u0301\u0300\u0323\u0340\u07fd\u1100\u1161\u11a8가ﬁ①½\u0085\u001c\t\n ▁_é\u200b"
+    "中\u0e31\x00\x7f\u200d\ufeff\ufffd"
 )
 
 texts = st.text(st.one_of(st.sampled_from(AWKWARD), st.characters(exclude_categories=["Cs"])))
@@ -46,6 +53,9 @@ ONE_STEP: list[tuple[NormalizerStep, normalizers.Normalizer]] = [
     (UnicodeForm("NFKC"), normalizers.NFKC()),
     (UnicodeForm("NFKD"), normalizers.NFKD()),
     (Lowercase(), normalizers.Lowercase()),
+    (StripAccents(), normalizers.StripAccents()),
+    (Nmt(), normalizers.Nmt()),
+    (BertText(True, True, True, True), normalizers.BertNormalizer(True, True, True, True)),
     (Strip(True, True), normalizers.Strip(left=True, right=True)),
     (Strip(True, False), normalizers.Strip(left=True, right=False)),
     (Strip(False, True), normalizers.Strip(left=False, right=True)),
@@ -62,7 +72,7 @@ ONE_STEP: list[tuple[NormalizerStep, normalizers.Normalizer]] = [
 IDS = [f"{step!r}" for step, _ in ONE_STEP]
 
 
-@pytest.mark.parametrize(("step", "engine"), ONE_STEP[:6], ids=IDS[:6])
+@pytest.mark.parametrize(("step", "engine"), ONE_STEP[:5], ids=IDS[:5])
 @pytest.mark.parametrize("context", ["{}", "a{}b", " {} ", "A{}\u0301", "\u0323{}\u0323\u0301Z"])
 def test_every_code_point(
     step: NormalizerStep, engine: normalizers.Normalizer, context: str
@@ -73,6 +83,26 @@ def test_every_code_point(
     for start in range(0, len(EVERY), 4096):
         text = "|".join(context.format(c) for c in EVERY[start : start + 4096])
         assert normalize((step,), text) == engine.normalize_str(text), f"from U+{start:04X}"
+
+
+@pytest.mark.parametrize(("step", "engine"), ONE_STEP[5:8], ids=IDS[5:8])
+def test_every_code_point_of_the_engines_own(
+    step: NormalizerStep, engine: normalizers.Normalizer
+) -> None:
+    for start in range(0, len(EVERY), 4096):
+        text = "|".join(EVERY[start : start + 4096])
+        assert normalize((step,), text) == engine.normalize_str(text), f"from U+{start:04X}"
+    assert [normalize((step,), c) for c in EVERY[:128]] == list(
+        map(engine.normalize_str, EVERY[:128])
+    )
+
+
+@pytest.mark.parametrize("flags", list(product([False, True], repeat=4)), ids=str)
+@given(text=texts)
+def test_each_part_of_bert(flags: tuple[bool, bool, bool, bool], text: str) -> None:
+    step = BertText(*flags)
+    assert normalize((step,), text) == normalizers.BertNormalizer(*flags).normalize_str(text)
+    assert align((step,), text)[0] == normalize((step,), text)
 
 
 @pytest.mark.parametrize(("step", "engine"), ONE_STEP, ids=IDS)
@@ -127,12 +157,50 @@ def test_alignment_gives_the_same_text(steps: list[NormalizerStep], text: str) -
         (Prepend("▁"), "ab", [("▁", "a"), ("a", "a"), ("b", "b")]),
         (Replace("ab", "XYZ"), "cab", [("c", "c"), ("X", "ab"), ("Y", "ab"), ("Z", "ab")]),
         (Replace("b", ""), "abc", [("a", "a"), ("c", "c")]),
+        (StripAccents(), "ae\u0301b", [("a", "a"), ("e", "e"), ("b", "b")]),
+        (Nmt(), "\x01a\x02\tb", [("a", "a"), (" ", "\t"), ("b", "b")]),
+        (
+            BertText(True, True, True, True),
+            "\x00É中",
+            [("e", "É"), (" ", "中"), ("中", "中"), (" ", "中")],
+        ),
+        (
+            SentencePieceText(b"", True, "prefix", True),
+            " a  b",
+            [("▁", "a"), ("a", "a"), ("▁", " "), ("b", "b")],
+        ),
     ],
 )
 def test_alignment(step: NormalizerStep, text: str, expected: list[tuple[str, str]]) -> None:
     normalized, spans = align((step,), text)
     origin = [text[start:end] for start, end in spans]
     assert list(zip(normalized, origin, strict=True)) == expected
+
+
+@pytest.mark.parametrize(
+    ("steps", "text", "expected"),
+    [
+        ((), "ab", 1),
+        ((), "", 0),
+        ((UnicodeForm("NFKC"),), "ﬁa", 2),
+        ((Prepend("▁▁"),), "ab", 3),
+        ((Strip(True, False),), " a", 0),
+        ((StripAccents(),), "\u0301a", 0),
+        ((Replace("ab", "c"),), "abc", 0),
+        ((Replace("a", "c"),), "abc", 1),
+        ((Strip(True, True),), " ", 0),
+    ],
+)
+def test_what_comes_from_where_the_text_begins(
+    steps: tuple[NormalizerStep, ...], text: str, expected: int
+) -> None:
+    """Held to tokenizers in tests/test_split.py."""
+    assert leading(steps, text) == expected
+
+
+def test_a_normalizer_of_sentencepiece_has_no_such_place() -> None:
+    with pytest.raises(ValueError, match="has no such normalizer"):
+        leading((SentencePieceText(b"", True, "none", False),), "a")
 
 
 @given(texts)
