@@ -301,16 +301,16 @@ def test_formats(run: Run) -> None:
 
 
 KEYS = {
-    "source", "format", "files", "not_read", "tokens", "ids", "merges", "unreachable",
-    "missing_bytes", "missing", "normalizer", "pretokenizer", "decoder", "added",
-    "sequence_template", "chat_template", "extras", "unsaid", "presets", "unicode", "served_as",
-    "notes",
+    "source", "format", "files", "not_read", "alphabet", "affixes", "tokens", "ids", "rows",
+    "merges", "unreachable", "missing_bytes", "fallback", "normalizer", "pretokenizer", "decoder",
+    "added", "roles", "sequence_template", "chat_template", "extras", "unsaid", "presets",
+    "unicode", "served", "notes",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "folder",
-    sorted(p for p in TOKENIZERS.glob("*/*") if p.name != "sentencepiece"),
+    sorted(TOKENIZERS.glob("*/*")),
     ids=lambda path: f"{path.parent.name}-{path.name}",
 )
 def test_inspect_shows_all_and_its_json_keeps_its_shape(run: Run, folder: Path) -> None:
@@ -342,12 +342,57 @@ def test_inspect_says_which_file_wins_and_how_it_is_served(run: Run, tmp_path: P
     for part in ("gpt2", "huggingface"):
         shutil.copytree(TINY / part, tmp_path, dirs_exist_ok=True)
     config = tmp_path / "tokenizer_config.json"
-    config.write_text('{"tokenizer_class": "GPT2Tokenizer"}', "utf-8")
-    shown = run("inspect", tmp_path).text
-    assert "encoder.json, vocab.bpe; tokenizer.json wins" in shown
-    assert "--engine-b transformers" in shown
+    for name, served in {
+        "GPT2Tokenizer": "AutoTokenizer runs GPT2Tokenizer (tokenizer_config.json names "
+        "GPT2Tokenizer): what is read here",
+        "GPTNeoXTokenizer": "it has other normalizer",
+        "NoSuchTokenizer": "it is not known here what AutoTokenizer runs",
+    }.items():
+        config.write_text(json.dumps({"tokenizer_class": name}), "utf-8")
+        shown = run("inspect", tmp_path).text
+        assert "encoder.json, vocab.bpe; tokenizer.json wins" in shown
+        assert served in shown
+        assert ("--engine-b transformers" in shown) is (name != "GPT2Tokenizer")
     assert run("inspect", tmp_path, "--from", "gpt2", "--json").text.count("not_read") == 1
-    assert json.loads(run("inspect", tmp_path, "--from", "gpt2", "--json").out)["format"] == "gpt2"
+    facts = json.loads(run("inspect", tmp_path, "--from", "gpt2", "--json").out)
+    assert (facts["format"], facts["served"]) == ("gpt2", None)
+
+
+def test_inspect_counts_rows_of_the_model(run: Run, tmp_path: Path) -> None:
+    """The fixture's ids are 0 to 820, and 16 of these have no token."""
+    shutil.copytree(HUB, tmp_path, dirs_exist_ok=True)
+    for declared, rows, said in (
+        (
+            896,
+            {"used": 805, "padding": 75, "beyond": 0},
+            "896 rows declared, 805 ids used, 75 rows",
+        ),
+        (821, {"used": 805, "padding": 0, "beyond": 0}, "16 ids below without a token"),
+        (820, {"used": 804, "padding": 0, "beyond": 1}, "1 id without a row"),
+    ):
+        (tmp_path / "config.json").write_text(json.dumps({"vocab_size": declared}), "utf-8")
+        facts = json.loads(run("inspect", tmp_path, "--json").out)
+        assert facts["rows"] == {"declared": declared, **rows}
+        assert said in run("inspect", tmp_path).text
+
+
+def test_inspect_counts_one_thing_as_one(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "one.tiktoken").write_bytes(b"YQ== 0\n")
+    assert "1 token; id 0, all in use" in run("inspect", tmp_path / "one.tiktoken").text
+    (tmp_path / "empty.tiktoken").write_bytes(b"YQ== 0\n= 2\n")
+    shown = run("inspect", tmp_path / "empty.tiktoken").text
+    assert "2 tokens; ids 0 to 2, but 1 has no token" in shown
+    assert "the empty token 2 is in no text" in shown
+    shown = run("inspect", RANKS).text
+    assert "ids 0 to 820, but 16 of these have no token (the first is 800)" in shown
+
+
+def test_inspect_tells_what_becomes_of_characters(run: Run) -> None:
+    folder = TOKENIZERS / "spm-tiny" / "huggingface"
+    assert "becomes the byte tokens of its UTF-8" in run("inspect", folder).text
+    facts = json.loads(run("inspect", folder, "--json").out)
+    assert (facts["alphabet"], facts["missing_bytes"]) == ("char", None)
+    assert facts["fallback"]["byte_fallback"] is True
 
 
 def test_odd_tokens_are_escaped(run: Run, tmp_path: Path) -> None:

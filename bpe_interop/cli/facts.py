@@ -5,45 +5,53 @@
     source, format      what was named, and the format that it was read as
     files               names to sha256
     not_read            names of other tokenizer files in the same directory
+    alphabet, affixes   "byte" or "char"; {prefix, suffix}, glued to symbols before merging
     tokens              how many, added tokens aside
     ids                 smallest, largest, holes (ids between 0 and largest without a token; how
                         many), first_hole; added tokens are counted
+    rows                of the model's embedding, where a config.json declares them: declared,
+                        used (ids with a token), padding (rows after the largest id), beyond
+                        (ids that have no row); else null
     merges              rule ("ranks" or "pairs"), listed (pairs in the file, null for ranks),
                         firing (how many can ever be used), in_order (no token is merged before
                         its own parts)
     unreachable         tokens that no merge builds: count, whole (they are found as whole
                         pretokens), tokens
-    missing_bytes       bytes of UTF-8 that no token stands for; missing: what becomes of them
+    missing_bytes       bytes of UTF-8 that no token stands for; null for characters
+    fallback            what becomes of a symbol without a token: missing, unknown, fuse,
+                        byte_fallback, after_merging
     normalizer, pretokenizer, decoder
                         lists of steps {"type": ..., its settings}, null where unsaid
     added               {text, id, special, lstrip, rstrip, single_word, normalized, roles}, or null
+    roles               {role, text, id}
     sequence_template   {single, pair}, or null
     chat_template, extras
     unsaid              names of the fields that the source does not state
     presets             presets that can state what is unsaid
     unicode             version, and the engines' versions that it was measured from
-    served_as           tokenizer_class of tokenizer_config.json, or null
+    served              what transformers' AutoTokenizer runs: class (null where it is not known
+                        here), because, other (fields in which it is not what is read here),
+                        notes; null where there is no tokenizer.json
     notes               sentences for people
 
-A token is {"id", "hex", "text"}; text is null where its bytes are not UTF-8.
+A token is {"id", "hex", "text"}; text is null where its bytes are not UTF-8. Other bytes are told
+by their number and sha256.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict
+from hashlib import sha256
 from typing import Any
 
+from ..formats.huggingface.survey import serving
 from ..model import FIELDS, BPEModel, PairList
 from ..presets import candidates
 from ..sources import Loaded
 from ..text.unicode import UNICODE_TABLES
 from ..theory.equality import missing_bytes
 from ..theory.merges import canonical
-
-FAITHFUL_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
-"""Classes that transformers does not rebuild from vocabulary and merges."""
 
 
 def facts_of(loaded: Loaded) -> dict[str, Any]:
@@ -54,41 +62,76 @@ def facts_of(loaded: Loaded) -> dict[str, Any]:
         "format": loaded.format.name,
         "files": dict(model.origin.files),
         "not_read": list(loaded.twins),
+        "alphabet": model.alphabet,
+        "affixes": _affixes(model),
         "tokens": len(model.vocab.ids),
         "ids": _ids(model),
+        "rows": _rows(model),
         "merges": _merges(model),
         "unreachable": _unreachable(model),
-        "missing_bytes": sorted(missing_bytes(model.vocab.ids)),
-        "missing": model.fallback.missing,
+        "missing_bytes": (
+            sorted(missing_bytes(model.vocab.ids)) if model.alphabet == "byte" else None
+        ),
+        "fallback": asdict(model.fallback),
         "normalizer": _steps(model.normalizer),
         "pretokenizer": _steps(model.pretokenizer),
         "decoder": _steps(model.decoder),
         "added": None if model.added is None else [asdict(token) for token in model.added],
+        "roles": [
+            {"role": role, "text": token.text, "id": token.id}
+            for token in model.added or ()
+            for role in token.roles
+        ],
         "sequence_template": _template(model),
         "chat_template": model.chat_template,
         "extras": dict(model.extras),
         "unsaid": [name for name in FIELDS if getattr(model, name) is None],
         "presets": candidates(model) if model.pretokenizer is None or model.added is None else [],
         "unicode": {"version": UNICODE_TABLES.unicode, "engines": dict(UNICODE_TABLES.engines)},
-        "served_as": _served_as(loaded),
+        "served": _served(loaded),
         "notes": list(model.origin.notes),
     }
 
 
 def token(content: bytes, number: int) -> dict[str, Any]:
     """A token as plain data; any bytes can be told."""
+    return {"id": number, "hex": content.hex(), "text": _text(content)}
+
+
+def _text(content: bytes) -> str | None:
     try:
-        text: str | None = content.decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError:
-        text = None
-    return {"id": number, "hex": content.hex(), "text": text}
+        return None
+
+
+def _affixes(model: BPEModel) -> dict[str, Any]:
+    return {name: _text(content) for name, content in asdict(model.affixes).items()}
+
+
+def _numbers(model: BPEModel) -> set[int]:
+    return {*model.vocab.ids.values(), *(token.id for token in model.added or ())}
 
 
 def _ids(model: BPEModel) -> dict[str, Any]:
-    ids = {*model.vocab.ids.values(), *(token.id for token in model.added or ())}
+    ids = _numbers(model)
     holes = max(ids) + 1 - len(ids)
     first = next(number for number in range(max(ids)) if number not in ids) if holes else None
     return {"smallest": min(ids), "largest": max(ids), "holes": holes, "first_hole": first}
+
+
+def _rows(model: BPEModel) -> dict[str, Any] | None:
+    config = model.extras.get("model_config")
+    declared = config.get("vocab_size") if isinstance(config, dict) else None
+    if not isinstance(declared, int):
+        return None
+    ids = _numbers(model)
+    return {
+        "declared": declared,
+        "used": sum(number < declared for number in ids),
+        "padding": max(0, declared - 1 - max(ids)),
+        "beyond": sum(number >= declared for number in ids),
+    }
 
 
 def _merges(model: BPEModel) -> dict[str, Any]:
@@ -115,7 +158,16 @@ def _unreachable(model: BPEModel) -> dict[str, Any]:
 def _steps(steps: Iterable[Any] | None) -> list[dict[str, Any]] | None:
     if steps is None:
         return None
-    return [{"type": type(step).__name__, **asdict(step)} for step in steps]
+    return [{"type": type(step).__name__, **_settings(asdict(step))} for step in steps]
+
+
+def _settings(settings: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: {"bytes": len(value), "sha256": sha256(value).hexdigest()}
+        if isinstance(value, bytes)
+        else value
+        for name, value in settings.items()
+    }
 
 
 def _template(model: BPEModel) -> dict[str, Any] | None:
@@ -123,7 +175,13 @@ def _template(model: BPEModel) -> dict[str, Any] | None:
     return None if template is None else asdict(template)
 
 
-def _served_as(loaded: Loaded) -> str | None:
-    data = loaded.files.get("tokenizer_config.json")
-    named = json.loads(data).get("tokenizer_class") if data else None
-    return named if isinstance(named, str) else None
+def _served(loaded: Loaded) -> dict[str, Any] | None:
+    found = serving(loaded.files, loaded.model)
+    if found is None:
+        return None
+    return {
+        "class": found.choice.name or None if found.choice.known else None,
+        "because": found.choice.because,
+        "other": [*found.fields, *(["added"] if found.on_tokens else [])],
+        "notes": list(found.notes),
+    }

@@ -10,12 +10,13 @@ import click
 from ..diff import describe_step
 from ..model import (
     BPEModel,
+    Json,
     TemplatePart,
     TemplateText,
     show,
 )
 from ..sources import Loaded, load_source
-from .facts import FAITHFUL_CLASSES, facts_of
+from .facts import facts_of
 from .options import format_option, json_option, offline_option, preset_option
 from .screen import as_json, lines
 
@@ -53,52 +54,125 @@ def _rows(loaded: Loaded, facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "split", step
     for said in _added(model):
         yield "added", said
+    roles = [f"{each['role']} {show(each['text'])} {each['id']}" for each in facts["roles"]]
+    if roles:
+        yield "roles", ", ".join(roles)
     yield "template", _template(model)
     for step in _steps(model.decoder):
         yield "decode", step
     if model.chat_template is not None:
         yield "chat", f"a chat template of {len(model.chat_template):,} characters"
     for key, value in model.extras.items():
-        inner = ", ".join(value) if isinstance(value, dict) else show(str(value))
-        yield "extras", f"{key}: {inner}"
+        yield "extras", f"{key}: {_extra(value)}"
     if facts["unsaid"]:
         yield "unsaid", ", ".join(facts["unsaid"])
     if facts["presets"]:
         yield "presets", f"{', '.join(facts['presets'])} (name one with --preset)"
     engines = ", ".join(f"{name} {number}" for name, number in facts["unicode"]["engines"].items())
     yield "unicode", f"{facts['unicode']['version']}, as in {engines}"
-    for note in _notes(loaded, facts):
+    if facts["served"]:
+        yield "served", _served(facts["served"], facts["source"])
+    for note in facts["notes"]:
         yield "note", note
 
 
+def _extra(value: Json) -> str:
+    """Keys, with the values that are no longer than a word."""
+    if not isinstance(value, dict):
+        return show(str(value))
+    said = [
+        f"{key} {inner}" if isinstance(inner, (int, float)) else key for key, inner in value.items()
+    ]
+    return ", ".join(said)
+
+
+def _served(served: dict[str, Any], source: str) -> str:
+    name, why = served["class"], f"({served['because']})"
+    asked = f"to see: bpe-interop verify {source} {source} --engine-b transformers"
+    if name is None:
+        return f"it is not known here what AutoTokenizer runs {why}; {asked}"
+    if not served["other"]:
+        return f"AutoTokenizer runs {name} {why}: what is read here"
+    fields = ", ".join(name.replace("_", " ") for name in served["other"])
+    return f"AutoTokenizer runs {name} {why}: it has other {fields}; {asked}"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def _vocabulary(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    ids, merges, lost = facts["ids"], facts["merges"], facts["unreachable"]
-    yield (
-        "tokens",
-        f"{facts['tokens']:,}; ids {ids['smallest']} to {ids['largest']}, added included",
-    )
-    count = ids["holes"]
-    many = f"{count:,} ids have no token" if count > 1 else "one id has no token"
-    yield "holes", f"{many}, the first is {ids['first_hole']}" if count else "none"
+    ids, rows, merges = facts["ids"], facts["rows"], facts["merges"]
+    added = "" if facts["added"] is None else f", {_many(len(facts['added']), 'added token')}"
+    first, last = ids["smallest"], ids["largest"]
+    span = f"id {last}" if first == last else f"ids {first} to {last}"
+    yield "tokens", f"{_many(facts['tokens'], 'token')}{added}; {span}{_holes(ids)}"
+    if rows:
+        yield "rows", _embedding(rows, facts["ids"]["holes"])
     order = "" if merges["in_order"] else "; some tokens merge before their own parts"
     rule = "by rank" if merges["rule"] == "ranks" else f"{merges['listed']:,} listed"
     yield "merges", f"{rule}; {merges['firing']:,} can ever be used{order}"
-    shown = ", ".join(_token(each) for each in lost["tokens"][:5])
+    yield "unreachable", _unreachable(facts["unreachable"])
+    affixes = [f"{name} {show(text)}" for name, text in facts["affixes"].items() if text]
+    if affixes:
+        yield "affixes", f"{', '.join(affixes)}, glued to symbols before merging"
+    yield "missing", _missing(facts)
+
+
+def _holes(ids: dict[str, Any]) -> str:
+    count = ids["holes"]
+    if not count:
+        return ", all in use"
+    if count == 1:
+        return f", but {ids['first_hole']} has no token"
+    return f", but {count:,} of these have no token (the first is {ids['first_hole']})"
+
+
+def _embedding(rows: dict[str, Any], holes: int) -> str:
+    said = [f"{_many(rows['declared'], 'row')} declared", f"{_many(rows['used'], 'id')} used"]
+    if rows["padding"]:
+        said.append(f"{_many(rows['padding'], 'row')} of padding")
+    if holes:
+        said.append(f"{_many(holes, 'id')} below without a token")
+    if rows["beyond"]:
+        said.append(f"{_many(rows['beyond'], 'id')} without a row")
+    return ", ".join(said)
+
+
+def _unreachable(lost: dict[str, Any]) -> str:
+    tokens = [each for each in lost["tokens"] if each["hex"]]
+    empty = [
+        f"the empty token {each['id']} is in no text" for each in lost["tokens"] if not each["hex"]
+    ]
     how = "found only as whole pretokens" if lost["whole"] else "never produced"
-    yield (
-        "unreachable",
-        f"{lost['count']:,} tokens that no merge builds, {how}: {shown}"
-        if shown
-        else "none: merging builds every token",
+    shown = ", ".join(map(_token, tokens[:5])) + (", ..." if tokens[5:] else "")
+    said = (
+        f"{_many(len(tokens), 'token')} that no merge builds, {how}: {shown}"
+        if tokens
+        else "none: merging builds every token"
     )
+    return "; ".join([said, *empty])
+
+
+def _missing(facts: dict[str, Any]) -> str:
+    """What has no token, and what becomes of it."""
+    fallback = facts["fallback"]
+    becomes = {
+        "error": "an error",
+        "drop": "dropped",
+        "unknown": f"the unknown token {fallback['unknown']}",
+    }[fallback["missing"]]
+    if facts["missing_bytes"] is None:
+        by = (
+            "becomes the byte tokens of its UTF-8" if fallback["byte_fallback"] else f"is {becomes}"
+        )
+        return f"a character without a token {by}"
     missing = facts["missing_bytes"]
+    if not missing:
+        return "none: every byte of UTF-8 has a token"
     listed = " ".join(f"{byte:02X}" for byte in missing[:16]) + (" ..." if missing[16:] else "")
-    yield (
-        "bytes",
-        f"{len(missing)} bytes of UTF-8 have no token ({listed}); then: {facts['missing']}"
-        if missing
-        else "every byte of UTF-8 has a token",
-    )
+    have = "byte of UTF-8 has" if len(missing) == 1 else "bytes of UTF-8 have"
+    return f"{len(missing)} {have} no token ({listed}); then: {becomes}"
 
 
 def _token(each: dict[str, Any]) -> str:
@@ -120,8 +194,7 @@ def _added(model: BPEModel) -> list[str]:
         if tokens:
             shown = ", ".join(f"{show(t.text)} {t.id}" for t in tokens[:4])
             said.append(f"{len(tokens):,} {name}: {shown}{', ...' if tokens[4:] else ''}")
-    roles = [f"{role} is {show(t.text)}" for t in model.added for role in t.roles]
-    return [*said, *([", ".join(roles)] if roles else [])] or ["none"]
+    return said or ["none"]
 
 
 def _template(model: BPEModel) -> str:
@@ -133,14 +206,3 @@ def _template(model: BPEModel) -> str:
 
 def _part(part: TemplatePart) -> str:
     return f"text {part.which}" if isinstance(part, TemplateText) else show(part.name)
-
-
-def _notes(loaded: Loaded, facts: dict[str, Any]) -> Iterator[str]:
-    yield from facts["notes"]
-    named = facts["served_as"]
-    if named and named not in FAITHFUL_CLASSES:
-        yield (
-            f"tokenizer_config.json names {show(named)}: transformers may rebuild that class and "
-            "give other ids than tokenizer.json; to see: bpe-interop verify "
-            f"{loaded.label} {loaded.label} --engine-b transformers"
-        )
