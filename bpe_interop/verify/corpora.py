@@ -23,7 +23,7 @@ _KINDS: dict[str, Kind] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-_HEAD = 1 << 16
+_HEAD = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,12 @@ def _expand(corpus: str | Path, field: str | None) -> Iterator[Shard]:
         raise SourceError(what, where=name)
     for path, short in files:
         kind = _kind(path, own_field is not None)
-        yield Shard(path.as_posix(), path, kind, own_field or field or "text", short)
+        yield Shard(_spelled(path.as_posix()), path, kind, own_field or field or "text", short)
+
+
+def _spelled(name: str) -> str:
+    """A file's name as text: bytes in it that are no UTF-8 are escaped."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _parted(name: str) -> tuple[str, str | None]:

@@ -25,6 +25,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 _WINDOW = 1 << 31
 """The largest window that ``zstd --ultra --long=31`` writes, in bytes."""
+_BITE = 256
 
 
 @contextmanager
@@ -85,7 +86,7 @@ class ZstdStream(io.RawIOBase):
         self._file = file
         self._library = optional("zstandard", "zstd")
         self._frame: Any = None
-        self._compressed = b""
+        self._compressed = memoryview(b"")
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:
@@ -100,29 +101,32 @@ class ZstdStream(io.RawIOBase):
             EOFError: the last frame is cut off.
         """
         while not self._ready:
-            # Small bites, because one byte of zstd can stand for thousands.
-            data = self._compressed or self._file.read(1 << 12)
-            if not data:
+            if not self._compressed:
+                self._compressed = memoryview(self._file.read(1 << 16))
+            if not self._compressed:
                 if self._frame is not None:
                     raise EOFError("it ends inside a zstd frame")
                 return 0
-            self._decompress(data)
+            self._decompress()
         count = min(len(buffer), len(self._ready))
         buffer[:count] = self._ready[:count]
         self._ready = self._ready[count:]
         return count
 
-    def _decompress(self, data: bytes) -> None:
+    def _decompress(self) -> None:
+        # In small bites: a few bytes of zstd may stand for 128 KiB (RFC 8878, 3.1.1.2).
+        bite, left = self._compressed[:_BITE], 0
         if self._frame is None:
             engine = self._library.ZstdDecompressor(max_window_size=_WINDOW)
             self._frame = engine.decompressobj()
         try:
-            self._ready = memoryview(self._frame.decompress(data))
+            self._ready = memoryview(self._frame.decompress(bite))
         except self._library.ZstdError as error:
             raise OSError(f"damaged: {error}") from error
-        self._compressed = b""
         if self._frame.eof:
-            self._compressed, self._frame = self._frame.unused_data, None
+            left = len(self._frame.unused_data)
+            self._frame = None
+        self._compressed = self._compressed[len(bite) - left :]
 
 
 def optional(name: str, extra: str) -> ModuleType:

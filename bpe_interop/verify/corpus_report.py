@@ -1,0 +1,370 @@
+"""What a comparison over a corpus did and found. Reports over its parts add up to the whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Protocol, TypeVar
+
+from ..errors import SourceError
+from ..strict_json import Node, parse
+
+SCHEMA = 1
+"""The version of the JSON that is written, and the only one that is read."""
+KIND = "bpe-interop corpus report"
+
+KEPT = 10
+"""How many differences, and how many failures, a report keeps; all are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideName:
+    """Who answered: what people call the tokenizer, what ran it, and what tells it from others.
+
+    ``digest`` is any text that differs where the tokenizers differ (a sha256 of its files or of
+    its normal form); where it is empty, ``label`` stands for it.
+    """
+
+    label: str
+    engine: str
+    version: str
+    digest: str = ""
+
+    def same(self, other: SideName) -> bool:
+        """Whether both are one tokenizer in one engine, whatever its label."""
+        if (self.engine, self.version, self.digest) != (other.engine, other.version, other.digest):
+            return False
+        return bool(self.digest) or self.label == other.label
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much was compared, and what came of it.
+
+    ``bytes`` are of UTF-8. ``tokens_a`` and ``tokens_b`` are each side's ids with special strings
+    as text. On ``compared`` documents both sides answered, on ``differing`` of them they did not
+    agree, and of these ``decoding`` have equal ids that decode to different texts.
+    ``failed_a`` and ``failed_b`` are documents on which a side failed, neither equal nor
+    different. ``replaced`` are documents in which malformed UTF-8 was read as U+FFFD.
+    """
+
+    documents: int = 0
+    bytes: int = 0
+    tokens_a: int = 0
+    tokens_b: int = 0
+    compared: int = 0
+    differing: int = 0
+    decoding: int = 0
+    failed_a: int = 0
+    failed_b: int = 0
+    replaced: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*(getattr(self, name) + getattr(other, name) for name in _COUNTS))
+
+
+_COUNTS = tuple(each.name for each in fields(Counts))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The document in which something was found, and the line and byte where it lies.
+
+    ``size`` is its length in characters, ``plain`` whether it is printable ASCII, ``digest`` the
+    start of the sha256 of its UTF-8.
+    """
+
+    file: str
+    line: int
+    offset: int
+    size: int
+    plain: bool
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A document on which the sides differ, and the text that is left of it after shrinking.
+
+    ``scope`` says how the sides were asked, ``rank`` orders the scopes. Where both give the same
+    ids, ``decoding`` has the two texts that they decode to. ``shrunk`` is False where ``text`` is
+    the document still.
+    """
+
+    source: Source
+    scope: str
+    rank: int
+    text: str
+    ids_a: tuple[int, ...]
+    ids_b: tuple[int, ...]
+    decoding: tuple[str, str] | None = None
+    shrunk: bool = False
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Plain ones first, by the document: shrinking must not change which are kept."""
+        s = self.source
+        kind = (self.decoding is not None, self.rank, not s.plain, s.size, s.digest)
+        where = (s.file, s.line, s.offset)
+        return (*kind, *where, self.scope, self.text, self.ids_a, self.ids_b, self.decoding or ())
+
+    @property
+    def group(self) -> tuple[Any, ...]:
+        """The same for equal documents; one of each group is kept."""
+        return self.source.digest, self.source.size, self.scope, self.decoding is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A document on which a side failed, and how: ``failed``, ``panicked`` or ``killed``.
+
+    ``side`` is ``a`` or ``b``; ``text`` is the start of the document.
+    """
+
+    source: Source
+    side: str
+    how: str
+    what: str
+    text: str
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Short ones first."""
+        s = self.source
+        where = (s.file, s.line, s.offset)
+        return s.size, s.digest, self.side, *where, self.how, self.what, self.text
+
+    @property
+    def group(self) -> tuple[Any, ...]:
+        """The same for equal documents."""
+        return self.source.digest, self.source.size, self.side
+
+
+@dataclass(frozen=True)
+class CorpusReport:
+    """What a comparison of two tokenizers over documents did and found.
+
+    ``report + report`` is the report over both parts, for parts that hold no document in common:
+    in whatever order and grouping parts are added, the sum is the same, and it is what one run
+    over all of them reports. ``sum(reports)`` works as well.
+
+    ``counts`` are of all files, ``files`` of each by its label. ``found`` keeps the ``KEPT``
+    plainest differences and ``failures`` as many failures; equal documents count once there.
+    ``scopes`` are the ways in which both sides were asked. ``versions`` maps libraries to the
+    versions that ran. ``interrupted`` says that the comparison ended before its corpus did.
+    """
+
+    a: SideName
+    b: SideName
+    scopes: tuple[str, ...]
+    counts: Counts = Counts()
+    files: Mapping[str, Counts] = field(default_factory=dict)
+    found: tuple[Found, ...] = ()
+    failures: tuple[Failed, ...] = ()
+    versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    interrupted: bool = False
+
+    def __add__(self, other: CorpusReport) -> CorpusReport:
+        """The report over both parts.
+
+        Raises:
+            SourceError: the reports are of different tokenizers, engines, versions or scopes.
+        """
+        if not isinstance(other, CorpusReport):
+            return NotImplemented
+        self._check_same(other)
+        return CorpusReport(
+            a=min(self.a, other.a, key=lambda side: side.label),
+            b=min(self.b, other.b, key=lambda side: side.label),
+            scopes=self.scopes,
+            counts=self.counts + other.counts,
+            files=_added(self.files, other.files),
+            found=keep((*self.found, *other.found)),
+            failures=keep((*self.failures, *other.failures)),
+            versions=_united(self.versions, other.versions),
+            notes=tuple(sorted({*self.notes, *other.notes})),
+            interrupted=self.interrupted or other.interrupted,
+        )
+
+    def __radd__(self, other: object) -> CorpusReport:
+        return self if other == 0 else NotImplemented
+
+    def _check_same(self, other: CorpusReport) -> None:
+        for side, one, two in (("a", self.a, other.a), ("b", self.b, other.b)):
+            if not one.same(two):
+                raise SourceError(
+                    f"reports on different tokenizers cannot be added: {side} is "
+                    f"{_spoken(one)} in one and {_spoken(two)} in the other"
+                )
+        if self.scopes != other.scopes:
+            raise SourceError(
+                "reports with different scopes cannot be added: "
+                f"{'; '.join(self.scopes)} and {'; '.join(other.scopes)}"
+            )
+
+    @property
+    def plainest(self) -> Found | None:
+        """The difference to show first: of the plainest kind, with the smallest text."""
+        return min(self.found, key=_plainness, default=None)
+
+    def to_json(self) -> str:
+        """The report as one JSON document in ASCII; equal reports give equal text."""
+        return json.dumps(self.as_data(), ensure_ascii=True, sort_keys=True, indent=2) + "\n"
+
+    def as_data(self) -> dict[str, Any]:
+        """What :meth:`to_json` writes, as dicts, lists, texts and numbers."""
+        return {"kind": KIND, "schema": SCHEMA, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, data: str | bytes, where: str = "report") -> CorpusReport:
+        """Reads what :meth:`to_json` wrote.
+
+        Raises:
+            FormatError: it is no such report, or one of another version.
+        """
+        content = data.encode("utf-8") if isinstance(data, str) else data
+        return read_report(parse(content, where))
+
+
+class _Kept(Protocol):
+    @property
+    def order(self) -> tuple[Any, ...]: ...
+    @property
+    def group(self) -> tuple[Any, ...]: ...
+
+
+K = TypeVar("K", bound=_Kept)
+
+
+def keep(items: Iterable[K]) -> tuple[K, ...]:
+    """The first ``KEPT`` in order, one of each group.
+
+    The order is total and knows nothing of the other items, so keeping part by part keeps what
+    keeping from the whole does.
+    """
+    first: dict[Any, K] = {}
+    for item in sorted(items, key=lambda each: each.order):
+        first.setdefault(item.group, item)
+    return tuple(first.values())[:KEPT]
+
+
+def _plainness(found: Found) -> tuple[Any, ...]:
+    plain = found.text.isascii() and found.text.isprintable()
+    return found.decoding is not None, found.rank, not plain, len(found.text), found.text
+
+
+def _added(one: Mapping[str, Counts], two: Mapping[str, Counts]) -> dict[str, Counts]:
+    names = sorted({*one, *two})
+    return {name: one.get(name, Counts()) + two.get(name, Counts()) for name in names}
+
+
+def _united(
+    one: Mapping[str, tuple[str, ...]], two: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    names = sorted({*one, *two})
+    return {name: tuple(sorted({*one.get(name, ()), *two.get(name, ())})) for name in names}
+
+
+def _spoken(side: SideName) -> str:
+    digest = f" {side.digest[:12]}" if side.digest else ""
+    return f"{side.label}{digest} in {side.engine} {side.version}"
+
+
+def read_report(node: Node) -> CorpusReport:
+    """A report out of JSON that was parsed.
+
+    Raises:
+        FormatError: it is no such report, or one of another version.
+    """
+    if node.get("kind").value != KIND:
+        node.fail(f"this is no {KIND}")
+    check_schema(node, SCHEMA)
+    _only(node, CorpusReport, "kind", "schema")
+    files = {name: _counts(node["files"][name]) for name in node["files"].be(dict)}
+    versions = {name: _texts(node["versions"][name]) for name in node["versions"].be(dict)}
+    return CorpusReport(
+        a=_side(node["a"]),
+        b=_side(node["b"]),
+        scopes=_texts(node["scopes"]),
+        counts=_counts(node["counts"]),
+        files=files,
+        found=tuple(map(_found, node["found"].items())),
+        failures=tuple(map(_failed, node["failures"].items())),
+        versions=versions,
+        notes=_texts(node["notes"]),
+        interrupted=node["interrupted"].be(bool),
+    )
+
+
+def check_schema(node: Node, known: int) -> None:
+    """Refuses JSON of another version than the known one.
+
+    Raises:
+        FormatError: it is another.
+    """
+    schema = node["schema"].be(int)
+    if schema != known:
+        newer = "upgrade bpe-interop" if schema > known else "make it again"
+        node.fail(f"its schema is {schema}, and this version reads {known}", fix=newer)
+
+
+def _only(node: Node, kind: type[Any], *more: str) -> None:
+    names = {*more, *(each.name for each in fields(kind))}
+    for key in node.be(dict):
+        if key not in names:
+            node.fail(f"the key {key!r} is not known")
+
+
+def _texts(node: Node) -> tuple[str, ...]:
+    return tuple(each.be(str) for each in node.items())
+
+
+def _ids(node: Node) -> tuple[int, ...]:
+    return tuple(each.be(int) for each in node.items())
+
+
+def _side(node: Node) -> SideName:
+    _only(node, SideName)
+    return SideName(*(node[each.name].be(str) for each in fields(SideName)))
+
+
+def _counts(node: Node) -> Counts:
+    _only(node, Counts)
+    return Counts(*(node[name].be(int) for name in _COUNTS))
+
+
+def _source(node: Node) -> Source:
+    _only(node, Source)
+    return Source(
+        node["file"].be(str),
+        node["line"].be(int),
+        node["offset"].be(int),
+        node["size"].be(int),
+        node["plain"].be(bool),
+        node["digest"].be(str),
+    )
+
+
+def _found(node: Node) -> Found:
+    _only(node, Found)
+    texts = _texts(node["decoding"]) if node["decoding"].given else ()
+    if len(texts) not in (0, 2):
+        node["decoding"].fail("expected the texts of both sides")
+    return Found(
+        _source(node["source"]),
+        node["scope"].be(str),
+        node["rank"].be(int),
+        node["text"].be(str),
+        _ids(node["ids_a"]),
+        _ids(node["ids_b"]),
+        (texts[0], texts[1]) if texts else None,
+        node["shrunk"].be(bool),
+    )
+
+
+def _failed(node: Node) -> Failed:
+    _only(node, Failed)
+    texts = (node[name].be(str) for name in ("side", "how", "what", "text"))
+    return Failed(_source(node["source"]), *texts)

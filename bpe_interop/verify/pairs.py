@@ -1,0 +1,199 @@
+"""Two sides that texts are given to: in this process, or in a child that may be killed."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from ..engines import Engine
+from ..errors import EngineError
+from .compare import Outcome, compare_texts
+from .shrinking import first_difference, shrink
+from .sides import Failure, Mismatch, Mode
+
+Build: TypeAlias = Callable[[], Engine]
+"""Makes a side. Where child processes are used it is pickled, so it is a function of a module, or
+a ``functools.partial`` of one: ``partial(Own, model)``, ``partial(from_files, ...)``."""
+
+_START = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
+    "from bpe_interop.verify.worker import serve; serve()"
+)
+
+
+class Pair(Protocol):
+    """Two sides of a comparison."""
+
+    def compare(self, texts: list[str]) -> list[Outcome]:
+        """What becomes of each text."""
+        ...
+
+    def shrink(self, text: str, mode: Mode) -> Mismatch | None:
+        """A smaller text on which the sides differ; None where a side did not survive it."""
+        ...
+
+    def close(self) -> None:
+        """Ends what was begun."""
+        ...
+
+
+class LocalPair:
+    """Two sides in this process."""
+
+    def __init__(self, a: Engine, b: Engine, modes: Sequence[Mode]) -> None:
+        self.a, self.b, self.modes = a, b, modes
+
+    def compare(self, texts: list[str]) -> list[Outcome]:
+        """What becomes of each text."""
+        outcomes = compare_texts(self.a, self.b, texts, self.modes)
+        for outcome in outcomes:
+            if outcome.mismatch is not None:
+                outcome.common = first_difference(self.a, outcome.mismatch)
+        return outcomes
+
+    def shrink(self, text: str, mode: Mode) -> Mismatch | None:
+        """A smaller text on which the sides differ."""
+        return shrink(self.a, self.b, text, mode)
+
+    def close(self) -> None:
+        """Nothing was begun."""
+
+
+class _KilledError(Exception):
+    """The child is gone; ``side`` is the one that was working, as far as it said."""
+
+    def __init__(self, side: str, code: int) -> None:
+        self.side = side
+        self.what = _ended(code)
+
+
+class ChildPair:
+    """Two sides in a process of their own, which a text may kill without killing this one.
+
+    A child that was killed is started again, and the texts that it had are given to it one by
+    one, so that the one that kills it is known, and on which side. Interrupts pass it by.
+    """
+
+    def __init__(self, a: Build, b: Build, modes: Sequence[Mode]) -> None:
+        self._sides = a, b, tuple(modes)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    def compare(self, texts: list[str]) -> list[Outcome]:
+        """What becomes of each text.
+
+        Raises:
+            BpeInteropError: a side cannot be built.
+        """
+        try:
+            outcomes: list[Outcome] = self._ask("compare", texts)
+            return outcomes
+        except _KilledError:
+            return [self._compare_one(text) for text in texts]
+
+    def shrink(self, text: str, mode: Mode) -> Mismatch | None:
+        """A smaller text on which the sides differ; None where a side did not survive it."""
+        try:
+            found: Mismatch = self._ask("shrink", text, mode)
+            return found
+        except _KilledError:
+            return None
+
+    def close(self) -> None:
+        """Ends the process at once."""
+        self._closed = True
+        if self._process is not None:
+            self._process.kill()
+            self._reap(self._process)
+
+    def _compare_one(self, text: str) -> Outcome:
+        try:
+            outcome: Outcome = self._ask("compare one", text)
+            return outcome
+        except _KilledError as error:
+            failure = Failure(error.side, "", error.what, "killed")
+            outcome = Outcome(alone=1)
+            (outcome.failures_b if error.side == "b" else outcome.failures_a).append(failure)
+            return outcome
+
+    def _ask(self, *request: Any) -> Any:
+        """Sends a request, and waits for the answer."""
+        process = self._process or self._start()
+        side = ""
+        try:
+            _send(process, request)
+            while True:
+                kind, value = _receive(process)
+                if kind == "answer":
+                    return value
+                if kind == "error":
+                    raise value
+                side = value
+        except (EOFError, OSError, pickle.UnpicklingError):
+            code = self._reap(process)
+            if code == 1 and not self._closed:  # what Python itself gives after a traceback
+                raise EngineError(
+                    "the process that runs both sides failed, see its traceback"
+                ) from None
+            raise _KilledError(side, code) from None
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self._closed:
+            raise EngineError("the comparison has ended")
+        process = subprocess.Popen(
+            [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        try:
+            _send(process, sys.path)
+            _send(process, self._sides)
+            kind, value = _receive(process)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            ended = _ended(self._reap(process))
+            raise EngineError(f"the process that loads both sides {ended}") from None
+        if kind == "error":
+            self._reap(process)
+            raise value
+        if self._closed:
+            process.kill()
+        self._process = process
+        return process
+
+    def _reap(self, process: subprocess.Popen[bytes]) -> int:
+        """Waits for the end of a process; its exit code."""
+        self._process = None
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):  # what was not sent yet
+                    stream.close()
+        try:
+            return process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+
+def _send(process: subprocess.Popen[bytes], value: object) -> None:
+    if process.stdin is not None:
+        pickle.dump(value, process.stdin, pickle.HIGHEST_PROTOCOL)
+        process.stdin.flush()
+
+
+def _receive(process: subprocess.Popen[bytes]) -> tuple[str, Any]:
+    if process.stdout is None:
+        raise EOFError
+    answer: tuple[str, Any] = pickle.load(process.stdout)
+    return answer
+
+
+def _ended(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was killed by signal {-code}"

@@ -1,0 +1,88 @@
+"""How far a comparison came, in a file from which a later run goes on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from ..errors import SourceError
+from ..io import replace_file
+from ..strict_json import Node, parse
+from .corpora import BEGINNING, Mark, Selection, identity
+from .corpus_report import CorpusReport, check_schema, read_report
+from .documents import Place, Shard
+
+SCHEMA = 1
+KIND = "bpe-interop comparison begun"
+
+
+class Saved:
+    """A state file: which corpus it is about, how far it was read, and the report so far.
+
+    The documents before the mark are those that the report is about, so what a run that goes on
+    from there reports, added to it, is what one run over all of them reports.
+    """
+
+    def __init__(self, path: Path, shards: tuple[Shard, ...], selection: Selection) -> None:
+        self._path = path
+        self._corpus = {
+            "shards": [[shard.label, shard.kind, shard.field, identity(shard)] for shard in shards],
+            "selection": asdict(selection),
+        }
+        self._labels = [shard.label for shard in shards]
+
+    def read(self, report: CorpusReport) -> tuple[CorpusReport, Mark]:
+        """The report and the mark that were written last; without a file, those given.
+
+        Args:
+            report: an empty one on the same sides.
+
+        Raises:
+            SourceError: the file cannot be read, or is about another corpus, another selection of
+                its documents, or other sides.
+            FormatError: it is no state file, or one of another version.
+        """
+        try:
+            data = self._path.read_bytes()
+        except FileNotFoundError:
+            return report, BEGINNING
+        except OSError as error:
+            raise SourceError(error.strerror or "cannot be read", where=str(self._path)) from None
+        node = parse(data, str(self._path))
+        if node.get("kind").value != KIND:
+            node.fail(f"this is no {KIND}", fix="name another file for the state")
+        check_schema(node, SCHEMA)
+        self._check_same(node)
+        mark = node["mark"]
+        place = Place(mark["line"].be(int), mark["offset"].be(int))
+        return report + read_report(node["report"]), Mark(mark["shard"].be(int), place)
+
+    def write(self, report: CorpusReport, mark: Mark) -> None:
+        """Writes the file, whole or not at all.
+
+        Raises:
+            TargetError: it cannot be written.
+        """
+        file = self._labels[mark.shard] if mark.shard < len(self._labels) else ""
+        place = {"shard": mark.shard, "file": file, **asdict(mark.place)}
+        done = {"kind": KIND, "schema": SCHEMA, **self._corpus, "mark": place}
+        data = json.dumps({**done, "report": report.as_data()}, ensure_ascii=True)
+        replace_file(self._path, data.encode("ascii"))
+
+    def _check_same(self, node: Node) -> None:
+        before = [tuple(each.be(str) for each in row.items()) for row in node["shards"].items()]
+        for old, new in zip(before, map(tuple, self._corpus["shards"]), strict=False):
+            if old != new:
+                raise SourceError(
+                    f"it was begun on another corpus: there was {old[0]} as it was then, and now "
+                    f"there is {new[0]}",
+                    where=str(self._path),
+                    fix="begin anew with another file for the state",
+                )
+        if len(before) != len(self._labels) or node["selection"].value != self._corpus["selection"]:
+            raise SourceError(
+                "it was begun on another corpus, or another selection of its documents",
+                where=str(self._path),
+                fix="begin anew with another file for the state",
+            )

@@ -1,0 +1,366 @@
+"""Compares two tokenizers over documents: in batches, on all cores, to be gone on with later."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import TypeAlias
+
+from . import pool
+from .compare import Outcome
+from .corpora import BEGINNING, EVERYTHING, Mark, Selection, find_shards, select
+from .corpus_report import CorpusReport, Counts, Failed, Found, SideName, Source, keep
+from .documents import Document, Place, Shard, size_of
+from .pairs import Build, ChildPair, LocalPair, Pair
+from .saved import Saved
+from .sides import Failure, Mismatch, Mode
+
+BATCH_BYTES = 1 << 19
+"""Bytes of UTF-8 after which a batch is given to both sides; one document may be more."""
+BATCH_DOCUMENTS = 1 << 10
+WORTH_PROCESSES = 1 << 22
+"""Bytes on disk from which child processes are worth the second or more that they take to start."""
+
+_SUMMED = 64
+_SAVED_EVERY = 30.0
+_SHOWN = 1_000
+"""Characters that are kept of a text on which a side failed."""
+
+Item: TypeAlias = tuple[int, Document]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What is compared, so that other processes can build it too, and how both are asked."""
+
+    a: Build
+    b: Build
+    name_a: SideName
+    name_b: SideName
+    modes: tuple[Mode, ...]
+
+    def report(self) -> CorpusReport:
+        """A report on nothing: adding it changes no other report on these sides."""
+        versions = {"python": (platform.python_version(),)}
+        for side in (self.name_a, self.name_b):
+            versions[side.engine] = tuple(sorted({*versions.get(side.engine, ()), side.version}))
+        scopes = tuple(mode.scope for mode in self.modes)
+        return CorpusReport(self.name_a, self.name_b, scopes, versions=versions)
+
+    def pairs(self, processes: int) -> list[Pair]:
+        """Pairs of sides, each in a process of its own; with 0, one in this process."""
+        if processes:
+            return [ChildPair(self.a, self.b, self.modes) for _ in range(processes)]
+        return [LocalPair(self.a(), self.b(), self.modes)]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a comparison is.
+
+    ``documents`` and ``bytes`` (of UTF-8) were compared in ``seconds``; ``read`` of ``total``
+    bytes of the files on disk were read, and ``total`` is 0 where that is not known.
+    """
+
+    documents: int
+    bytes: int
+    read: int
+    total: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Bytes of UTF-8 per second."""
+        return self.bytes / self.seconds if self.seconds > 0 else 0.0
+
+
+Tick: TypeAlias = Callable[[Progress], None]
+
+
+def compare_corpora(
+    sides: Sides,
+    corpora: Iterable[str | Path],
+    *,
+    field: str | None = None,
+    selection: Selection = EVERYTHING,
+    processes: int | None = None,
+    isolate: bool = False,
+    state: str | Path | None = None,
+    patience: int = sys.maxsize,
+    tick: Tick = lambda progress: None,
+) -> CorpusReport:
+    """Compares two tokenizers over corpora.
+
+    Interrupted with Ctrl-C, it returns what was done so far, with ``interrupted`` set. The text
+    of a kept difference is shrunk (:func:`.shrinking.shrink`), all else is as one document after
+    another gave it, whatever the number of processes.
+
+    Args:
+        sides: the two tokenizers.
+        corpora: names of files, directories and globs (see :func:`.corpora.find_shards`).
+        field: the key or column with the texts of JSONL and Parquet, where a name has none.
+        selection: which documents are taken.
+        processes: how many child processes work at once; 0 for none. By default as many as there
+            are cores where that is faster: for sides that run one text after another.
+        isolate: use a child process in any case, so that a text that kills an engine is an
+            outcome of its own.
+        state: a file in which the state is kept, and from which a run goes on that finds it there.
+        patience: end after one side alone failed so often.
+        tick: called after each batch.
+
+    Raises:
+        SourceError: a corpus cannot be read, or the state is that of another comparison.
+        TargetError: the state cannot be written.
+        BpeInteropError: a side cannot be built.
+    """
+    shards = find_shards(corpora, field=field)
+    sizes = [_size(shard) for shard in shards]
+    saved = None if state is None else Saved(Path(state), shards, selection)
+    report, mark = sides.report(), BEGINNING
+    if saved is not None:
+        report, mark = saved.read(report)
+        saved.write(report, mark)  # now, rather than after hours, it is seen that it cannot be
+    if processes is None:
+        processes = pool.cores() if _pays(sides, sizes) else 0
+    run = _Run(sides, max(processes, int(isolate)), report, mark, saved, patience, tick, sizes)
+    return run.over(select(shards, selection, mark, report.counts.bytes))
+
+
+def compare_documents(
+    sides: Sides,
+    documents: Iterable[Document],
+    *,
+    processes: int = 0,
+    patience: int = sys.maxsize,
+    tick: Tick = lambda progress: None,
+) -> CorpusReport:
+    """Compares two tokenizers over documents; as :func:`compare_corpora`."""
+    run = _Run(sides, processes, sides.report(), BEGINNING, None, patience, tick, [])
+    return run.over((0, document) for document in documents)
+
+
+def as_documents(texts: Iterable[str], label: str) -> Iterator[Document]:
+    """Texts that come from no file as documents; each is a line under a label."""
+    shard = Shard(label, None, "jsonl")
+    for number, text in enumerate(texts):
+        place, after = Place(number + 1, number), Place(number + 2, number + 1)
+        yield Document(text, size_of(text), shard, place, after)
+
+
+def _size(shard: Shard) -> int:
+    return shard.path.stat().st_size if shard.path is not None and shard.path.is_file() else 0
+
+
+def _pays(sides: Sides, sizes: list[int]) -> bool:
+    """Whether child processes are faster: tiktoken and tokenizers use all cores by themselves."""
+    alone = {side.engine for side in (sides.name_a, sides.name_b)} - {"tiktoken", "tokenizers"}
+    return bool(alone) and (not all(sizes) or sum(sizes) >= WORTH_PROCESSES)
+
+
+class _Run:
+    """One comparison: what it did so far, always as of the end of a batch."""
+
+    def __init__(
+        self,
+        sides: Sides,
+        processes: int,
+        report: CorpusReport,
+        mark: Mark,
+        saved: Saved | None,
+        patience: int,
+        tick: Tick,
+        sizes: list[int],
+    ) -> None:
+        self._sides, self._processes = sides, processes
+        self._saved, self._tick, self._patience, self._sizes = saved, tick, patience, sizes
+        # What was done, with how far it goes. It grows by one element at once, so that an
+        # interrupt finds it whole.
+        self._done: list[tuple[CorpusReport, Mark]] = [(report, mark)]
+        self._began = self._wrote = time.monotonic()
+        self._alone = 0
+        self._progress = Progress(0, 0, 0, 0 if 0 in sizes else sum(sizes), 0.0)
+
+    def over(self, items: Iterable[Item]) -> CorpusReport:
+        """Compares on documents, each with the number of its shard."""
+        ended = False
+        pairs = self._sides.pairs(self._processes)
+        try:
+            with closing(pool.run(pairs, _batches(items), _texts)) as worked:
+                ended = self._work(worked)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self._save()
+            if not ended:
+                _close(pairs)
+        if not ended:
+            pairs = self._sides.pairs(min(1, self._processes))
+        try:
+            return replace(
+                _shrunk(self._report(), pairs[0], self._sides.modes), interrupted=not ended
+            )
+        finally:
+            _close(pairs)
+
+    def _work(self, worked: Iterator[tuple[list[Item], list[Outcome]]]) -> bool:
+        """Whether it came to the end."""
+        for batch, outcomes in worked:
+            shard, last = batch[-1]
+            part = _account(self._sides, batch, outcomes)
+            self._done.append((part, Mark(shard, last.after)))
+            if len(self._done) > _SUMMED:
+                self._done[:] = [(self._report(), self._done[-1][1])]
+            self._show(part.counts, sum(self._sizes[:shard]) + last.read)
+            if time.monotonic() - self._wrote > _SAVED_EVERY:
+                self._save()
+            self._alone += sum(outcome.alone for outcome in outcomes)
+            if self._alone >= self._patience:
+                note = f"ended early: one side alone failed {self._alone:,} times"
+                self._done.append((replace(self._sides.report(), notes=(note,)), self._done[-1][1]))
+                return False
+        return True
+
+    def _report(self) -> CorpusReport:
+        first, *rest = [part for part, _ in self._done]
+        # The first one may have very many files.
+        return first + reduce(add, rest) if rest else first
+
+    def _save(self) -> None:
+        if self._saved is not None:
+            self._saved.write(self._report(), self._done[-1][1])
+        self._wrote = time.monotonic()
+
+    def _show(self, counts: Counts, read: int) -> None:
+        done = self._progress
+        self._progress = replace(
+            done,
+            documents=done.documents + counts.documents,
+            bytes=done.bytes + counts.bytes,
+            read=read,
+            seconds=time.monotonic() - self._began,
+        )
+        self._tick(self._progress)
+
+
+def _close(pairs: list[Pair]) -> None:
+    for pair in pairs:
+        pair.close()
+
+
+def _shrunk(report: CorpusReport, pair: Pair, modes: tuple[Mode, ...]) -> CorpusReport:
+    """With the texts of the kept differences made small; Ctrl-C leaves the rest as it is."""
+    found = list(report.found)
+    named = {mode.scope: mode for mode in modes}
+    try:
+        for place, each in enumerate(found):
+            smaller = None if each.shrunk else pair.shrink(each.text, named[each.scope])
+            if smaller is not None:
+                found[place] = _replaced(each, smaller)
+    except KeyboardInterrupt:
+        pass
+    return replace(report, found=keep(found))
+
+
+def _replaced(found: Found, smaller: Mismatch) -> Found:
+    return replace(
+        found,
+        text=smaller.text,
+        ids_a=smaller.ids_a,
+        ids_b=smaller.ids_b,
+        decoding=smaller.decoding,
+        shrunk=True,
+    )
+
+
+def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    batch: list[Item] = []
+    size = 0
+    for item in items:
+        batch.append(item)
+        size += item[1].size
+        if size >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _texts(batch: list[Item]) -> list[str]:
+    return [document.text for _, document in batch]
+
+
+def _account(sides: Sides, batch: list[Item], outcomes: list[Outcome]) -> CorpusReport:
+    """The report on one batch."""
+    files: dict[str, Counts] = {}
+    found: list[Found] = []
+    failures: list[Failed] = []
+    for (_, document), outcome in zip(batch, outcomes, strict=True):
+        label = document.shard.label
+        counts = _counted(document, outcome)
+        files[label] = files[label] + counts if label in files else counts
+        if outcome.mismatch is not None:
+            found.append(_found(sides, document, outcome.mismatch, outcome.common))
+        for side, failed in (("a", outcome.failures_a), ("b", outcome.failures_b)):
+            failures += [_failed(document, side, each) for each in failed]
+    return replace(
+        sides.report(),
+        counts=reduce(add, files.values()),
+        files=files,
+        found=keep(found),
+        failures=keep(failures),
+    )
+
+
+def _counted(document: Document, outcome: Outcome) -> Counts:
+    found = outcome.mismatch
+    return Counts(
+        documents=1,
+        bytes=document.size,
+        tokens_a=outcome.tokens_a,
+        tokens_b=outcome.tokens_b,
+        compared=int(outcome.compared > 0),
+        differing=int(found is not None),
+        decoding=int(found is not None and found.decoding is not None),
+        failed_a=int(bool(outcome.failures_a)),
+        failed_b=int(bool(outcome.failures_b)),
+        replaced=int(document.replaced),
+    )
+
+
+def _found(sides: Sides, document: Document, mismatch: Mismatch, common: int) -> Found:
+    return Found(
+        source=_source(document, common),
+        scope=mismatch.mode.scope,
+        rank=sides.modes.index(mismatch.mode),
+        text=mismatch.text,
+        ids_a=mismatch.ids_a,
+        ids_b=mismatch.ids_b,
+        decoding=mismatch.decoding,
+    )
+
+
+def _failed(document: Document, side: str, failure: Failure) -> Failed:
+    text = document.text[:_SHOWN]
+    return Failed(_source(document, 0), side, failure.how, failure.what, text)
+
+
+def _source(document: Document, common: int) -> Source:
+    """Where something was found: in plain text the line itself, else the record."""
+    text, place = document.text, document.place
+    before = text[:common] if document.shard.kind == "text" else ""
+    return Source(
+        file=document.shard.label,
+        line=place.line + before.count("\n"),
+        offset=place.offset + size_of(before),
+        size=len(text),
+        plain=text.isascii() and text.isprintable(),
+        digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+    )
