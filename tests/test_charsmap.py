@@ -35,7 +35,7 @@ from fixtures.piece_model import (
     TRAINER,
     UNKNOWN,
     USER_DEFINED,
-    read,
+    field_of,
     write,
 )
 
@@ -62,7 +62,7 @@ def charsmap(name: str) -> bytes:
 
 
 def compiled(engine: SentencePieceNormalizer) -> bytes:
-    value = dict(read(engine.serialized_normalizer_spec()))[CHARSMAP]
+    value = field_of(engine.serialized_model_proto(), NORMALIZER, CHARSMAP)
     assert isinstance(value, bytes)
     return value
 

@@ -43,7 +43,7 @@ from fixtures.piece_model import (
     UNKNOWN,
     UNUSED,
     USER_DEFINED,
-    read,
+    field_of,
     write,
 )
 
@@ -205,11 +205,9 @@ def test_pieces(unknown: str | None, denormalizes: bool) -> None:
     charsmap = b""
     if denormalizes:
         engine = SentencePieceNormalizer(rule_name="nfkc_cf")
-        charsmap = next(
-            value
-            for number, value in read(engine.serialized_normalizer_spec())
-            if number == CHARSMAP and isinstance(value, bytes)
-        )
+        found = field_of(engine.serialized_model_proto(), NORMALIZER, CHARSMAP)
+        assert isinstance(found, bytes)
+        charsmap = found
     pairs = []
     for prefix, collapse, suffix in product([False, True], repeat=3):
         dummy: Literal["prefix", "suffix"] = "suffix" if suffix else "prefix"
