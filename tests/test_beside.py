@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+import tokenizers
 import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers.models.auto import configuration_auto
 from transformers.models.auto import tokenization_auto as auto
-from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
+from bpe_interop import sources
+from bpe_interop.encode import Encoder
+from bpe_interop.engines import served_model
+from bpe_interop.errors import FormatError
+from bpe_interop.formats import Files
 from bpe_interop.formats.huggingface import FORMAT
-from bpe_interop.formats.huggingface.beside import Serving
+from bpe_interop.formats.huggingface.beside import CONFIG, NAMES, Serving, papers
 from bpe_interop.formats.huggingface.beside.classes import (
     CLASSES,
     DEFAULT,
@@ -28,10 +35,13 @@ from bpe_interop.formats.huggingface.beside.classes import (
 )
 from bpe_interop.formats.huggingface.survey import serving
 from bpe_interop.model import BPEModel
+from bpe_interop.sources import load_source
+from bpe_interop.verify import verify
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 BYTE = (TOKENIZERS / "cl100k-tiny" / "huggingface" / "tokenizer.json").read_bytes()
 CHAR = (TOKENIZERS / "spm-tiny" / "huggingface" / "tokenizer.json").read_bytes()
+Data = Callable[[str], Path]
 PLAIN = {"tokenizer_class": "PreTrainedTokenizerFast"}
 END = "<|endoftext|>"
 PREFIX = "<|fim_prefix|>"
@@ -50,7 +60,7 @@ def files_of(main: bytes = BYTE, **beside: Any) -> dict[str, bytes]:
 
 
 @contextmanager
-def served(files: dict[str, bytes]) -> Iterator[Any]:
+def served(files: Files) -> Iterator[Any]:
     """What AutoTokenizer makes of the files."""
     with TemporaryDirectory() as folder:
         for name, data in files.items():
@@ -60,13 +70,13 @@ def served(files: dict[str, bytes]) -> Iterator[Any]:
         yield transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
 
 
-def told(files: dict[str, bytes]) -> Serving:
+def told(files: Files) -> Serving:
     found = serving(files, FORMAT.load(files))
     assert found is not None
     return found
 
 
-def notes_of(files: dict[str, bytes]) -> str:
+def notes_of(files: Files) -> str:
     return "\n".join(FORMAT.load(files).origin.notes)
 
 
@@ -78,10 +88,11 @@ def pipeline(tokenizer: Any) -> dict[str, Any]:
 def test_the_tables_are_those_of_the_installed_transformers() -> None:
     if not transformers.__version__.startswith(MEASURED):
         return
+    kinds: Any = vars(configuration_auto)["CONFIG_MAPPING_NAMES"]
     expected = {}
     for kind, name in auto.TOKENIZER_MAPPING_NAMES.items():
         plain = (name or "").removesuffix("Fast")
-        if kind in CONFIG_MAPPING_NAMES or plain == DEFAULT:
+        if kind in kinds or plain == DEFAULT:
             expected[kind] = plain if plain in CLASSES or plain == DEFAULT else UNKNOWN
     assert dict(MODEL_TYPES) == expected
     wrong = auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS
@@ -246,3 +257,350 @@ def test_roles_and_added_tokens_are_those_of_autotokenizer(files: dict[str, byte
             assert role.removesuffix("_token") in own[text].roles
     said = {role for token in own.values() for role in token.roles}
     assert {f"{role}_token" for role in said} <= named.keys()
+
+
+@settings(max_examples=150)
+@given(directories())
+def test_what_is_written_is_served_as_it_is_read(files: dict[str, bytes]) -> None:
+    """Whatever contradictions were read, AutoTokenizer runs what we write, with the same roles."""
+    model = FORMAT.load(files)
+    written = FORMAT.dump(model)
+    again = FORMAT.load(written)
+    assert again.added == model.added
+    assert again.extras == model.extras
+    assert again.origin.notes == ()
+    assert told(written).notes == ()
+    with served(written) as tokenizer:
+        added = pipeline(tokenizer)["added_tokens"]
+        named = tokenizer.special_tokens_map
+    ours = {token.text: (token.id, token.special, token.lstrip) for token in model.added or ()}
+    assert {t["content"]: (t["id"], t["special"], t["lstrip"]) for t in added} == ours
+    stated = {f"{role}_token": t.text for t in model.added or () for role in t.roles}
+    assert named == stated
+
+
+@pytest.mark.parametrize(
+    ("beside", "said"),
+    [
+        (
+            {
+                "tokenizer_config": {**PLAIN, "eos_token": END},
+                "special_tokens_map": {"eos_token": PREFIX},
+            },
+            'special_tokens_map.json says "<|fim_prefix|>", tokenizer_config.json says '
+            '"<|endoftext|>"; transformers goes by special_tokens_map.json',
+        ),
+        (
+            {
+                "tokenizer_config": {**PLAIN, "eos_token": END, "added_tokens_decoder": {}},
+                "special_tokens_map": {"eos_token": PREFIX},
+            },
+            "goes by tokenizer_config.json, because tokenizer_config.json has added_tokens_decoder",
+        ),
+        (
+            {"tokenizer_config": {**PLAIN, "bos_token": "<s>"}},
+            'tokenizer_config.json asks for "<s>" as 821, which tokenizer.json lacks',
+        ),
+        ({"added_tokens": {"<s>": 5000}}, 'added_tokens.json asks for "<s>" as 821'),
+        (
+            {"tokenizer_config": {"tokenizer_class": "GPTNeoXTokenizer"}},
+            "discards tokenizer.json's normalizer, pre-tokenizer and ignore_merges",
+        ),
+        (
+            {"tokenizer_config": PLAIN, "config": {"model_type": "qwen2"}},
+            "PreTrainedTokenizerFast.from_pretrained serves the file as it is, AutoTokenizer does "
+            "not, whatever tokenizer_config.json names",
+        ),
+        (
+            {
+                "tokenizer_config": {
+                    "added_tokens_decoder": {
+                        "801": {"content": END, "rstrip": True, "special": True}
+                    }
+                }
+            },
+            'AutoTokenizer makes "<|endoftext|>" rstrip, as tokenizer_config.json says',
+        ),
+        (
+            {"tokenizer_config": {"add_bos_token": True, "bos_token": END}},
+            "add_bos_token is true, but tokenizer.json's post-processor puts none there",
+        ),
+        ({"tokenizer_config": {"clean_up_tokenization_spaces": True}}, "5.23 does not for BPE"),
+        ({"tokenizer_config": {"split_special_tokens": True}}, "split_special_tokens"),
+        ({"tokenizer_config": {"fix_mistral_regex": True}}, "fix_mistral_regex"),
+        (
+            {"config": {"vocab_size": 820}},
+            "config.json declares 820 rows (vocab_size), but ids go to 820",
+        ),
+        (
+            {"tokenizer_config": {"eos_token": END}, "config": {"eos_token_id": 2}},
+            'config.json says 2, but the tokenizer\'s eos token "<|endoftext|>" is 801',
+        ),
+        (
+            {"config": {"eos_token_id": 2}, "generation_config": {"eos_token_id": [2, 801]}},
+            "eos_token_id: config.json says 2, generation_config.json says [2, 801]",
+        ),
+        (
+            {"tokenizer_config": {"chat_template": "a"}, "chat_template": "b"},
+            "chat_template.jinja and tokenizer_config.json hold different ones",
+        ),
+        (
+            {"tokenizer_config": {"chat_template": [{"name": "rag", "template": "b"}]}},
+            "none is the default",
+        ),
+    ],
+)  # fmt: skip
+def test_contradictions_are_told(beside: dict[str, Any], said: str) -> None:
+    assert said in notes_of(files_of(**beside))
+
+
+def test_what_agrees_is_not_told() -> None:
+    files = files_of(
+        tokenizer_config={**PLAIN, "eos_token": END, "chat_template": "a", "add_bos_token": False},
+        special_tokens_map={"eos_token": {"content": END, "lstrip": False}},
+        added_tokens={END: 801},
+        config={"model_type": "llama", "vocab_size": 821, "eos_token_id": 801},
+        generation_config={"eos_token_id": 801},
+        chat_template="a",
+    )
+    assert notes_of(files) == ""
+
+
+def test_decoded_text_is_left_alone_by_the_transformers_that_was_measured() -> None:
+    """What is said of ``clean_up_tokenization_spaces``."""
+    files = files_of(tokenizer_config={**PLAIN, "clean_up_tokenization_spaces": True})
+    with served(files) as tokenizer:
+        ids = tokenizer("a , b").input_ids
+        assert tokenizer.decode(ids) == "a , b"
+
+
+# Chat templates.
+
+LISTED = [{"name": "default", "template": "D"}, {"name": "rag", "template": "R"}]
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"tokenizer_config": {"chat_template": "C"}},
+        {"tokenizer_config": {"chat_template": LISTED}},
+        {"tokenizer_config": {"chat_template": {"default": "D", "rag": "R"}}},
+        {"tokenizer_config": {"chat_template": LISTED[1:]}},
+        {"tokenizer_config": {"chat_template": "C"}, "chat_template": "J\r\nK\rL\n"},
+        {"chat_template": "J", "additional_chat_templates__rag": "R"},
+        {"chat_template": "J", "additional_chat_templates__default": "R"},
+        {"tokenizer_config": {"chat_template": "C"}, "additional_chat_templates__rag": "R"},
+        {"chat_template": "\ufeffé"},
+        {},
+    ],
+    ids=lambda beside: "-".join(beside) or "none",
+)
+def test_chat_templates_are_those_of_transformers_and_travel(beside: dict[str, Any]) -> None:
+    files = files_of(
+        **{**beside, "tokenizer_config": {**PLAIN, **beside.get("tokenizer_config", {})}}
+    )
+    with served(files) as tokenizer:
+        expected = tokenizer.chat_template
+    model = FORMAT.load(files)
+    named = expected if isinstance(expected, dict) else {"default": expected}
+    kept: Any = model.extras.get("huggingface", {})
+    others = kept.get("chat_templates", {}) if isinstance(kept, dict) else {}
+    assert model.chat_template == named.get("default")
+    assert others == {name: text for name, text in named.items() if name != "default"}
+    written = FORMAT.dump(model)
+    with served(written) as tokenizer:
+        assert tokenizer.chat_template == expected
+    assert FORMAT.load(written).chat_template == model.chat_template
+    assert FORMAT.load(written).extras == model.extras
+
+
+# What is kept, and what is written.
+
+
+def test_harmless_settings_travel_and_those_of_other_classes_do_not() -> None:
+    kept = {"model_max_length": 1000000000000000019884624838656, "padding_side": "left", "x": [1]}
+    config = {
+        **kept,
+        "tokenizer_class": "LlamaTokenizer",
+        "name_or_path": "/somewhere",
+        "add_prefix_space": True,
+        "legacy": False,
+        "auto_map": {},
+        "extra_special_tokens": [END, "<new>"],
+        "image_token": PREFIX,
+    }
+    model = FORMAT.load(files_of(tokenizer_config=config))
+    settings = {**kept, "extra_special_tokens": [END]}
+    assert model.extras == {"huggingface": {"tokenizer_config": settings}}
+    written = json.loads(FORMAT.dump(model)[CONFIG])
+    assert written == {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+        "image_token": PREFIX,
+        **settings,
+    }
+
+
+def test_the_models_own_configuration_is_kept_apart() -> None:
+    config = {
+        "model_type": "gemma3",
+        "eos_token_id": [1, 106],
+        "text_config": {"vocab_size": 262208, "pad_token_id": 0},
+        "time_step_limit": [0.0, float("inf")],
+    }
+    files = files_of(tokenizer_config=PLAIN, config=config, generation_config={"bos_token_id": 2})
+    model = FORMAT.load(files)
+    assert model.extras == {
+        "model_config": {
+            "model_type": "gemma3",
+            "eos_token_id": [1, 106],
+            "vocab_size": 262208,
+            "pad_token_id": 0,
+            "generation": {"bos_token_id": 2},
+        }
+    }
+    assert set(FORMAT.dump(model)) == {"tokenizer.json", CONFIG, "special_tokens_map.json"}
+    [loss] = FORMAT.losses(model)
+    assert (loss.field, loss.grade) == ("extras", "metadata")
+
+
+@pytest.mark.parametrize(
+    ("single", "flags"),
+    [
+        ("<|endoftext|> $A", {"add_bos_token": True}),
+        ("<|endoftext|> $A <|fim_prefix|>", {"add_bos_token": True, "add_eos_token": True}),
+        ("$A <|fim_prefix|>", {"add_eos_token": True}),
+        ("<|fim_middle|> $A", {}),
+        ("<|endoftext|> <|endoftext|> $A", {}),
+        ("$A", {}),
+    ],
+)
+def test_flags_are_written_where_they_are_true(single: str, flags: dict[str, bool]) -> None:
+    """Only programs beside transformers read them; it goes by the post-processor."""
+    tokenizer = tokenizers.Tokenizer.from_str(BYTE.decode())
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single=single,
+        pair=f"{single} $B:1",
+        special_tokens=[(END, 801), (PREFIX, 802), ("<|fim_middle|>", 803)],
+    )
+    config = {"bos_token": END, "eos_token": PREFIX}
+    files = files_of(tokenizer.to_str().encode(), tokenizer_config={**PLAIN, **config})
+    written = FORMAT.dump(FORMAT.load(files))
+    stated = json.loads(written[CONFIG])
+    assert {key: value for key, value in stated.items() if key.startswith("add_")} == flags
+    assert notes_of(written) == ""
+    with served(written) as loaded:
+        assert loaded("ab").input_ids == tokenizer.encode("ab").ids
+        assert loaded("ab", "c").input_ids == tokenizer.encode("ab", "c").ids
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        (CONFIG, "[]", "tokenizer_config.json: $: expected an object"),
+        (CONFIG, "{", "tokenizer_config.json: line 1"),
+        (CONFIG, '{"tokenizer_class": 3}', "tokenizer_config.json: $.tokenizer_class"),
+        (CONFIG, '{"eos_token": 3}', "tokenizer_config.json: $.eos_token: expected a string"),
+        (CONFIG, '{"eos_token": {}}', "tokenizer_config.json: $.eos_token: the key 'content'"),
+        (CONFIG, '{"chat_template": 3}', "tokenizer_config.json: $.chat_template"),
+        (CONFIG, '{"chat_template": [{"name": "x"}]}', "$.chat_template[0]: the key 'template'"),
+        (CONFIG, '{"added_tokens_decoder": {"x": {"content": "y"}}}', "the key \"x\" is not an id"),
+        (CONFIG, '{"added_tokens_decoder": {"1": {}}}', "$.added_tokens_decoder.1"),
+        ("special_tokens_map.json", "3", "special_tokens_map.json: $: expected an object"),
+        ("added_tokens.json", '{"a": "b"}', "added_tokens.json: $.a: expected an integer"),
+        ("config.json", "[]", "config.json: $: expected an object"),
+        ("config.json", "{", "config.json: not JSON"),
+        ("config.json", b"\xff", "config.json: not JSON"),
+        ("config.json", '{"vocab_size": 0}', "config.json: $.vocab_size: 0 is no number of rows"),
+        ("config.json", '{"vocab_size": true}', "config.json: $.vocab_size: expected an integer"),
+        ("config.json", '{"eos_token_id": "2"}', "config.json: $.eos_token_id"),
+        ("generation_config.json", '{"eos_token_id": [null]}', "$.eos_token_id[0]"),
+        ("chat_template.jinja", b"a\xff", "chat_template.jinja: offset 1: not UTF-8"),
+        ("additional_chat_templates/x.jinja", b"\xff", "x.jinja: offset 0: not UTF-8"),
+    ],
+)  # fmt: skip
+def test_bad_files_are_named_with_the_place(name: str, value: str | bytes, said: str) -> None:
+    data = value if isinstance(value, bytes) else value.encode()
+    with pytest.raises(FormatError) as caught:
+        FORMAT.load({"tokenizer.json": BYTE, name: data})
+    assert said in str(caught.value).replace("$.added_tokens_decoder.x: ", "")
+
+
+def test_a_file_beside_may_not_be_huge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(papers, "MAX_BESIDE", 10)
+    with pytest.raises(FormatError, match=r"chat_template\.jinja: larger than 10 bytes"):
+        FORMAT.load(files_of(chat_template="x" * 11))
+
+
+def test_all_of_them_are_read_from_a_directory(tmp_path: Path) -> None:
+    files = files_of(
+        tokenizer_config={"a": 1},
+        special_tokens_map={},
+        added_tokens={},
+        config={"model_type": "x"},
+        generation_config={},
+        chat_template="J",
+        additional_chat_templates__rag="R",
+    )
+    for name, data in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    assert set(NAMES) | {"tokenizer.json", "additional_chat_templates/rag.jinja"} == set(files)
+    loaded = load_source(tmp_path)
+    assert dict(loaded.files) == files
+    assert loaded.twins == ()
+    assert served_model(tmp_path) is not None
+    assert all(any(fnmatch(name, pattern) for pattern in sources._HUB_FILES) for name in files), (
+        "the hub is asked for each of them"
+    )
+
+
+# Real files.
+
+
+def directory(folder: Path, main: Path, **beside: Any) -> Path:
+    (folder / "tokenizer.json").symlink_to(main)
+    for name, data in files_of(b"", **beside).items():
+        if name != "tokenizer.json":
+            (folder / name).write_bytes(data)
+    return folder
+
+
+LLAMA = {"tokenizer_class": "LlamaTokenizer", "legacy": False, "add_bos_token": True}
+
+
+def test_llama_served_by_its_class_is_found_out(data: Data, tmp_path: Path) -> None:
+    """``" Hello"`` is one token through AutoTokenizer, and two by the file."""
+    folder = directory(tmp_path, data("llama-2/tokenizer.json"), tokenizer_config=LLAMA)
+    auto = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    file = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    hello = auto(" Hello", add_special_tokens=False).input_ids
+    assert hello == [15043]
+    assert file.encode(" Hello", add_special_tokens=False).ids == [29871, 15043]
+    report = verify(folder, folder, engine_b="transformers")
+    assert (report.verdict, report.stage) == ("refuted", "normalizer")
+    assert {d.field for d in report.differences} >= {"normalizer", "pretokenizer"}
+    [note] = [note for note in report.notes if "LlamaTokenizer" in note]
+    assert "discards tokenizer.json's normalizer and pre-tokenizer" in note
+    assert "write PreTrainedTokenizerFast" in note
+    built = served_model(folder)
+    assert built is not None
+    assert Encoder(built).encode(" Hello") == hello
+
+
+def test_mistral_is_served_as_it_is_once_its_model_type_is_known(
+    data: Data, tmp_path: Path
+) -> None:
+    main = data("mistral-v1/tokenizer.json")
+    folder = directory(tmp_path, main, tokenizer_config=LLAMA, config={"model_type": "mistral"})
+    model = load_source(folder).model
+    found = serving({path.name: path.read_bytes() for path in folder.iterdir()}, model)
+    assert found is not None
+    assert (found.choice.name, found.notes) == (DEFAULT, ())
+    auto = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    ours = Encoder(model)
+    for text in (" Hello", "Hello", " ", "a  b", "é", "<s>x"):
+        assert ours.encode(text, "all") == auto(text, add_special_tokens=False).input_ids
