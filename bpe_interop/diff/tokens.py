@@ -8,9 +8,8 @@ from itertools import zip_longest
 from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
 from ..theory.core import System, decide, system_of
 from ..theory.merges import canonical
-from ..theory.plain import found_as_added, is_as_good_as_normal, is_left_alone
+from ..theory.plain import found_as_added, is_as_good_as_normal, is_left_alone, pairs_of
 from ..theory.pretokens import UTF8_BYTES
-from ..theory.rewrite import as_pairs
 from ..theory.symbols import UserDefined
 
 
@@ -125,7 +124,7 @@ def _agree(a: BPEModel, b: BPEModel) -> bool:
 
 def _system(model: BPEModel) -> System:
     """The merges, with UNUSED pieces left out where that is the same."""
-    rule = as_pairs(model).rule if "unused" in model.vocab.kinds.values() else None
+    rule = pairs_of(model).rule if "unused" in model.vocab.kinds.values() else None
     if rule is None:
         return system_of(model)
     return System(rule, model.vocab.ids, model.alphabet)

@@ -7,13 +7,14 @@ sentencepiece; tokenizers' ``added_vocabulary.rs``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 from ..model import AddedToken, BPEModel
 from ..steps import NormalizerStep, Pattern, Prepend, Replace, SentencePieceText
 from ..text.charsmap import SPACE, is_identity
 from ..text.normalize import normalize
 from .merges import canonical
-from .rewrite import as_pairs
+from .rewrite import Rewrite, as_pairs
 
 
 def plain_steps(step: SentencePieceText) -> tuple[NormalizerStep, ...]:
@@ -87,7 +88,7 @@ def is_as_good_as_normal(model: BPEModel, content: bytes) -> bool:
     text = content.decode("utf-8")
     if model.vocab.kinds.get(model.vocab.ids[content]) == "unused":
         built = content in canonical(model).splits
-        return len(text) > 1 and (not built or as_pairs(model).rule is not None)
+        return len(text) > 1 and (not built or pairs_of(model).rule is not None)
     return stays_symbol(model, text)
 
 
@@ -101,6 +102,17 @@ def stays_symbol(model: BPEModel, text: str) -> bool:
         " " in text
         and any(step == Replace(" ", SPACE) for step in plain_normalizer(model.normalizer or ()))
     )
+
+
+_pairs: WeakKeyDictionary[BPEModel, Rewrite] = WeakKeyDictionary()
+
+
+def pairs_of(model: BPEModel) -> Rewrite:
+    """The merges as pairs (:func:`.rewrite.as_pairs`). Computed once for each model."""
+    known = _pairs.get(model)
+    if known is None:
+        known = _pairs[model] = as_pairs(model)
+    return known
 
 
 def _user_defined(model: BPEModel) -> list[tuple[str, int]]:

@@ -16,8 +16,8 @@ from ...steps import (
 )
 from ...text.added import decoded_text
 from ...text.bytechars import is_mapped
+from ...theory.plain import pairs_of
 from ...theory.pretokens import UTF8_BYTES, occurrence
-from ...theory.rewrite import as_pairs
 from .piece_losses import piece_losses
 from .pieces import in_own_terms
 from .steps import BYTE_LEVEL_SPLIT
@@ -37,7 +37,7 @@ def losses(model: BPEModel) -> Iterator[Loss]:
     if model.alphabet == "char":
         yield from piece_losses(model)
         written = in_own_terms(model)
-        yield from as_pairs(model).losses()
+        yield from pairs_of(model).losses()
         yield from _missing_characters(model)
     else:
         written = model

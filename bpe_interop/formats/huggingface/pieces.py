@@ -24,8 +24,7 @@ from ...steps import (
 )
 from ...text.charsmap import SPACE, is_identity
 from ...theory.merges import canonical
-from ...theory.plain import found_as_added, plain_steps
-from ...theory.rewrite import as_pairs
+from ...theory.plain import found_as_added, pairs_of, plain_steps
 from .vocab import Pairs
 
 ALL_SPACES = 2**31
@@ -76,7 +75,7 @@ def unused_characters(model: BPEModel) -> frozenset[int]:
 
 def written_pairs(model: BPEModel) -> Pairs:
     """The merges as pairs; where no pairs do the same, each token's split in rank order."""
-    rule = as_pairs(model).rule
+    rule = pairs_of(model).rule
     if isinstance(rule, PairList):
         return rule.pairs
     ids = model.vocab.ids

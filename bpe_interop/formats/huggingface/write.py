@@ -88,12 +88,14 @@ def stated_in_vocab(model: BPEModel, added: Sequence[AddedToken]) -> Sequence[Ad
     """The added tokens whose ids must stand in ``model.vocab``.
 
     tokenizers numbers the others by position: the next number after the vocabulary. Only the
-    last of them can be numbered so, in a run that begins exactly there.
+    last of them can be numbered so, in a run that begins exactly there. The token for unknown
+    text is looked for in the vocabulary only.
     """
     spelled = {spell(model, content) for content in model.vocab.ids}
     new = [token for token in added if token.text not in spelled]
     size = len(spelled)
-    for start in range(len(new) + 1):
+    least = next((n + 1 for n, t in enumerate(new) if t.id == model.fallback.unknown), 0)
+    for start in range(least, len(new) + 1):
         run = [token.id for token in new[start:]]
         if run == list(range(size + start, size + start + len(run))):
             return new[:start]
