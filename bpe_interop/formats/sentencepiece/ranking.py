@@ -6,16 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
+from ...loss import Loss
 from ...model import BPEModel, RankTable
-from ...theory.merges import canonical, canonical_of
+from ...theory.merges import canonical
+from ...theory.rewrite import as_ranks
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Ranks, and whether any two tokens whose product has one merge just as the model has it."""
+    """Ranks, and what is lost where any two tokens whose product has one may merge.
+
+    A token that has none is an UNUSED piece of the least score. It is merged into last of all
+    and split again, and no ranked token is ever built of it: a ranked token has one pair that
+    can build it (Lemma 2 of ``docs/theory.md``), and that one is found before.
+    """
 
     ranks: Mapping[bytes, int]
-    exact: bool
+    losses: tuple[Loss, ...] = ()
 
 
 _known: WeakKeyDictionary[BPEModel, Ranking] = WeakKeyDictionary()
@@ -30,9 +37,8 @@ def ranking(model: BPEModel) -> Ranking:
 
 
 def _ranking(model: BPEModel) -> Ranking:
-    if isinstance(model.merges, RankTable):
-        return Ranking(model.merges.ranks, exact=True)
-    own = canonical(model)
-    ranks = {token: rank for rank, token in enumerate(own.splits)}
-    ranked = canonical_of(RankTable(ranks), ranks, model.alphabet)
-    return Ranking(ranks, list(own.splits.items()) == list(ranked.splits.items()))
+    found = as_ranks(model)
+    if isinstance(found.rule, RankTable):
+        return Ranking(found.rule.ranks)
+    built = canonical(model).splits
+    return Ranking({token: rank for rank, token in enumerate(built)}, tuple(found.losses()))
