@@ -12,9 +12,11 @@ import tokenizers
 import transformers
 from conftest import Data
 
-from bpe_interop.errors import EngineError, SourceError, UnstatedError, UnsupportedError
-from bpe_interop.verify import verify
+from bpe_interop.errors import EngineError, SourceError, UnstatedError
+from bpe_interop.sources import load_source
+from bpe_interop.verify import Scope, verify
 from bpe_interop.verify.compare import ORDINARY, PARSED, compare, shrink
+from bpe_interop.verify.prove import prove
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 
@@ -70,14 +72,17 @@ def test_a_faithful_directory_passes() -> None:
     assert report.scopes[-1].endswith("template applied")
 
 
-@pytest.mark.parametrize("name", ["qwen3/tokenizer.json", "olmo-dolma2/allenai_dolma2.json"])
+@pytest.mark.parametrize(
+    ("name", "stage"),
+    [("qwen3/tokenizer.json", "normalizer"), ("olmo-dolma2/allenai_dolma2.json", "pre-tokenizer")],
+)
 def test_real_directories_served_as_gpt2_are_found_out(
-    tmp_path: Path, data: Data, name: str
+    tmp_path: Path, data: Data, name: str, stage: str
 ) -> None:
     folder = served_as(data / name, tmp_path, "GPT2Tokenizer")
     report = verify(folder, folder, engine_b="transformers")
     assert report.verdict == "refuted"
-    assert report.stage == "pre-tokenizer"
+    assert report.stage == stage
     assert report.mismatch
     assert len(report.mismatch.text) <= 4
     assert confirmed(folder, report.mismatch.text, report.mismatch.ids_a, report.mismatch.ids_b)
@@ -92,7 +97,9 @@ def test_formats_and_engines_meet(corpora: list[Path]) -> None:
         engine_b="tokenizers",
         corpora=corpora,
     )
-    assert report.verdict == "tested"
+    assert report.verdict == "proved"
+    assert {stage.outcome for stage in report.stages} == {"proved"}
+    assert any("tiktoken 0.14.0, tokenizers 0.23.3" in said for said in report.assumptions)
     assert report.bytes > sum(path.stat().st_size for path in corpora)
     assert any("tiktoken applies none" in note for note in report.notes)
 
@@ -176,20 +183,67 @@ def test_patience_ends() -> None:
     assert tally.texts < 10_000
 
 
-def test_files_that_our_encoder_does_not_read_are_left_to_their_engine(
+def test_llama_2_under_llamatokenizer_is_found_out_and_explained(
     tmp_path: Path, data: Data
 ) -> None:
-    """Llama-2's tokenizer.json under LlamaTokenizer is served with other ids than it says."""
-    (tmp_path / "tokenizer.json").symlink_to(data("llama-2/tokenizer.json"))
-    config = {"tokenizer_class": "LlamaTokenizer"}
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    report = verify(tmp_path, tmp_path, engine_b="transformers")
+    folder = served_as(data("llama-2/tokenizer.json"), tmp_path, "LlamaTokenizer")
+    report = verify(folder, folder, engine_b="transformers")
     assert report.verdict == "refuted"
-    assert report.engine_a.startswith("tokenizers")
-    assert report.mismatch is not None
-    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    found = report.mismatch
-    assert tuple(theirs.encode(found.text, add_special_tokens=False).ids) == found.ids_a
-    assert found.ids_b != found.ids_a
-    with pytest.raises(UnsupportedError):
-        verify(tmp_path, tmp_path)
+    assert report.stage == "normalizer"
+    assert report.mismatch
+    assert confirmed(folder, report.mismatch.text, report.mismatch.ids_a, report.mismatch.ids_b)
+    assert any("PreTrainedTokenizerFast" in note for note in report.notes)
+    assert confirmed(folder, " Hello", [29871, 15043], [15043])
+
+
+DOLMA2 = "olmo-dolma2/allenai_dolma2.json"
+PROVED = [
+    ("gpt-oss/tokenizer.json", "tiktoken:o200k_base", "ordinary"),
+    (DOLMA2, "tiktoken:cl100k_base", "text"),
+    ("gpt2/tokenizer.json", "tiktoken:gpt2", "all"),
+    ("gpt2/encoder.json", "gpt2/tokenizer.json", "all"),
+    ("llama-2/tokenizer.model", "llama-2/tokenizer.json", "ordinary"),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "scope"), PROVED)
+def test_published_tokenizers_are_proved_equal(data: Data, a: str, b: str, scope: Scope) -> None:
+    one = load_source(data(a), format="gpt2" if "encoder" in a else None).model
+    two = load_source(b if ":" in b else data(b)).model
+    proof = prove(one, two, scope)
+    assert proof.outcome == "proved"
+    assert proof.witness is None
+
+
+REFUTED = [
+    ("gpt-oss/tokenizer.json", "tiktoken:o200k_base", None, "all", "special tokens", 7),
+    (
+        "olmo-dolma2/allenai_dolma2.json",
+        "tiktoken:cl100k_base",
+        None,
+        "ordinary",
+        "added tokens",
+        14,
+    ),
+    ("qwen3/tokenizer.json", "qwen/qwen.tiktoken", "qwen", "all", "normalizer", 1),
+    ("mistral-v1/tokenizer.model", "mistral-v1/tokenizer.json", None, "all", "normalizer", 1),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "preset", "scope", "stage", "length"), REFUTED)
+def test_published_tokenizers_are_refuted_by_a_short_text(
+    data: Data, a: str, b: str, preset: str | None, scope: Scope, stage: str, length: int
+) -> None:
+    one = load_source(data(a)).model
+    two = load_source(b if ":" in b else data(b), preset=preset).model
+    proof = prove(one, two, scope)
+    assert (proof.outcome, proof.stage) == ("refuted", stage)
+    assert proof.witness is not None
+    assert len(proof.witness) <= length
+
+
+def test_llama_3_is_proved_equal_where_both_formats_speak(data: Data) -> None:
+    """The rank file leaves the template unsaid, and its special tokens have other names."""
+    one = load_source(data("llama-3.2/tokenizer.json")).model
+    two = load_source(data("llama-3/tokenizer.model"), preset="llama-3").model
+    assert prove(one, two, "ordinary").outcome == "proved"

@@ -2,71 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Literal, TypeAlias
 
-from ..diff import Difference, diff
-from ..encode import Encoder
-from ..engines import Engine, from_directory, from_files, served_model
+from ..diff import diff
+from ..engines import Engine, from_directory, from_files
 from ..errors import EngineError, SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..model import BPEModel
-from .compare import (
-    AROUND,
-    ORDINARY,
-    PARSED,
-    TEMPLATED,
-    Failure,
-    Mismatch,
-    Mode,
-    Own,
-    Tally,
-    compare,
-    first_stage,
-)
-from .opening import Opened, open_side
+from .compare import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, compare
+from .conclusion import conclude
+from .opening import Opened, open_side, run_in_transformers
+from .prove import SCOPES, Scope, prove
+from .report import Report
+from .sides import Failure, Mismatch
+from .stages import Stage
 from .stress import awkward
+
+__all__ = ["SCOPES", "Failure", "Mismatch", "Report", "Scope", "Stage", "verify"]
 
 PATIENCE = 1_000
 """How often one side alone may fail before a comparison ends."""
-
-Verdict: TypeAlias = Literal["tested", "refuted", "unknown"]
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a verification found.
-
-    ``verdict`` is ``"refuted"`` where a text gives other ids (``mismatch`` has it, ``stage`` the
-    first stage that differs), ``"tested"`` where the sides agreed on every text that both
-    answered, and ``"unknown"`` where they answered none: ``compared`` of ``texts`` were answered.
-    ``differences`` are the fields in which the models differ that the two sides really run.
-    """
-
-    verdict: Verdict
-    a: str
-    b: str
-    engine_a: str
-    engine_b: str
-    texts: int
-    bytes: int
-    compared: int
-    differing: int
-    scopes: tuple[str, ...]
-    mismatch: Mismatch | None
-    stage: str | None
-    failures: tuple[Failure, ...]
-    differences: tuple[Difference, ...]
-    notes: tuple[str, ...]
 
 
 def verify(
     a: str | Path,
     b: str | Path,
     *,
+    scope: Scope = "all",
     engine_a: str | None = None,
     engine_b: str | None = None,
     preset_a: str | None = None,
@@ -75,13 +40,15 @@ def verify(
     offline: bool = False,
     tick: Callable[[int], None] = lambda count: None,
 ) -> Report:
-    """Compares two tokenizers on awkward texts and on corpora.
+    """Decides whether two tokenizers are equal, and compares them on texts.
 
     Args:
         a: a source, as :func:`bpe_interop.load` takes it.
         b: the other source.
-        engine_a: run ``a`` in this engine (``tiktoken``, ``tokenizers``, ``transformers``)
-            instead of our encoder.
+        scope: what counts: ``"all"``; ``"ordinary"`` (special strings are text, added tokens that
+            are not special still match); ``"text"`` (no added token matches).
+        engine_a: run ``a`` in this engine (``tiktoken``, ``tokenizers``, ``transformers``,
+            ``sentencepiece``) instead of our encoder.
         engine_b: the same for ``b``.
         preset_a: says what ``a`` leaves unsaid.
         preset_b: the same for ``b``.
@@ -100,14 +67,19 @@ def verify(
         _need(side, opened)
     paths = [_readable(Path(path)) for path in corpora]
     side_a, side_b = _side(left, engine_a, notes), _side(right, engine_b, notes)
-    modes = _modes(left.model, right.model, (side_a, side_b), notes)
-    texts = chain(awkward(left.model), awkward(right.model, seed=1), _pieces(paths))
+    modes = _modes(scope, left.model, right.model, (side_a, side_b), notes)
+    one, two = _run_model(engine_a, left, notes), _run_model(engine_b, right, notes)
+    proof = prove(one, two, scope) if one is not None and two is not None else None
+    texts: Iterable[str] = chain(awkward(left.model), awkward(right.model, seed=1), _pieces(paths))
+    if scope == "text":
+        texts = _without_added(texts, (left.model, right.model))
     tally = compare(side_a, side_b, texts, modes, tick, PATIENCE)
     if tally.alone >= PATIENCE:
         notes.append(f"ended early: one side alone failed {tally.alone:,} times")
-    one, two = _run_model(engine_a, left, notes), _run_model(engine_b, right, notes)
+    found = conclude(proof, tally, (left, right), (one, two), (side_a, side_b), notes)
     return Report(
-        verdict="refuted" if tally.differing else "tested" if tally.compared else "unknown",
+        verdict=found.verdict,
+        scope=scope,
         a=left.label,
         b=right.label,
         engine_a=f"{side_a.name} {side_a.version}",
@@ -117,12 +89,22 @@ def verify(
         compared=tally.compared,
         differing=tally.differing,
         scopes=tuple(mode.scope for mode in modes),
-        mismatch=tally.mismatch,
-        stage=_stage(one, two, tally),
+        mismatch=found.mismatch,
+        stage=found.stage,
+        stages=() if proof is None else proof.stages,
+        assumptions=found.assumptions,
+        replayed=found.replayed,
         failures=tuple(tally.failures),
         differences=() if one is None or two is None else diff(one, two),
         notes=tuple(notes),
     )
+
+
+def _without_added(texts: Iterable[str], models: Iterable[BPEModel | None]) -> Iterator[str]:
+    """The texts in which no added token stands: engines would find those that are not special."""
+    found = {t.text for model in models if model is not None for t in model.added or ()}
+    added = re.compile("|".join(map(re.escape, found)) or "(?!)")
+    return (text for text in texts if not added.search(text))
 
 
 def _need(side: str, loaded: Opened) -> None:
@@ -167,11 +149,14 @@ def _side(loaded: Opened, engine: str | None, notes: list[str]) -> Engine:
 
 
 def _modes(
+    scope: Scope,
     a: BPEModel | None,
     b: BPEModel | None,
     sides: tuple[Engine, Engine],
     notes: list[str],
 ) -> list[Mode]:
+    if scope != "all":
+        return [ORDINARY]
     if any(model is not None and model.added is None for model in (a, b)):
         notes.append("special tokens are not compared: a source does not state them")
         return [ORDINARY]
@@ -189,25 +174,11 @@ def _modes(
     return modes
 
 
-def _stage(one: BPEModel | None, two: BPEModel | None, tally: Tally) -> str | None:
-    found = tally.mismatch
-    if found is None:
-        return None
-    if found.decoding is not None:
-        return "decoding"
-    if one is None or two is None:
-        return None
-    return first_stage(Encoder(one), Encoder(two), found.text, found.mode)
-
-
 def _run_model(engine: str | None, loaded: Opened, notes: list[str]) -> BPEModel | None:
     """The model that a side really runs: transformers may have built another one."""
     if loaded.model is None or engine != "transformers" or loaded.directory is None:
         return loaded.model
-    served = served_model(loaded.directory)
-    if served is None:
-        notes.append(f"{loaded.label}: what transformers built cannot be read as a model")
-    return served
+    return run_in_transformers(loaded, notes)
 
 
 def _pieces(paths: Iterable[Path], size: int = 1 << 14) -> Iterator[str]:

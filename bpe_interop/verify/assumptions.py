@@ -1,0 +1,40 @@
+"""On what a proof rests: which engines it is about, and what it takes for granted of them."""
+
+from __future__ import annotations
+
+from ..engines import versions
+from ..model import BPEModel
+from ..steps import BertText, Lowercase, Nmt, Precompiled, StripAccents, UnicodeForm
+from ..text.unicode import UNICODE_TABLES
+
+EXAMINED = {
+    "tiktoken": ("0.14.0",),
+    "tokenizers": ("0.23.3",),
+    "sentencepiece": ("0.2.3",),
+}
+"""The engine versions that our tests hold our encoder to, code point by code point."""
+
+
+def unexamined(engines: set[str]) -> tuple[str, ...]:
+    """The installed ones of these engines whose version our tests do not run on."""
+    found = versions()
+    return tuple(
+        f"{name} {found[name]}"
+        for name in sorted(engines)
+        if found.get(name) is not None and found[name] not in EXAMINED.get(name, ())
+    )
+
+
+def assumptions(models: tuple[BPEModel, BPEModel], engines: set[str]) -> tuple[str, ...]:
+    """What a proof about two models, run in these engines, takes for granted."""
+    named = ", ".join(f"{name} {EXAMINED[name][-1]}" for name in sorted(engines & EXAMINED.keys()))
+    said = [
+        f"the engines do what our encoder does (tested, on {named or 'none'})",
+        f"character classes are those of Unicode {UNICODE_TABLES.unicode}",
+        "the engines' resources suffice: no limit of a regex engine or of memory is reached",
+        "texts are valid Unicode",
+    ]
+    borrowed = (UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled)
+    if any(isinstance(step, borrowed) for model in models for step in model.normalizer or ()):
+        said.append("normal forms and case are those of the installed tokenizers")
+    return tuple(said)

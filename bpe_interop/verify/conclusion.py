@@ -1,0 +1,136 @@
+"""What a proof and a comparison say together, and where a witness was run again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..encode import Encoder
+from ..engines import Engine, from_files
+from ..errors import EngineError, UnstatedError
+from ..model import BPEModel
+from .assumptions import assumptions, unexamined
+from .compare import Tally, first_stage
+from .opening import Opened
+from .prove import Proof, Scope
+from .report import Verdict
+from .sides import ORDINARY, PARSED, TEMPLATED, Failure, Mismatch, Mode, Own, encode_one
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """A verdict, and what it rests on."""
+
+    verdict: Verdict
+    mismatch: Mismatch | None = None
+    stage: str | None = None
+    assumptions: tuple[str, ...] = ()
+    replayed: tuple[str, ...] = ()
+
+
+def conclude(
+    proof: Proof | None,
+    tally: Tally,
+    opened: tuple[Opened, Opened],
+    models: tuple[BPEModel | None, BPEModel | None],
+    sides: tuple[Engine, Engine],
+    notes: list[str],
+) -> Conclusion:
+    """Puts together what was proved and what was run.
+
+    A text on which the sides differ refutes, whatever was proved. A proof counts only for engine
+    versions that our tests run on.
+    """
+    shown = _witnessed(proof, sides)
+    if shown is not None or tally.mismatch is not None:
+        return _refuted(proof, shown, tally, opened, models, sides, notes)
+    if proof is not None and proof.outcome == "proved":
+        one, two = models
+        engines = {side.format.engine for side in opened} | {s.name for s in sides}
+        engines &= {"tiktoken", "tokenizers", "sentencepiece", "transformers"}
+        other = unexamined(engines - {"transformers"})
+        if "transformers" in engines:
+            notes.append("not called proved: transformers may do more than the pipeline it built")
+        elif other:
+            notes.append(f"not called proved: our tests do not run on {', '.join(other)}")
+        elif one is not None and two is not None:
+            return Conclusion("proved", assumptions=assumptions((one, two), engines))
+    return Conclusion("tested" if tally.compared else "unknown")
+
+
+def _refuted(
+    proof: Proof | None,
+    shown: Mismatch | None,
+    tally: Tally,
+    opened: tuple[Opened, Opened],
+    models: tuple[BPEModel | None, BPEModel | None],
+    sides: tuple[Engine, Engine],
+    notes: list[str],
+) -> Conclusion:
+    found = tally.mismatch
+    if shown is not None and (found is None or len(shown.text) <= len(found.text)):
+        found = shown
+    if proof is not None and proof.outcome == "proved":
+        notes.append("the models were proved equal, and yet an engine differs: please report this")
+    if found is None:
+        raise AssertionError("a refutation has a text")
+    proved_at = proof.stage if proof is not None and found is shown else None
+    stage = proved_at or _stage(models, found)
+    replayed = tuple(
+        _replay(side, run, found, place, notes)
+        for place, (side, run) in enumerate(zip(opened, sides, strict=True))
+    )
+    return Conclusion("refuted", found, stage, replayed=tuple(filter(None, replayed)))
+
+
+def _witnessed(proof: Proof | None, sides: tuple[Engine, Engine]) -> Mismatch | None:
+    """The witness of a proof, run on the two sides; None if they do not differ on it."""
+    if proof is None or proof.witness is None:
+        return None
+    mode = mode_of(proof.scope, proof.stage)
+    one, two = (encode_one(side, proof.witness, mode) for side in sides)
+    if isinstance(one, Failure) or isinstance(two, Failure) or one == two:
+        return None
+    return Mismatch(mode, proof.witness, tuple(one), tuple(two))
+
+
+def mode_of(scope: Scope, stage: str | None) -> Mode:
+    """The plainest way of asking for ids in which a difference at a stage shows."""
+    if scope == "all" and stage == "special tokens":
+        return PARSED
+    return TEMPLATED if scope == "all" and stage == "sequence template" else ORDINARY
+
+
+def _stage(models: tuple[BPEModel | None, BPEModel | None], found: Mismatch) -> str | None:
+    if found.decoding is not None:
+        return "decoding"
+    one, two = models
+    if one is None or two is None:
+        return None
+    return first_stage(Encoder(one), Encoder(two), found.text, found.mode)
+
+
+def _replay(side: Opened, run: Engine, found: Mismatch, place: int, notes: list[str]) -> str | None:
+    """Runs a witness in the engine of a side's format; a note where it says otherwise."""
+    if run.name != Own.name:
+        return f"{run.name} {run.version}"
+    if found.decoding is not None:
+        return None
+    name = side.format.engine
+    try:
+        engine = from_files(name, side.format.name, side.files, side.model)
+    except (EngineError, UnstatedError) as error:
+        notes.append(f"{side.label}: the text was not run in {name}: {error.what}")
+        return None
+    if found.mode.special == "parse" and not engine.parses_special:
+        return None
+    if found.mode.add_special_tokens and name == "tiktoken":
+        return None
+    ids = encode_one(engine, found.text, found.mode)
+    expected = (found.ids_a, found.ids_b)[place]
+    if isinstance(ids, Failure):
+        notes.append(f"{side.label}: {name} failed on the text: {ids.what}")
+        return None
+    if tuple(ids) != expected:
+        notes.append(f"{side.label}: {name} {engine.version} gives {ids}")
+        return None
+    return f"{name} {engine.version}"

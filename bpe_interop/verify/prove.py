@@ -1,0 +1,102 @@
+"""Are two tokenizers equal for every text? Decided stage by stage.
+
+A stage is proved, refuted by a text, or unknown. Two tokenizers are *proved equal* in a scope if
+every stage that counts there is proved, and *refuted* if a text of the scope has other ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from ..encode import Encoder
+from ..errors import EncodeError
+from ..model import BPEModel
+from .stages import Outcome, Pair, Stage, added_stages, decoding_stage, template_stage, text_stages
+
+Scope: TypeAlias = Literal["all", "ordinary", "text"]
+
+SCOPES: dict[Scope, str] = {
+    "all": "every text, special tokens and the sequence template included",
+    "ordinary": "every text; special strings are text, other added tokens match",
+    "text": "every text; no added token matches",
+}
+"""What a verdict is about, by name."""
+
+_COUNTS_NOT: dict[Scope, frozenset[str]] = {
+    "all": frozenset(),
+    "ordinary": frozenset({"special tokens", "sequence template"}),
+    "text": frozenset({"added tokens", "special tokens", "sequence template"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was established of two models. All stages are here, whatever the scope.
+
+    ``stage`` is the first that a text refutes, ``witness`` that text.
+    """
+
+    scope: Scope
+    outcome: Outcome
+    stages: tuple[Stage, ...]
+    stage: str | None = None
+    witness: str | None = None
+
+
+def prove(a: BPEModel, b: BPEModel, scope: Scope = "all") -> Proof:
+    """Decides what can be decided of two models.
+
+    Raises:
+        UnstatedError: a pre-tokenizer is not stated, so nothing can be encoded.
+        PatternError: a pattern does not run to its end.
+    """
+    pair = Pair(a, b)
+    sides = [_Side(model, scope) for model in (a, b)]
+    stages: list[Stage] = []
+    for stage in _stages(pair):
+        counts = stage.name not in _COUNTS_NOT[scope]
+        if stage.outcome == "refuted" and counts:
+            stage = _replayed(stage, sides)
+        stages.append(stage)
+    counted = [stage for stage in stages if stage.name not in _COUNTS_NOT[scope]]
+    refuted = [stage for stage in counted if stage.outcome == "refuted"]
+    if refuted:
+        first = refuted[0]
+        return Proof(scope, "refuted", tuple(stages), first.name, first.witness)
+    proved = all(stage.outcome == "proved" for stage in counted)
+    return Proof(scope, "proved" if proved else "unknown", tuple(stages))
+
+
+def _stages(pair: Pair) -> Iterator[Stage]:
+    yield from text_stages(pair)
+    yield from added_stages(pair)
+    yield template_stage(pair)
+    yield decoding_stage(pair)
+
+
+class _Side:
+    """A model's ids in a scope."""
+
+    def __init__(self, model: BPEModel, scope: Scope) -> None:
+        self._parses = scope == "all" and model.added is not None
+        self._placed = scope == "all" and model.sequence_template is not None
+        self._encoder = Encoder(replace(model, added=()) if scope == "text" else model)
+
+    def ids(self, text: str) -> list[int] | None:
+        try:
+            ids = self._encoder.encode(text, "all" if self._parses else frozenset())
+        except EncodeError:
+            return None
+        return self._encoder.template(ids) if self._placed else ids
+
+
+def _replayed(stage: Stage, sides: list[_Side]) -> Stage:
+    """The stage with a witness on which the ids of the scope differ, or else as unknown."""
+    text = stage.witness or ""
+    for candidate in (text, f"a{text}", f"{text}a", f"a{text}a", f" {text}", f"{text} "):
+        one, two = (side.ids(candidate) for side in sides)
+        if one is not None and two is not None and one != two:
+            return replace(stage, witness=candidate)
+    return replace(stage, outcome="unknown", witness=None)
