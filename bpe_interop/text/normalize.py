@@ -9,8 +9,8 @@ in context even where they agree on every code point alone. The rest is written 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, TypeAlias, Union
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING, Literal, TypeAlias, Union
 
 from ..errors import EngineMissingError
 from ..steps import (
@@ -30,6 +30,7 @@ from .charsmap import align_pieces, normalize_pieces
 from .patterns import Matcher
 
 if TYPE_CHECKING:
+    from tokenizers import NormalizedString
     from tokenizers.normalizers import Normalizer
 
 Spans: TypeAlias = list[tuple[int, int]]
@@ -238,20 +239,30 @@ def _reaching(spans: Spans, length: int) -> Spans:
 
 def _placed_by_engine(engine: Normalizer, text: str) -> tuple[str, Spans]:
     """Alignment by tokenizers' own NormalizedString, cut into characters."""
-    from tokenizers import NormalizedString, PreTokenizedString, Regex
+    from tokenizers import Regex
 
     every = Regex("(?m:.)")
+    cuts = _cut_by_engine(engine, text, lambda whole: whole.split(every, "isolated"), "char")
+    return "".join(char for char, _ in cuts), [span for _, span in cuts]
 
-    def cut(_: int, whole: NormalizedString) -> list[NormalizedString]:
+
+def _cut_by_engine(
+    engine: Normalizer,
+    text: str,
+    cut: Callable[[NormalizedString], list[NormalizedString]],
+    unit: Literal["byte", "char"],
+) -> list[tuple[str, tuple[int, int]]]:
+    """Stretches of the normalized text, and where in ``text`` tokenizers says they come from."""
+    from tokenizers import PreTokenizedString
+
+    def normalized(_: int, whole: NormalizedString) -> list[NormalizedString]:
         engine.normalize(whole)
-        found: list[NormalizedString] = whole.split(every, "isolated")
-        return found
+        return cut(whole)
 
     whole = PreTokenizedString(text)
     split: Callable[..., None] = whole.split
-    split(cut)
-    cuts = whole.get_splits("original", "char")
-    return "".join(char for char, _, _ in cuts), [span for _, span, _ in cuts]
+    split(normalized)
+    return [(part, span) for part, span, _ in whole.get_splits("original", unit)]
 
 
 def leading(steps: Sequence[NormalizerStep], text: str) -> int:
@@ -271,5 +282,14 @@ def leading(steps: Sequence[NormalizerStep], text: str) -> int:
         raise ValueError("tokenizers, which alone has such pre-tokenizers, has no such normalizer")
     from tokenizers import normalizers
 
-    _, spans = _placed_by_engine(normalizers.Sequence(engines), text)
-    return sum(start == 0 for start, _ in spans)
+    engine, seen = normalizers.Sequence(engines), 8
+    while True:
+        cuts = _cut_by_engine(engine, text, partial(_first_characters, seen), "byte")
+        found = sum(start == 0 for _, (start, _) in cuts)
+        if found < seen:
+            return found
+        seen *= 2
+
+
+def _first_characters(count: int, whole: NormalizedString) -> list[NormalizedString]:
+    return [char for place in range(count) if (char := whole[place]) is not None]
