@@ -10,7 +10,7 @@ are searched in the order of length.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -29,7 +29,8 @@ Search: TypeAlias = Iterator[tuple[int, Union[Path, "Search"]]]
 class Conflicts:
     """The tokens that only ``ours`` builds, and the pairs that only ``ours`` keeps apart.
 
-    ``size`` gives the length of a token of either; ``symbol`` says what ours has before merging.
+    ``size`` gives the length of a token of either. ``symbols`` are what ours has before merging,
+    where that is not what theirs has: then each is one of theirs, or built from these.
     ``checked`` counts what was looked at; the search gives up when that reaches ``budget``, and
     is then not ``complete``.
     """
@@ -39,15 +40,16 @@ class Conflicts:
         ours: Spines,
         theirs: Spines,
         size: Callable[[bytes], int],
-        symbol: Callable[[bytes], bool],
         budget: int,
+        symbols: Collection[bytes] | None = None,
     ) -> None:
         self.ours, self.theirs = ours, theirs
         self.checked, self.complete = 0, True
-        self._size, self._symbol, self.budget = size, symbol, budget
+        self.size, self._symbols, self.budget = size, symbols, budget
         a, b = ours.splits, theirs.splits
-        self.changed = {token for token in b if a.get(token) != b[token]}
-        self.changed.update(token for token in a if token not in b)
+        # In order, so that of several witnesses the same is found each time.
+        self.changed = dict.fromkeys(token for token in b if a.get(token) != b[token])
+        self.changed.update(dict.fromkeys(token for token in a if token not in b))
 
     def paths(self) -> Iterator[Path]:
         """All of them, the shortest first."""
@@ -75,7 +77,9 @@ class Conflicts:
 
     def builds(self, token: bytes) -> bool:
         """Whether ours can build the token, or has it before merging."""
-        return token in self.ours.splits or self._symbol(token)
+        if token in self.ours.splits:
+            return True
+        return token not in self.theirs.splits if self._symbols is None else token in self._symbols
 
     def _shows(self, path: Path) -> bool:
         if len(path) == 1:
@@ -84,8 +88,9 @@ class Conflicts:
         return self.ours.apart(left, right) and not self.theirs.apart(left, right)
 
     def _searches(self) -> Iterator[tuple[int, Search]]:
-        size, theirs = self._size, self.theirs
+        size, theirs = self.size, self.theirs
         only = [(token,) for token in self.ours.splits if token not in theirs.splits]
+        only += [(t,) for t in self._symbols or () if size(t) > 1 and t not in theirs.splits]
         if only:
             lengths = sorted((size(path[0]), path) for path in only)
             yield lengths[0][0], iter(lengths)
@@ -110,14 +115,14 @@ class Conflicts:
         shared = set(self.ours.crossing_right(changed))
         for token in self.theirs.crossing_right(changed):
             if token not in shared and token not in self.changed:
-                least = self._size(changed) + self._size(self.theirs.splits[token][1])
+                least = self.size(changed) + self.size(self.theirs.splits[token][1])
                 yield least, self._after(changed, token)
 
     def _left_of(self, changed: bytes) -> Iterator[tuple[int, Search]]:
         shared = set(self.ours.crossing_left(changed))
         for token in self.theirs.crossing_left(changed):
             if token not in shared and token not in self.changed:
-                least = self._size(changed) + self._size(self.theirs.splits[token][0])
+                least = self.size(changed) + self.size(self.theirs.splits[token][0])
                 yield least, self._before(changed, token)
 
     def _after(self, left: bytes, token: bytes) -> Search:
@@ -141,13 +146,13 @@ class Conflicts:
         sizes: dict[int, list[bytes]] = {}
         for token in tokens:
             if self.builds(token):
-                sizes.setdefault(self._size(token), []).append(token)
+                sizes.setdefault(self.size(token), []).append(token)
         return sizes
 
     def _reordered(self) -> Iterator[tuple[int, Search]]:
         """Where two unchanged merges overlap, and come in another order."""
         ours, theirs, changed = self.ours, self.theirs, self.changed
-        loose = (ours.loose | theirs.loose) - changed
+        loose = (ours.loose | theirs.loose) - changed.keys()
         for shared, endings in ours.ending.items():
             starts = ours.starting.get(shared)
             if not starts:
@@ -157,14 +162,14 @@ class Conflicts:
                 ends = [token for token in ends if token not in changed]
                 starts = [token for token in starts if token not in changed]
             if _moved(ours, theirs, ends, starts):
-                yield self._size(shared) + 2, self._stages(shared, ends, starts)
+                yield self.size(shared) + 2, self._stages(shared, ends, starts)
             if loose and not (loose.isdisjoint(ends) and loose.isdisjoint(starts)):
                 flips = [*self._raced(ours, ends, starts), *self._raced(theirs, ends, starts)]
-                yield self._size(shared) + 2, self._flips(flips)
+                yield self.size(shared) + 2, self._flips(flips)
 
     def _stages(self, shared: bytes, ends: list[bytes], starts: list[bytes]) -> Search:
         """The short ones first: opening all at once may be millions."""
-        size, inner = self._size, self._size(shared)
+        size, inner = self.size, self.size(shared)
         most = max(map(size, (*ends, *starts))) - inner
         low, high = 0, 1
         while low < most:
@@ -195,7 +200,7 @@ class Conflicts:
 
     def _flips(self, flips: list[Pair]) -> Search:
         """What follows from each pair of merges that indeed comes in another order."""
-        ours, theirs, size = self.ours, self.theirs, self._size
+        ours, theirs, size = self.ours, self.theirs, self.size
         found: list[tuple[int, int, Search]] = []
         for number, (left, right) in enumerate(flips):
             first = ours.left_first(left, right)

@@ -1,13 +1,14 @@
-"""A shortest content that is accepted and on which two merge systems differ.
+"""A shortest content that counts, and on which two merge systems differ.
 
 Where two systems differ on a pair of tokens, they differ on every content of whose tokens that
-pair is a part (Theorem 1). So where the pair alone is not accepted (it is looked up whole, it is
-no text, no pretoken), tokens are put on either side of it.
+pair is a part (Theorem 1). So where the pair alone does not count (it begins inside a
+character, is looked up whole, is no pretoken), tokens are put on either side of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count, islice, product
 from math import inf
@@ -15,9 +16,7 @@ from typing import TypeAlias
 
 from .conflicts import Path
 from .spines import Spines
-
-_Growing: TypeAlias = Iterator[tuple[int, Path, bool]]
-"""Longer paths with their lengths, and whether they grew to the left."""
+from .utf8 import ends_inside, is_inside_utf8, starts_inside
 
 _BESIDE = tuple(text.encode() for text in ("", " ", "\u2581", "\n", "a", "1", ".", "\u2581a", "a "))
 _BEFORE = (b"", b"\xc3", b"\xe4", b"\xe4\xb8", b"\xf0", b"\xf0\x9f", b"\xf0\x9f\x98")
@@ -28,12 +27,60 @@ _PATIENCE = 1_000
 """How many more pairs are looked at, once some content is found."""
 
 
+def _no(content: bytes) -> bool:
+    return False
+
+
+def _yes(content: bytes) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Which contents count.
+
+    ``never``: nothing that holds this one does. ``open_start``, ``open_end``: it does not, unless
+    something is put before it, or after it. ``ok``: it does, where none of these holds.
+    ``beside``: what may be tried on either side at once.
+    """
+
+    ok: Callable[[bytes], bool] = _yes
+    never: Callable[[bytes], bool] = _no
+    open_start: Callable[[bytes], bool] = _no
+    open_end: Callable[[bytes], bool] = _no
+    beside: Sequence[bytes] = _BESIDE
+
+    @classmethod
+    def utf8(cls, ok: Callable[[bytes], bool] = _yes) -> Contents:
+        """Valid UTF-8 that is accepted."""
+        return cls(ok, lambda content: not is_inside_utf8(content), starts_inside, ends_inside)
+
+    def whole(self, content: bytes) -> bool:
+        """Whether nothing has to be put beside it."""
+        return not self.open_start(content) and not self.open_end(content)
+
+    def count(self, content: bytes) -> bool:
+        """Whether it counts as it is."""
+        return not self.never(content) and self.whole(content) and self.ok(content)
+
+
+@dataclass(slots=True)
+class _Node:
+    path: Path
+    content: bytes
+    leftwards: bool
+    """Whether tokens may still be put before it: first all of these, then those after it."""
+
+
+_Growing: TypeAlias = Iterator[tuple[int, _Node]]
+
+
 class Contexts:
-    """Looks for the shortest accepted content around pairs that show a difference.
+    """Looks for the shortest content that counts around pairs that show a difference.
 
     ``neighbours`` are the tokens to put beside a pair, ``differs`` runs both systems. ``tried``
-    counts; ``complete`` tells whether every shorter content has been looked at, and
-    ``rejected`` holds what differs but was not accepted.
+    counts. ``complete`` tells whether every shorter content has been looked at, ``possible``
+    whether some pair can at least be made whole.
     """
 
     def __init__(
@@ -41,86 +88,116 @@ class Contexts:
         spines: Spines,
         size: Callable[[bytes], int],
         neighbours: Sequence[bytes],
-        ok: Callable[[bytes], bool],
+        contents: Contents,
         differs: Callable[[bytes], bool],
         budget: int,
     ) -> None:
-        self._spines, self._size, self._ok, self._differs = spines, size, ok, differs
+        self._spines, self._size, self._contents = spines, size, contents
+        self._differs, self._budget = differs, budget
         self._neighbours = sorted(neighbours, key=size)
-        self._budget = budget
-        self.tried, self.complete = 0, True
-        self.rejected: list[Path] = []
+        self.tried, self.complete, self.possible = 0, True, False
 
     def shortest(self, seeds: Iterable[Path]) -> bytes | None:
         """The shortest content, or None if none was found. The seeds come by length."""
         best: bytes | None = None
+        waiting: list[_Node] = []
         for path in seeds:
             content = b"".join(path)
             if best is not None and self._size(content) >= self._size(best):
                 break
             self.tried += 1
-            if self._ok(content):
+            if self._contents.never(content):
+                continue
+            if self._contents.count(content):
                 best = content
                 break
-            self.rejected.append(path)
-            if len(self.rejected) <= _TRIED:
+            waiting.append(_Node(path, content, True))
+            if len(waiting) <= _TRIED:
                 best = self._shorter(best, self._plain_contexts(content))
             if self.tried > (self._budget if best is None else _PATIENCE):
                 self.complete = False
                 break
-        if self.rejected:
-            best = self._shorter(best, self._extended(best))
-        return best
+        return self._shorter(best, self._grown(waiting, best))
 
     def _shorter(self, best: bytes | None, found: Iterable[bytes]) -> bytes | None:
         return min((*(() if best is None else (best,)), *found), key=self._size, default=None)
 
     def _plain_contexts(self, content: bytes) -> Iterator[bytes]:
-        wholes = (w for w in plain_contexts(content) if self._ok(w) and self._differs(w))
-        return islice(wholes, 1)
+        wholes = plain_contexts(content, self._contents.beside)
+        return islice((w for w in wholes if self._contents.count(w) and self._differs(w)), 1)
 
-    def _extended(self, best: bytes | None) -> Iterator[bytes]:
-        """The first accepted content shorter than ``best``, with ever more tokens put on."""
+    def _grown(self, waiting: Iterable[_Node], best: bytes | None) -> Iterator[bytes]:
+        """The first content shorter than ``best``, with ever more tokens put on."""
         limit = inf if best is None else self._size(best)
         number = count()
-        queue: list[tuple[int, int, Path, bool, _Growing]] = []
+        queue: list[tuple[int, int, _Node, _Growing]] = []
 
         def advance(growing: _Growing) -> None:
-            for length, path, leftwards in growing:
-                heappush(queue, (length, next(number), path, leftwards, growing))
+            for length, node in growing:
+                heappush(queue, (length, next(number), node, growing))
                 return
 
-        for path in self.rejected:
-            advance(self._grown(path, leftwards=True))
-            advance(self._grown(path, leftwards=False))
+        for node in waiting:
+            self.possible |= self._contents.whole(node.content)
+            for growing in self._growths(node):
+                advance(growing)
         while queue and queue[0][0] < limit:
-            self.tried += 1
             if self.tried > self._budget:
-                self.complete = False
-                return
-            _, _, path, leftwards, growing = heappop(queue)
+                break
+            _, _, node, growing = heappop(queue)
             advance(growing)
-            if self._spines.apart(*(path[:2] if leftwards else path[-2:])):
-                if self._ok(b"".join(path)):
-                    yield b"".join(path)
-                    return
-                # To the left first, then to the right: each path is met once.
-                if leftwards:
-                    advance(self._grown(path, leftwards=True))
-                advance(self._grown(path, leftwards=False))
+            self.possible |= self._contents.whole(node.content)
+            if self._contents.count(node.content):
+                yield node.content
+                return
+            for growing in self._growths(node):
+                advance(growing)
+        if self.tried > self._budget:
+            self.complete = False
 
-    def _grown(self, path: Path, *, leftwards: bool) -> _Growing:
-        length = self._size(b"".join(path))
+    def _growths(self, node: _Node) -> Iterator[_Growing]:
+        """Ends are made whole first; then tokens are put before, then after."""
+        if self._contents.open_start(node.content):
+            yield self._before(node)
+        elif self._contents.open_end(node.content):
+            yield self._after(node)
+        else:
+            if node.leftwards:
+                yield self._before(node)
+            yield self._after(_Node(node.path, node.content, False))
+
+    def _before(self, node: _Node) -> _Growing:
+        length, never = self._size(node.content), self._contents.never
         for token in self._neighbours:
-            longer = (token, *path) if leftwards else (*path, token)
-            yield length + self._size(token), longer, leftwards
+            if self.tried > self._budget:
+                return
+            self.tried += 1
+            content = token + node.content
+            if not never(content) and self._spines.apart(token, node.path[0]):
+                yield (
+                    length + self._size(token),
+                    _Node((token, *node.path), content, node.leftwards),
+                )
+
+    def _after(self, node: _Node) -> _Growing:
+        length, never = self._size(node.content), self._contents.never
+        for token in self._neighbours:
+            if self.tried > self._budget:
+                return
+            self.tried += 1
+            content = node.content + token
+            if not never(content) and self._spines.apart(node.path[-1], token):
+                yield (
+                    length + self._size(token),
+                    _Node((*node.path, token), content, node.leftwards),
+                )
 
 
-def plain_contexts(content: bytes) -> Iterator[bytes]:
+def plain_contexts(content: bytes, beside: Sequence[bytes] = _BESIDE) -> Iterator[bytes]:
     """The content, whole characters made of its ends, with little beside it."""
     befores, afters = _completions(content)
     for before, after in product(befores, afters):
-        for left, right in product(_BESIDE, _BESIDE):
+        for left, right in product(beside, beside):
             yield left + before + content + after + right
 
 

@@ -7,18 +7,21 @@ ties, ranks out of order and tokens that nothing builds are all decided.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from ..model import Alphabet, BPEModel, MergeRule, PairList, RankTable
+from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
 from .conflicts import Conflicts, Path
-from .contexts import Contexts
-from .merges import Canonical, canonical, canonical_of
+from .contexts import Contents, Contexts
+from .merges import Canonical, canonical, canonical_of, textual
+from .spelled import SymbolCodes
 from .spines import Spines
 from .symbols import symbols_of
 
 Verdict: TypeAlias = Literal["proved", "refuted", "undecided"]
+
+_NO_AFFIXES = Affixes()
 
 BUDGET = 2_000_000
 """How many pairs of tokens a decision looks at."""
@@ -37,6 +40,7 @@ class System:
     tokens: Collection[bytes]
     alphabet: Alphabet = "byte"
     base: Container[bytes] | None = None
+    affixes: Affixes = _NO_AFFIXES
     known: Canonical | None = field(default=None, repr=False)
 
     @cached_property
@@ -44,7 +48,7 @@ class System:
         """The canonical form (Theorem 3)."""
         if self.known is not None:
             return self.known
-        return canonical_of(self.rule, self.tokens, self.alphabet, self.base)
+        return canonical_of(self.rule, self.tokens, self.alphabet, self.base, self.affixes)
 
     @cached_property
     def spines(self) -> Spines:
@@ -73,7 +77,16 @@ def system_of(model: BPEModel) -> System:
     Contents with a user-defined token are not its business, nor is what becomes of missing
     symbols and of UNUSED pieces afterwards.
     """
-    return System(model.merges, model.vocab.ids, model.alphabet, known=canonical(model))
+    fallback, ids = model.fallback, textual(model)
+    kept = fallback.after_merging or (fallback.missing == "error" and not fallback.byte_fallback)
+    return System(
+        model.merges,
+        ids,
+        model.alphabet,
+        None if kept else ids,
+        model.affixes,
+        canonical(model),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,63 +112,132 @@ def decide(
     *,
     ok: Callable[[bytes], bool] | None = None,
     never: Callable[[bytes], bool] | None = None,
+    utf8: bool = False,
     budget: int = BUDGET,
 ) -> Decision:
-    """Decides whether two systems over one alphabet give every content the same tokens.
+    """Decides whether two systems give every content the same tokens.
 
-    ``never`` says that a content does not occur, nor any that holds it. With ``ok``, only
-    contents that it accepts count. Where the systems differ, but on no such content that was
-    found, the answer is *undecided*.
+    ``never`` says that a content does not occur, nor any that holds it; ``utf8``, that only
+    valid UTF-8 does; ``ok``, which contents count. Where the systems differ, but on none that
+    counts and was found, the answer is *undecided*, unless it is shown that there is none, which
+    ``ok`` cannot show. The first system may merge characters and the second bytes; then only
+    contents count whose characters are all tokens of the first.
 
     Raises:
-        ValueError: the alphabets differ.
+        ValueError: the first system merges bytes and the second characters, or their affixes
+            differ.
     """
-    if a.alphabet != b.alphabet:
-        raise ValueError(f"alphabets differ: {a.alphabet} and {b.alphabet}")
+    if a.affixes != b.affixes:
+        raise ValueError("affixes differ")
+    if (a.alphabet, b.alphabet) == ("byte", "char"):
+        raise ValueError("a system of bytes must be the second")
     plain = _plainly_equal(a, b)
     if plain is not None:
         return Decision("proved", plain)
-    found = Conflicts(a.spines, b.spines, a.size, lambda token: a.size(token) == 1, budget)
-    return conclude(a, found, possible(found.paths(), never), lambda c: (a.run(c), b.run(c)), ok)
+    if a.affixes != _NO_AFFIXES:
+        return _decide_spelled(a, b, ok, budget)
+    found = conflicts_of(a, b, budget)
+    runs = Runs(a.run, b.run)
+    return conclude(a, found, found.paths(), runs, contents_of(a, ok, never, utf8=utf8))
 
 
-def possible(paths: Iterator[Path], never: Callable[[bytes], bool] | None) -> Iterator[Path]:
-    """The paths that occur."""
-    return paths if never is None else (p for p in paths if not never(b"".join(p)))
+def _decide_spelled(
+    a: System, b: System, ok: Callable[[bytes], bool] | None, budget: int
+) -> Decision:
+    """With affixes: each symbol with those that are on it is one character."""
+    codes = SymbolCodes(a.affixes)
+    if codes.ambiguous:
+        return Decision("undecided", "a prefix that looks like the suffix")
+    forms = [codes.form(s.rule, s.tokens, s.alphabet, s.base) for s in (a, b)]
+    ours, theirs = (
+        System(PairList(()), [*codes.alphabet(), *form.splits], "char", known=form)
+        for form in forms
+    )
+    found = conflicts_of(ours, theirs, budget)
+    runs = Runs(ours.run, theirs.run)
+    decision = conclude(ours, found, found.paths(), runs, codes.contents(ok))
+    if decision.content is None:
+        return decision
+    return replace(
+        decision,
+        content=codes.pretoken(decision.content),
+        ours=tuple(map(codes.token, decision.ours)),
+        theirs=tuple(map(codes.token, decision.theirs)),
+    )
+
+
+def conflicts_of(a: System, b: System, budget: int) -> Conflicts:
+    """All tokens and pairs of the first system on which the two differ."""
+    if a.alphabet == b.alphabet:
+        return Conflicts(a.spines, b.spines, a.size, budget)
+    return Conflicts(a.spines, b.spines, len, budget, frozenset(a.symbols()))
+
+
+def contents_of(
+    a: System,
+    ok: Callable[[bytes], bool] | None,
+    never: Callable[[bytes], bool] | None,
+    *,
+    utf8: bool,
+) -> Contents | None:
+    """The contents that count, None for all."""
+    if ok is never is None and not utf8:
+        return None
+    known = Contents.utf8() if utf8 and a.alphabet == "byte" else Contents()
+    if ok is not None:
+        known = replace(known, ok=ok)
+    if never is None:
+        return known
+    inner, outer = known.never, never
+    return replace(known, never=lambda content: inner(content) or outer(content))
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """How two systems give the tokens of a content."""
+
+    ours: Callable[[bytes], Path]
+    theirs: Callable[[bytes], Path]
 
 
 def conclude(
     a: System,
     conflicts: Conflicts,
     paths: Iterator[Path],
-    runs: Callable[[bytes], tuple[Path, Path]],
-    ok: Callable[[bytes], bool] | None,
+    runs: Runs,
+    contents: Contents | None,
 ) -> Decision:
-    """The verdict that follows from all tokens and pairs of ``a`` on which two systems differ.
-
-    ``runs`` gives both systems' tokens for a content.
-    """
-    complete, shortest, tried = True, True, 0
-    if ok is None:
+    """The verdict that follows from all tokens and pairs of ``a`` on which two systems differ."""
+    content: bytes | None
+    possible, shortest, tried = False, True, 0
+    if contents is None:
         path = next(paths, None)
         content = None if path is None else b"".join(path)
     else:
-        near = [*a.symbols(), *a.form.splits]
-        search = Contexts(a.spines, a.size, near, ok, lambda c: len(set(runs(c))) > 1, BUDGET // 20)
+        search = Contexts(
+            a.spines,
+            conflicts.size,
+            [*a.symbols(), *a.form.splits],
+            contents,
+            lambda content: runs.ours(content) != runs.theirs(content),
+            BUDGET // 20,
+        )
         content = search.shortest(paths)
-        complete, shortest, tried = not search.rejected, search.complete, search.tried
+        possible, shortest, tried = search.possible, search.complete, search.tried
     if content is not None:
-        ours, theirs = runs(content)
-        return Decision("refuted", "", content, ours, theirs, shortest)
-    if complete and conflicts.complete:
+        ours, theirs = runs.ours(content), runs.theirs(content)
+        return Decision("refuted", "", content, ours, theirs, shortest and conflicts.complete)
+    if conflicts.complete and shortest and not possible:
         return Decision("proved", "Theorem 6")
     seen = f"{conflicts.checked} pairs of tokens were looked at"
     if tried:
-        seen += f", and {tried} contents around those that differ, none of which is possible"
+        seen += f", and {tried} contents around those that differ, none of which can occur"
     return Decision("undecided", seen)
 
 
 def _plainly_equal(a: System, b: System) -> str | None:
+    if a.alphabet != b.alphabet:
+        return None
     if isinstance(a.rule, PairList) and isinstance(b.rule, RankTable):
         a, b = b, a
     if (
@@ -165,15 +247,18 @@ def _plainly_equal(a: System, b: System) -> str | None:
         and listed_as_ranked(a.form, a.rule.ranks, b.rule)
     ):
         return "Theorem 4"
+    if a.rule == b.rule and a.base is b.base is None and set(a.tokens) == set(b.tokens):
+        return "one rule"
     if a.form.splits == b.form.splits and _same_order(a.form, b.form):
         return "Theorem 3"
     return None
 
 
 def _same_order(a: Canonical, b: Canonical) -> bool:
-    """Whether the splits, no two of which are tied, stand in one order."""
+    """Whether the splits say all, no two are tied, and they stand in one order."""
     return (
-        len(set(a.priority.values())) == len(a.priority)
+        not (a.twofold or b.twofold)
+        and len(set(a.priority.values())) == len(a.priority)
         and len(set(b.priority.values())) == len(b.priority)
         and list(a.splits) == list(b.splits)
     )

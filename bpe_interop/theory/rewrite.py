@@ -64,7 +64,7 @@ def as_pairs(model: BPEModel) -> Rewrite:
     if isinstance(model.merges, PairList):
         return Rewrite(model.merges, "the merges are a list of pairs")
     if model.affixes != Affixes():
-        return _with_affixes()
+        return with_affixes()
     system, ids = system_of(model), textual(model)
     form, kinds = system.form, model.vocab.kinds
     unused = frozenset(token for token in form.splits if kinds.get(ids[token]) == "unused")
@@ -98,7 +98,7 @@ def as_ranks(model: BPEModel) -> Rewrite:
     if isinstance(model.merges, RankTable):
         return Rewrite(model.merges, "the merges are ranks")
     if model.affixes != Affixes():
-        return _with_affixes()
+        return with_affixes()
     system = system_of(model)
     ids, kinds = textual(model), model.vocab.kinds
     built = system.form.splits
@@ -124,7 +124,7 @@ def as_ranks(model: BPEModel) -> Rewrite:
             f"{show(left)} and {show(right)} are no merge, though together they are the token "
             f"{show(left + right)}"
         )
-    return _refusal(model, found, what, "where tokens are ranked, every pair that makes one merges")
+    return refused(model, found, what, "where tokens are ranked, every pair that makes one merges")
 
 
 def _unlisted(system: System, other: System, found: Decision) -> tuple[bytes, bytes] | None:
@@ -157,7 +157,8 @@ def _never(model: BPEModel) -> Callable[[bytes], bool]:
     return lambda content: any(frozen.find(content.decode("utf-8")))
 
 
-def _with_affixes() -> Rewrite:
+def with_affixes() -> Rewrite:
+    """The refusal of any merges with affixes."""
     return Rewrite(
         None,
         what="tokens are spelled with a prefix or suffix that only marks their place",
@@ -227,10 +228,11 @@ def _circular(model: BPEModel, system: System, circle: list[bytes]) -> Rewrite:
 
 def _tied(model: BPEModel, system: System, found: Decision) -> Rewrite:
     what = "pieces have equal scores: of two that overlap, the one that stands first merges"
-    return _refusal(model, found, what, "a list of pairs ranks one of them before the other")
+    return refused(model, found, what, "a list of pairs ranks one of them before the other")
 
 
-def _refusal(model: BPEModel, found: Decision, what: str, consequence: str) -> Rewrite:
+def refused(model: BPEModel, found: Decision, what: str, consequence: str) -> Rewrite:
+    """A refusal, with the text of a decision's content."""
     if found.content is None:
         return Rewrite(None, "", f"{what} ({found.why})", consequence, None, shown=False)
     witness = text_for(model, found.content)
@@ -253,7 +255,7 @@ def _missing_part(model: BPEModel, found: Decision, headless: frozenset[bytes]) 
     token = next(token for token in found.ours if token in headless)
     symbols = symbols_of(token, model.alphabet)
     symbol = next(symbol for symbol in symbols if symbol not in model.vocab.ids)
-    return _refusal(
+    return refused(
         model,
         found,
         f"{show(token)} is merged from {show(symbol)}, which is no token itself",
@@ -272,7 +274,7 @@ def _without_unused(model: BPEModel, system: System, unused: frozenset[bytes]) -
     found = decide_resplit(system, unused, other, ok=_is_pretoken(model), never=_never(model))
     if found.verdict == "proved":
         return Rewrite(other.rule, found.why)
-    return _refusal(
+    return refused(
         model,
         found,
         f"{show(min(unused, key=len))} is UNUSED: it is merged, and split again in the end",
@@ -331,13 +333,13 @@ def _forced_circle(system: System) -> list[bytes]:
     for it has no other pairs there. So no list goes round the circle (Theorem 7).
     """
     spines, size = system.spines, system.size
-    short = {token for token in spines.splits if size(token) == 2}
-    before: dict[bytes, set[bytes]] = {}
+    short = dict.fromkeys(token for token in spines.splits if size(token) == 2)
+    before: dict[bytes, dict[bytes, None]] = {}
     for token in short:
         for other in spines.starting.get(spines.splits[token][1], ()):
             tied = spines.priority[token] == spines.priority[other] and token != other
             if tied and other in short and spines.apart(token, spines.splits[other][1]):
-                before.setdefault(other, set()).add(token)
+                before.setdefault(other, {})[token] = None
     for token, earlier in before.items():
         for other in earlier:
             if token in before.get(other, ()):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from heapq import merge
 
 from .conflicts import Conflicts, Path
-from .core import BUDGET, Decision, System, conclude, possible
+from .core import BUDGET, Decision, Runs, System, conclude, conflicts_of, contents_of
 
 
 class Resplit:
@@ -48,7 +48,7 @@ def decide_resplit(
     token and on each pair of tokens that ``a`` keeps apart (``docs/theory.md``, UNUSED pieces).
     """
     ours = Resplit(a, unused)
-    found = Conflicts(a.spines, b.spines, a.size, lambda token: a.size(token) == 1, budget)
+    found = conflicts_of(a, b, budget)
 
     def length(path: Path) -> int:
         return sum(map(a.size, path))
@@ -57,14 +57,10 @@ def decide_resplit(
         return len(path) > 1 or b.run(path[0]) != ours.parts(path)
 
     usual = (path for path in found.paths() if shows(path))
-    extra = sorted(_beside_unused(a, unused, b, ours, found), key=length)
-    return conclude(
-        a,
-        found,
-        possible(merge(usual, extra, key=length), never),
-        lambda content: (ours.run(content), b.run(content)),
-        ok,
-    )
+    extra = sorted(_beside_unused(a, unused, b, ours, found), key=lambda p: (length(p), p))
+    paths = merge(usual, extra, key=length)
+    contents = contents_of(a, ok, never, utf8=False)
+    return conclude(a, found, paths, Runs(ours.run, b.run), contents)
 
 
 def _beside_unused(

@@ -20,3 +20,19 @@ _INSIDE = re.compile(
 def is_inside_utf8(content: bytes) -> bool:
     """Whether some valid UTF-8 holds the content: it may begin and end inside a character."""
     return content.isascii() or _INSIDE.fullmatch(content) is not None
+
+
+def starts_inside(content: bytes) -> bool:
+    """Whether a content begins inside a character."""
+    return content[:1] >= b"\x80" and content[:1] < b"\xc0"
+
+
+def ends_inside(content: bytes) -> bool:
+    """Whether a content that is inside UTF-8 ends inside a character."""
+    for back in range(1, min(3, len(content)) + 1):
+        byte = content[-back]
+        if byte >= 0xC0:
+            return back < (2 if byte < 0xE0 else 3 if byte < 0xF0 else 4)
+        if byte < 0x80:
+            return False
+    return False

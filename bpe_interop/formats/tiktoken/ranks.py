@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from ...errors import FormatError
 from ...model import BPEModel, show
-from ...theory.equality import rank_table
+from ...theory.byte_ranks import rank_table
 
 MAX_RANK = 2**32 - 2
 """The largest rank: tiktoken marks "no merge" with 2**32 - 1 (``src/lib.rs``, ``Rank::MAX``)."""

@@ -1,0 +1,156 @@
+"""Ids as ranks over bytes: what a rank file says, and what it makes of a model's merges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..model import Affixes, BPEModel, RankTable, show
+from ..steps import ByteChars
+from .contexts import plain_contexts
+from .core import System, decide, system_of
+from .pretokens import UTF8_BYTES
+from .rewrite import Rewrite, refused, with_affixes
+from .witness import text_for, text_with
+
+
+def rank_table(model: BPEModel) -> dict[bytes, int]:
+    """The tokens that a rank file would rank, each by its id.
+
+    Left out are tokens that no text can contain in this spelling (control), and the empty one;
+    of character-level models also UNUSED ones. A token for a byte (``<0xE4>``) is that byte.
+    """
+    kinds, ids = model.vocab.kinds, model.vocab.ids
+    table = {
+        bytes([int(content[3:5], 16)]): number
+        for content, number in ids.items()
+        if kinds.get(number) == "byte"
+    }
+    for content, number in ids.items():
+        if content and kinds.get(number) not in ("byte", "control", "unused"):
+            table[content] = number
+    return table
+
+
+def as_byte_ranks(model: BPEModel) -> Rewrite:
+    """The ids as ranks over the bytes of the normalized text, as tiktoken runs them.
+
+    Of a character-level model every missing character must be bytes (byte fallback) or an
+    error, and no token of more than two bytes a single character: to build one, a part of it
+    would need an id of its own. Then, and for byte-level models, it is decided. Whole-pretoken
+    lookup is another matter.
+    """
+    if model.affixes != Affixes():
+        return with_affixes()
+    table = rank_table(model)
+    ranks = RankTable(table)
+    if model.alphabet == "char":
+        refusal = _frozen(model) or _fallback(model, table) or _long_character(model)
+        if refusal is not None:
+            return refusal
+    elif isinstance(model.merges, RankTable) and _same_order(model.merges.ranks, table):
+        return Rewrite(ranks, "the ids are in the order of the ranks")
+    ours, theirs = system_of(model), System(ranks, table)
+    utf8 = ByteChars() not in (model.pretokenizer or ())
+    never = None if model.alphabet == "byte" else _with_missing(table)
+    found = decide(ours, theirs, never=never, utf8=utf8)
+    if found.verdict == "proved":
+        return Rewrite(ranks, found.why)
+
+    def ok(content: bytes) -> bool:
+        return content not in table and text_for(model, content) is not None
+
+    found = decide(ours, theirs, ok=ok, never=never, utf8=utf8)
+    what = "the ids are not in the order of the merges"
+    inverted = _first_inversion(ours, table)
+    if inverted is not None:
+        left, right = inverted
+        ids = f"{table[left]} and {table[right]}"
+        what += f" ({show(left)} merges before {show(right)}, with ids {ids})"
+    return refused(
+        model,
+        found,
+        what,
+        "a rank file writes one number for id and rank, so other pairs would merge first",
+    )
+
+
+def _frozen(model: BPEModel) -> Rewrite | None:
+    kinds = model.vocab.kinds.values()
+    for kind in ("user_defined", "unused"):
+        if kind in kinds:
+            return Rewrite(
+                None,
+                what=f"tokens are of kind {kind}",
+                consequence="a rank file has only tokens that merge",
+                shown=False,
+            )
+    return None
+
+
+def _fallback(model: BPEModel, table: Mapping[bytes, int]) -> Rewrite | None:
+    """Refuses what becomes of missing characters, where that is not their bytes."""
+    fallback, witness = model.fallback, None
+    if fallback.byte_fallback:
+        lacking = UTF8_BYTES - {token[0] for token in table if len(token) == 1}
+        if not lacking:
+            return None
+        what = f"{len(lacking)} bytes have no token"
+        witness = text_with(min(lacking))
+    elif fallback.missing == "error":
+        return None
+    else:
+        what = f"characters without a token are handled ({fallback.missing})"
+        chars = (chr(point) for point in range(0x21, 0x3000) if not 0x7F <= point < 0xA0)
+        missing = (char for char in chars if char.encode("utf-8") not in table)
+        witness = next(missing, "\U0001f642")
+    return Rewrite(
+        None,
+        what=what,
+        consequence="merging bytes leaves the bytes of such a character, which have no tokens",
+        witness=witness,
+    )
+
+
+def _long_character(model: BPEModel) -> Rewrite | None:
+    """Refuses a character of three or four bytes that is one token.
+
+    The last merge that builds it would join one byte and the others, which are no UTF-8, so no
+    token of the model.
+    """
+    kinds = model.vocab.kinds
+    for content, number in model.vocab.ids.items():
+        if len(content) > 2 and kinds.get(number) != "byte" and len(content.decode("utf-8")) == 1:
+            texts = (text_for(model, whole) for whole in plain_contexts(content))
+            witness = next((text for text in texts if text is not None), None)
+            if witness is not None:
+                return Rewrite(
+                    None,
+                    what=f"{show(content)} is one token, and {len(content)} bytes",
+                    consequence="merging bytes, it would have to be built from a part of it, "
+                    "which is no token",
+                    witness=witness,
+                )
+    return None
+
+
+def _with_missing(table: Mapping[bytes, int]) -> Callable[[bytes], bool]:
+    """Whether a content has a character that is no token: that is bytes on either side."""
+    return lambda content: any(char.encode() not in table for char in content.decode())
+
+
+def _same_order(ranks: Mapping[bytes, int], table: Mapping[bytes, int]) -> bool:
+    if ranks is table or ranks == table:
+        return True
+    if ranks.keys() != table.keys():
+        return False
+    return sorted(ranks, key=ranks.__getitem__) == sorted(table, key=table.__getitem__)
+
+
+def _first_inversion(own: System, table: Mapping[bytes, int]) -> tuple[bytes, bytes] | None:
+    previous: bytes | None = None
+    for token in own.form.splits:
+        if previous is not None and token in table and table[token] < table[previous]:
+            return previous, token
+        if token in table:
+            previous = token
+    return None
