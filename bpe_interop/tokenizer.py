@@ -339,14 +339,16 @@ class Tokenizer(Vocabulary):
     def _engine_mode(self, asked: _Asked) -> Special | None:
         """How an engine finds the special tokens that are asked for; None if it has no way.
 
-        Engines know all or none. All will do for some, where the others were refused in the
-        text, unless a normalizer can bring one of those about.
+        Engines know all or none, or none only. All will do for some, where the others were
+        refused in the text, unless a normalizer can bring one of those about.
         """
         if self._engine is None:
             return None
         allowed = asked.allowed & self._special_texts
         if not allowed:
             return "text"
+        if not self._engine.parses_special:
+            return None
         others = self._special_texts - allowed
         if not others or (others <= asked.disallowed and not self._model.normalizer):
             return "parse"

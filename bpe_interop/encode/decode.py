@@ -50,10 +50,10 @@ class Decoder:
         if skip_special:
             ids = [number for number in ids if number not in self._special]
         if self._model.alphabet == "byte" and all(isinstance(step, JoinBytes) for step in steps):
-            return _join(ids, self._decoded).decode("utf-8", errors)
+            return b"".join(_look_up(ids, self._decoded)).decode("utf-8", errors)
         if len(steps) == 1 and isinstance(step := steps[0], JoinPieces):
-            return decode_pieces(step, self._each(ids, self._piece))
-        return decode_tokens(steps, self._each(ids, self._spelled))
+            return decode_pieces(step, _look_up(ids, self._pieces))
+        return decode_tokens(steps, _look_up(ids, self._spelled))
 
     def join(self, ids: Sequence[int]) -> bytes:
         """The tokens' own bytes, joined.
@@ -61,7 +61,7 @@ class Decoder:
         Raises:
             DecodeError: an id is not in the model.
         """
-        return _join(ids, self._bytes)
+        return b"".join(_look_up(ids, self._bytes))
 
     @cached_property
     def _named(self) -> dict[int, AddedToken]:
@@ -102,37 +102,35 @@ class Decoder:
             n: to_bytes(text) if mapped and is_mapped(text) else text.encode() for n, text in texts
         }
 
-    def _each(self, ids: Sequence[int], find: Callable[[int], T]) -> list[T]:
-        try:
-            return list(map(find, ids))
-        except KeyError as error:
-            raise DecodeError(f"there is no token with the id {error.args[0]}") from None
+    @cached_property
+    def _spelled(self) -> dict[int, str]:
+        """Tokens as their file spells them."""
+        model = self._model
+        in_text = model.alphabet != "byte"
+        spelled = {
+            number: content.decode("utf-8")
+            if in_text or model.vocab.kinds.get(number) == "control"
+            else to_chars(content)
+            for number, content in self._contents.items()
+        }
+        return spelled | self._texts
 
-    def _spelled(self, number: int) -> str:
-        """A token as its file spells it."""
-        text = self._texts.get(number)
-        if text is not None:
-            return text
-        content = self._contents[number]
-        if self._model.vocab.kinds.get(number) == "control" or self._model.alphabet != "byte":
-            return content.decode("utf-8")
-        return to_chars(content)
+    @cached_property
+    def _pieces(self) -> dict[int, tuple[str, PieceKind]]:
+        """Tokens as SentencePiece sees them: special ones are control pieces or the unknown."""
+        return {n: (text, self._piece_kind(n)) for n, text in self._spelled.items()}
 
-    def _piece(self, number: int) -> tuple[str, PieceKind]:
-        """A token as SentencePiece sees it: special ones but the unknown are control pieces."""
-        kind: PieceKind = "piece"
+    def _piece_kind(self, number: int) -> PieceKind:
         if number == self._model.fallback.unknown:
-            kind = "unknown"
-        elif number in self._named and self._named[number].special:
-            kind = "control"
-        elif self._model.vocab.kinds.get(number) == "byte":
-            kind = "byte"
-        return self._spelled(number), kind
+            return "unknown"
+        if number in self._named and self._named[number].special:
+            return "control"
+        return "byte" if self._model.vocab.kinds.get(number) == "byte" else "piece"
 
 
-def _join(ids: Sequence[int], table: Mapping[int, bytes]) -> bytes:
+def _look_up(ids: Sequence[int], table: Mapping[int, T]) -> list[T]:
     try:
-        return b"".join(map(table.__getitem__, ids))
+        return list(map(table.__getitem__, ids))
     except KeyError as error:
         raise DecodeError(f"there is no token with the id {error.args[0]}") from None
 
