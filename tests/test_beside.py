@@ -186,6 +186,10 @@ roles = st.dictionaries(
     st.sampled_from(["bos_token", "eos_token", "pad_token", "image_token"]),
     st.sampled_from([*TEXTS[:4], None]),
 )
+extras = st.dictionaries(
+    st.sampled_from(["extra_special_tokens", "additional_special_tokens"]),
+    st.lists(st.sampled_from(TEXTS), unique=True),
+)
 decoders = st.dictionaries(st.sampled_from(["1", "5", "9", "12"]), tokens)
 
 
@@ -220,12 +224,14 @@ def directories(draw: st.DrawFn) -> dict[str, bytes]:
     }
     if draw(st.booleans()):
         config["added_tokens_decoder"] = draw(decoders)
-    if draw(st.booleans()):
-        config["extra_special_tokens"] = draw(st.lists(st.sampled_from(TEXTS), unique=True))
+    config |= draw(extras)
     beside: dict[str, Any] = {"tokenizer_config": config}
     if draw(st.booleans()):
         named = draw(roles)
-        beside["special_tokens_map"] = {k: t for k, t in named.items() if k != "image_token"}
+        beside["special_tokens_map"] = {
+            **{key: text for key, text in named.items() if key != "image_token"},
+            **draw(extras),
+        }
     if draw(st.booleans()):
         beside["added_tokens"] = draw(
             st.dictionaries(st.sampled_from(TEXTS), st.sampled_from([1, 3, 5, 9, 12]))

@@ -105,14 +105,24 @@ def _quoted(text: str | None) -> str:
 
 
 def extra_tokens(papers: Papers) -> tuple[str, ...]:
-    """Further special tokens, by text, in order."""
-    config = papers.config
-    extra = next((config.get(key) for key in EXTRA if config.get(key).value), config.get(EXTRA[0]))
-    found = [text_of(node) for node in extra.items()] if isinstance(extra.value, list) else []
-    more = papers.special_map.get(EXTRA[0])
-    if DECODER not in config and isinstance(more.value, list):
-        found += [text for text in map(text_of, more.items()) if text not in found]
-    return tuple(found)
+    """Further special tokens, by text, in order.
+
+    ``special_tokens_map.json`` adds to those of ``tokenizer_config.json`` under the newer key,
+    and under the older one only where no file has either key otherwise.
+    """
+    config, special = papers.config, papers.special_map
+    listed = (_texts(config.get(key)) for key in EXTRA)
+    found = next((texts for texts in listed if texts), [])
+    if DECODER in config:
+        return tuple(found)
+    more = _texts(special.get(EXTRA[0]))
+    if EXTRA[0] not in special and not any(key in config for key in EXTRA):
+        more = _texts(special.get(EXTRA[1]))
+    return (*found, *(text for text in more if text not in found))
+
+
+def _texts(node: Node) -> list[str]:
+    return [text_of(each) for each in node.items()] if isinstance(node.value, list) else []
 
 
 def padding_role(root: Node) -> Mapping[str, str]:
