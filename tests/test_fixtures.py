@@ -408,16 +408,36 @@ def test_fetch_puts_checked_files_in_place(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(fetch, "PINS", (pin,))
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(cache))
     target = tmp_path / "data"
-    assert fetch.fetch(target) == ["tiny/tiny.tiktoken", f"tiktoken_cache/{pin.cached}"]
+    assert fetch.fetch(target) == (["tiny/tiny.tiktoken", f"tiktoken_cache/{pin.cached}"], [])
     assert contents(target).keys() == {"tiny/tiny.tiktoken", f"tiktoken_cache/{pin.cached}"}
-    assert fetch.fetch(target) == []
+    assert fetch.fetch(target) == ([], [])
     (target / pin.path).write_bytes(b"spoilt")
-    assert fetch.fetch(target) == [pin.path]
+    assert fetch.fetch(target) == ([pin.path], [])
     assert (target / pin.path).read_bytes() == content
+
+
+def test_fetch_gets_what_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b"IQ== 0\n"
+    digest = hashlib.sha256(content).hexdigest()
+    good = fetch.Pin(f"{fetch.GITHUB}/good", digest, "good/tokenizer.json")
+    wrong = fetch.Pin(f"{fetch.GITHUB}/wrong", "0" * 64, "wrong/tokenizer.json")
+    served = {good.url: content}
+
+    def read(url: str, sha256: str) -> bytes:
+        if url not in served:
+            raise ValueError(f"Hash mismatch for {url}")
+        return served[url]
+
+    monkeypatch.setattr(fetch, "PINS", (wrong, good))
+    monkeypatch.setattr("tiktoken.load.read_file_cached", read)
+    written, failed = fetch.fetch(tmp_path)
+    assert written == [good.path]
+    assert failed == [f"Hash mismatch for {wrong.url}"]
+    assert contents(tmp_path) == {good.path: content}
 
 
 def test_fetched_files_are_the_real_ones(data: Callable[[str], Path]) -> None:
     """Our pins are those of the files that the other tests use."""
     for pin in fetch.PINS:
-        assert fetch.sound(data(pin.path), pin)
-        assert fetch.sound(data(f"tiktoken_cache/{pin.cached}"), pin)
+        for place in pin.places:
+            assert fetch.sound(data(place), pin)
