@@ -535,6 +535,32 @@ def test_bad_files_are_named_with_the_place(name: str, value: str | bytes, said:
     assert said in str(caught.value).replace("$.added_tokens_decoder.x: ", "")
 
 
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from([*TEXTS, "", "\n", "content"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(TEXTS), inner),
+    max_leaves=3,
+)
+KEYS = [
+    "tokenizer_class", "auto_map", "added_tokens_decoder", "extra_special_tokens", "eos_token",
+    "additional_special_tokens", "image_token", "chat_template", "add_bos_token", "legacy",
+    "add_prefix_space", "model_type", "vocab_size", "text_config", "eos_token_id", "<new>",
+]  # fmt: skip
+
+
+@given(st.dictionaries(st.sampled_from(NAMES[:5]), st.dictionaries(st.sampled_from(KEYS), ODD)))
+def test_any_value_is_read_or_refused_by_name(beside: dict[str, Any]) -> None:
+    files = {"tokenizer.json": TINY.encode()}
+    files |= {name: json.dumps(value).encode() for name, value in beside.items()}
+    try:
+        model = FORMAT.load(files)
+    except FormatError as error:
+        place = error.where.split(":")[0]
+    else:
+        assert FORMAT.load(FORMAT.dump(model)).added == model.added
+        return
+    assert place in beside
+
+
 def test_a_file_beside_may_not_be_huge(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(papers, "MAX_BESIDE", 10)
     with pytest.raises(FormatError, match=r"chat_template\.jinja: larger than 10 bytes"):

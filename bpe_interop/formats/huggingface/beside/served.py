@@ -110,17 +110,18 @@ def choose(papers: Papers, byte_level: bool) -> Choice:
         byte_level: whether ``"ByteLevel"`` stands anywhere in the ``tokenizer.json``.
 
     Raises:
-        FormatError: a class is not named by a string.
+        FormatError: a class or a model type is not named by a string.
     """
     own = papers.config.get("tokenizer_class")
     file, node = (
         (CONFIG, own) if own.value else (MODEL_CONFIG, papers.model_config.get("tokenizer_class"))
     )
     named = node.be(str) if node.given else ""
-    kind = papers.model_config.get("model_type").value
+    stated = papers.model_config.get("model_type")
+    kind = stated.be(str) if stated.given else ""
     by_name = f"{file} names {show(named)[1:-1]}"
-    by_type = f"{MODEL_CONFIG} says model_type {show(str(kind))}"
-    by_kind = MODEL_TYPES.get(kind) if isinstance(kind, str) else None
+    by_type = f"{MODEL_CONFIG} says model_type {show(kind)}"
+    by_kind = MODEL_TYPES.get(kind)
     hub = named.removesuffix("Fast")
     if papers.config.get("auto_map").value:
         return Choice(UNKNOWN, f"{CONFIG} names code of its own (auto_map)")
