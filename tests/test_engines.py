@@ -26,6 +26,7 @@ from bpe_interop.engines import (
     versions,
 )
 from bpe_interop.engines.live import files_from_encoding, files_from_tokenizers
+from bpe_interop.engines.transformers import TransformersEngine
 from bpe_interop.errors import EngineError, EngineMissingError, SourceError, UnstatedError
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel
@@ -133,6 +134,23 @@ def test_transformers_may_serve_another_model(tmp_path: Path) -> None:
     text = "e\u0301"
     file = from_files("tokenizers", "huggingface", files_of("nfc-tiny", "huggingface"))
     assert from_directory("transformers", tmp_path).encode(text) != file.encode(text)
+
+
+def test_what_transformers_serves_has_its_roles_and_its_template(tmp_path: Path) -> None:
+    files = dict(files_of("cl100k-tiny", "huggingface"))
+    config = {"eos_token": "<|endoftext|>", "pad_token": "<|endoftext|>", "bos_token": "<s>"}
+    files["tokenizer_config.json"] = json.dumps(config).encode()
+    files["chat_template.jinja"] = b"D"
+    files["additional_chat_templates/rag.jinja"] = b"R"
+    engine = from_files("transformers", "hf", files)
+    assert isinstance(engine, TransformersEngine)
+    assert engine.class_name == "TokenizersBackend"
+    model = engine.model()
+    assert model is not None
+    assert model.chat_template == "D"
+    roles = {token.text: token.roles for token in model.added or () if token.roles}
+    assert roles == {"<|endoftext|>": ("eos", "pad"), "<s>": ("bos",)}
+    assert {token.text: token.id for token in model.added or ()}["<s>"] == 821
 
 
 def test_transformers_runs_no_code_and_reads_only_what_is_there(tmp_path: Path) -> None:

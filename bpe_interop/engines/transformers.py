@@ -84,6 +84,8 @@ class TransformersEngine:
             files = {"tokenizer.json": backend.to_str().encode("utf-8")}
             named = dict(self.tokenizer.special_tokens_map)
             template = self.tokenizer.chat_template
+            # What is written numbers a token that was added after a hole anew when it is read.
+            numbers = {t.content: n for n, t in backend.get_added_tokens_decoder().items()}
         try:
             model = by_name("huggingface").load(files)
         except FormatError:
@@ -91,7 +93,10 @@ class TransformersEngine:
         roles: dict[str, list[str]] = {}
         for key in sorted(named):
             roles.setdefault(str(named[key]), []).append(key.removesuffix("_token"))
-        added = (replace(t, roles=tuple(roles.get(t.text, ()))) for t in model.added or ())
+        added = (
+            replace(t, id=numbers.get(t.text, t.id), roles=tuple(roles.get(t.text, ())))
+            for t in model.added or ()
+        )
         default = template.get("default") if isinstance(template, dict) else template
         return replace(model, added=tuple(added), chat_template=default)
 
