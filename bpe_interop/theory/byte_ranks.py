@@ -52,14 +52,13 @@ def as_byte_ranks(model: BPEModel) -> Rewrite:
     ours, theirs = system_of(model), System(ranks, table)
     utf8 = ByteChars() not in (model.pretokenizer or ())
     never = None if model.alphabet == "byte" else _with_missing(table)
-    found = decide(ours, theirs, never=never, utf8=utf8)
-    if found.verdict == "proved":
-        return Rewrite(ranks, found.why)
 
     def ok(content: bytes) -> bool:
         return content not in table and text_for(model, content) is not None
 
     found = decide(ours, theirs, ok=ok, never=never, utf8=utf8)
+    if found.verdict == "proved":
+        return Rewrite(ranks, found.why)
     what = "the ids are not in the order of the merges"
     inverted = _first_inversion(ours, table)
     if inverted is not None:
@@ -69,6 +68,7 @@ def as_byte_ranks(model: BPEModel) -> Rewrite:
     return refused(
         model,
         found,
+        ranks,
         what,
         "a rank file writes one number for id and rank, so other pairs would merge first",
     )

@@ -98,14 +98,18 @@ class Conflicts:
             if token in theirs.splits:
                 yield size(token), self._across(token)
                 if self.builds(token):
-                    yield from self._right_of(token)
-                    yield from self._left_of(token)
+                    yield size(token) + 1, self._beside(token)
         yield from self._reordered()
 
     def _across(self, token: bytes) -> Search:
         """Where a changed token is what merges across."""
         theirs = self.theirs
         yield from self._product(theirs.reached_left(token), theirs.reached_right(token))
+
+    def _beside(self, changed: bytes) -> Search:
+        """Where a changed token stands beside what is merged across."""
+        found = [*self._right_of(changed), *self._left_of(changed)]
+        yield from sorted(found, key=lambda item: item[0])
 
     def _right_of(self, changed: bytes) -> Iterator[tuple[int, Search]]:
         """Where a changed token stands on the left, on a right spine.

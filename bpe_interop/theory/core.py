@@ -22,6 +22,7 @@ from .symbols import symbols_of
 Verdict: TypeAlias = Literal["proved", "refuted", "undecided"]
 
 _NO_AFFIXES = Affixes()
+_NO_CONFLICT = "wherever two merges overlap, both make the same of it (Theorem 6)"
 
 BUDGET = 2_000_000
 """How many pairs of tokens a decision looks at."""
@@ -228,7 +229,7 @@ def conclude(
         ours, theirs = runs.ours(content), runs.theirs(content)
         return Decision("refuted", "", content, ours, theirs, shortest and conflicts.complete)
     if conflicts.complete and shortest and not possible:
-        return Decision("proved", "Theorem 6")
+        return Decision("proved", _NO_CONFLICT)
     seen = f"{conflicts.checked} pairs of tokens were looked at"
     if tried:
         seen += f", and {tried} contents around those that differ, none of which can occur"
@@ -246,11 +247,11 @@ def _plainly_equal(a: System, b: System) -> str | None:
         and b.known is None
         and listed_as_ranked(a.form, a.rule.ranks, b.rule)
     ):
-        return "Theorem 4"
+        return "the list has each token's split in rank order (Theorem 4)"
     if a.rule == b.rule and a.base is b.base is None and set(a.tokens) == set(b.tokens):
-        return "one rule"
+        return "the merges are the same"
     if a.form.splits == b.form.splits and _same_order(a.form, b.form):
-        return "Theorem 3"
+        return "the merges that fire are the same, in one order (Theorem 3)"
     return None
 
 

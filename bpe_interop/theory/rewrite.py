@@ -6,22 +6,22 @@ a text that shows the difference where one was found (``docs/theory.md``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
-from heapq import heapify, heappop, heappush
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from ..loss import Loss
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable, show
 from .contexts import plain_contexts
 from .core import Decision, System, decide, system_of
-from .merges import Canonical, Merger, Priority, textual
-from .spines import Spines
+from .merges import Canonical, Merger, textual
 from .symbols import symbols_of, user_defined
+from .ties import forced_circle, tied_lists
 from .unused import decide_resplit
 from .utf8 import is_inside_utf8
 from .witness import text_for
+
+_SPLITS = "the splits in rank order are the same merges (Theorem 4)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class Rewrite:
     ``rule``: the new rule, None where it is refused. ``proof``: the theorem by which it is the
     same. ``what`` and ``consequence`` say why it is refused, in the words of a :class:`Loss`;
     ``witness`` is a text that shows it. ``shown`` is False where it is only not proved.
-    ``left_out``: tokens of the vocabulary that the new rule must not be able to build.
+    ``nearest``: the refused rule that fails on the witness, where there is one. ``left_out``:
+    tokens of the vocabulary that the new rule must not be able to build.
     """
 
     rule: MergeRule | None
@@ -40,6 +41,7 @@ class Rewrite:
     consequence: str = ""
     witness: str | None = None
     shown: bool = True
+    nearest: MergeRule | None = None
     left_out: tuple[bytes, ...] = ()
 
     def losses(self) -> Iterator[Loss]:
@@ -72,19 +74,19 @@ def as_pairs(model: BPEModel) -> Rewrite:
         return _without_unused(model, system, unused)
     headless = _with_missing_parts(model, form)
     if not headless and len(set(form.priority.values())) == len(form.priority):
-        return Rewrite(PairList(tuple(form.splits.values())), "Theorem 4")
-    circle = _forced_circle(system)
+        return Rewrite(PairList(tuple(form.splits.values())), _SPLITS)
+    circle = forced_circle(system)
     if circle:
         return _circular(model, system, circle)
-    others = _listed(system, ids, headless)
+    others = tied_lists(system, ids, headless)
     for other in others:
         found = decide(system, other, never=_never(model))
         if found.verdict == "proved":
             return Rewrite(other.rule, found.why)
     found = decide(system, others[0], ok=_is_pretoken(model), never=_never(model))
     if not headless.isdisjoint(found.ours):
-        return _missing_part(model, found, headless)
-    return _tied(model, system, found)
+        return _missing_part(model, found, others[0].rule, headless)
+    return _tied(model, found, others[0].rule)
 
 
 def as_ranks(model: BPEModel) -> Rewrite:
@@ -111,11 +113,10 @@ def as_ranks(model: BPEModel) -> Rewrite:
     ]
     ranks = {token: rank for rank, token in enumerate([*built, *singles])}
     other = System(RankTable(ranks), ranks, system.alphabet)
-    found = decide(system, other, never=_never(model))
+    found = decide(system, other, ok=_is_pretoken(model), never=_never(model))
     if found.verdict == "proved":
         left_out = tuple(token for token in ids if token not in ranks)
         return Rewrite(other.rule, found.why, left_out=left_out)
-    found = decide(system, other, ok=_is_pretoken(model), never=_never(model))
     what = "the list of merges is not that of a ranking of tokens"
     pair = _unlisted(system, other, found)
     if pair is not None:
@@ -124,7 +125,8 @@ def as_ranks(model: BPEModel) -> Rewrite:
             f"{show(left)} and {show(right)} are no merge, though together they are the token "
             f"{show(left + right)}"
         )
-    return refused(model, found, what, "where tokens are ranked, every pair that makes one merges")
+    consequence = "where tokens are ranked, every pair that makes one merges"
+    return refused(model, found, other.rule, what, consequence)
 
 
 def _unlisted(system: System, other: System, found: Decision) -> tuple[bytes, bytes] | None:
@@ -167,44 +169,12 @@ def with_affixes() -> Rewrite:
     )
 
 
-def _listed(
-    system: System, ids: Mapping[bytes, int], headless: Collection[bytes] = ()
-) -> list[System]:
-    """Lists that may do what a rank table with equal ranks does, all but ``headless`` in them.
-
-    First the splits, in an order as in Theorem 7; then, where a token's rank is also that of a
-    part of it, all its splits, by id: that is how runs of spaces are published.
-    """
-    spines, place = system.spines, ids.__getitem__
-    levels = [_ordered(spines, level, place) for level in _levels(spines)]
-    plain = [spines.splits[t] for level in levels for t in level if t not in headless]
-    lists = [plain]
-    if spines.loose:
-        every: list[tuple[bytes, bytes]] = []
-        for level in levels:
-            if spines.loose.isdisjoint(level):
-                every += (spines.splits[t] for t in level if t not in headless)
-            else:
-                for token in sorted(level, key=place):
-                    every += _every_split(token, system.alphabet, ids)
-        lists.append(every)
-    return [System(PairList(tuple(pairs)), system.tokens, system.alphabet, ids) for pairs in lists]
-
-
-def _every_split(
-    token: bytes, alphabet: Alphabet, ids: Mapping[bytes, int]
-) -> list[tuple[bytes, bytes]]:
-    places = [*accumulate(map(len, symbols_of(token, alphabet)))]
-    pairs = [(token[:at], token[at:]) for at in places[:-1]]
-    known = [pair for pair in pairs if pair[0] in ids and pair[1] in ids]
-    return sorted(known, key=lambda pair: (ids[pair[0]], ids[pair[1]]))
-
-
 def _circular(model: BPEModel, system: System, circle: list[bytes]) -> Rewrite:
     """Refuses ties that no list can express, with a text that the list by rank and id fails."""
     spines, ids = system.spines, textual(model)
     places = sorted(spines.splits, key=lambda token: (spines.priority[token], ids[token]))
-    listed = Merger(PairList(tuple(map(spines.splits.__getitem__, places))))
+    rule = PairList(tuple(map(spines.splits.__getitem__, places)))
+    listed = Merger(rule)
     texts = [first + spines.splits[second][1] for first, second in pairwise([*circle, circle[0]])]
     wholes = (whole for content in texts for whole in plain_contexts(content))
     witness = next(
@@ -223,20 +193,23 @@ def _circular(model: BPEModel, system: System, circle: list[bytes]) -> Rewrite:
         f"{', '.join(map(show, texts[:4]))}: the one that stands first merges",
         consequence="a list of pairs ranks one before the other in every text, so none is equal",
         witness=witness,
+        nearest=rule,
     )
 
 
-def _tied(model: BPEModel, system: System, found: Decision) -> Rewrite:
+def _tied(model: BPEModel, found: Decision, nearest: MergeRule) -> Rewrite:
     what = "pieces have equal scores: of two that overlap, the one that stands first merges"
-    return refused(model, found, what, "a list of pairs ranks one of them before the other")
+    return refused(model, found, nearest, what, "a list of pairs ranks one before the other")
 
 
-def refused(model: BPEModel, found: Decision, what: str, consequence: str) -> Rewrite:
-    """A refusal, with the text of a decision's content."""
-    if found.content is None:
-        return Rewrite(None, "", f"{what} ({found.why})", consequence, None, shown=False)
-    witness = text_for(model, found.content)
-    return Rewrite(None, "", what, consequence, witness, shown=witness is not None)
+def refused(
+    model: BPEModel, found: Decision, nearest: MergeRule, what: str, consequence: str
+) -> Rewrite:
+    """A refusal, with the text of a decision's content, on which ``nearest`` fails."""
+    witness = None if found.content is None else text_for(model, found.content)
+    if witness is None:
+        return Rewrite(None, what=f"{what} ({found.why})", consequence=consequence, shown=False)
+    return Rewrite(None, what=what, consequence=consequence, witness=witness, nearest=nearest)
 
 
 def _with_missing_parts(model: BPEModel, form: Canonical) -> frozenset[bytes]:
@@ -251,13 +224,16 @@ def _with_missing_parts(model: BPEModel, form: Canonical) -> frozenset[bytes]:
     )
 
 
-def _missing_part(model: BPEModel, found: Decision, headless: frozenset[bytes]) -> Rewrite:
+def _missing_part(
+    model: BPEModel, found: Decision, nearest: MergeRule, headless: frozenset[bytes]
+) -> Rewrite:
     token = next(token for token in found.ours if token in headless)
     symbols = symbols_of(token, model.alphabet)
     symbol = next(symbol for symbol in symbols if symbol not in model.vocab.ids)
     return refused(
         model,
         found,
+        nearest,
         f"{show(token)} is merged from {show(symbol)}, which is no token itself",
         "a list names tokens only, so it cannot say this merge",
     )
@@ -270,82 +246,14 @@ def _without_unused(model: BPEModel, system: System, unused: frozenset[bytes]) -
     kept = {token: rank for token, rank in ranks.items() if token not in unused}
     tokens = [token for token in system.tokens if token not in unused]
     less = System(RankTable(kept), tokens, system.alphabet)
-    other = _listed(less, textual(model))[0]
+    other = tied_lists(less, textual(model))[0]
     found = decide_resplit(system, unused, other, ok=_is_pretoken(model), never=_never(model))
     if found.verdict == "proved":
         return Rewrite(other.rule, found.why)
     return refused(
         model,
         found,
+        other.rule,
         f"{show(min(unused, key=len))} is UNUSED: it is merged, and split again in the end",
         "a list cannot say this; without the piece other merges happen",
     )
-
-
-def _levels(spines: Spines) -> Iterator[list[bytes]]:
-    """The tokens of each rank."""
-    levels: dict[Priority, list[bytes]] = {}
-    for token, priority in spines.priority.items():
-        levels.setdefault(priority, []).append(token)
-    return (level for _, level in sorted(levels.items()))
-
-
-def _ordered(spines: Spines, level: list[bytes], place: Callable[[bytes], int]) -> list[bytes]:
-    """Parts before wholes, winners before losers, otherwise by id, as where it is a circle."""
-    if len(level) == 1:
-        return level
-    members = set(level)
-    after: dict[bytes, list[bytes]] = {token: [] for token in level}
-    waits = dict.fromkeys(level, 0)
-
-    def add(first: bytes, second: bytes) -> None:
-        if first != second:
-            after[first].append(second)
-            waits[second] += 1
-
-    for token in level:
-        left, right = spines.splits[token]
-        for part in {left, right} & members:
-            add(part, token)
-        for other in spines.starting.get(right, ()):
-            if other in members:
-                add(*((token, other) if spines.left_first(token, other) else (other, token)))
-    free = [(place(token), token) for token in level if not waits[token]]
-    heapify(free)
-    stuck = {token: place(token) for token in level}
-    order: list[bytes] = []
-    while stuck:
-        token = heappop(free)[1] if free else min(stuck, key=stuck.__getitem__)
-        if stuck.pop(token, None) is None:
-            continue
-        order.append(token)
-        for later in after[token]:
-            waits[later] -= 1
-            if not waits[later] and later in stuck:
-                heappush(free, (stuck[later], later))
-    return order
-
-
-def _forced_circle(system: System) -> list[bytes]:
-    """Two-symbol tokens of equal rank each of which must merge before the next, in a circle.
-
-    ``l x r`` ends in ``lx r`` in the system: a list that does the same has ``lx`` before ``xr``,
-    for it has no other pairs there. So no list goes round the circle (Theorem 7).
-    """
-    spines, size = system.spines, system.size
-    short = dict.fromkeys(token for token in spines.splits if size(token) == 2)
-    before: dict[bytes, dict[bytes, None]] = {}
-    for token in short:
-        for other in spines.starting.get(spines.splits[token][1], ()):
-            tied = spines.priority[token] == spines.priority[other] and token != other
-            if tied and other in short and spines.apart(token, spines.splits[other][1]):
-                before.setdefault(other, {})[token] = None
-    for token, earlier in before.items():
-        for other in earlier:
-            if token in before.get(other, ()):
-                return [other, token]
-    try:
-        TopologicalSorter(before).prepare()
-    except CycleError as error:
-        return list(error.args[1][1:])
-    return []
