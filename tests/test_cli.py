@@ -294,7 +294,8 @@ def test_formats(run: Run) -> None:
     for word in ("gpt2", "tiktoken", "huggingface", "hf", "tokenizers", "pretokenizer"):
         assert word in shown.text
     rows = json.loads(run("formats", "--json").out)
-    assert [row["name"] for row in rows] == ["gpt2", "tiktoken", "huggingface"]
+    names = [row["name"] for row in rows]
+    assert names == ["gpt2", "tiktoken", "huggingface", "sentencepiece"]
     assert all(set(row) == set(rows[0]) for row in rows)
     assert "normalizer" in rows[2]["holds"]
     assert "normalizer" not in rows[1]["holds"]
