@@ -218,22 +218,21 @@ def canonical_of(
     unreachable: list[bytes] = []
     twofold: list[bytes] = []
     for token in tokens:
-        ways: set[tuple[bytes, ...]] = set()
+        ways: list[list[bytes]] = []
         for symbols in spellings(token, alphabet, affixes):
             if base is not None and any(symbol not in base for symbol in symbols):
                 continue
-            parts = tuple(merger.run(symbols, 2))
-            if len(parts) == 1 or (len(parts) == 2 and merger.priority(*parts) is not None):
-                ways.add(parts)
+            parts = merger.run(symbols, 2)
+            if len(parts) == 2 and (rank := merger.priority(*parts)) is not None:
+                if rank <= priority.get(token, inf):
+                    found[token], priority[token] = (parts[0], parts[1]), rank
+                ways.append(parts)
+            elif len(parts) == 1:
+                ways.append(parts)
         if not ways:
             unreachable.append(token)
-        if len(ways) > 1:
+        elif any(parts != ways[0] for parts in ways):
             twofold.append(token)
-        for parts in ways:
-            rank = merger.priority(*parts) if len(parts) == 2 else None
-            if rank is not None and rank <= priority.get(token, inf):
-                found[token] = (parts[0], parts[1])
-                priority[token] = rank
     ordered = sorted(found, key=priority.__getitem__)
     splits = {token: found[token] for token in ordered}
     disordered = tuple(

@@ -50,7 +50,8 @@ def spellings(
                 symbols = symbols_of(content, alphabet)
             except UnicodeDecodeError:
                 continue
-            symbols[1:] = [prefix + symbol for symbol in symbols[1:]]
+            if prefix:
+                symbols[1:] = [prefix + symbol for symbol in symbols[1:]]
             if later:
                 symbols[0] = prefix + symbols[0]
             if last:
