@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import tiktoken
 from conftest import FIXTURES, Data
+from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
 from bpe_interop import presets
@@ -25,9 +26,22 @@ from bpe_interop.engines import (
     served_model,
     versions,
 )
-from bpe_interop.engines.live import files_from_encoding, files_from_tokenizers
+from bpe_interop.engines.choice import exact_engine, fastest_engine
+from bpe_interop.engines.live import (
+    files_from_encoding,
+    files_from_sentencepiece,
+    files_from_tokenizers,
+    to_sentencepiece,
+)
 from bpe_interop.engines.transformers import TransformersEngine
-from bpe_interop.errors import EngineError, EngineMissingError, SourceError, UnstatedError
+from bpe_interop.errors import (
+    EngineError,
+    EngineMissingError,
+    FormatError,
+    LossyConversionError,
+    SourceError,
+    UnstatedError,
+)
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel
 
@@ -251,8 +265,8 @@ def test_engines_that_there_are_not() -> None:
         from_directory("tokenizers", FIXTURES)
     model = model_of("gpt2-tiny", "tiktoken")
     assert model is not None
-    with pytest.raises(EngineError, match="sentencepiece does not run a model"):
-        from_model("sentencepiece", model)
+    with pytest.raises(EngineError, match="sentencepiece does not run tiktoken"):
+        from_files("sentencepiece", "tiktoken", files)
 
 
 def test_malformed_files_are_an_error() -> None:
@@ -333,6 +347,96 @@ def test_long_texts_in_batches_give_the_same_ids() -> None:
         for asked in MODES.values():
             single = [engine.encode(text, **asked) for text in texts]
             assert engine.encode_batch(texts, **asked) == single
+
+
+SPM = FIXTURES / "tokenizers" / "spm-unk-tiny" / "sentencepiece"
+
+
+def spm_files(**config: Any) -> dict[str, bytes]:
+    files = {"tokenizer.model": (SPM / "tokenizer.model").read_bytes()}
+    return files | ({"tokenizer_config.json": json.dumps(config).encode()} if config else {})
+
+
+def test_sentencepiece_puts_bos_and_eos_where_the_configuration_says() -> None:
+    reference = SentencePieceProcessor(model_file=str(SPM / "tokenizer.model"))
+    text = "the lamp"
+    for config, bos, eos in (
+        ({}, False, False),
+        ({"add_bos_token": True}, True, False),
+        ({"add_bos_token": False, "add_eos_token": True}, False, True),
+        ({"add_bos_token": True, "add_eos_token": True}, True, True),
+    ):
+        engine = from_files("sentencepiece", "spm", spm_files(**config))
+        assert engine.encode(text) == reference.encode(text)
+        expected = reference.encode(text, add_bos=bos, add_eos=eos)
+        assert engine.encode(text, add_special_tokens=True) == expected
+        assert (
+            engine.encode_batch([text * 200] * 3, add_special_tokens=True)
+            == [reference.encode(text * 200, add_bos=bos, add_eos=eos)] * 3
+        )
+
+
+def test_sentencepiece_never_finds_special_tokens() -> None:
+    engine = from_files("sentencepiece", "spm", spm_files())
+    assert not engine.parses_special
+    assert engine.encode_batch([], special="parse") == []
+    for call in (
+        lambda: engine.encode("a", special="parse"),
+        lambda: engine.encode_batch(["a" * 2000] * 2, special="parse"),
+    ):
+        with pytest.raises(EngineError, match="never finds special tokens"):
+            call()
+    for name in ("tiktoken", "tokenizers"):
+        format = "tiktoken" if name == "tiktoken" else "huggingface"
+        assert from_files(name, format, files_of("gpt2-tiny", format)).parses_special
+
+
+def test_sentencepieces_failures_are_errors_and_it_is_quiet(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    engine = from_files("sentencepiece", "spm", spm_files())
+    with pytest.raises(EngineError, match=r"sentencepiece failed to decode \[99999\]"):
+        engine.decode([99999])
+    with pytest.raises(EngineError, match="sentencepiece failed on the text"):
+        engine.encode("a\ud800")
+    with pytest.raises(EngineError, match="sentencepiece failed on the model"):
+        from_files("sentencepiece", "spm", {"a.model": b"\n\x03\n\x01a"})
+    with pytest.raises(EngineError, match="file, found 2"):
+        from_files("sentencepiece", "spm", {"a.model": b"", "b.model": b""})
+    assert capfd.readouterr() == ("", "")
+
+
+def test_models_are_handed_to_sentencepiece() -> None:
+    files = spm_files(add_bos_token=True)
+    model = by_name("spm").load(files)
+    reference = SentencePieceProcessor(model_file=str(SPM / "tokenizer.model"))
+    engine = from_model("sentencepiece", model)
+    assert exact_engine("sentencepiece", model).name == "sentencepiece"
+    odd = by_name("spm").load(files_of("spm-odd-tiny", "sentencepiece"))
+    fastest = fastest_engine(odd)
+    assert fastest is not None
+    assert fastest.name == "sentencepiece"
+    live = to_sentencepiece(model)
+    for text in ("the lamp \u65e5\u672c", "  a", ""):
+        ids = reference.encode(text)
+        assert engine.encode(text) == live.encode(text) == ids
+        assert engine.decode(ids) == live.decode(ids) == reference.decode(ids)
+        added = reference.encode(text, add_bos=True)
+        assert engine.encode(text, add_special_tokens=True) == added
+    gpt2 = model_of("gpt2-tiny", "tiktoken")
+    assert gpt2 is not None
+    with pytest.raises(LossyConversionError, match="alphabet"):
+        to_sentencepiece(gpt2)
+    with pytest.raises(LossyConversionError, match="alphabet"):
+        exact_engine("sentencepiece", gpt2)
+
+
+def test_a_live_processor_gives_its_file() -> None:
+    processor = SentencePieceProcessor(model_file=str(SPM / "tokenizer.model"))
+    assert files_from_sentencepiece(processor) == spm_files()
+    empty = files_from_sentencepiece(SentencePieceProcessor())
+    with pytest.raises(FormatError, match="the file is empty"):
+        by_name("spm").load(empty)
 
 
 def test_versions_import_nothing() -> None:

@@ -76,6 +76,47 @@ def test_a_sentencepiece_model_is_told_from_a_rank_file_of_the_same_name(tmp_pat
     assert find(tmp_path).format.name == "sentencepiece"
 
 
+SPM = TINY.parent / "spm-unk-tiny"
+
+
+def test_a_model_takes_the_configuration_beside_it(tmp_path: Path) -> None:
+    shutil.copytree(SPM / "sentencepiece", tmp_path, dirs_exist_ok=True)
+    for path in (tmp_path, tmp_path / "tokenizer.model"):
+        found = find(path)
+        assert found.format.name == "sentencepiece"
+        assert set(found.files) == {"tokenizer.model", "tokenizer_config.json"}
+
+
+def test_a_rank_file_called_tokenizer_model_takes_none(tmp_path: Path) -> None:
+    shutil.copy(TINY / "tiktoken" / "gpt2-tiny.tiktoken", tmp_path / "tokenizer.model")
+    (tmp_path / "tokenizer_config.json").write_text('{"add_bos_token": true}')
+    for path in (tmp_path, tmp_path / "tokenizer.model"):
+        found = find(path)
+        assert found.format.name == "tiktoken"
+        assert set(found.files) == {"tokenizer.model"}
+
+
+def test_a_directory_with_both_forms_of_a_model(tmp_path: Path) -> None:
+    for form in ("sentencepiece", "huggingface"):
+        shutil.copytree(SPM / form, tmp_path, dirs_exist_ok=True)
+    assert find(tmp_path).format.name == "huggingface"
+    assert "tokenizer.model" in find(tmp_path).twins
+    for name in ("spm", "sentencepiece"):
+        found = find(tmp_path, name)
+        assert found.format.name == "sentencepiece"
+        assert "tokenizer.model" in found.files
+    assert find(tmp_path / "tokenizer.model").format.name == "sentencepiece"
+
+
+def test_a_model_may_have_another_name(tmp_path: Path) -> None:
+    for name in ("spiece.model", "sentencepiece.bpe.model", "piece.bin"):
+        shutil.copy(SPM / "sentencepiece" / "tokenizer.model", tmp_path / name)
+        assert find(tmp_path / name).format.name == "sentencepiece"
+    (tmp_path / "half.model").write_bytes(b"\n\x05")
+    with pytest.raises(SourceError, match="this is none of"):
+        find(tmp_path / "half.model")
+
+
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [

@@ -60,7 +60,7 @@ def files_from_sentencepiece(processor: SentencePieceProcessor) -> Files:
     """The ``.model`` of a ``sentencepiece.SentencePieceProcessor``.
 
     What only the Python object was told (``add_bos``, ``reverse``, ``enable_sampling`` ...) is no
-    part of its model; a vocabulary that was restricted (``set_vocabulary``) is.
+    part of its model.
 
     Raises:
         EngineError: no model is loaded.

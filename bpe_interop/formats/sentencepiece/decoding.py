@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from ...errors import BpeInteropError
 from ...loss import Loss
@@ -26,6 +26,9 @@ from .probe import plain_texts, tokens_of
 _SPACES = Replace(SPACE, " ")
 _ONE_SPACE = StripToken(" ", 1, 0)
 _LIKE_BYTE = re.compile(rb"<0x(\+[0-9A-Fa-f]|[0-9A-Fa-f]{2})>")
+_MARKED = ("\u2581", "\u2581a", "\u2581\u2581a", "a\u2581")
+"""Texts with the character that stands for a space, which is not told from one."""
+
 _LOOKED_AT = 2_000
 """How many texts are decoded to find a difference."""
 
@@ -92,7 +95,7 @@ def _does_the_same(model: BPEModel, target: JoinPieces) -> bool:
 
 def _decoded_otherwise(model: BPEModel, target: JoinPieces) -> str | None:
     """A text whose tokens are decoded to different texts, if one of a few thousand is."""
-    for text in islice(plain_texts(model), _LOOKED_AT):
+    for text in chain(_MARKED, islice(plain_texts(model), _LOOKED_AT)):
         try:
             tokens = [token.decode("utf-8") for token in tokens_of(model, text)]
             ours = decode_tokens(model.decoder or (), tokens)

@@ -20,9 +20,17 @@ from ...steps import (
     Split,
 )
 from ...text.charsmap import SPACE
+from ...theory.plain import plain_steps
 from .ranking import ranking
 
 Dummy: TypeAlias = Literal["none", "prefix", "suffix"]
+
+_COLLAPSING = [
+    SentencePieceText(b"", True, "prefix" if prefix else "none", escape)
+    for prefix in (False, True)
+    for escape in (False, True)
+]
+"""Normalizers without a character map that other formats have in simple steps."""
 
 _CUT = Split(SPACE, "merged_with_next")
 """Hugging Face's ``Metaspace`` with ``split``: a pretoken begins at every space."""
@@ -66,6 +74,9 @@ def flags_of(steps: Sequence[NormalizerStep]) -> Flags | None:
     if len(steps) == 1 and isinstance(steps[0], SentencePieceText):
         step = steps[0]
         return Flags(step.charsmap, step.dummy, step.collapse, step.escape)
+    for step in _COLLAPSING:
+        if tuple(steps) == plain_steps(step):
+            return Flags(dummy=step.dummy, collapse=True, escape=step.escape)
     rest = list(steps)
     prefix = ""
     if rest and isinstance(rest[0], Prepend):

@@ -10,7 +10,7 @@ from ...text.bytechars import to_bytes
 from ...text.normalize import normalize
 from ...text.split import split
 from ...theory.merges import Merger, textual
-from ...theory.symbols import Symbols
+from ...theory.symbols import Symbols, symbols_of
 
 TEXTS = (
     " ",
@@ -44,8 +44,19 @@ def tokens_of(model: BPEModel, text: str) -> list[bytes]:
             found.append(content)
             continue
         for segment in symbols.segments(content):
-            found += merger.run(segment)
+            for token in merger.run(segment):
+                found += _resplit(model, merger, token)
     return found
+
+
+def _resplit(model: BPEModel, merger: Merger, token: bytes) -> list[bytes]:
+    """An UNUSED token as the two that it was merged from, and so on."""
+    if model.vocab.kinds.get(model.vocab.ids.get(token, -1)) != "unused":
+        return [token]
+    parts = merger.run(symbols_of(token, model.alphabet, model.affixes), 2)
+    if len(parts) != 2:
+        return [token]
+    return [piece for part in parts for piece in _resplit(model, merger, part)]
 
 
 def difference(a: BPEModel, b: BPEModel, texts: Iterable[str] = TEXTS) -> str | None:
