@@ -21,6 +21,9 @@ from .symbols import symbols_of
 
 Verdict: TypeAlias = Literal["proved", "refuted", "undecided"]
 
+_ALIKE = 8
+"""How many symbols that never merge are put beside others."""
+
 _NO_AFFIXES = Affixes()
 _NO_CONFLICT = "wherever two merges overlap, both make the same of it (Theorem 6)"
 
@@ -66,6 +69,20 @@ class System:
     def size(self) -> Callable[[bytes], int]:
         """The length of a content in symbols."""
         return len if self.alphabet == "byte" else _Characters().__getitem__
+
+    def neighbours(self) -> list[bytes]:
+        """The tokens that may stand beside others.
+
+        Symbols that no token is built from are all alike to merging: here are a few of them.
+        """
+        splits = self.form.splits
+        parts = {part for pair in splits.values() for part in pair if part not in splits}
+        known = (token for token in self.tokens if self.size(token) == 1)
+        symbols = dict.fromkeys((*known, *self.symbols()))
+        plain = [symbol for symbol in (b" ", b"\n", b"a", b".", b"1") if symbol in symbols]
+        alike = dict.fromkeys(symbol for symbol in (*plain, *symbols) if symbol not in parts)
+        used = [symbol for symbol in symbols if symbol in parts]
+        return [*list(alike)[:_ALIKE], *used, *splits]
 
     def run(self, content: bytes) -> tuple[bytes, ...]:
         """The tokens of a content; symbols that nothing can be built from stay as they are."""
@@ -218,7 +235,7 @@ def conclude(
         search = Contexts(
             a.spines,
             conflicts.size,
-            [*a.symbols(), *a.form.splits],
+            a.neighbours(),
             contents,
             lambda content: runs.ours(content) != runs.theirs(content),
             BUDGET // 20,

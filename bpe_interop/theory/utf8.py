@@ -28,7 +28,10 @@ def starts_inside(content: bytes) -> bool:
 
 
 def ends_inside(content: bytes) -> bool:
-    """Whether a content that is inside UTF-8 ends inside a character."""
+    """Whether a content that is inside UTF-8 ends inside a character, as far as it shows.
+
+    Where all of it is inside one character, it does not show.
+    """
     for back in range(1, min(3, len(content)) + 1):
         byte = content[-back]
         if byte >= 0xC0:
