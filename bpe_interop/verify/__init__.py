@@ -17,7 +17,7 @@ from .conclusion import conclude
 from .opening import Opened, open_side, run_in_transformers
 from .prove import SCOPES, Scope, prove
 from .report import Report
-from .sides import Failure, Mismatch
+from .sides import Failure, Mismatch, decoding
 from .stages import Stage
 from .stress import awkward
 
@@ -171,7 +171,7 @@ def _modes(
         notes.append("sequence templates are not compared: tiktoken applies none")
     else:
         modes.append(AROUND if deaf else TEMPLATED)
-    return modes
+    return decoding(modes, [a, b])
 
 
 def _run_model(engine: str | None, loaded: Opened, notes: list[str]) -> BPEModel | None:

@@ -164,9 +164,8 @@ def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode])
             outcome.compared += 1
             if x != y:
                 outcome.keep(Mismatch(mode, texts[place], tuple(x), tuple(y)))
-            elif x != agreed[place] and mode is not AROUND:
-                # What ids decode to does not depend on the mode; and where no text encodes to
-                # special tokens, what these decode to is not compared.
+            elif x != agreed[place] and mode.decodes:
+                # What ids decode to does not depend on the mode.
                 one, two = decode(a, x, texts[place]), decode(b, y, texts[place])
                 if isinstance(one, Failure) or isinstance(two, Failure):
                     outcome.fail(one, two)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from ..encode import Encoder
 from ..engines import Engine, Special
 from ..errors import DecodeError, EncodeError, EngineError, PatternError
 from ..model import BPEModel
+from ..steps import JoinPieces
 
 How: TypeAlias = Literal["failed", "panicked", "killed"]
 
@@ -52,17 +53,32 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """A way of asking for ids; ``scope`` is how reports call it."""
+    """A way of asking for ids; ``scope`` is how reports call it.
+
+    ``decodes``: whether what the ids decode to is compared as well.
+    """
 
     scope: str
     special: Special
     add_special_tokens: bool = False
+    decodes: bool = True
 
 
 ORDINARY = Mode("special strings as text", "text")
 PARSED = Mode("special tokens parsed", "parse")
-AROUND = Mode("special strings as text, template applied", "text", True)
+AROUND = Mode("special strings as text, template applied", "text", True, decodes=False)
 TEMPLATED = Mode("special tokens parsed, template applied", "parse", True)
+
+
+def decoding(modes: Iterable[Mode], models: Iterable[BPEModel | None]) -> list[Mode]:
+    """The modes, without decoding special tokens where one of the models is SentencePiece's.
+
+    To its control pieces no text encodes, and what they decode to is each format's own.
+    """
+    steps = (step for model in models if model is not None for step in model.decoder or ())
+    if not any(isinstance(step, JoinPieces) for step in steps):
+        return list(modes)
+    return [mode if mode == ORDINARY else replace(mode, decodes=False) for mode in modes]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from ..formats import Files, Format
 from ..loss import Loss
 from ..model import BPEModel, show
 from .compare import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, Tally, compare
+from .sides import decoding
 from .stress import around_added, awkward, fixed
 
 
@@ -158,7 +159,7 @@ def _modes(engine: Engine, model: BPEModel) -> list[Mode]:
         modes.append(PARSED)
     if model.sequence_template is not None and engine.name != "tiktoken":
         modes.append(TEMPLATED if engine.parses_special else AROUND)
-    return modes
+    return decoding(modes, [model])
 
 
 def _check_fields(model: BPEModel, again: BPEModel, losses: tuple[Loss, ...]) -> None:
