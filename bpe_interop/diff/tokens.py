@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import zip_longest
+from typing import TypeAlias
 
 from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
 from ..theory.core import System, decide, system_of
-from ..theory.merges import canonical
+from ..theory.merges import Canonical, canonical
 from ..theory.plain import found_as_added, is_as_good_as_normal, is_left_alone, pairs_of
 from ..theory.pretokens import UTF8_BYTES
-from ..theory.symbols import UserDefined
+from ..theory.symbols import UserDefined, user_defined
+
+Splits: TypeAlias = dict[bytes, tuple[bytes, bytes]]
 
 
 def compare_affixes(a: BPEModel, b: BPEModel) -> str:
@@ -96,10 +99,8 @@ def compare_merges(a: BPEModel, b: BPEModel) -> str:
     if a.merges == b.merges:
         return ""
     found = frozenset(token.text for model in (a, b) for token in _always_found(model))
-    left, right = _splits(a, found), _splits(b, found)
-    if list(left.items()) == list(right.items()) and not (_tied(a, left) or _tied(b, right)):
-        return ""
-    if _agree(a, b):
+    left, right = (_splits(m, canonical(m), found) for m in (a, b))
+    if _same_order(left, right, canonical(a), canonical(b)) or _agree(a, b, found):
         return ""
     for place, (x, y) in enumerate(zip_longest(left.items(), right.items())):
         if x != y:
@@ -112,22 +113,30 @@ def compare_merges(a: BPEModel, b: BPEModel) -> str:
     return "the order of merges of equal rank"
 
 
-def _agree(a: BPEModel, b: BPEModel) -> bool:
+def _agree(a: BPEModel, b: BPEModel, found: frozenset[str]) -> bool:
     """Whether merges are proved to give the same tokens, though other pairs are listed."""
     if a.alphabet != b.alphabet or not a.affixes == b.affixes == Affixes():
         return False
-    left, right = _system(a), _system(b)
-    return left.form.splits.keys() == right.form.splits.keys() and (
-        decide(left, right).verdict == "proved"
-    )
+    one, two = _system(a), _system(b)
+    left, right = (_splits(m, s.form, found) for m, s in ((a, one), (b, two)))
+    if _same_order(left, right, one.form, two.form):
+        return True
+    return left.keys() == right.keys() and decide(one, two).verdict == "proved"
 
 
 def _system(model: BPEModel) -> System:
-    """The merges, with UNUSED pieces left out where that is the same."""
-    rule = pairs_of(model).rule if "unused" in model.vocab.kinds.values() else None
-    if rule is None:
+    """The merges as pairs where that is the same, so that equal ranks are in some order."""
+    rule = pairs_of(model).rule
+    if rule is None or rule is model.merges:
         return system_of(model)
     return System(rule, model.vocab.ids, model.alphabet)
+
+
+def _same_order(left: Splits, right: Splits, one: Canonical, two: Canonical) -> bool:
+    """Whether the splits, no two of which are tied, stand in one order."""
+    return list(left.items()) == list(right.items()) and all(
+        len({form.priority[token] for token in left}) == len(left) for form in (one, two)
+    )
 
 
 def _always_found(model: BPEModel) -> tuple[AddedToken, ...]:
@@ -144,17 +153,14 @@ def _always_found(model: BPEModel) -> tuple[AddedToken, ...]:
     )
 
 
-def _splits(model: BPEModel, found: frozenset[str]) -> dict[bytes, tuple[bytes, bytes]]:
-    splits = dict(canonical(model).splits)
+def _splits(model: BPEModel, form: Canonical, found: frozenset[str]) -> Splits:
+    """The splits of tokens that hold no text which is found first, the model's own included."""
+    splits = dict(form.splits)
+    found = found.union(user_defined(model))
     if not found or model.alphabet == "byte":
         return splits
     holds = UserDefined(found).find
     return {t: pair for t, pair in splits.items() if not any(holds(t.decode("utf-8")))}
-
-
-def _tied(model: BPEModel, splits: dict[bytes, tuple[bytes, bytes]]) -> bool:
-    priority = canonical(model).priority
-    return len({priority[token] for token in splits}) != len(splits)
 
 
 def compare_fallback(a: BPEModel, b: BPEModel) -> str:

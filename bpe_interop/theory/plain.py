@@ -98,9 +98,13 @@ def stays_symbol(model: BPEModel, text: str) -> bool:
     One character is a symbol anyway. What holds a space is never found where spaces are
     escaped.
     """
-    return len(text) == 1 or (
-        " " in text
-        and any(step == Replace(" ", SPACE) for step in plain_normalizer(model.normalizer or ()))
+    return len(text) == 1 or (" " in text and _escapes(model))
+
+
+def _escapes(model: BPEModel) -> bool:
+    return any(
+        step.escape if isinstance(step, SentencePieceText) else step == Replace(" ", SPACE)
+        for step in model.normalizer or ()
     )
 
 

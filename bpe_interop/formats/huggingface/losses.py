@@ -149,16 +149,19 @@ def _added(model: BPEModel) -> Iterator[Loss]:
 
 
 def _symbols(model: BPEModel, texts: list[str]) -> Iterator[Loss]:
-    """Added tokens of one character, which a text gives where their ids are in the vocabulary."""
+    """Added tokens of one character, which a text gives where their ids are in the vocabulary.
+
+    An unknown one is given either way, but then it is not fused with what stands beside it.
+    """
     words = Words(model.alphabet, model.affixes, {}, {}, frozenset())
     for text in texts:
         if words.is_symbol(text.encode("utf-8")):
             yield Loss(
-                "added",
+                "vocab",
                 "ids",
                 f"the id of {show(text)} must stand in the vocabulary, where it is a symbol",
                 "it would be encoded as that id even where special tokens are ordinary text",
-                witness=text,
+                witness=2 * text,
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from ...loss import Loss
@@ -14,6 +15,7 @@ from ...theory.plain import (
     found_as_added,
     has_plain_steps,
     is_as_good_as_normal,
+    pairs_of,
     stays_symbol,
 )
 from ...theory.symbols import symbols_of
@@ -27,7 +29,7 @@ def piece_losses(model: BPEModel) -> Iterator[Loss]:
     """What is lost of what only SentencePiece has, each with its consequence."""
     for step in model.normalizer or ():
         if isinstance(step, SentencePieceText) and not has_plain_steps(step):
-            yield _normalizer(step)
+            yield _normalizer(model, step)
     yield from _user_defined(model)
     yield from _unused(model)
     yield from _after_merging(model)
@@ -36,16 +38,16 @@ def piece_losses(model: BPEModel) -> Iterator[Loss]:
             yield from _decoder(model, last)
 
 
-def _normalizer(step: SentencePieceText) -> Loss:
+def _normalizer(model: BPEModel, step: SentencePieceText) -> Loss:
     if step.dummy == "suffix":
         return Loss(
             "normalizer",
             "ids",
             "tokenizers has no step that puts a space after a text",
             "every text would lose it",
-            witness="a",
+            witness=next((c for c in _characters(model) if c not in (" ", SPACE)), "a"),
         )
-    witness = _normalized_otherwise(step, _candidates(step))
+    witness = _normalized_otherwise(model, step, _candidates(step))
     if is_identity(step.charsmap):
         what = "user-defined pieces keep their doubled spaces, and tokenizers removes them"
     else:
@@ -63,9 +65,33 @@ def _normalizer(step: SentencePieceText) -> Loss:
     )
 
 
-def _normalized_otherwise(step: SentencePieceText, texts: Iterable[str]) -> str | None:
+def _characters(model: BPEModel) -> Iterator[str]:
+    """The characters that are tokens."""
+    kinds = model.vocab.kinds
+    texts = (_text(c) for c, n in model.vocab.ids.items() if kinds.get(n) != "unused")
+    return (text for text in texts if len(text) == 1)
+
+
+def _normalized_otherwise(
+    model: BPEModel, step: SentencePieceText, texts: Iterable[str]
+) -> str | None:
+    """A text of which other characters are left, so that its ids cannot be the same."""
     written = tuple(written_steps(step))
-    return next((t for t in texts if normalize((step,), t) != normalize(written, t)), None)
+    known = {*_characters(model)}
+
+    def told(normalized: str) -> str:
+        if model.fallback.byte_fallback:
+            return normalized
+        return re.sub("\0+", "\0", "".join(c if c in known else "\0" for c in normalized))
+
+    for text in texts:
+        if told(normalize((step,), text)) != told(normalize(written, text)):
+            return text
+    return None
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8")
 
 
 def _candidates(step: SentencePieceText) -> Iterator[str]:
@@ -109,13 +135,15 @@ def _unused(model: BPEModel) -> Iterator[Loss]:
                 f"the id {number} could not be decoded",
             )
             continue
+        found, single = pairs_of(model), len(content.decode("utf-8")) == 1
         yield Loss(
             "vocab",
             "ids",
             f"{show(content)} is unused: SentencePiece merges it and splits it again in the end, "
             "and tokenizers cannot",
-            "it would be a token, or what is built from it would not",
-            witness=_alone(model, content),
+            "it would be a token, or it would not keep others from merging",
+            witness=_alone(model, content) if single else found.witness,
+            shown=single or found.shown,
         )
         return
 
@@ -124,25 +152,39 @@ def _alone(model: BPEModel, content: bytes) -> str:
     """A text in which a token stands between characters that no token has."""
     known = set("".join(token.decode("utf-8") for token in model.vocab.ids))
     stranger = next(c for c in map(chr, range(0x4E00, 0x110000)) if c not in known)
-    return stranger + content.decode("utf-8").replace(SPACE, " ") + stranger
+    return stranger + content.decode("utf-8") + stranger
 
 
 def _after_merging(model: BPEModel) -> Iterator[Loss]:
     """Tokens that are built through a character which is no token itself."""
     if not model.fallback.after_merging or not isinstance(model.merges, RankTable):
         return
-    for token, pair in canonical(model).splits.items():
-        missing = [part for part in pair if part not in model.vocab.ids]
-        if missing:
-            yield Loss(
-                "fallback",
-                "ids",
-                f"{show(token)} is merged from {show(missing[0])}, which is no token; "
-                "SentencePiece merges first and replaces what is missing afterwards",
-                "tokenizers replaces it first, and nothing would merge there",
-                witness=_alone(model, token),
-            )
-            return
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    found = [
+        (token, part)
+        for token, pair in canonical(model).splits.items()
+        for part in pair
+        if part not in ids
+    ]
+    if not found:
+        return
+    given = (
+        entry
+        for entry in found
+        if kinds.get(ids[entry[0]]) != "unused"
+        and entry[0].decode("utf-8") in normalize(model.normalizer or (), _alone(model, entry[0]))
+    )
+    shown = next(given, None)
+    token, part = shown or found[0]
+    yield Loss(
+        "fallback",
+        "ids",
+        f"{show(token)} is merged from {show(part)}, which is no token; SentencePiece merges "
+        "first and replaces what is missing afterwards",
+        "tokenizers replaces it first, and nothing would merge there",
+        witness=_alone(model, token) if shown else None,
+        shown=shown is not None,
+    )
 
 
 def _decoder(model: BPEModel, step: JoinPieces) -> Iterator[Loss]:
@@ -200,5 +242,6 @@ def _loses_space(model: BPEModel, step: JoinPieces, spaces: int) -> bool:
     if not spaces or model.fallback.byte_fallback or not unknown_spelling(model):
         return False
     prefixed = step.dummy == "prefix" or Prepend(SPACE) in (model.normalizer or ())
-    known = SPACE.encode("utf-8") in model.vocab.ids
+    number = model.vocab.ids.get(SPACE.encode("utf-8"))
+    known = number is not None and model.vocab.kinds.get(number) != "unused"
     return step.unknown.startswith(" ") and not (prefixed and known)

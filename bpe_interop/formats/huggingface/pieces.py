@@ -25,6 +25,7 @@ from ...steps import (
 from ...text.charsmap import SPACE, is_identity
 from ...theory.merges import canonical
 from ...theory.plain import found_as_added, pairs_of, plain_steps
+from ...theory.symbols import user_defined
 from .vocab import Pairs
 
 ALL_SPACES = 2**31
@@ -40,18 +41,18 @@ def in_own_terms(model: BPEModel) -> BPEModel:
     vocabulary without a merge; unused ones stay there too, but for single characters, which
     would be found.
     """
-    vocab = model.vocab
-    hidden = unused_characters(model)
+    vocab, held = model.vocab, found_as_added(model)
+    left_out = unused_characters(model) | {token.id for token in held if len(token.text) > 1}
     return replace(
         model,
         vocab=Vocab(
-            {content: number for content, number in vocab.ids.items() if number not in hidden},
+            {content: number for content, number in vocab.ids.items() if number not in left_out},
             {number: kind for number, kind in vocab.kinds.items() if kind == "byte"},
         ),
         merges=PairList(written_pairs(model)),
         fallback=replace(model.fallback, after_merging=False),
         normalizer=tuple(s for step in model.normalizer or () for s in written_steps(step)),
-        added=(*(model.added or ()), *found_as_added(model)),
+        added=(*(model.added or ()), *held),
         decoder=None if model.decoder is None else written_decoder(model, model.decoder),
     )
 
@@ -64,7 +65,7 @@ def unused_characters(model: BPEModel) -> frozenset[int]:
     kinds = model.vocab.kinds
     if "unused" not in kinds.values():
         return frozenset()
-    parts = {part for pair in canonical(model).splits.values() for part in pair}
+    parts = {part for pair in written_pairs(model) for part in pair}
     return frozenset(
         number
         for content, number in model.vocab.ids.items()
@@ -74,13 +75,25 @@ def unused_characters(model: BPEModel) -> frozenset[int]:
 
 
 def written_pairs(model: BPEModel) -> Pairs:
-    """The merges as pairs; where no pairs do the same, each token's split in rank order."""
+    """The merges as pairs; where none do the same, the splits of tokens that are given.
+
+    Then unused tokens are not built, nor is what would be built from them.
+    """
     rule = pairs_of(model).rule
-    if isinstance(rule, PairList):
+    if rule is model.merges and isinstance(rule, PairList):
         return rule.pairs
-    ids = model.vocab.ids
-    splits = canonical(model).splits.values()
-    return tuple(pair for pair in splits if pair[0] in ids and pair[1] in ids)
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    if isinstance(rule, PairList):
+        frozen = user_defined(model)
+        return tuple(
+            (left, right)
+            for left, right in rule.pairs
+            if left in ids and right in ids and not any(frozen.find((left + right).decode("utf-8")))
+        )
+    given = {content for content, number in ids.items() if kinds.get(number) != "unused"}
+    return tuple(
+        pair for token, pair in canonical(model).splits.items() if given.issuperset((token, *pair))
+    )
 
 
 def written_steps(step: NormalizerStep) -> Iterator[NormalizerStep]:
@@ -142,7 +155,7 @@ def left_spaces(model: BPEModel, step: JoinPieces) -> int:
         return 0
     if step.dummy == "prefix" and not escaped:
         return 0
-    if step.collapse and model.fallback.byte_fallback:
+    if step.collapse and escaped and model.fallback.byte_fallback:
         double = any(content.startswith(2 * space) for content in model.vocab.ids)
         return int(step.dummy != "none") if double else ALL_SPACES
     return int(step.dummy != "none")
