@@ -88,9 +88,9 @@ class Tokenizer(Vocabulary):
         Raises:
             UnsupportedError: it is not BPE, or has a part that is refused by name.
         """
-        from .engines.live import files_from_tokenizers
+        from .engines.live import model_from_tokenizers
 
-        return cls(by_name("huggingface").load(files_from_tokenizers(tokenizer)), engine)
+        return cls(model_from_tokenizers(tokenizer), engine)
 
     @classmethod
     def from_sentencepiece(

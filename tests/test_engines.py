@@ -15,8 +15,10 @@ import tiktoken
 from conftest import FIXTURES, Data
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer as HuggingFaceTokenizer
+from tokenizers import models
 
 from bpe_interop import presets
+from bpe_interop.encode import Encoder
 from bpe_interop.engines import (
     NAMES,
     from_directory,
@@ -31,6 +33,7 @@ from bpe_interop.engines.live import (
     files_from_encoding,
     files_from_sentencepiece,
     files_from_tokenizers,
+    model_from_tokenizers,
     to_sentencepiece,
 )
 from bpe_interop.engines.transformers import TransformersEngine
@@ -520,3 +523,10 @@ def test_tiktokens_cache_is_not_written(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     from_files("tiktoken", "tiktoken", files_of("gpt2-tiny", "tiktoken"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_token_added_live_after_a_hole_keeps_the_id_it_has() -> None:
+    live = HuggingFaceTokenizer(models.BPE({"a": 0, "b": 7, "ab": 9}, [("a", "b")]))
+    live.add_special_tokens(["<x>"])
+    ours = Encoder(model_from_tokenizers(live))
+    assert ours.encode("ab<x>", "all") == live.encode("ab<x>").ids

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,21 @@ def files_from_tokenizers(tokenizer: Tokenizer) -> Files:
     """
     with guarded("tokenizers", "to write the tokenizer"):
         return {"tokenizer.json": tokenizer.to_str().encode("utf-8")}
+
+
+def model_from_tokenizers(tokenizer: Tokenizer) -> BPEModel:
+    """The model of a live ``tokenizers.Tokenizer``, with the ids that it has now.
+
+    What it writes numbers a token that was added after a hole anew when it is read.
+
+    Raises:
+        EngineError: tokenizers cannot write it (a component in Python).
+        UnsupportedError: it is not BPE, or has a part that is refused by name.
+    """
+    model = by_name("huggingface").load(files_from_tokenizers(tokenizer))
+    numbers = {t.content: n for n, t in tokenizer.get_added_tokens_decoder().items()}
+    added = (replace(t, id=numbers.get(t.text, t.id)) for t in model.added or ())
+    return replace(model, added=tuple(added))
 
 
 def files_from_sentencepiece(processor: SentencePieceProcessor) -> Files:

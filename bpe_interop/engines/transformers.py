@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import EngineError, FormatError
-from ..formats import Files, by_name
+from ..formats import Files
 from ..model import BPEModel
 from .library import Special, guarded, installed, library
+from .live import model_from_tokenizers
 
 
 class TransformersEngine:
@@ -80,23 +81,17 @@ class TransformersEngine:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
         if backend is None:
             return None
-        with guarded(self.name, "to write its pipeline"):
-            files = {"tokenizer.json": backend.to_str().encode("utf-8")}
+        with guarded(self.name, "to say its special tokens"):
             named = dict(self.tokenizer.special_tokens_map)
             template = self.tokenizer.chat_template
-            # What is written numbers a token that was added after a hole anew when it is read.
-            numbers = {t.content: n for n, t in backend.get_added_tokens_decoder().items()}
         try:
-            model = by_name("huggingface").load(files)
+            model = model_from_tokenizers(backend)
         except FormatError:
             return None
         roles: dict[str, list[str]] = {}
         for key in sorted(named):
             roles.setdefault(str(named[key]), []).append(key.removesuffix("_token"))
-        added = (
-            replace(t, id=numbers.get(t.text, t.id), roles=tuple(roles.get(t.text, ())))
-            for t in model.added or ()
-        )
+        added = (replace(t, roles=tuple(roles.get(t.text, ()))) for t in model.added or ())
         default = template.get("default") if isinstance(template, dict) else template
         return replace(model, added=tuple(added), chat_template=default)
 

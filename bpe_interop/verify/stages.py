@@ -254,7 +254,7 @@ def _ids(pair: Pair) -> Stage:
         kept.append({token: model.vocab.ids[token] for token in reached})
     left, right = kept
     moved = sorted((t for t in left if t in right and left[t] != right[t]), key=len)
-    unknown = (pair.a.fallback.unknown, pair.b.fallback.unknown)
+    unknown = [None if _all_bytes(m) else m.fallback.unknown for m in (pair.a, pair.b)]
     if not moved and unknown[0] == unknown[1]:
         return Stage(name, "proved", f"{len(left.keys() & right.keys()):,} tokens, the same ids")
     texts = chain.from_iterable(_texts_of(pair, token) for token in moved)
