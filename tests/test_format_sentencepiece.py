@@ -16,10 +16,12 @@ from typing import Any
 
 import pytest
 import sentencepiece
+from click.testing import CliRunner
 from conftest import FIXTURES, Data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bpe_interop.cli import cli
 from bpe_interop.diff import diff
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, FormatError, UnsupportedError
@@ -200,6 +202,23 @@ def test_what_sentencepiece_trains_comes_back_byte_for_byte(
     engine, encoder = processor(data), Encoder(model)
     for text in (" the  lighthouse\t12 <x> ", "\uff21\ufb01 <s>", "caf\u00e9", "", "   "):
         assert encoder.encode(text) == engine.encode(text)
+
+
+def test_the_listing_is_written_on_request(tmp_path: Path) -> None:
+    """Through the command line, beside what is always written."""
+    data, listing = train(tmp_path)
+    source, target = tmp_path / "m.model", tmp_path / "out"
+    done = CliRunner().invoke(
+        cli, ["convert", str(source), str(target), "--to", "spm", "--vocab-listing"]
+    )
+    assert done.exit_code == 0, done.output
+    written = {path.name: path.read_bytes() for path in target.iterdir()}
+    assert written == {"tokenizer.model": data, "tokenizer.vocab": listing}
+    refused = CliRunner().invoke(
+        cli, ["convert", str(source), str(tmp_path / "x"), "--to", "hf", "--vocab-listing"]
+    )
+    assert refused.exit_code != 0
+    assert not (tmp_path / "x").exists()
 
 
 @pytest.mark.parametrize(

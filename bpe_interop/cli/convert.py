@@ -21,7 +21,7 @@ from .screen import as_json, counting, lines
 @click.command("convert")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST", type=click.Path(path_type=Path))
-@click.option("--to", metavar="F", help="The target's format: hf, tiktoken, gpt2.")
+@click.option("--to", metavar="F", help="The target's format: hf, tiktoken, gpt2, spm.")
 @format_option
 @preset_option
 @click.option(
@@ -39,6 +39,7 @@ from .screen import as_json, counting, lines
     help="How to name a GPT-2 pair: encoder.json + vocab.bpe, or vocab.json + merges.txt.",
 )
 @click.option("--plugin", is_flag=True, help="Write an installable tiktoken plugin as well.")
+@click.option("--vocab-listing", is_flag=True, help="Write SentencePiece's .vocab as well.")
 @offline_option
 @json_option
 def convert_command(
@@ -52,6 +53,7 @@ def convert_command(
     no_verify: bool,
     names: str | None,
     plugin: bool,
+    vocab_listing: bool,
     offline: bool,
     json_output: bool,
 ) -> None:
@@ -63,7 +65,7 @@ def convert_command(
     With --json: what was kept, rewrote, lost and checked; where it is refused, "refused" lists
     the losses.
     """
-    options = (["vocab-names"] if names == "vocab" else []) + (["plugin"] if plugin else [])
+    asked = {"vocab-names": names == "vocab", "plugin": plugin, "vocab-listing": vocab_listing}
     try:
         with counting("checking") as tick:
             done = convert(
@@ -76,7 +78,7 @@ def convert_command(
                 force=force,
                 verify=not no_verify,
                 offline=offline,
-                options=options,
+                options=[option for option, given in asked.items() if given],
                 tick=tick,
             )
     except LossyConversionError as error:
