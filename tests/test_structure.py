@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tokenizer",),
     ("train",),
     ("verify",),
-    ("convert", "lock"),
+    ("convert",),
     ("pages", "pytest_plugin"),
     ("cli",),
 )

@@ -9,8 +9,8 @@ import click
 
 from ..engines import versions
 from ..io import replace_file
-from ..lock import dump, lock
 from ..sources import load_source
+from ..verify.lock import dump, lock
 from .options import format_option, offline_option, preset_option
 from .screen import lines
 

@@ -14,6 +14,7 @@ from ..gate import ways_to_say
 from ..model import BPEModel
 from .compare import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, compare
 from .conclusion import conclude
+from .locked import compare_with_lock, locked
 from .opening import Opened, open_side, run_in_transformers
 from .prove import SCOPES, Scope, prove
 from .report import Report
@@ -43,7 +44,7 @@ def verify(
     """Decides whether two tokenizers are equal, and compares them on texts.
 
     Args:
-        a: a source, as :func:`bpe_interop.load` takes it.
+        a: a source, as :func:`bpe_interop.load` takes it, or a lock file.
         b: the other source.
         scope: what counts: ``"all"``; ``"ordinary"`` (special strings are text, added tokens that
             are not special still match); ``"text"`` (no added token matches).
@@ -59,6 +60,14 @@ def verify(
     Raises:
         BpeInteropError: a source cannot be read, or a named engine is missing.
     """
+    for source, other, preset, engine in ((a, b, preset_b, engine_b), (b, a, preset_a, engine_a)):
+        held = locked(source)
+        if held is not None:
+            opened = open_side(other, preset=preset, offline=offline)
+            side, first = _side(opened, engine, []), source is a
+            return compare_with_lock(
+                held, source, opened, side, scope=scope, first=first, tick=tick
+            )
     notes: list[str] = []
     served = engine_a is not None or engine_b is not None
     left = open_side(a, preset=preset_a, offline=offline, served=served)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import cast
 
-from .encode import Encoder
-from .errors import EncodeError, FormatError
-from .fingerprint import PARTS, fingerprint
-from .model import MAX_ID, BPEModel
-from .strict_json import Node, parse
-from .verify.stress import around_added, code_points, fixed, random_texts, tokens
+from ..encode import Encoder
+from ..errors import EncodeError, FormatError
+from ..fingerprint import PARTS, fingerprint
+from ..model import MAX_ID, BPEModel
+from ..strict_json import Node, parse
+from .stress import around_added, code_points, fixed, random_texts, tokens
 
 KEY = "bpe_interop_lock"
 VERSION = 1
@@ -60,7 +60,7 @@ def answers(model: BPEModel) -> tuple[str, ...]:
     return ASKED if model.sequence_template is not None else ASKED[:2]
 
 
-def ask(encoder: Encoder, how: str, text: str) -> tuple[int, ...] | None:
+def _ask(encoder: Encoder, how: str, text: str) -> tuple[int, ...] | None:
     """The ids of a text, asked for in one of the ways of ``ASKED``; None where it has none."""
     try:
         ids = encoder.encode(text, frozenset() if how == "text" else "all")
@@ -75,18 +75,18 @@ def _golden(model: BPEModel) -> Iterator[tuple[str, str, tuple[int, ...]]]:
     for text in _texts(model):
         if text in seen:
             continue
-        seen[text] = plain = ask(encoder, "text", text)
+        seen[text] = plain = _ask(encoder, "text", text)
         if plain is None:
             continue
         yield "text", text, plain
         previous = plain
         for how in answers(model)[1:]:
-            ids = ask(encoder, how, text)
+            ids = _ask(encoder, how, text)
             # What is asked in another way and answered alike need not be said again.
             if ids is not None and ids != previous:
                 yield how, text, ids
     for how in answers(model)[1:]:
-        ids = ask(encoder, how, "a")
+        ids = _ask(encoder, how, "a")
         if ids is not None:
             yield how, "a", ids
 
