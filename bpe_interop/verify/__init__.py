@@ -72,8 +72,8 @@ def verify(
     served = engine_a is not None or engine_b is not None
     left = open_side(a, preset=preset_a, offline=offline, served=served)
     right = open_side(b, preset=preset_b, offline=offline, served=served)
-    for side, opened in (("a", left), ("b", right)):
-        _need(side, opened)
+    for letter, opened in (("a", left), ("b", right)):
+        _need(letter, opened)
     paths = [_readable(Path(path)) for path in corpora]
     side_a, side_b = _side(left, engine_a, notes), _side(right, engine_b, notes)
     modes = _modes(scope, left.model, right.model, (side_a, side_b), notes)
