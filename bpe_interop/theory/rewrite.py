@@ -6,7 +6,7 @@ a text that shows the difference where one was found (``docs/theory.md``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ from ..loss import Loss
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable, show
 from .contexts import plain_contexts
 from .core import Decision, System, decide, system_of
-from .merges import Canonical, Merger, textual
+from .merges import Merger, textual
 from .symbols import symbols_of, user_defined
 from .ties import forced_circle, tied_lists
 from .unused import decide_resplit
@@ -67,17 +67,18 @@ def as_pairs(model: BPEModel) -> Rewrite:
         return Rewrite(model.merges, "the merges are a list of pairs")
     if model.affixes != Affixes():
         return with_affixes()
-    system, ids = system_of(model), textual(model)
-    form, kinds = system.form, model.vocab.kinds
-    unused = frozenset(token for token in form.splits if kinds.get(ids[token]) == "unused")
+    system, kinds = system_of(model), model.vocab.kinds
+    form = system.form
+    ids = {token: n for token, n in textual(model).items() if kinds.get(n) != "unused"}
+    unused = form.splits.keys() - ids.keys()
     if unused:
-        return _without_unused(model, system, unused)
-    headless = _with_missing_parts(model, form)
+        return _without_unused(model, system, ids, unused)
+    headless = _with_missing_parts(system, ids)
     if not headless and len(set(form.priority.values())) == len(form.priority):
         return Rewrite(PairList(tuple(form.splits.values())), _SPLITS)
     circle = forced_circle(system)
     if circle:
-        return _circular(model, system, circle)
+        return _circular(model, system, circle, headless)
     others = tied_lists(system, ids, headless)
     for other in others:
         found = decide(system, other, never=_never(model))
@@ -169,10 +170,14 @@ def with_affixes() -> Rewrite:
     )
 
 
-def _circular(model: BPEModel, system: System, circle: list[bytes]) -> Rewrite:
+def _circular(
+    model: BPEModel, system: System, circle: list[bytes], headless: Set[bytes]
+) -> Rewrite:
     """Refuses ties that no list can express, with a text that the list by rank and id fails."""
     spines, ids = system.spines, textual(model)
-    places = sorted(spines.splits, key=lambda token: (spines.priority[token], ids[token]))
+    places = sorted(
+        spines.splits.keys() - headless, key=lambda token: (spines.priority[token], ids[token])
+    )
     rule = PairList(tuple(map(spines.splits.__getitem__, places)))
     listed = Merger(rule)
     texts = [first + spines.splits[second][1] for first, second in pairwise([*circle, circle[0]])]
@@ -212,15 +217,15 @@ def refused(
     return Rewrite(None, what=what, consequence=consequence, witness=witness, nearest=nearest)
 
 
-def _with_missing_parts(model: BPEModel, form: Canonical) -> frozenset[bytes]:
+def _with_missing_parts(system: System, known: Container[bytes]) -> frozenset[bytes]:
     """The tokens that are built from a symbol which is no token itself."""
-    ids = model.vocab.ids
-    if all(part in ids for pair in form.splits.values() for part in pair):
+    splits = system.form.splits
+    if all(part in known for pair in splits.values() for part in pair):
         return frozenset()
     return frozenset(
         token
-        for token in form.splits
-        if any(symbol not in ids for symbol in symbols_of(token, model.alphabet))
+        for token in splits
+        if any(symbol not in known for symbol in symbols_of(token, system.alphabet))
     )
 
 
@@ -239,14 +244,15 @@ def _missing_part(
     )
 
 
-def _without_unused(model: BPEModel, system: System, unused: frozenset[bytes]) -> Rewrite:
+def _without_unused(
+    model: BPEModel, system: System, ids: Mapping[bytes, int], unused: Set[bytes]
+) -> Rewrite:
     """Leaves UNUSED pieces out where that is the same as merging and splitting them again."""
     rule = model.merges
     ranks = rule.ranks if isinstance(rule, RankTable) else {}
-    kept = {token: rank for token, rank in ranks.items() if token not in unused}
-    tokens = [token for token in system.tokens if token not in unused]
-    less = System(RankTable(kept), tokens, system.alphabet)
-    other = tied_lists(less, textual(model))[0]
+    less = System(RankTable({t: ranks[t] for t in ids if t in ranks}), ids, system.alphabet)
+    other = tied_lists(less, ids, _with_missing_parts(less, ids))[0]
+    shortest = show(min(unused, key=lambda token: (len(token), token)))
     found = decide_resplit(system, unused, other, ok=_is_pretoken(model), never=_never(model))
     if found.verdict == "proved":
         return Rewrite(other.rule, found.why)
@@ -254,6 +260,6 @@ def _without_unused(model: BPEModel, system: System, unused: frozenset[bytes]) -
         model,
         found,
         other.rule,
-        f"{show(min(unused, key=len))} is UNUSED: it is merged, and split again in the end",
+        f"{shortest} is UNUSED: it is merged, and split again in the end",
         "a list cannot say this; without the piece other merges happen",
     )
