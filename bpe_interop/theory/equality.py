@@ -26,7 +26,8 @@ def rank_file_losses(model: BPEModel) -> Iterator[Loss]:
                 f"token {number}, {show(content)}, is no sequence of bytes that a text can contain",
                 "the id could not be decoded",
             )
-    yield from as_byte_ranks(model).losses()
+    if model.alphabet == "byte":
+        yield from as_byte_ranks(model).losses()
     if not model.lookup_first:
         yield from _lookups(model, table)
 

@@ -33,7 +33,7 @@ class Obstruction:
 
 
 def obstruction(encode: Callable[[str], Sequence[int]]) -> Obstruction | None:
-    """Looks for two texts that prove a tokenizer to be no SentencePiece BPE model (Theorem 8).
+    """Looks for two texts that prove a tokenizer to be no SentencePiece BPE model (Theorem 12).
 
     ``encode`` gives the ids of a text, no special tokens in it. The proof is about models whose
     normalizer goes character by character and that have no UNUSED pieces.

@@ -14,13 +14,14 @@ from ..loss import Loss
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable, show
 from .contexts import plain_contexts
 from .core import Decision, System, decide, system_of
-from .merges import Merger, textual
+from .merges import Merger, canonical, textual
 from .symbols import symbols_of, user_defined
 from .ties import forced_circle, tied_lists
 from .unused import decide_resplit
 from .utf8 import is_inside_utf8
 from .witness import text_for
 
+_RANKED = "the reachable tokens in the list's order are the same merges (Theorem 13)"
 _SPLITS = "the splits in rank order are the same merges (Theorem 4)"
 
 
@@ -93,18 +94,16 @@ def as_pairs(model: BPEModel) -> Rewrite:
 def as_ranks(model: BPEModel) -> Rewrite:
     """The merges as ranks of their products, which SentencePiece (as scores) and tiktoken run.
 
-    The tokens that the list builds are ranked in its order, then the single symbols by id; the
-    others are in ``left_out``, and the target must see to it that no pair merges into them. It
-    is the same where no pair that the list does not name ever stands beside each other and has
-    such a token as its product, or where that is proved not to matter.
+    The tokens that a list builds are ranked in its order, then the single symbols by id. That is
+    always the same (Theorem 13), but the other tokens, which are in ``left_out``, must not have
+    ranks: the target must see to it that no pair merges into them.
     """
     if isinstance(model.merges, RankTable):
         return Rewrite(model.merges, "the merges are ranks")
     if model.affixes != Affixes():
         return with_affixes()
-    system = system_of(model)
     ids, kinds = textual(model), model.vocab.kinds
-    built = system.form.splits
+    built = canonical(model).splits
     singles = [
         token
         for token, number in sorted(ids.items(), key=lambda item: item[1])
@@ -113,32 +112,8 @@ def as_ranks(model: BPEModel) -> Rewrite:
         and _is_symbol(token, model.alphabet)
     ]
     ranks = {token: rank for rank, token in enumerate([*built, *singles])}
-    other = System(RankTable(ranks), ranks, system.alphabet)
-    found = decide(system, other, ok=_is_pretoken(model), never=_never(model))
-    if found.verdict == "proved":
-        left_out = tuple(token for token in ids if token not in ranks)
-        return Rewrite(other.rule, found.why, left_out=left_out)
-    what = "the list of merges is not that of a ranking of tokens"
-    pair = _unlisted(system, other, found)
-    if pair is not None:
-        left, right = pair
-        what = (
-            f"{show(left)} and {show(right)} are no merge, though together they are the token "
-            f"{show(left + right)}"
-        )
-    consequence = "where tokens are ranked, every pair that makes one merges"
-    return refused(model, found, other.rule, what, consequence)
-
-
-def _unlisted(system: System, other: System, found: Decision) -> tuple[bytes, bytes] | None:
-    """A pair that ranks would merge in the witness, and the list would not."""
-    if found.content is None:
-        return None
-    symbols = symbols_of(found.content, system.alphabet)
-    for pair in other.spines.merges(symbols):
-        if system.spines.built.get(pair) != b"".join(pair):
-            return pair
-    return None
+    left_out = tuple(token for token in ids if token not in ranks)
+    return Rewrite(RankTable(ranks), _RANKED, left_out=left_out)
 
 
 def _is_symbol(token: bytes, alphabet: Alphabet) -> bool:
