@@ -481,9 +481,12 @@ def test_white_space_rules_for_decoded_text_are_refused() -> None:
     assert error.where == "tokenizer.model: denormalizer_spec.add_dummy_prefix"
 
 
-def test_absurd_sizes_are_refused_before_they_are_parsed() -> None:
-    error = refusal(b"\n\x00" * (1 << 24) + b"\n\x00")
-    assert "more than any model has" in error.what
+def test_absurd_sizes_are_refused() -> None:
+    """Before they are parsed where there are too many bytes, and before they are walked."""
+    assert "33,554,434 bytes are more" in refusal(b"\n\x00" * ((1 << 24) + 1)).what
+    assert "4,194,304 pieces are more" in refusal(b"\n\x00" * (1 << 22)).what
+    flood = refusal(small() + b"\x9a\x06\x00" * 100_001)
+    assert "more than 100,000 fields are not known" in flood.what
 
 
 def complaint(data: bytes) -> str:

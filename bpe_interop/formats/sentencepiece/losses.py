@@ -29,6 +29,8 @@ from .write import dump
 def losses(model: BPEModel) -> Iterator[Loss]:
     """What ``dump`` would lose of this model, each with its consequence."""
     again = load(dump(model))
+    if all(getattr(model, field) == getattr(again, field) for field in FIELDS):
+        return
     differing = {
         difference.field: difference.how
         for difference in diff(model, _outlined(again) if _respelled(model) else again)

@@ -9,11 +9,8 @@ from ...model import AddedToken, BPEModel
 from ...text.charsmap import SPACE
 from ...text.normalize import normalize
 from .ranking import ranking
-from .schema import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+from .schema import BYTE, CONTROL, MAX_PIECES, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from .specs import Piece
-
-MAX_PIECES = 1 << 21
-"""Ids beyond this one are not filled up to; the pieces are numbered anew."""
 
 _KINDS = {"user_defined": USER_DEFINED, "unused": UNUSED, "byte": BYTE, "control": CONTROL}
 _BYTES = frozenset(f"<0x{byte:02X}>".encode() for byte in range(256))
@@ -76,7 +73,7 @@ class _Listing:
         for token in self._model.added or ():
             self._put_added(token)
         self._put_unknown()
-        if max(self._found) >= MAX_PIECES:
+        if max(self._found) >= MAX_PIECES:  # too many to fill up to
             self._found = dict(enumerate(self._found[number] for number in sorted(self._found)))
         for number in range(max(self._found)):
             if number not in self._found:

@@ -125,10 +125,23 @@ def _check_type(message: Any, file: str) -> None:
 
 def _read_pieces(message: Any, file: str) -> list[Piece]:
     """The pieces, each checked as ``ModelInterface::InitializePieces`` does, and more strictly."""
-    pieces: list[Piece] = []
+    listed = message.pieces
+    surfaces = [entry.piece for entry in listed]
+    scores = [entry.score for entry in listed]
+    joined = b"".join(surfaces)
+    sound = len(set(surfaces)) == len(surfaces) and all(surfaces) and 0 not in joined
+    if not sound or not all(map(math.isfinite, scores)):
+        _explain_pieces(surfaces, scores, file)
+    try:
+        joined.decode("utf-8")
+    except UnicodeDecodeError:
+        _explain_surfaces(surfaces, file)
+    return list(map(Piece, surfaces, scores, [entry.type for entry in listed]))
+
+
+def _explain_pieces(surfaces: Sequence[bytes], scores: Sequence[float], file: str) -> NoReturn:
     first: dict[bytes, int] = {}
-    for index, entry in enumerate(message.pieces):
-        surface, score = entry.piece, entry.score
+    for index, (surface, score) in enumerate(zip(surfaces, scores, strict=True)):
         if not surface:
             _fail(file, index, "the piece is empty")
         if first.setdefault(surface, index) != index:
@@ -141,12 +154,7 @@ def _read_pieces(message: Any, file: str) -> list[Piece]:
             _fail(file, index, f"the piece {show(surface)} holds a null character")
         if not math.isfinite(score):
             _fail(file, index, f"the score of {show(surface)} is {score}, which is no number")
-        pieces.append(Piece(surface, score, entry.type))
-    try:
-        b"".join(first).decode("utf-8")
-    except UnicodeDecodeError:
-        _explain_surfaces(first, file)
-    return pieces
+    raise FormatError("a piece is malformed", where=file)
 
 
 def _explain_surfaces(surfaces: Iterable[bytes], file: str) -> NoReturn:
@@ -236,14 +244,10 @@ def ranks_of(pieces: Iterable[Piece]) -> dict[bytes, int]:
 
 def _merges_missing(pieces: Sequence[Piece]) -> bool:
     """Whether a piece that merges holds a character that is no piece itself."""
-    single = {
-        piece.surface.decode() for piece in pieces if piece.type in (NORMAL, UNUSED, USER_DEFINED)
-    }
-    characters: set[str] = set()
-    for piece in pieces:
-        if piece.type in (NORMAL, UNUSED):
-            characters.update(piece.surface.decode())
-    return not characters <= single
+    merging = [piece.surface for piece in pieces if piece.type in (NORMAL, UNUSED)]
+    single = {surface.decode() for surface in merging if len(surface) <= 4}
+    single |= {piece.surface.decode() for piece in pieces if piece.type == USER_DEFINED}
+    return not set(b"".join(merging).decode()) <= single
 
 
 def _flags(message: Any) -> Flags:

@@ -20,6 +20,12 @@ from .wire import explain, strays
 MAX_SIZE = 1 << 25
 """The largest model that is read, in bytes. Known ones have up to five million."""
 
+MAX_PIECES = 1 << 21
+"""The most pieces that are read and written. Known models have up to 300,000."""
+
+_MAX_UNKNOWN = 100_000
+"""How many fields that are not known are listed before a file is given up."""
+
 Default: TypeAlias = Union[bool, int, float, str, None]
 Field: TypeAlias = tuple[str, int, str, Default]
 
@@ -154,6 +160,8 @@ def parse(data: bytes, file: str) -> Any:
             where=f"{file}: byte {offset}",
             fix="the file may be cut off or damaged; get it again",
         ) from None
+    if len(message.pieces) > MAX_PIECES:
+        raise FormatError(f"{len(message.pieces):,} pieces are more than any model has", where=file)
     return message
 
 
@@ -169,7 +177,9 @@ def unread(message: Any, data: bytes, file: str) -> list[str]:
     if message.ByteSize() == size:
         return []
     notes: dict[str, int] = {}
-    for stray in strays(data, _MESSAGES, "ModelProto", _ENUMS):
+    for count, stray in enumerate(strays(data, _MESSAGES, "ModelProto", _ENUMS)):
+        if count == _MAX_UNKNOWN:
+            raise FormatError("more than 100,000 fields are not known", where=file)
         where = f"{file}: {stray.path or 'the model'} (byte {stray.offset})"
         if stray.value is not None:
             raise UnsupportedError(f"{stray.what} and could change the ids", where=where)

@@ -11,8 +11,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from ...errors import FormatError
 from ...model import AddedToken, BPEModel, Json
@@ -56,8 +55,7 @@ _STATED = {
 """Fields that the model states: a difference may leave them out, and never says another value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A ``ModelProto.SentencePiece``; its id is its position."""
 
     surface: bytes
