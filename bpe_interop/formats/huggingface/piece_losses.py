@@ -18,7 +18,7 @@ from ...theory.plain import (
     pairs_of,
     stays_symbol,
 )
-from ...theory.symbols import symbols_of
+from ...theory.symbols import Symbols
 from .pieces import ALL_SPACES, left_spaces, unknown_spelling, unused_characters, written_steps
 
 _MARKS = ("\u0301", "\u0308", "\u0327", "\u3099", "\u200d", "\ufe0f")
@@ -232,7 +232,8 @@ def _begins_with_space(model: BPEModel) -> bool:
 def _begins_with_two(model: BPEModel, text: str) -> bool:
     """Whether the first two tokens of a text begin with U+2581, and the first is nothing more."""
     content = normalize(model.normalizer or (), text).encode("utf-8")
-    tokens = Merger(model.merges).run(symbols_of(content, "char"))
+    run = Merger(model.merges).run
+    tokens = [token for symbols in Symbols(model).segments(content) for token in run(symbols)]
     space = SPACE.encode("utf-8")
     return tokens[0] == space and any(token.startswith(space) for token in tokens[1:2])
 
