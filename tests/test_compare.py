@@ -105,6 +105,12 @@ def test_every_text_has_its_outcome() -> None:
     assert [each.mismatch for each in outcomes if each is not outcomes[4]] == [None] * 5
 
 
+def test_exhausted_memory_is_a_failure() -> None:
+    side = Side(raising(MemoryError(), "x"))
+    _, outcome = compare_texts(side, Side(), ["a", "x"], [ORDINARY])
+    assert [failure.what for failure in outcome.failures_a] == ["out of memory"]
+
+
 def test_an_error_that_is_no_answer_is_raised() -> None:
     with pytest.raises(UnstatedError):
         compare_texts(Side(raising(UnstatedError("pattern"), "a")), Side(), ["a"], [ORDINARY])

@@ -165,6 +165,8 @@ def test_a_field_is_named_behind_the_file(tmp_path: Path) -> None:
     assert texts_of(f"{file}:body") == ["x"]
     assert texts_of(file) == ["y"]
     assert [shard.field for shard in find_shards([file], field="body")] == ["body"]
+    both = find_shards([f"{file}:body", file, f"{file}:text"])
+    assert [document.text for _, document in select(both)] == ["x", "y"]
     other = make(tmp_path / "b.json", '{"body": "x"}')
     assert texts_of(f"{other}:body") == ["x"]
     assert texts_of(f"{tmp_path}/*.jsonl:body") == ["x"]

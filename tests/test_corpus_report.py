@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import reduce
 from itertools import pairwise
 from operator import add
@@ -32,7 +32,7 @@ SCOPES = ("plain", "parsed")
 numbers = st.integers(0, 1 << 40)
 names = st.sampled_from(["x.txt", "y.txt", "z.txt"])
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
-counts = st.builds(Counts, *[numbers] * 10)
+counts = st.builds(Counts, *[numbers] * len(fields(Counts)))
 # Few values, so that many are alike.
 sources = st.builds(
     Source,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -18,9 +19,11 @@ import pytest
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
 from bpe_interop.sources import load_source
-from bpe_interop.verify import sweep
+from bpe_interop.verify import accounts
+from bpe_interop.verify.building import side_of
 from bpe_interop.verify.corpora import Selection, find_shards, select
 from bpe_interop.verify.corpus_report import CorpusReport, Counts, SideName
+from bpe_interop.verify.opening import open_side
 from bpe_interop.verify.sides import ORDINARY, PARSED, Own
 from bpe_interop.verify.sweep import (
     Progress,
@@ -101,7 +104,7 @@ def write(path: Path, lines: list[str]) -> Path:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "BATCH_BYTES", 1 << 15)
+    monkeypatch.setattr(accounts, "BATCH_BYTES", 1 << 15)
 
 
 def jsonl(path: Path, texts: Sequence[str]) -> Path:
@@ -168,6 +171,23 @@ def test_our_encoder_goes_to_other_processes(corpora: list[Path]) -> None:
     report = compare_corpora(sides, corpora, processes=1)
     assert (report.counts.differing, report.failures) == (0, ())
     assert report == compare_corpora(sides, corpora, processes=0)
+
+
+@pytest.mark.parametrize("engine", [None, "tokenizers", "transformers"])
+def test_a_source_becomes_a_side(engine: str | None) -> None:
+    opened = open_side(TOKENIZERS / "template-tiny" / "huggingface")
+    build, name = side_of(opened, engine)
+    side = pickle.loads(pickle.dumps(build))()
+    assert (name.engine, name.version) == (side.name, side.version)
+    other = open_side(TOKENIZERS / "template-tiny" / "huggingface" / "tokenizer.json")
+    assert side_of(replace(opened, label="elsewhere"), engine)[1].same(name)
+    model = replace(opened.model, added=()) if opened.model is not None else None
+    assert not side_of(replace(opened, model=model), engine)[1].same(name)
+    if engine == "transformers":
+        with pytest.raises(SourceError, match="directory"):
+            side_of(other, engine)
+    with pytest.raises(EngineError, match="does not run"):
+        side_of(opened, "tiktoken")
 
 
 # What is found, and where.
@@ -256,6 +276,26 @@ def test_texts_that_come_from_no_file() -> None:
     assert (found.source.file, found.source.line) == ("awkward texts", 3)
 
 
+@pytest.mark.usefixtures("small_batches")
+def test_documents_outside_the_scope_are_left_out_and_counted(tmp_path: Path) -> None:
+    texts = [f"{'z' if n % 3 else 'added'} text {n} " * 9 for n in range(2_000)]
+    file = jsonl(tmp_path / "a.jsonl", texts)
+
+    def wanted(text: str) -> bool:
+        return "added" not in text
+
+    settings = {"wanted": wanted, "selection": Selection(max_bytes=150_000)}
+    report = compare_corpora(letters(changes="z"), [file], **settings)
+    counts = report.counts
+    assert counts.bytes >= 150_000
+    assert counts.documents == counts.compared + counts.left_out
+    assert counts.left_out > 100
+    assert counts.differing == counts.compared
+    state = tmp_path / "state.json"
+    compare_corpora(letters(changes="z"), [file], **settings, state=state, tick=Stop(1))
+    assert compare_corpora(letters(changes="z"), [file], **settings, state=state) == report
+
+
 # Progress.
 
 
@@ -263,6 +303,7 @@ def test_texts_that_come_from_no_file() -> None:
 @pytest.mark.parametrize("processes", [0, 2])
 def test_progress(tmp_path: Path, processes: int) -> None:
     files = [write(tmp_path / f"{n}.txt", [f"line {i}" for i in range(20_000)]) for n in range(2)]
+    files.append(write(tmp_path / "empty.txt", []))
     seen: list[Progress] = []
     report = compare_corpora(letters(), files, processes=processes, tick=seen.append)
     total = sum(file.stat().st_size for file in files)
@@ -317,6 +358,20 @@ class KillsOnSingle(Letters):
         return super().encode(text)
 
 
+def test_an_error_that_is_no_outcome_arrives(tmp_path: Path) -> None:
+    """A fault in a side's own code must not look like a text that kills."""
+    file = jsonl(tmp_path / "a.jsonl", ["one"])
+    with pytest.raises(EngineError, match=r"(?s)test_sweep\.py.*ZeroDivisionError"):
+        compare_corpora(letters(Faulty), [file], processes=1)
+
+
+class Faulty(Letters):
+    def encode_batch(
+        self, texts: Sequence[str], *, special: str = "text", add_special_tokens: bool = False
+    ) -> list[list[int]]:
+        raise ZeroDivisionError
+
+
 def test_what_a_library_prints_is_no_answer(tmp_path: Path) -> None:
     file = jsonl(tmp_path / "a.jsonl", ["one", "two"])
     report = compare_corpora(letters(Loud), [file], processes=1)
@@ -325,7 +380,11 @@ def test_what_a_library_prints_is_no_answer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("build", "what"),
-    [(broken_build, "cannot be built"), (lethal_build, "SIGKILL"), (faulty_build, "exit code 1")],
+    [
+        (broken_build, "cannot be built"),
+        (lethal_build, "SIGKILL"),
+        (faulty_build, "ZeroDivisionError"),
+    ],
 )
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_side_that_cannot_be_built_is_an_error(

@@ -89,7 +89,7 @@ def parse_sample(text: str) -> float:
 
 
 def find_shards(corpora: Iterable[str | Path], *, field: str | None = None) -> tuple[Shard, ...]:
-    """The files that the names of corpora stand for, in order, each once.
+    """The files that the names of corpora stand for, in order, each once (or once per field).
 
     A name is a file, a directory (all files below it in order of their paths, hidden ones left
     out), a glob pattern (``**`` for any depth), or ``-`` for standard input. ``NAME:FIELD``
@@ -104,10 +104,10 @@ def find_shards(corpora: Iterable[str | Path], *, field: str | None = None) -> t
     Raises:
         SourceError: there is no such file, it cannot be opened, or a directory holds none.
     """
-    found: dict[str, Shard] = {}
+    found: dict[tuple[str, str], Shard] = {}
     for name in corpora:
         for shard in _expand(name, field):
-            found.setdefault(shard.label, shard)
+            found.setdefault((shard.label, shard.field), shard)
     for shard in found.values():
         _check_readable(shard)
     return tuple(found.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from operator import add, attrgetter
 from typing import Any, Protocol, TypeVar
 
 from ..errors import SourceError
@@ -46,7 +47,8 @@ class Counts:
     as text. On ``compared`` documents both sides answered, on ``differing`` of them they did not
     agree, and of these ``decoding`` have equal ids that decode to different texts.
     ``failed_a`` and ``failed_b`` are documents on which a side failed, neither equal nor
-    different. ``replaced`` are documents in which malformed UTF-8 was read as U+FFFD.
+    different. ``replaced`` are documents in which malformed UTF-8 was read as U+FFFD, and
+    ``left_out`` those that were given to no side, because they are outside the scope.
     """
 
     documents: int = 0
@@ -59,12 +61,14 @@ class Counts:
     failed_a: int = 0
     failed_b: int = 0
     replaced: int = 0
+    left_out: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(*(getattr(self, name) + getattr(other, name) for name in _COUNTS))
+        return Counts(*map(add, _numbers(self), _numbers(other)))
 
 
 _COUNTS = tuple(each.name for each in fields(Counts))
+_numbers = attrgetter(*_COUNTS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,12 +135,7 @@ class ChildPair:
                     raise value
                 side = value
         except (EOFError, OSError, pickle.UnpicklingError):
-            code = self._reap(process)
-            if code == 1 and not self._closed:  # what Python itself gives after a traceback
-                raise EngineError(
-                    "the process that runs both sides failed, see its traceback"
-                ) from None
-            raise _KilledError(side, code) from None
+            raise _KilledError(side, self._reap(process)) from None
 
     def _start(self) -> subprocess.Popen[bytes]:
         if self._closed:

@@ -72,6 +72,8 @@ class _Probe:
             return None
         if x != y:
             return Mismatch(self.mode, text, tuple(x), tuple(y))
+        if not self.mode.decodes:
+            return None
         one, two = decode(self.a, x, text), decode(self.b, y, text)
         if isinstance(one, Failure) or isinstance(two, Failure) or one == two:
             return None

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from ..encode import Encoder
 from ..engines import Engine, Special
-from ..errors import DecodeError, EncodeError, EngineError, PatternError
+from ..errors import BpeInteropError, DecodeError, EncodeError, EngineError, PatternError
 from ..model import BPEModel
 from ..steps import JoinPieces
 
@@ -117,7 +117,7 @@ def encode_all(side: Engine, texts: list[str], mode: Mode) -> list[list[int] | F
                 texts, special=mode.special, add_special_tokens=mode.add_special_tokens
             )
         )
-    except (EngineError, EncodeError, PatternError):
+    except _UNANSWERED:
         return [encode_one(side, text, mode) for text in texts]
 
 
@@ -125,18 +125,24 @@ def encode_one(side: Engine, text: str, mode: Mode) -> list[int] | Failure:
     """The ids of a text, or how the side failed on it."""
     try:
         return side.encode(text, special=mode.special, add_special_tokens=mode.add_special_tokens)
-    except (EngineError, EncodeError, PatternError) as error:
-        return Failure(side.name, text, error.what, _how(error))
+    except _UNANSWERED as error:
+        return _failure(side, text, error)
 
 
 def decode(side: Engine, ids: Sequence[int], text: str) -> str | Failure:
     """The text of ids, or how the side failed on the ids of ``text``."""
     try:
         return side.decode(ids)
-    except (EngineError, DecodeError) as error:
-        return Failure(side.name, text, error.what, _how(error))
+    except _UNANSWERED as error:
+        return _failure(side, text, error)
 
 
-def _how(error: BaseException) -> How:
+# What says something about a text; other errors say that a side cannot be run at all.
+_UNANSWERED = (EngineError, EncodeError, DecodeError, PatternError, MemoryError)
+
+
+def _failure(side: Engine, text: str, error: Exception) -> Failure:
+    what = error.what if isinstance(error, BpeInteropError) else "out of memory"
     # The panics of every Rust extension are told by this name only (see engines/library.py).
-    return "panicked" if type(error.__cause__).__name__ == "PanicException" else "failed"
+    panicked = type(error.__cause__).__name__ == "PanicException"
+    return Failure(side.name, text, what, "panicked" if panicked else "failed")

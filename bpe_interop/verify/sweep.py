@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import sys
 import time
@@ -15,26 +14,20 @@ from pathlib import Path
 from typing import TypeAlias
 
 from . import pool
+from .accounts import Item, Wanted, account, batches, texts_of
 from .compare import Outcome
 from .corpora import BEGINNING, EVERYTHING, Mark, Selection, find_shards, select
-from .corpus_report import CorpusReport, Counts, Failed, Found, SideName, Source, keep
+from .corpus_report import CorpusReport, Counts, Found, SideName, keep
 from .documents import Document, Place, Shard, size_of
 from .pairs import Build, ChildPair, LocalPair, Pair
 from .saved import Saved
-from .sides import Failure, Mismatch, Mode
+from .sides import Mismatch, Mode
 
-BATCH_BYTES = 1 << 19
-"""Bytes of UTF-8 after which a batch is given to both sides; one document may be more."""
-BATCH_DOCUMENTS = 1 << 10
 WORTH_PROCESSES = 1 << 22
 """Bytes on disk from which child processes are worth the second or more that they take to start."""
 
 _SUMMED = 64
 _SAVED_EVERY = 30.0
-_SHOWN = 1_000
-"""Characters that are kept of a text on which a side failed."""
-
-Item: TypeAlias = tuple[int, Document]
 
 
 @dataclass(frozen=True)
@@ -94,6 +87,7 @@ def compare_corpora(
     processes: int | None = None,
     isolate: bool = False,
     state: str | Path | None = None,
+    wanted: Wanted = lambda text: True,
     patience: int = sys.maxsize,
     tick: Tick = lambda progress: None,
 ) -> CorpusReport:
@@ -113,6 +107,7 @@ def compare_corpora(
         isolate: use a child process in any case, so that a text that kills an engine is an
             outcome of its own.
         state: a file in which the state is kept, and from which a run goes on that finds it there.
+        wanted: documents for whose text it is false are left out, and counted.
         patience: end after one side alone failed so often.
         tick: called after each batch.
 
@@ -131,7 +126,7 @@ def compare_corpora(
     if processes is None:
         processes = pool.cores() if _pays(sides, sizes) else 0
     run = _Run(sides, max(processes, int(isolate)), report, mark, saved, patience, tick, sizes)
-    return run.over(select(shards, selection, mark, report.counts.bytes))
+    return run.over(batches(select(shards, selection, mark, report.counts.bytes), wanted))
 
 
 def compare_documents(
@@ -139,12 +134,13 @@ def compare_documents(
     documents: Iterable[Document],
     *,
     processes: int = 0,
+    wanted: Wanted = lambda text: True,
     patience: int = sys.maxsize,
     tick: Tick = lambda progress: None,
 ) -> CorpusReport:
     """Compares two tokenizers over documents; as :func:`compare_corpora`."""
     run = _Run(sides, processes, sides.report(), BEGINNING, None, patience, tick, [])
-    return run.over((0, document) for document in documents)
+    return run.over(batches(((0, document) for document in documents), wanted))
 
 
 def as_documents(texts: Iterable[str], label: str) -> Iterator[Document]:
@@ -155,14 +151,15 @@ def as_documents(texts: Iterable[str], label: str) -> Iterator[Document]:
         yield Document(text, size_of(text), shard, place, after)
 
 
-def _size(shard: Shard) -> int:
-    return shard.path.stat().st_size if shard.path is not None and shard.path.is_file() else 0
+def _size(shard: Shard) -> int | None:
+    """Bytes on disk; None for a pipe."""
+    return shard.path.stat().st_size if shard.path is not None and shard.path.is_file() else None
 
 
-def _pays(sides: Sides, sizes: list[int]) -> bool:
+def _pays(sides: Sides, sizes: list[int | None]) -> bool:
     """Whether child processes are faster: tiktoken and tokenizers use all cores by themselves."""
     alone = {side.engine for side in (sides.name_a, sides.name_b)} - {"tiktoken", "tokenizers"}
-    return bool(alone) and (not all(sizes) or sum(sizes) >= WORTH_PROCESSES)
+    return bool(alone) and (None in sizes or sum(filter(None, sizes)) >= WORTH_PROCESSES)
 
 
 class _Run:
@@ -177,23 +174,24 @@ class _Run:
         saved: Saved | None,
         patience: int,
         tick: Tick,
-        sizes: list[int],
+        sizes: list[int | None],
     ) -> None:
         self._sides, self._processes = sides, processes
-        self._saved, self._tick, self._patience, self._sizes = saved, tick, patience, sizes
+        self._saved, self._tick, self._patience = saved, tick, patience
+        self._sizes = [size or 0 for size in sizes]
         # What was done, with how far it goes. It grows by one element at once, so that an
         # interrupt finds it whole.
         self._done: list[tuple[CorpusReport, Mark]] = [(report, mark)]
         self._began = self._wrote = time.monotonic()
         self._alone = 0
-        self._progress = Progress(0, 0, 0, 0 if 0 in sizes else sum(sizes), 0.0)
+        self._progress = Progress(0, 0, 0, 0 if None in sizes else sum(self._sizes), 0.0)
 
-    def over(self, items: Iterable[Item]) -> CorpusReport:
-        """Compares on documents, each with the number of its shard."""
+    def over(self, given: Iterable[list[Item]]) -> CorpusReport:
+        """Compares on batches of documents."""
         ended = False
         pairs = self._sides.pairs(self._processes)
         try:
-            with closing(pool.run(pairs, _batches(items), _texts)) as worked:
+            with closing(pool.run(pairs, given, texts_of)) as worked:
                 ended = self._work(worked)
         except KeyboardInterrupt:
             pass
@@ -213,8 +211,8 @@ class _Run:
     def _work(self, worked: Iterator[tuple[list[Item], list[Outcome]]]) -> bool:
         """Whether it came to the end."""
         for batch, outcomes in worked:
-            shard, last = batch[-1]
-            part = _account(self._sides, batch, outcomes)
+            shard, last, _ = batch[-1]
+            part = account(self._sides.report(), batch, outcomes)
             self._done.append((part, Mark(shard, last.after)))
             if len(self._done) > _SUMMED:
                 self._done[:] = [(self._report(), self._done[-1][1])]
@@ -277,90 +275,4 @@ def _replaced(found: Found, smaller: Mismatch) -> Found:
         ids_b=smaller.ids_b,
         decoding=smaller.decoding,
         shrunk=True,
-    )
-
-
-def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
-    batch: list[Item] = []
-    size = 0
-    for item in items:
-        batch.append(item)
-        size += item[1].size
-        if size >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _texts(batch: list[Item]) -> list[str]:
-    return [document.text for _, document in batch]
-
-
-def _account(sides: Sides, batch: list[Item], outcomes: list[Outcome]) -> CorpusReport:
-    """The report on one batch."""
-    files: dict[str, Counts] = {}
-    found: list[Found] = []
-    failures: list[Failed] = []
-    for (_, document), outcome in zip(batch, outcomes, strict=True):
-        label = document.shard.label
-        counts = _counted(document, outcome)
-        files[label] = files[label] + counts if label in files else counts
-        if outcome.mismatch is not None:
-            found.append(_found(sides, document, outcome.mismatch, outcome.common))
-        for side, failed in (("a", outcome.failures_a), ("b", outcome.failures_b)):
-            failures += [_failed(document, side, each) for each in failed]
-    return replace(
-        sides.report(),
-        counts=reduce(add, files.values()),
-        files=files,
-        found=keep(found),
-        failures=keep(failures),
-    )
-
-
-def _counted(document: Document, outcome: Outcome) -> Counts:
-    found = outcome.mismatch
-    return Counts(
-        documents=1,
-        bytes=document.size,
-        tokens_a=outcome.tokens_a,
-        tokens_b=outcome.tokens_b,
-        compared=int(outcome.compared > 0),
-        differing=int(found is not None),
-        decoding=int(found is not None and found.decoding is not None),
-        failed_a=int(bool(outcome.failures_a)),
-        failed_b=int(bool(outcome.failures_b)),
-        replaced=int(document.replaced),
-    )
-
-
-def _found(sides: Sides, document: Document, mismatch: Mismatch, common: int) -> Found:
-    return Found(
-        source=_source(document, common),
-        scope=mismatch.mode.scope,
-        rank=sides.modes.index(mismatch.mode),
-        text=mismatch.text,
-        ids_a=mismatch.ids_a,
-        ids_b=mismatch.ids_b,
-        decoding=mismatch.decoding,
-    )
-
-
-def _failed(document: Document, side: str, failure: Failure) -> Failed:
-    text = document.text[:_SHOWN]
-    return Failed(_source(document, 0), side, failure.how, failure.what, text)
-
-
-def _source(document: Document, common: int) -> Source:
-    """Where something was found: in plain text the line itself, else the record."""
-    text, place = document.text, document.place
-    before = text[:common] if document.shard.kind == "text" else ""
-    return Source(
-        file=document.shard.label,
-        line=place.line + before.count("\n"),
-        offset=place.offset + size_of(before),
-        size=len(text),
-        plain=text.isascii() and text.isprintable(),
-        digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
     )

@@ -6,11 +6,13 @@ import os
 import pickle
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Sequence
+from types import TracebackType
 from typing import Any, BinaryIO
 
 from ..engines import Engine, Special
-from ..errors import BpeInteropError
+from ..errors import BpeInteropError, EngineError
 from .pairs import LocalPair
 
 
@@ -53,6 +55,7 @@ def serve() -> None:
     # What a library prints must not be taken for an answer.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    sys.excepthook = lambda *raised: _send(answers, "error", _fault(raised))
     try:
         build_a, build_b, modes = pickle.load(requests)
         pair = LocalPair(build_a(), build_b(), modes)
@@ -63,6 +66,12 @@ def serve() -> None:
         _send(answers, "error", error)
     except EOFError:
         return
+
+
+def _fault(raised: tuple[type[BaseException], BaseException, TracebackType | None]) -> EngineError:
+    """An error that is no outcome, for the parent to raise: who looks at this process's stderr?"""
+    said = "".join(traceback.format_exception(*raised))
+    return EngineError(f"the process that runs both sides failed: {said}")
 
 
 def _answer(pair: LocalPair, answers: BinaryIO, what: str, *given: Any) -> Any:
