@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import cache
-from itertools import product
+from itertools import groupby, product
 from random import Random
 
 from bpe_interop.model import Affixes, Alphabet, MergeRule, PairList, RankTable
@@ -96,6 +96,20 @@ def runner(
     """What a rule makes of a string, one merge after the other."""
     merger = Merger(rule, affixes)
     return lambda content: merger.run(symbols_of(content, alphabet, affixes))
+
+
+def runner_with(rule: MergeRule, base: Container[bytes]) -> Callable[[bytes], list[bytes]]:
+    """The same where other symbols than these are replaced before merging."""
+    run = runner(rule)
+
+    def run_between(content: bytes) -> list[bytes]:
+        tokens: list[bytes] = []
+        for present, group in groupby(symbols_of(content), base.__contains__):
+            part = b"".join(group)
+            tokens += run(part) if present else symbols_of(part)
+        return tokens
+
+    return run_between
 
 
 def first_difference(

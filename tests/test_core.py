@@ -16,6 +16,7 @@ from brute_force import (
     random_rule,
     random_tokens,
     runner,
+    runner_with,
     strings,
 )
 from conftest import Data
@@ -65,6 +66,23 @@ def test_every_verdict_and_length_is_that_of_all_short_strings(seed: int) -> Non
             a, b = b, a
         found = decide(System(a, tokens), System(b, tokens))
         check(found, runner(a), runner(b), strings(letters, LONGEST[letters]))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_symbols_that_are_replaced_before_merging_never_merge(seed: int) -> None:
+    rng = Random(seed)
+    for _ in range(30):
+        tokens = random_tokens(rng, "abc")
+        a = random_rule(rng, tokens)
+        b = disturbed(rng, a)
+        if rng.random() < 0.5:
+            b = PairList(tuple(canonical_of(a, tokens).splits.values()))
+        bases = [{b"a", b"b", b"c"} - ({b"c"} if rng.random() < 0.5 else set()) for _ in range(2)]
+        systems = [
+            System(rule, tokens, base=base) for rule, base in zip((a, b), bases, strict=True)
+        ]
+        runs = [runner_with(rule, base) for rule, base in zip((a, b), bases, strict=True)]
+        check(decide(*systems), *runs, strings("abc", 6))
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -6,12 +6,12 @@ ties, ranks out of order and tokens that nothing builds are all decided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
+from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
 from .merges import Canonical, canonical, canonical_of, textual
@@ -36,8 +36,8 @@ class System:
     """A merge rule over an alphabet, and what it can start from and build.
 
     ``tokens``: all that a merge may produce, and whatever else the vocabulary has. ``base``: the
-    symbols that are there before merging, None for all. ``known``: its canonical form, where
-    that has been found already.
+    symbols that are there before merging, None for all. ``form_of`` gives its canonical form,
+    where that is found elsewhere.
     """
 
     rule: MergeRule
@@ -45,13 +45,13 @@ class System:
     alphabet: Alphabet = "byte"
     base: Container[bytes] | None = None
     affixes: Affixes = _NO_AFFIXES
-    known: Canonical | None = field(default=None, repr=False)
+    form_of: Callable[[], Canonical] | None = field(default=None, repr=False)
 
     @cached_property
     def form(self) -> Canonical:
         """The canonical form (Theorem 3)."""
-        if self.known is not None:
-            return self.known
+        if self.form_of is not None:
+            return self.form_of()
         return canonical_of(self.rule, self.tokens, self.alphabet, self.base, self.affixes)
 
     @cached_property
@@ -103,7 +103,7 @@ def system_of(model: BPEModel) -> System:
         model.alphabet,
         None if kept else ids,
         model.affixes,
-        canonical(model),
+        lambda: canonical(model),
     )
 
 
@@ -167,10 +167,7 @@ def _decide_spelled(
     if codes.ambiguous:
         return Decision("undecided", "a prefix that looks like the suffix")
     forms = [codes.form(s.rule, s.tokens, s.alphabet, s.base) for s in (a, b)]
-    ours, theirs = (
-        System(PairList(()), [*codes.alphabet(), *form.splits], "char", known=form)
-        for form in forms
-    )
+    ours, theirs = (_coded(codes, form) for form in forms)
     found = conflicts_of(ours, theirs, budget)
     runs = Runs(ours.run, theirs.run)
     decision = conclude(ours, found, found.paths(), runs, codes.contents(ok))
@@ -182,6 +179,11 @@ def _decide_spelled(
         ours=tuple(map(codes.token, decision.ours)),
         theirs=tuple(map(codes.token, decision.theirs)),
     )
+
+
+def _coded(codes: SymbolCodes, form: Canonical) -> System:
+    tokens = [*codes.alphabet(), *form.splits]
+    return System(PairList(()), tokens, "char", form_of=lambda: form)
 
 
 def conflicts_of(a: System, b: System, budget: int) -> Conflicts:
@@ -256,17 +258,12 @@ def conclude(
 def _plainly_equal(a: System, b: System) -> str | None:
     if a.alphabet != b.alphabet:
         return None
-    if isinstance(a.rule, PairList) and isinstance(b.rule, RankTable):
-        a, b = b, a
-    if (
-        isinstance(a.rule, RankTable)
-        and isinstance(b.rule, PairList)
-        and b.known is None
-        and listed_as_ranked(a.form, a.rule.ranks, b.rule)
-    ):
-        return "the list has each token's split in rank order (Theorem 4)"
     if a.rule == b.rule and a.base is b.base is None and set(a.tokens) == set(b.tokens):
         return "the merges are the same"
+    if isinstance(a.rule, PairList) and isinstance(b.rule, RankTable):
+        a, b = b, a
+    if _listed_as_ranked(a, b):
+        return "the list has each token's split in rank order (Theorem 4)"
     if a.form.splits == b.form.splits and _same_order(a.form, b.form):
         return "the merges that fire are the same, in one order (Theorem 3)"
     return None
@@ -282,21 +279,33 @@ def _same_order(a: Canonical, b: Canonical) -> bool:
     )
 
 
-def listed_as_ranked(ranked: Canonical, ranks: Mapping[bytes, int], rule: PairList) -> bool:
-    """Whether a pair list lists each reachable token's split in rank order (Theorem 4).
+def _listed_as_ranked(ranked: System, listed: System) -> bool:
+    """Whether a list has each reachable token's split in rank order (Theorem 4).
 
-    Pairs count at their last place.
+    Pairs count at their last place. This spares the list's canonical form.
     """
-    if len(set(ranked.priority.values())) != len(ranked.priority):
+    table, rule, form = ranked.rule, listed.rule, ranked.form
+    if not isinstance(table, RankTable) or not isinstance(rule, PairList):
+        return False
+    if len(set(form.priority.values())) != len(form.priority) or listed.affixes != _NO_AFFIXES:
         return False
     places = {pair: place for place, pair in enumerate(rule.pairs)}
     last = -1
-    for pair in ranked.splits.values():
+    for pair in form.splits.values():
         place = places.get(pair)
         if place is None or place < last:
             return False
         last = place
-    return all(left + right in ranks for left, right in places)
+    if not _has_symbols(listed, form.splits.values()) or not _has_symbols(ranked, places):
+        return False
+    # The largest rank never merges.
+    return all(table.ranks.get(left + right, MAX_ID) != MAX_ID for left, right in places)
+
+
+def _has_symbols(system: System, pairs: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether all single symbols that pairs are made of are there before merging."""
+    base, size = system.base, system.size
+    return base is None or all(part in base or size(part) > 1 for pair in pairs for part in pair)
 
 
 class _Characters(dict[bytes, int]):
