@@ -156,8 +156,7 @@ def test_a_byte_level_normalizer_maps_before_the_pre_tokenizer() -> None:
     value = {**plain, "pre_tokenizer": split}
     assert load(value).alphabet == "byte"
     assert load(value).pretokenizer == (ByteChars(), Split("a", "isolated"))
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "special"), False)
-    value["added_tokens"] = [{"id": 7, "content": "<x>", "normalized": True, **flags}]
+    value["added_tokens"] = [{**added(7, "<x>"), "normalized": True}]
     assert path_of(value, UnsupportedError) == "$.added_tokens[0]"
 
 
@@ -228,12 +227,43 @@ def test_only_pairs_can_hold_a_space() -> None:
         engine(strings)
 
 
-def test_a_character_that_is_an_added_token_stays_a_symbol() -> None:
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    value = document(added_tokens=[{"id": 1, "content": "a", "special": True, **flags}])
-    theirs = engine(value)
+FLAGS = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+
+
+def added(number: int, content: str) -> dict[str, Any]:
+    return {"id": number, "content": content, "special": True, **FLAGS}
+
+
+@pytest.mark.parametrize(
+    ("token", "model"),
+    [
+        ("a", {}),
+        ("a</w>", {"end_of_word_suffix": "</w>", "vocab": {"a</w>": 0, "b": 1}, **NO_UNKNOWN}),
+        ("##b", {"continuing_subword_prefix": "##", "vocab": {"a": 0, "##b": 1}, **NO_UNKNOWN}),
+        ("<0x62>", {"byte_fallback": True, "vocab": {"a": 0, "<0x62>": 1}, **NO_UNKNOWN}),
+        ("ab", {}),
+    ],
+)
+def test_an_added_token_that_ordinary_text_gives_stays_in_the_vocabulary(
+    token: str, model: dict[str, Any]
+) -> None:
+    value = document(model=model)
+    value["added_tokens"] = [added(value["model"]["vocab"][token], token)]
+    loaded, theirs = load(value), engine(value)
+    assert token.encode() in loaded.vocab.ids
     theirs.encode_special_tokens = True
-    assert theirs.encode("aab").ids == Encoder(load(value)).encode("aab")
+    for text in ("a", "ab", "bb", "bba"):
+        assert Encoder(loaded).encode(text) == theirs.encode(text).ids
+    assert b"<unk>" in load(document()).vocab.ids
+    assert b"<unk>" not in load(document(added_tokens=[added(0, "<unk>")])).vocab.ids
+
+
+def test_the_unknown_token_is_written_into_the_vocabulary() -> None:
+    vocab = {"a": 0, "b": 1, "<unk>": 2}
+    value = document(model={"vocab": vocab, "merges": []}, added_tokens=[added(2, "<unk>")])
+    written = json.loads(FORMAT.dump(load(value))["tokenizer.json"])
+    assert written["model"]["vocab"] == vocab
+    assert engine(written).encode("axb").ids == engine(value).encode("axb").ids == [0, 2, 1]
 
 
 # Random tokenizers, against the engine: read, and written again.
