@@ -160,7 +160,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"normalization_rule_name": "nmt_nfkc", "user_defined_symbols": ["<x>", "the"]},
     {"treat_whitespace_as_suffix": True, "allow_whitespace_only_pieces": True},
     {"treat_whitespace_as_suffix": True, "add_dummy_prefix": False},
-    {"add_dummy_prefix": False, "control_symbols": ["<c>", "<d>"], "required_chars": "\u00df"},
+    {"add_dummy_prefix": False, "control_symbols": ["<c>", "<d>"], "required_chars": "e"},
     {"pad_id": 0, "bos_id": -1, "eos_id": 5, "unk_id": 2, "eos_piece": "<end>"},
     {"vocabulary_output_piece_score": False, "hard_vocab_limit": False, "accept_language": "en"},
     {"self_test_sample_size": 3, "max_sentence_length": 100, "character_coverage": 0.985},
