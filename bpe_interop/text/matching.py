@@ -120,10 +120,12 @@ def python_source(pattern: Pattern, node: Node) -> str:
 
     Never with ``(?i:``: where such a part may begin a match, ``regex`` checks the first
     character of the other ways to begin without regard to case too, and misses matches
-    (``(?i:'s)?[^\p{Lu}k]+.`` does not match U+00E9 ``K``).
+    (``(?i:'s)?[^\p{Lu}k]+.`` does not match U+00E9 ``K``). Nor with ``\z``, which older releases
+    of ``regex`` do not know.
     """
+    own = not any(spelling in pattern.source for spelling in ("(?i", r"\z"))
     try:
-        if "(?i" not in pattern.source and parse(Pattern(pattern.source, "python")) == node:
+        if own and parse(Pattern(pattern.source, "python")) == node:
             return pattern.source
     except PatternError:
         pass
