@@ -330,6 +330,9 @@ def test_a_changed_model_is_written_as_it_is() -> None:
         added=(*(model.added or ()), AddedToken("<x>", 9)),
         vocab=replace(model.vocab, scores={}),
     )
+    suffix = with_field(with_field(data, TRAINER, 24, 1), NORMALIZER, DUMMY_PREFIX, 1)
+    moved = replace(load(suffix), normalizer=(Prepend("\u2581"), Replace(" ", "\u2581")))
+    assert FORMAT.load(FORMAT.dump(moved)).normalizer == moved.normalizer
     again = FORMAT.load(FORMAT.dump(changed))
     assert (again.normalizer, again.decoder) == (changed.normalizer, changed.decoder)
     assert [token.text for token in again.added or ()] == ["<unk>", "<s>", "</s>", "<x>"]

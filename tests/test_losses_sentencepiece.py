@@ -234,6 +234,16 @@ def test_fallbacks() -> None:
     assert "vanish" in shown(document(unk_token=None), "fallback").what
 
 
+def test_an_incomplete_set_of_byte_tokens() -> None:
+    """sentencepiece refuses it with byte_fallback, so it is written without."""
+    tokens = "\u2581 a b ab <0xC3> <0xA9>"
+    data = document(tokens, "a b", unk_token=None, byte_fallback=True)
+    found = losses(load(data))
+    assert set(found) == {"fallback", "decoder"}
+    assert "256 byte tokens" in found["fallback"][0].what
+    assert not Both(data).agree("\u00e9", decoded=False)
+
+
 def test_pretokenizers() -> None:
     always = document(pre_tokenizer=metaspace("always"), decoding=decoder(strip=True))
     assert shown(always, "pretokenizer").witness == " "

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 from weakref import WeakKeyDictionary
 
+from ...errors import BpeInteropError
 from ...model import Affixes, BPEModel, RankTable, Vocab
 from ...text.bytechars import to_chars
 from ...theory.merges import canonical
@@ -59,9 +60,10 @@ def contradiction(model: BPEModel) -> tuple[str, str] | None:
     """
     spaces, others = " \n\t.\u00a0", "a1.\u2776\u4e00"
     for x, y, z in product(spaces, spaces, others):
-        longer = tokens_of(model, x + y + z)
-        if longer[:2] != [x.encode(), y.encode()]:
+        try:
+            longer, shorter = tokens_of(model, x + y + z), tokens_of(model, x + y)
+        except BpeInteropError:
             continue
-        if tokens_of(model, x + y) == [(x + y).encode()]:
+        if longer[:2] == [x.encode(), y.encode()] and shorter == [(x + y).encode()]:
             return x + y + z, x + y
     return None

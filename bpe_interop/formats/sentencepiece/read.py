@@ -64,40 +64,45 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
         notes.append(f"{name}: written again it has the same fields, and not the same bytes")
     added = _added(pieces, spec, unknown)
     beside = read_beside(files, added)
-    flags = _flags(message)
-    kept = [piece.surface.decode() for piece in pieces if piece.type == USER_DEFINED]
+    held = [key for key in (name, CONFIG) if key in files]
+    origin = Origin(
+        "sentencepiece",
+        files={key: hashlib.sha256(files[key]).hexdigest() for key in held},
+        notes=(*notes, *beside.notes),
+    )
     try:
-        model = BPEModel(
-            vocab=_vocab(pieces),
-            merges=RankTable(ranks_of(pieces)),
-            alphabet="char",
-            fallback=Fallback(
-                "unknown",
-                unknown,
-                fuse=True,
-                byte_fallback=spec.byte_fallback,
-                after_merging=_merges_missing(pieces),
-            ),
-            normalizer=flags.steps(kept),
-            pretokenizer=(),
+        model = replace(
+            _model(message, pieces, unknown, name),
             added=added,
             sequence_template=beside.sequence_template,
-            decoder=(flags.decoder(_surface(message, name), _denormalizer(message, name)),),
             chat_template=beside.chat_template,
-            origin=Origin(
-                "sentencepiece",
-                files={
-                    key: hashlib.sha256(files[key]).hexdigest()
-                    for key in (name, CONFIG)
-                    if key in files
-                },
-                notes=(*notes, *beside.notes),
-            ),
+            origin=origin,
         )
     except InvalidModelError as error:
         raise FormatError(error.what, where=f"{name}: pieces") from None
     extras = extras_of(message, model, pieces, name)
     return replace(model, extras={"sentencepiece": extras} if extras else {})
+
+
+def _model(message: Any, pieces: Sequence[Piece], unknown: int, file: str) -> BPEModel:
+    """What the pieces and the specs say of how texts are encoded and decoded."""
+    flags = _flags(message)
+    kept = [piece.surface.decode() for piece in pieces if piece.type == USER_DEFINED]
+    return BPEModel(
+        vocab=_vocab(pieces),
+        merges=RankTable(ranks_of(pieces)),
+        alphabet="char",
+        fallback=Fallback(
+            "unknown",
+            unknown,
+            fuse=True,
+            byte_fallback=message.trainer_spec.byte_fallback,
+            after_merging=_merges_missing(pieces),
+        ),
+        normalizer=flags.steps(kept),
+        pretokenizer=(),
+        decoder=(flags.decoder(_surface(message, file), _denormalizer(message, file)),),
+    )
 
 
 def main_file(files: Mapping[str, bytes]) -> str:

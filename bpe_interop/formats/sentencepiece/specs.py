@@ -19,6 +19,7 @@ from ...steps import JoinPieces
 from .flags import Flags, nearest
 from .schema import (
     BPE,
+    BYTE,
     CONTROL,
     NORMAL,
     NORMALIZER_SPEC,
@@ -75,7 +76,15 @@ def message_of(model: BPEModel, pieces: Sequence[Piece]) -> Any:
     extras = model.extras.get("sentencepiece")
     if isinstance(extras, dict):
         _apply(message, extras)
+        _place_dummy(message.trainer_spec, nearest(model))
     return message
+
+
+def _place_dummy(spec: Any, flags: Flags) -> None:
+    """Where there is a dummy space, the model says on which side, whatever the source's spec."""
+    suffix = flags.dummy == "suffix"
+    if flags.dummy != "none" and spec.treat_whitespace_as_suffix != suffix:
+        spec.treat_whitespace_as_suffix = suffix
 
 
 def _fill_specs(message: Any, model: BPEModel, pieces: Sequence[Piece]) -> None:
@@ -102,7 +111,7 @@ def _fill_trainer(spec: Any, model: BPEModel, flags: Flags, pieces: Sequence[Pie
     added = model.added or ()
     spec.model_type = BPE
     spec.vocab_size = len(pieces)
-    spec.byte_fallback = model.fallback.byte_fallback
+    spec.byte_fallback = any(piece.type == BYTE for piece in pieces)
     spec.unk_surface = _join_pieces(model).unknown.encode()
     if flags.dummy == "suffix":
         spec.treat_whitespace_as_suffix = True
