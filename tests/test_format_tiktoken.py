@@ -17,7 +17,10 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpe_interop.encode import Encoder
+from bpe_interop.engines import from_model
 from bpe_interop.errors import FormatError, TargetError, UnstatedError, UnsupportedError
+from bpe_interop.formats import by_name
 from bpe_interop.formats.tiktoken import FORMAT, dump, load, losses, notes, plugin, sniff
 from bpe_interop.formats.tiktoken.plugin import SHIPPED
 from bpe_interop.formats.tiktoken.ranks import _read_carefully, read_ranks, write_ranks
@@ -39,6 +42,7 @@ from bpe_interop.steps import (
     UnicodeForm,
 )
 from bpe_interop.theory.pretokens import UTF8_BYTES
+from fixtures import piece_model
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -429,7 +433,6 @@ def test_nothing_is_lost_of_a_rank_file() -> None:
         ({"normalizer": (UnicodeForm("NFC"),)}, "normalizer", "ids", "\u0340"),
         ({"pretokenizer": (PrefixSpace(),)}, "pretokenizer", "ids", "a"),
         ({"pretokenizer": (Digits(True),)}, "pretokenizer", "ids", None),
-        ({"pretokenizer": ()}, "pretokenizer", "ids", None),
         ({"pretokenizer": (Split(" ", "isolated"),)}, "pretokenizer", "ids", None),
         ({"added": (AddedToken("<x>", 261, special=False),)}, "added", "text", "<x>"),
         ({"added": (AddedToken("<x>", 261, lstrip=True),)}, "added", "text", " <x>"),
@@ -594,3 +597,60 @@ def test_crlf_is_the_same_model(data: Any) -> None:
     unix = load({"q.tiktoken": data("qwen/qwen.tiktoken").read_bytes()})
     assert windows.vocab == unix.vocab
     assert windows.merges == unix.merges
+
+
+def test_text_that_is_not_cut_is_one_match() -> None:
+    """Without a pre-tokenizer, a text is one pretoken: tiktoken merges across its spaces too."""
+    ids = {bytes([byte]): byte for byte in range(256)} | {b"a ": 256, b"a b": 257}
+    whole = BPEModel(
+        vocab=Vocab(ids),
+        merges=RankTable(ids),
+        lookup_first=True,
+        normalizer=(),
+        pretokenizer=(),
+        added=(),
+        decoder=(JoinBytes(),),
+    )
+    assert not list(losses(whole))
+    files = dump(whole)
+    assert load(files).pretokenizer == ()
+    sidecar = json.loads(files["tokenizer.tiktoken.json"])
+    engine = tiktoken.Encoding(
+        "x", pat_str=sidecar["pat_str"], mergeable_ranks=ids, special_tokens={}
+    )
+    text = "a b\na  b\r\n" * 3
+    assert engine.encode_ordinary("a b") == [257]
+    assert Encoder(load(files)).encode(text) == engine.encode_ordinary(text)
+
+
+def ascii_pieces() -> BPEModel:
+    """A SentencePiece model of ASCII pieces and byte pieces that leaves texts as they are."""
+    kinds = [("<unk>", 0.0, piece_model.UNKNOWN), ("<s>", 0.0, piece_model.CONTROL)]
+    pieces = [piece_model.Piece(*kind) for kind in kinds]
+    pieces += [piece_model.Piece(f"<0x{b:02X}>", 0.0, piece_model.BYTE) for b in range(256)]
+    words = ["th", "the", "in", "ing", " t", " the", "  "]
+    pieces += [piece_model.Piece(word, -float(rank)) for rank, word in enumerate(words)]
+    pieces += [piece_model.Piece(chr(c), -100.0 - c) for c in range(0x20, 0x7F)]
+    path = FIXTURES / "spm-tiny" / "sentencepiece" / "tokenizer.model"
+    data = piece_model.with_pieces(path.read_bytes(), pieces)
+    for flag in (piece_model.DUMMY_PREFIX, piece_model.ESCAPE, piece_model.REMOVE_EXTRA):
+        data = piece_model.with_field(data, piece_model.NORMALIZER, flag, 0)
+    return by_name("sentencepiece").load({"tokenizer.model": data})
+
+
+def test_a_sentencepiece_model_is_written_where_it_is_proved_the_same() -> None:
+    model = ascii_pieces()
+    found = list(losses(model))
+    assert {loss.grade for loss in found} == {"metadata"}
+    assert {"alphabet", "decoder"} <= {loss.field for loss in found}
+    files = dump(model)
+    ranks = load(files)
+    engine = tiktoken.Encoding(
+        "x",
+        pat_str=json.loads(files["tokenizer.tiktoken.json"])["pat_str"],
+        mergeable_ranks=dict(ranks.vocab.ids),
+        special_tokens={},
+    )
+    theirs = from_model("sentencepiece", model)
+    for text in ("the thing in  the", "th\u00e9 \u4e2d\u6587 \U0001f642", "\x00\n\u2581 the", ""):
+        assert engine.encode_ordinary(text) == theirs.encode(text)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from ..model import Affixes, BPEModel, RankTable, show
+from ..model import Affixes, BPEModel, Fallback, RankTable, Vocab, show
 from ..steps import ByteChars
 from .contexts import plain_contexts
 from .core import System, decide, system_of
@@ -72,6 +73,15 @@ def as_byte_ranks(model: BPEModel) -> Rewrite:
         what,
         "a rank file writes one number for id and rank, so other pairs would merge first",
     )
+
+
+def over_bytes(model: BPEModel) -> BPEModel | None:
+    """A character-level model with the same ids over bytes, where that is proved; else None."""
+    rule = as_byte_ranks(model).rule
+    if rule is None:
+        return None
+    tokens = Vocab(rank_table(model))
+    return replace(model, alphabet="byte", vocab=tokens, merges=rule, fallback=Fallback())
 
 
 def _frozen(model: BPEModel) -> Rewrite | None:

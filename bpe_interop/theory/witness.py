@@ -125,3 +125,14 @@ def _undone(steps: Sequence[NormalizerStep | PreTokenizerStep], text: str) -> It
         elif isinstance(step, PrefixSpace):
             candidates = [*(found.removeprefix(" ") for found in candidates), *candidates]
     yield from dict.fromkeys(found for found in candidates if found)
+
+
+def with_affixes(model: BPEModel) -> str | None:
+    """A text of one or two letters whose symbols are tokens only with the affixes on."""
+    ids, prefix, suffix = model.vocab.ids, model.affixes.prefix, model.affixes.suffix
+    for letter in (bytes([code]) for code in range(0x61, 0x7B)):
+        if suffix and letter + suffix in ids:
+            return letter.decode()
+        if prefix and letter in ids and prefix + letter in ids:
+            return letter.decode() * 2
+    return None

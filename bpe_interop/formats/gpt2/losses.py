@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ...diff.reread import changed_losses
 from ...loss import Grade, Loss
-from ...model import BPEModel, SequenceTemplate, show
+from ...model import Affixes, BPEModel, SequenceTemplate, show
 from ...steps import JoinBytes, Pattern
 from ...text.bytechars import is_mapped
+from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.equality import missing_bytes
-from ...theory.merges import textual, whole_lookups
+from ...theory.merges import whole_lookups
 from ...theory.pretokens import Occurrence, occurrence
-from ...theory.witness import decoded_otherwise, first_changed, split_otherwise, text_with
-from .pair import COMMENT, entries, fallback_of, pair_list
+from ...theory.witness import (
+    decoded_otherwise,
+    first_changed,
+    split_otherwise,
+    text_with,
+    with_affixes,
+)
+from .pair import COMMENT, dump, entries, fallback_of, load, pair_list
 
 _PATTERN = Pattern(
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", "python"
@@ -22,6 +30,18 @@ _PATTERN = Pattern(
 
 def losses(model: BPEModel) -> Iterable[Loss]:
     """What a pair cannot hold. What the model does not state (``None``) cannot be lost."""
+    found = list(_losses(model))
+    yield from found
+    if model.alphabet == "byte" and model.affixes == Affixes():
+        return
+    # What merging over bytes makes of such a model is said field by field, not foreseen.
+    rewrite = as_byte_ranks(model)
+    said = frozenset(loss.field for loss in found)
+    grade: Grade = "metadata" if rewrite.rule is not None else "ids"
+    yield from changed_losses(model, load(dump(model)), said, grade, rewrite.witness)
+
+
+def _losses(model: BPEModel) -> Iterator[Loss]:
     yield from _core_losses(model)
     yield from _fallback_losses(model)
     yield from _text_losses(model)
@@ -46,13 +66,27 @@ def losses(model: BPEModel) -> Iterable[Loss]:
 
 
 def _core_losses(model: BPEModel) -> Iterator[Loss]:
+    if model.affixes != Affixes():
+        witness = with_affixes(model)
+        yield Loss(
+            "affixes",
+            "ids",
+            "symbols are merged with something glued to them; a pair has no such thing",
+            "the ids of most texts would differ",
+            witness=witness,
+            shown=witness is not None,
+        )
     if model.alphabet != "byte":
+        found = as_byte_ranks(model)
         yield Loss(
             "alphabet",
-            "ids",
+            "ids" if found.rule is None else "metadata",
             "merging starts from characters, a pair's from bytes",
-            "the ids of most texts would differ",
-            shown=False,
+            "the ids of most texts would differ"
+            if found.rule is None
+            else f"no id changes ({found.proof})",
+            witness=found.witness,
+            shown=found.rule is not None or found.witness is not None,
         )
     kinds = model.vocab.kinds
     contents = {number: content for content, number in model.vocab.ids.items()} if kinds else {}
@@ -105,9 +139,9 @@ def _lookup_loss(content: bytes, grade: Grade, witness: str | None) -> Loss:
 
 
 def _fallback_losses(model: BPEModel) -> Iterator[Loss]:
-    if model.fallback == fallback_of(textual(model)):
+    if model.fallback == fallback_of(rank_table(model)):
         return
-    missing = missing_bytes(textual(model))
+    missing = missing_bytes(rank_table(model))
     if missing:
         yield Loss(
             "fallback",

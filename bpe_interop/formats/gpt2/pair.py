@@ -9,10 +9,11 @@ from types import MappingProxyType
 from typing import NoReturn
 
 from ...errors import FormatError
-from ...model import MAX_ID, BPEModel, Fallback, Kind, Origin, PairList, Vocab, show
+from ...model import MAX_ID, Affixes, BPEModel, Fallback, Kind, Origin, PairList, Vocab, show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
 from ...text.bytechars import is_mapped, to_bytes, to_chars
+from ...theory.byte_ranks import over_bytes
 from ...theory.equality import missing_bytes
 from ...theory.merges import canonical
 from .. import Files
@@ -65,6 +66,8 @@ def dump(model: BPEModel, *, names: str = "encoder") -> Files:
         names: ``encoder`` (``encoder.json`` and ``vocab.bpe``) or ``vocab`` (``vocab.json`` and
             ``merges.txt``).
     """
+    if model.alphabet != "byte":
+        model = over_bytes(model) or model
     vocab_name, merges_name = NAMES[names]
     in_order = dict(sorted(entries(model).items(), key=lambda item: item[1]))
     lines = [_HEADER, *(f"{to_chars(left)} {to_chars(right)}" for left, right in pair_list(model))]
@@ -191,7 +194,14 @@ def entries(model: BPEModel) -> dict[str, int]:
 
 
 def pair_list(model: BPEModel) -> Iterable[tuple[bytes, bytes]]:
-    """The merges to write: as listed, or each reachable token's split in rank order."""
+    """The merges to write: as listed, or each reachable token's split in rank order.
+
+    Of models that merge something else than bytes, those that can be read as such merges.
+    """
+    pairs: Iterable[tuple[bytes, bytes]] = canonical(model).splits.values()
     if isinstance(model.merges, PairList):
-        return model.merges.pairs
-    return canonical(model).splits.values()
+        pairs = model.merges.pairs
+    if model.alphabet == "byte" and model.affixes == Affixes():
+        return pairs
+    ids = model.vocab.ids
+    return [(x, y) for x, y in pairs if x in ids and y in ids and x + y in ids]

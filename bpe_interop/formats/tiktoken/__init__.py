@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ...errors import FormatError
+from ...loss import Loss
 from ...model import (
     BPEModel,
     Origin,
@@ -30,17 +31,15 @@ from ...model import (
 )
 from ...steps import (
     JoinBytes,
-    Pattern,
     PreTokenizerStep,
-    Split,
 )
 from ...theory.equality import missing_bytes
 from .. import Files, Format
-from .losses import losses
-from .pattern import pat_str
+from .losses import losses_of
+from .pattern import pat_str, read_pattern
 from .plugin import plugin
 from .ranks import looks_like_ranks, read_ranks, write_ranks, written_tokens
-from .sidecar import OWN_KEY, Sidecar, n_vocab, read_sidecar, write_sidecar
+from .sidecar import OWN_KEY, Sidecar, n_vocab, read_sidecar, told_apart, write_sidecar
 
 __all__ = ["FORMAT", "dump", "load", "losses", "notes", "plugin", "sniff"]
 
@@ -77,8 +76,7 @@ def load(files: Files) -> BPEModel:
         ranks = {token: number for token, number in numbers.items() if token}
     pretokenizer: tuple[PreTokenizerStep, ...] | None = None
     if stated.pattern is not None:
-        # ``core.py`` and ``lib.rs``: the matches are the pretokens, other text is dropped.
-        pretokenizer = (Split(Pattern(stated.pattern, "fancy-regex"), "removed", invert=True),)
+        pretokenizer = read_pattern(stated.pattern)
     return BPEModel(
         vocab=Vocab(numbers),
         merges=RankTable(ranks),
@@ -114,7 +112,7 @@ def dump(model: BPEModel, *, name: str | None = None) -> Files:
     own = model.origin.name if _NAME.fullmatch(model.origin.name) else ""
     stem = name or own or "tokenizer"
     numbers = written_tokens(model)
-    added = model.added
+    added = None if model.added is None else told_apart(model.added)
     sidecar = Sidecar(
         name=own or stem,
         pattern=pat_str(model),
@@ -127,6 +125,11 @@ def dump(model: BPEModel, *, name: str | None = None) -> Files:
         f"{stem}{_SUFFIX}": write_ranks(numbers),
         f"{stem}{_SUFFIX}.json": write_sidecar(sidecar),
     }
+
+
+def losses(model: BPEModel) -> Iterable[Loss]:
+    """What would be lost, by field."""
+    return losses_of(model, lambda: load(dump(model)))
 
 
 def notes(files: Files) -> list[str]:

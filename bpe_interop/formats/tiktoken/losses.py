@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...diff import normalized_matters
-from ...loss import Loss
+from ...diff.reread import changed_losses
+from ...loss import Grade, Loss
 from ...model import (
     AddedToken,
+    Affixes,
     BPEModel,
     Fallback,
     show,
 )
-from ...steps import JoinBytes, NormalizerStep
+from ...steps import JoinBytes, JoinPieces, NormalizerStep
+from ...text.charsmap import SPACE
+from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.equality import missing_bytes, rank_file_losses
-from ...theory.merges import textual
-from ...theory.witness import decoded_otherwise, first_changed, text_with
+from ...theory.witness import decoded_otherwise, first_changed, text_with, with_affixes
 from .pattern import express
 from .ranks import MAX_RANK
 from .sidecar import prefixed_text
 
 
-def losses(model: BPEModel) -> Iterable[Loss]:
-    """What would be lost, by field. Sequence template, roles and chat template are kept."""
+def losses_of(model: BPEModel, again: Callable[[], BPEModel]) -> Iterable[Loss]:
+    """What would be lost, by field. Sequence template, roles and chat template are kept.
+
+    ``again`` gives what reading the written files back gives.
+    """
+    found = list(_losses(model))
+    yield from found
+    if model.alphabet == "byte" and model.affixes == Affixes():
+        return
+    # What merging over bytes makes of such a model is said field by field, not foreseen.
+    rewrite = as_byte_ranks(model)
+    said = frozenset(loss.field for loss in found)
+    grade: Grade = "metadata" if rewrite.rule is not None else "ids"
+    yield from changed_losses(model, again(), said, grade, rewrite.witness)
+
+
+def _losses(model: BPEModel) -> Iterator[Loss]:
     yield from rank_file_losses(model)
     yield from _vocab_losses(model)
     yield from _fallback_losses(model)
@@ -33,14 +51,7 @@ def losses(model: BPEModel) -> Iterable[Loss]:
             yield expressed
     yield from _added_losses(model.added or (), normalizes=bool(model.normalizer))
     yield from _numbers_taken(model)
-    if model.decoder not in (None, (JoinBytes(),)):
-        yield Loss(
-            "decoder",
-            "text",
-            "tiktoken joins the tokens' bytes and reads them as UTF-8",
-            "some ids would decode to another text",
-            witness=decoded_otherwise(model),
-        )
+    yield from _decoder_losses(model)
     if model.extras:
         yield Loss(
             "extras",
@@ -51,15 +62,31 @@ def losses(model: BPEModel) -> Iterable[Loss]:
 
 
 def _vocab_losses(model: BPEModel) -> Iterator[Loss]:
+    if model.affixes != Affixes():
+        witness = with_affixes(model)
+        yield Loss(
+            "affixes",
+            "ids",
+            "symbols are merged with something glued to them; tiktoken has no such thing",
+            "the ids of most texts would differ",
+            witness=witness,
+            shown=witness is not None,
+        )
     if model.alphabet != "byte":
+        found = as_byte_ranks(model)
         yield Loss(
             "alphabet",
-            "ids",
+            "ids" if found.rule is None else "metadata",
             "merging starts from characters, tiktoken's from bytes",
-            "the ids of most texts would differ",
-            shown=False,
+            "the ids of most texts would differ"
+            if found.rule is None
+            else f"no id changes ({found.proof})",
+            witness=found.witness,
+            shown=found.rule is not None or found.witness is not None,
         )
-    if any(kind != "control" for kind in model.vocab.kinds.values()) or model.vocab.scores:
+    if model.alphabet == "byte" and (
+        model.vocab.scores or any(kind != "control" for kind in model.vocab.kinds.values())
+    ):
         yield Loss(
             "vocab", "metadata", "kinds and scores of tokens", "they are left out; no id changes"
         )
@@ -76,7 +103,7 @@ def _vocab_losses(model: BPEModel) -> Iterator[Loss]:
 def _fallback_losses(model: BPEModel) -> Iterator[Loss]:
     if model.fallback == Fallback():
         return
-    missing = missing_bytes(textual(model))
+    missing = missing_bytes(rank_table(model))
     if missing:
         yield Loss(
             "fallback",
@@ -104,6 +131,26 @@ def _normalizer_losses(steps: Sequence[NormalizerStep]) -> Iterator[Loss]:
         )
 
 
+def _decoder_losses(model: BPEModel) -> Iterator[Loss]:
+    if model.decoder in (None, (JoinBytes(),)):
+        return
+    plain = any(step == JoinPieces(step.unknown, "none", False) for step in _pieces(model))
+    same = plain and not any(SPACE.encode() in token for token in model.vocab.ids)
+    yield Loss(
+        "decoder",
+        "metadata" if same and model.fallback.byte_fallback else "text",
+        "tiktoken joins the tokens' bytes and reads them as UTF-8",
+        "ids that no text gives would decode to another text"
+        if same
+        else "some ids would decode to another text",
+        witness=decoded_otherwise(model),
+    )
+
+
+def _pieces(model: BPEModel) -> list[JoinPieces]:
+    return [step for step in model.decoder or () if isinstance(step, JoinPieces)]
+
+
 def _added_losses(added: Sequence[AddedToken], *, normalizes: bool) -> Iterator[Loss]:
     plain = [token for token in added if not token.special]
     if plain:
@@ -126,7 +173,7 @@ def _added_losses(added: Sequence[AddedToken], *, normalizes: bool) -> Iterator[
             "tiktoken looks for all special tokens at once, in the text as it stands",
             None,
         )
-    prefixed = prefixed_text(token.text for token in added if token.special)
+    prefixed = prefixed_text(token.text for token in added)
     if prefixed is not None:
         short, long = prefixed
         yield _added_loss(

@@ -14,6 +14,9 @@ from ...steps import (
 from ...text.patterns import parse, translate
 from ...theory.automata import uncovered
 
+WHOLE = Pattern(r"[\s\S]+", "fancy-regex")
+"""The pattern of a tokenizer that cuts no text: the one match is all of it."""
+
 _CONSEQUENCE = "tiktoken would cut texts elsewhere, and the ids would differ"
 
 
@@ -25,12 +28,28 @@ def pat_str(model: BPEModel) -> str | None:
     return pattern.source if isinstance(pattern, Pattern) else None
 
 
+def read_pattern(source: str) -> tuple[PreTokenizerStep, ...]:
+    """The steps of a pattern whose matches are the pretokens; none if it matches texts whole.
+
+    ``core.py`` and ``lib.rs``: text that is not matched is dropped.
+    """
+    pattern = Pattern(source, "fancy-regex")
+    try:
+        if parse(pattern) == parse(WHOLE):
+            return ()
+    except PatternError:
+        pass  # said when it is used
+    return (Split(pattern, "removed", invert=True),)
+
+
 def express(steps: tuple[PreTokenizerStep, ...]) -> Pattern | Loss:
     """One fancy-regex pattern whose matches are the pretokens, or why there is none.
 
     tiktoken drops text that the pattern leaves unmatched, tokenizers keeps it: where the step
     keeps it, the pattern must match all of every text.
     """
+    if not steps:
+        return WHOLE
     step = steps[0] if len(steps) == 1 else None
     if not isinstance(step, Split) or not isinstance(step.pattern, Pattern):
         return _not_one_pattern(steps)
@@ -52,8 +71,6 @@ def express(steps: tuple[PreTokenizerStep, ...]) -> Pattern | Loss:
 def _not_one_pattern(steps: tuple[PreTokenizerStep, ...]) -> Loss:
     if steps and isinstance(steps[0], PrefixSpace):
         return _loss("a space put before each text", witness="a")
-    if not steps:
-        return _loss("a text that is not cut at all", shown=False)
     names = ", ".join(type(step).__name__ for step in steps)
     return _loss(f"the steps {names}", shown=False)
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ...model import (
     MAX_ID,
@@ -177,6 +178,14 @@ def _read_added(
         if text not in node:
             node.fail(f"{show(text)} has a role but is not a special token")
     return tuple(added)
+
+
+def told_apart(added: Iterable[AddedToken]) -> tuple[AddedToken, ...]:
+    """The added tokens that begin no other one: of the others tiktoken takes one by chance."""
+    listed = tuple(added)
+    texts = sorted({token.text for token in listed})
+    begins = {x for x, y in pairwise(texts) if y.startswith(x)}
+    return tuple(token for token in listed if token.text not in begins)
 
 
 def prefixed_text(texts: Iterable[str]) -> tuple[str, str] | None:
