@@ -12,13 +12,13 @@ from itertools import pairwise
 
 from ..loss import Loss
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable, show
+from ..steps import ByteChars
 from .contexts import plain_contexts
 from .core import Decision, System, decide, system_of
 from .merges import Merger, canonical, textual
 from .symbols import symbols_of, user_defined
 from .ties import forced_circle, tied_lists
 from .unused import decide_resplit
-from .utf8 import is_inside_utf8
 from .witness import text_for
 
 _RANKED = "the reachable tokens in the list's order are the same merges (Theorem 13)"
@@ -82,10 +82,10 @@ def as_pairs(model: BPEModel) -> Rewrite:
         return _circular(model, system, circle, headless)
     others = tied_lists(system, ids, headless)
     for other in others:
-        found = decide(system, other, never=_never(model))
+        found = _compare(model, system, other)
         if found.verdict == "proved":
             return Rewrite(other.rule, found.why)
-    found = decide(system, others[0], ok=_is_pretoken(model), never=_never(model))
+    found = _compare(model, system, others[0], ok=_is_pretoken(model))
     if not headless.isdisjoint(found.ours):
         return _missing_part(model, found, others[0].rule, headless)
     return _tied(model, found, others[0].rule)
@@ -127,12 +127,18 @@ def _is_pretoken(model: BPEModel) -> Callable[[bytes], bool]:
     return lambda content: text_for(model, content) is not None
 
 
-def _never(model: BPEModel) -> Callable[[bytes], bool]:
+def _compare(
+    model: BPEModel, a: System, b: System, ok: Callable[[bytes], bool] | None = None
+) -> Decision:
+    """Decides over what a model's pre-tokenizer may leave to its merges."""
+    utf8 = ByteChars() not in (model.pretokenizer or ())
+    return decide(a, b, ok=ok, never=_never(model), utf8=utf8)
+
+
+def _never(model: BPEModel) -> Callable[[bytes], bool] | None:
     """Whether no pretoken that goes to merging can hold a content."""
     frozen = user_defined(model)
-    if model.alphabet == "byte":
-        return lambda content: not is_inside_utf8(content)
-    return lambda content: any(frozen.find(content.decode("utf-8")))
+    return (lambda content: any(frozen.find(content.decode("utf-8")))) if frozen else None
 
 
 def with_affixes() -> Rewrite:
