@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bpe_interop.diff import describe_step, diff
 from bpe_interop.model import (
     AddedToken,
+    Affixes,
     BPEModel,
+    Fallback,
     PairList,
     RankTable,
     Vocab,
 )
 from bpe_interop.sources import load_source
-from bpe_interop.steps import Pattern, Split, UnicodeForm
+from bpe_interop.steps import (
+    Pattern,
+    Precompiled,
+    Prepend,
+    Replace,
+    SentencePieceText,
+    Split,
+    UnicodeForm,
+)
 from bpe_interop.theory.merges import canonical
+from bpe_interop.theory.plain import plain_steps
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 
@@ -127,3 +139,84 @@ def test_steps_for_people() -> None:
     assert describe_step(Split("\n", "isolated")) == r'Split "\n" isolated'
     step = Split(Pattern("a+", "oniguruma"), "removed", True)
     assert describe_step(step) == "Split a+ (oniguruma) removed invert"
+
+
+def characters(**changes: Any) -> BPEModel:
+    """A model of characters, as both a .model and a tokenizer.json have it."""
+    ids = {b"a": 0, b"b": 1, b"ab": 2, b"\n": 3, b"<x>": 4}
+    model = BPEModel(
+        vocab=Vocab(ids),
+        merges=RankTable({b"ab": 0, b"a": 1, b"b": 2, b"\n": 3}),
+        alphabet="char",
+        fallback=Fallback("unknown", 9),
+        normalizer=(Replace(" ", "\u2581"),),
+        pretokenizer=(),
+        added=(AddedToken("<unk>", 9),),
+    )
+    return replace(model, **changes)
+
+
+def test_kinds_and_scores_count_where_they_change_an_id() -> None:
+    model = characters()
+    vocab, listed = model.vocab, PairList(((b"a", b"b"),))
+    scored = replace(model, vocab=replace(vocab, scores=dict.fromkeys(range(5), 0.0)))
+    assert not diff(model, scored)
+    falling = replace(model, vocab=replace(vocab, scores={n: -n / 2 for n in range(5)}))
+    assert fields(scored, falling) == {"vocab": "different"}
+    twice = replace(model, vocab=replace(vocab, scores={n: -float(n) for n in range(5)}))
+    assert not diff(falling, twice)
+    idle = replace(model, vocab=replace(vocab, kinds={4: "unused"}))
+    assert not diff(model, replace(idle, merges=listed))
+    built = replace(model, vocab=replace(vocab, kinds={2: "unused"}))
+    assert fields(model, built) == {"merges": "different"}
+
+
+def test_user_defined_tokens_are_added_tokens_where_the_normalizer_leaves_them() -> None:
+    model = characters()
+    ids = model.vocab.ids
+    found = AddedToken("<x>", 4, special=False, normalized=True)
+    users = replace(model, vocab=Vocab(ids, {4: "user_defined"}))
+    others = {content: n for content, n in ids.items() if n != 4}
+    token = replace(model, vocab=Vocab(others), added=(*(model.added or ()), found))
+    assert not diff(users, token)
+    assert fields(users, model) == {"vocab": "different", "added": "different"}
+    prefix = (Prepend("\u2581"), Replace(" ", "\u2581"))
+    left, right = replace(users, normalizer=prefix), replace(token, normalizer=prefix)
+    assert fields(left, right) == {"vocab": "different", "added": "different"}
+    newline = replace(left, vocab=Vocab(ids, {3: "user_defined"}))
+    assert not diff(newline, replace(model, normalizer=prefix))
+
+
+def test_fallbacks_count_where_something_falls_back() -> None:
+    everything = {f"<0x{byte:02X}>".encode(): 10 + byte for byte in range(256)}
+    model = characters(vocab=Vocab({**characters().vocab.ids, **everything}))
+    bytes_first = Fallback("unknown", 9, fuse=True, byte_fallback=True)
+    one = replace(model, fallback=bytes_first)
+    assert not diff(one, replace(one, fallback=Fallback("drop", byte_fallback=True)))
+    assert "fallback" in fields(one, model)
+    late = replace(model, fallback=Fallback("unknown", 9, after_merging=True))
+    assert not diff(model, late)
+    ids = {content: n for content, n in model.vocab.ids.items() if content != b"b"}
+    through = RankTable({b"ab": 0, b"a": 1})
+    missing = replace(late, vocab=Vocab(ids), merges=through)
+    [said] = diff(missing, replace(missing, fallback=model.fallback))[-1:]
+    assert said.how == (
+        "missing symbols become token 9, after merging and missing symbols become token 9"
+    )
+
+
+def test_spaces_removed_by_either_family_are_the_same() -> None:
+    step = SentencePieceText(b"", collapse=True, dummy="prefix", escape=True)
+    model = characters(normalizer=(step,))
+    assert not diff(model, characters(normalizer=plain_steps(step)))
+    suffix = replace(step, dummy="suffix")
+    assert "normalizer" in fields(model, characters(normalizer=(suffix,)))
+
+
+def test_affixes_and_character_maps_are_described() -> None:
+    model = characters()
+    [found] = diff(model, replace(model, affixes=Affixes(suffix=b"</w>")))
+    assert found.how == 'prefix "", suffix "" and prefix "", suffix "</w>"'
+    assert describe_step(Precompiled(b"abc")) == (
+        "Precompiled charsmap of 3 bytes, sha256 ba7816bf8f01"
+    )

@@ -96,11 +96,12 @@ def compare_merges(a: BPEModel, b: BPEModel) -> str:
 
     Tokens that hold a text which is always found before merging do not count.
     """
-    if a.merges == b.merges:
+    if a.merges == b.merges and _unused(a) == _unused(b):
         return ""
     found = frozenset(token.text for model in (a, b) for token in _always_found(model))
-    left, right = (_splits(m, canonical(m), found) for m in (a, b))
-    if _same_order(left, right, canonical(a), canonical(b)) or _agree(a, b, found):
+    one, two = _form(a), _form(b)
+    left, right = _splits(a, one, found), _splits(b, two, found)
+    if _same_order(left, right, one, two) or _agree(a, b, found):
         return ""
     for place, (x, y) in enumerate(zip_longest(left.items(), right.items())):
         if x != y:
@@ -111,6 +112,15 @@ def compare_merges(a: BPEModel, b: BPEModel) -> str:
                 f"{len(left):,} and {len(right):,} merges that fire; first at place {place}: {said}"
             )
     return "the order of merges of equal rank"
+
+
+def _unused(model: BPEModel) -> set[int]:
+    return {number for number, kind in model.vocab.kinds.items() if kind == "unused"}
+
+
+def _form(model: BPEModel) -> Canonical:
+    """What merging builds, without UNUSED tokens where pairs can do without."""
+    return _system(model).form if _unused(model) else canonical(model)
 
 
 def _agree(a: BPEModel, b: BPEModel, found: frozenset[str]) -> bool:
