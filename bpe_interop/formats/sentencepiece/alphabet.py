@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 from weakref import WeakKeyDictionary
 
 from ...errors import BpeInteropError
 from ...model import Affixes, BPEModel, RankTable, Vocab
 from ...text.bytechars import to_chars
 from ...theory.merges import canonical
-from .probe import tokens_of
+from ...theory.piece_level import Obstruction, obstruction
+from .probe import Probe
 
 _spelled: WeakKeyDictionary[BPEModel, BPEModel] = WeakKeyDictionary()
 
@@ -51,19 +51,14 @@ def _spelled_out(model: BPEModel) -> BPEModel:
     )
 
 
-def contradiction(model: BPEModel) -> tuple[str, str] | None:
-    """Two texts that prove that no SentencePiece model gives the ids of both, if found.
+def contradiction(model: BPEModel) -> Obstruction | None:
+    """Two texts that prove that no SentencePiece model gives the ids of both, if found."""
+    probe, ids = Probe(model), model.vocab.ids
 
-    In the first, two characters are a token each; alone, they are one token. Whether a
-    SentencePiece model keeps two tokens apart does not depend on what stands around them
-    (locality), so it cannot do both.
-    """
-    spaces, others = " \n\t.\u00a0", "a1.\u2776\u4e00"
-    for x, y, z in product(spaces, spaces, others):
+    def encode(text: str) -> list[int]:
         try:
-            longer, shorter = tokens_of(model, x + y + z), tokens_of(model, x + y)
-        except BpeInteropError:
-            continue
-        if longer[:2] == [x.encode(), y.encode()] and shorter == [(x + y).encode()]:
-            return x + y + z, x + y
-    return None
+            return [ids[token] for token in probe(text)]
+        except (KeyError, BpeInteropError):  # a text that says nothing
+            return []
+
+    return obstruction(encode)

@@ -21,7 +21,7 @@ from ...steps import (
 from ...text.charsmap import SPACE
 from ...text.decoders import decode_pieces, decode_tokens
 from .flags import begins_with_space_only
-from .probe import plain_texts, tokens_of
+from .probe import Probe, plain_texts
 
 _SPACES = Replace(SPACE, " ")
 _ONE_SPACE = StripToken(" ", 1, 0)
@@ -95,9 +95,10 @@ def _does_the_same(model: BPEModel, target: JoinPieces) -> bool:
 
 def _decoded_otherwise(model: BPEModel, target: JoinPieces) -> str | None:
     """A text whose tokens are decoded to different texts, if one of a few thousand is."""
+    probe = Probe(model)
     for text in chain(_MARKED, islice(plain_texts(model), _LOOKED_AT)):
         try:
-            tokens = [token.decode("utf-8") for token in tokens_of(model, text)]
+            tokens = [token.decode("utf-8") for token in probe(text)]
             ours = decode_tokens(model.decoder or (), tokens)
         except (BpeInteropError, UnicodeDecodeError):
             continue

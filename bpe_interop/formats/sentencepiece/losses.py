@@ -61,18 +61,18 @@ def _byte_level(model: BPEModel, differing: Mapping[str, str]) -> Iterator[Loss]
     found = contradiction(model)
     reason = ""
     if found is not None:
-        longer, shorter = found
-        first, second = (show(char) for char in shorter)
+        first, second = (show(char) for char in found.shorter)
         reason = (
-            f": {first} and {second} are a token each in {show(longer)} and one token in "
-            f"{show(shorter)}, and SentencePiece keeps two tokens apart everywhere or nowhere"
+            f": {first} and {second} are a token each in {show(found.longer)} and not in "
+            f"{show(found.shorter)}, but SentencePiece keeps two tokens apart everywhere or "
+            "nowhere"
         )
     yield Loss(
         "alphabet",
         "ids",
         f"SentencePiece merges the characters of a whole text, not the bytes of pretokens{reason}",
         "the ids of most texts would differ",
-        witness=found[0] if found else None,
+        witness=found.longer if found else None,
         shown=found is not None,
     )
     for field, how in differing.items():

@@ -32,31 +32,41 @@ TEXTS = (
 """Plain texts on which pipelines differ, the plainest first."""
 
 
-def tokens_of(model: BPEModel, text: str) -> list[bytes]:
-    """The contents of a text's tokens, added tokens and fallback left aside."""
-    pretokens, mapped = split(model.pretokenizer or (), normalize(model.normalizer or (), text))
-    tokens = textual(model)
-    symbols, merger = Symbols(model), Merger(model.merges, model.affixes)
-    found: list[bytes] = []
-    for pretoken in pretokens:
-        content = to_bytes(pretoken) if mapped else pretoken.encode("utf-8")
-        if model.lookup_first and content in tokens:
-            found.append(content)
-            continue
-        for segment in symbols.segments(content):
-            for token in merger.run(segment):
-                found += _resplit(model, merger, token)
-    return found
+class Probe:
+    """A model's pipeline, ready for many texts."""
 
+    def __init__(self, model: BPEModel) -> None:
+        self._model = model
+        self._tokens = textual(model)
+        self._symbols = Symbols(model)
+        self._merger = Merger(model.merges, model.affixes)
 
-def _resplit(model: BPEModel, merger: Merger, token: bytes) -> list[bytes]:
-    """An UNUSED token as the two that it was merged from, and so on."""
-    if model.vocab.kinds.get(model.vocab.ids.get(token, -1)) != "unused":
-        return [token]
-    parts = merger.run(symbols_of(token, model.alphabet, model.affixes), 2)
-    if len(parts) != 2:
-        return [token]
-    return [piece for part in parts for piece in _resplit(model, merger, part)]
+    def __call__(self, text: str) -> list[bytes]:
+        """The contents of a text's tokens, added tokens and fallback left aside."""
+        model = self._model
+        normalized = normalize(model.normalizer or (), text)
+        pretokens, mapped = split(model.pretokenizer or (), normalized)
+        found: list[bytes] = []
+        for pretoken in pretokens:
+            content = to_bytes(pretoken) if mapped else pretoken.encode("utf-8")
+            if model.lookup_first and content in self._tokens:
+                found.append(content)
+                continue
+            for segment in self._symbols.segments(content):
+                for token in self._merger.run(segment):
+                    found += self._resplit(token)
+        return found
+
+    def _resplit(self, token: bytes) -> list[bytes]:
+        """An UNUSED token as the two that it was merged from, and so on."""
+        vocab = self._model.vocab
+        if vocab.kinds.get(vocab.ids.get(token, -1)) != "unused":
+            return [token]
+        symbols = symbols_of(token, self._model.alphabet, self._model.affixes)
+        parts = self._merger.run(symbols, 2)
+        if len(parts) != 2:
+            return [token]
+        return [piece for part in parts for piece in self._resplit(part)]
 
 
 def difference(a: BPEModel, b: BPEModel, texts: Iterable[str] = TEXTS) -> str | None:
@@ -65,9 +75,10 @@ def difference(a: BPEModel, b: BPEModel, texts: Iterable[str] = TEXTS) -> str | 
     Texts with symbols that both models lack do not count: what becomes of them is another
     question.
     """
+    one, two = Probe(a), Probe(b)
     for text in texts:
         try:
-            left, right = tokens_of(a, text), tokens_of(b, text)
+            left, right = one(text), two(text)
         except BpeInteropError:
             continue
         if left == right:
