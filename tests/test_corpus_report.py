@@ -151,6 +151,17 @@ def test_the_plainest_differences_are_kept() -> None:
     assert CorpusReport(A, B, SCOPES).plainest is None
 
 
+def test_witnesses_are_distinct_texts() -> None:
+    def made(text: str, line: int, rank: int = 0) -> Found:
+        return Found(source(text + str(line), 9, line=line), SCOPES[rank], rank, text, (1,), (2,))
+
+    items = (made("é", 1), made("zz", 2), made("z", 3), made("z", 2), made("z", 1, 1))
+    report = CorpusReport(A, B, SCOPES, found=keep(items))
+    shown = [(each.text, each.source.line, each.rank) for each in report.witnesses]
+    assert shown == [("z", 2, 0), ("zz", 2, 0), ("é", 1, 0), ("z", 1, 1)]
+    assert report.plainest == report.witnesses[0]
+
+
 def test_equal_documents_are_kept_once_with_their_first_place() -> None:
     items = [Found(source("d", 5, line=n), "plain", 0, "t", (1,), (2,)) for n in (7, 3, 9)]
     assert [item.source.line for item in keep(items)] == [3]

@@ -209,9 +209,17 @@ class CorpusReport:
             )
 
     @property
+    def witnesses(self) -> tuple[Found, ...]:
+        """The kept differences with distinct texts, the plainest and smallest first."""
+        distinct: dict[tuple[str, str], Found] = {}
+        for each in sorted(self.found, key=_plainness):
+            distinct.setdefault((each.scope, each.text), each)
+        return tuple(distinct.values())
+
+    @property
     def plainest(self) -> Found | None:
-        """The difference to show first: of the plainest kind, with the smallest text."""
-        return min(self.found, key=_plainness, default=None)
+        """The difference to show first."""
+        return next(iter(self.witnesses), None)
 
     def to_json(self) -> str:
         """The report as one JSON document in ASCII; equal reports give equal text."""
