@@ -225,7 +225,7 @@ def _one_pretokenizer(rng: Random) -> Json:
 
 
 def _metaspace(rng: Random) -> Json:
-    found: Json = {"type": "Metaspace", "replacement": rng.choice("\u2581\u2581_")}
+    found: Json = {"type": "Metaspace", "replacement": rng.choice("\u2581\u2581_ ")}
     if rng.random() < 0.3:
         found |= {"add_prefix_space": True, "str_rep": "\u2581"}
     else:

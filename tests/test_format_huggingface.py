@@ -292,6 +292,17 @@ def test_a_pattern_is_translated_for_oniguruma() -> None:
     ]
 
 
+def test_a_prefix_space_may_stand_before_any_split() -> None:
+    model = load(document())
+    steps = (PrefixSpace(), Split(Pattern(r"\s+|\S+", "oniguruma"), "isolated"))
+    held = BPEModel(model.vocab, model.merges, normalizer=(), pretokenizer=steps, added=())
+    files = dict(FORMAT.dump(held))
+    assert not list(FORMAT.losses(held))
+    assert FORMAT.load(files).pretokenizer == steps
+    for text in ("ab", " ab", "", " ", "a b"):
+        assert engine(files).encode(text).ids == Encoder(held).encode(text)
+
+
 def test_missing_bytes_are_dropped_or_unknown() -> None:
     value = document()
     del value["model"]["vocab"][BYTE_TO_CHAR[3]]

@@ -31,6 +31,7 @@ from bpe_interop.steps import (
     JoinTokens,
     Metaspace,
     Pattern,
+    PrefixSpace,
     Prepend,
     Punctuation,
     Replace,
@@ -92,6 +93,10 @@ WHITE = Split(Pattern(r"\s", "oniguruma"), "removed")
         (
             {**METASPACE, "prepend_scheme": "first", "split": False},
             (Metaspace(SPACE, "first"),),
+        ),
+        (
+            {"type": "Metaspace", "replacement": " ", "split": False},
+            (PrefixSpace(),),
         ),
         ({"type": "WhitespaceSplit"}, (WHITE,)),
         ({"type": "Whitespace"}, (Words(),)),

@@ -1,4 +1,4 @@
-r"""Hugging Face ``tokenizer.json`` (https://github.com/huggingface/tokenizers), byte-level BPE.
+r"""Hugging Face ``tokenizer.json`` (https://github.com/huggingface/tokenizers), BPE.
 
 One JSON object:
 
@@ -7,9 +7,15 @@ One JSON object:
   statement, tokenizers numbers them itself;
 - ``normalizer``, ``pre_tokenizer``, ``post_processor``, ``decoder``: a component with a
   ``type``, a ``Sequence`` of them, or null;
-- ``model``: ``type`` "BPE" (absent in old files), ``vocab`` (spelling to id; ``Ġ`` is a space in
-  GPT-2's byte alphabet), ``merges`` (``"a b"`` or ``["a", "b"]``), ``ignore_merges`` (whole
-  pretokens are looked up first).
+- ``model``: ``type`` "BPE" (absent in old files), ``vocab`` (spelling to id), ``merges``
+  (``"a b"`` or ``["a", "b"]``), ``ignore_merges`` (whole pretokens are looked up first),
+  ``continuing_subword_prefix`` and ``end_of_word_suffix`` (glued to symbols), and what becomes of
+  a symbol that has no token: ``byte_fallback`` (tokens such as ``<0xE4>``), ``unk_token``,
+  ``fuse_unk``.
+
+It is byte-level where a ``ByteLevel`` normalizer or pre-tokenizer maps text to GPT-2's byte
+alphabet, in which the vocabulary is spelled then (``Ġ`` is a space); else pretokens are cut into
+characters.
 
 Beside it, ``tokenizer_config.json`` and ``special_tokens_map.json`` say what the special tokens
 are for, and hold the chat template.

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from ...errors import PatternError
 from ...loss import Loss
 from ...model import BPEModel, show
 from ...steps import (
-    ByteChars,
     JoinBytes,
     JoinTokens,
-    PrefixSpace,
 )
 from ...text.added import decoded_text
 from ...text.bytechars import is_mapped
@@ -20,7 +17,6 @@ from ...theory.plain import pairs_of
 from ...theory.pretokens import UTF8_BYTES, occurrence
 from .piece_losses import piece_losses
 from .pieces import in_own_terms
-from .steps import BYTE_LEVEL_SPLIT
 from .vocab import Words
 from .write import (
     held_tokens,
@@ -61,20 +57,9 @@ def _pipeline(model: BPEModel) -> Iterator[Loss]:
     except PatternError as error:
         yield Loss("normalizer", "ids", error.what, "texts would be normalized otherwise")
     try:
-        steps = oniguruma_steps(model)
+        oniguruma_steps(model)
     except PatternError as error:
         yield Loss("pretokenizer", "ids", error.what, "texts would be split otherwise")
-        return
-    follow = (BYTE_LEVEL_SPLIT, ByteChars()) if model.alphabet == "byte" else ()
-    for here, after in pairwise([*steps, ByteChars()]):
-        if here == PrefixSpace() and after not in follow:
-            yield Loss(
-                "pretokenizer",
-                "ids",
-                "a prefix space before this split has no component in tokenizers",
-                "a text that does not begin with a space would lose its prefix",
-                witness="a",
-            )
 
 
 def _missing_bytes(model: BPEModel) -> Iterator[Loss]:

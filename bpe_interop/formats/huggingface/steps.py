@@ -43,6 +43,9 @@ BYTE_LEVEL_SPLIT = Split(BYTE_LEVEL_PATTERN, "isolated")
 _WHITE_SPACE_SPLIT = Split(Pattern(r"\s", "oniguruma"), "removed")
 """``WhitespaceSplit``: Rust's ``char::is_whitespace`` and Oniguruma's class are the same."""
 
+_PREFIX_SPACE = Metaspace(" ", "always")
+"""The same as ``PrefixSpace``."""
+
 _BEHAVIORS: dict[str, Behavior] = {
     "Removed": "removed",
     "Isolated": "isolated",
@@ -80,7 +83,7 @@ def read_pretokenizer(node: Node) -> tuple[tuple[PreTokenizerStep, ...], bool]:
 def check_mapped(node: Node, steps: Sequence[PreTokenizerStep]) -> None:
     """Refuses steps that put characters into what is spelled in the byte alphabet already."""
     for step in steps:
-        if isinstance(step, Metaspace):
+        if isinstance(step, (Metaspace, PrefixSpace)):
             node.refuse("a Metaspace after ByteLevel puts in what is no byte")
 
 
@@ -133,8 +136,11 @@ def _read_punctuation(node: Node) -> tuple[PreTokenizerStep, ...]:
 
 
 def _read_metaspace_steps(node: Node) -> tuple[PreTokenizerStep, ...]:
+    """A Metaspace that writes spaces as spaces only puts one in front, as a ``ByteLevel`` may."""
     settings = read_metaspace(node)
-    step = Metaspace(settings.replacement, settings.prepend)
+    step: PreTokenizerStep = Metaspace(settings.replacement, settings.prepend)
+    if step == _PREFIX_SPACE:
+        step = PrefixSpace()
     return (step, _metaspace_split(settings.replacement)) if settings.split else (step,)
 
 
@@ -206,7 +212,7 @@ def _next_component(rest: Sequence[PreTokenizerStep]) -> tuple[int, Json]:
             shape = [PrefixSpace()] * prefix + [BYTE_LEVEL_SPLIT] * regex + [ByteChars()]
             if list(rest[: len(shape)]) == shape:
                 return len(shape), byte_level_json(prefix, regex)
-    step = rest[0]
+    step = _PREFIX_SPACE if rest[0] == PrefixSpace() else rest[0]
     if isinstance(step, Metaspace):
         split = list(rest[1:2]) == [_metaspace_split(step.replacement)]
         settings = MetaspaceSettings(step.replacement, step.prepend, split)
