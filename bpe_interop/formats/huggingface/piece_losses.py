@@ -135,15 +135,15 @@ def _unused(model: BPEModel) -> Iterator[Loss]:
                 f"the id {number} could not be decoded",
             )
             continue
-        found, single = pairs_of(model), len(content.decode("utf-8")) == 1
+        found = pairs_of(model)
         yield Loss(
             "vocab",
             "ids",
             f"{show(content)} is unused: SentencePiece merges it and splits it again in the end, "
             "and tokenizers cannot",
             "it would be a token, or it would not keep others from merging",
-            witness=_alone(model, content) if single else found.witness,
-            shown=single or found.shown,
+            witness=found.witness,
+            shown=found.shown,
         )
         return
 

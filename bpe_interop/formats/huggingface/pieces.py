@@ -58,41 +58,32 @@ def in_own_terms(model: BPEModel) -> BPEModel:
 
 
 def unused_characters(model: BPEModel) -> frozenset[int]:
-    """The ids of unused tokens of one character, which SentencePiece does not give for it.
-
-    Those that other tokens are built from are not among them.
-    """
+    """The ids of unused tokens of one character, which SentencePiece does not give for it."""
     kinds = model.vocab.kinds
-    if "unused" not in kinds.values():
-        return frozenset()
-    parts = {part for pair in written_pairs(model) for part in pair}
     return frozenset(
         number
         for content, number in model.vocab.ids.items()
         if kinds.get(number) == "unused" and len(content.decode("utf-8")) == 1
-        if content not in parts
     )
 
 
 def written_pairs(model: BPEModel) -> Pairs:
-    """The merges as pairs; where none do the same, the splits of tokens that are given.
+    """The merges as pairs; where none do the same, the nearest.
 
-    Then unused tokens are not built, nor is what would be built from them.
+    Neither unused tokens are built nor what holds a user-defined one, nor anything from them.
     """
-    rule = pairs_of(model).rule
-    if rule is model.merges and isinstance(rule, PairList):
+    rewrite = pairs_of(model)
+    rule = rewrite.rule or rewrite.nearest
+    if isinstance(rule, PairList) and rule is model.merges:
         return rule.pairs
-    ids, kinds = model.vocab.ids, model.vocab.kinds
-    if isinstance(rule, PairList):
-        frozen = user_defined(model)
-        return tuple(
-            (left, right)
-            for left, right in rule.pairs
-            if left in ids and right in ids and not any(frozen.find((left + right).decode("utf-8")))
-        )
-    given = {content for content, number in ids.items() if kinds.get(number) != "unused"}
+    pairs = rule.pairs if isinstance(rule, PairList) else canonical(model).splits.values()
+    kinds, frozen = model.vocab.kinds, user_defined(model)
+    given = {token for token, n in model.vocab.ids.items() if kinds.get(n) != "unused"}
     return tuple(
-        pair for token, pair in canonical(model).splits.items() if given.issuperset((token, *pair))
+        (left, right)
+        for left, right in pairs
+        if given.issuperset((left, right, left + right))
+        and not any(frozen.find((left + right).decode("utf-8")))
     )
 
 
