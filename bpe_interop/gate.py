@@ -88,6 +88,8 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
 
 def _restored(model: BPEModel, target: Format) -> frozenset[str]:
     """Fields that a reader of the written files gets back because it knows their sha256."""
+    if model.alphabet != "byte":  # what has a preset is a rank file or a pair
+        return frozenset()
     files: Files = target.dump(model)
     try:
         plain = target.load(files)

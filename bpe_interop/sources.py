@@ -30,7 +30,7 @@ _HUB_FILES = (
     "vocab.bpe",
     "*.tiktoken",
     "*.tiktoken.json",
-    "tokenizer.model",
+    "*.model",
 )
 
 

@@ -40,6 +40,11 @@ from .screen import as_json, counting, lines
 )
 @click.option("--plugin", is_flag=True, help="Write an installable tiktoken plugin as well.")
 @click.option("--vocab-listing", is_flag=True, help="Write SentencePiece's .vocab as well.")
+@click.option(
+    "--pretoken-level",
+    is_flag=True,
+    help="For spm: write a byte-level tokenizer for single pretokens in GPT-2's byte alphabet.",
+)
 @offline_option
 @json_option
 def convert_command(
@@ -54,6 +59,7 @@ def convert_command(
     names: str | None,
     plugin: bool,
     vocab_listing: bool,
+    pretoken_level: bool,
     offline: bool,
     json_output: bool,
 ) -> None:
@@ -74,7 +80,8 @@ def convert_command(
                 to,
                 format=format,
                 preset=preset,
-                drop=drop,
+                # Whole texts are what such a file cannot do: it is asked for knowing that.
+                drop=(*drop, "alphabet") if pretoken_level else drop,
                 force=force,
                 verify=not no_verify,
                 offline=offline,

@@ -12,6 +12,9 @@ from ...theory.merges import canonical
 from ...theory.piece_level import Obstruction, obstruction
 from .probe import Probe
 
+PRETOKEN_LEVEL = "pretoken-level: pieces in GPT-2's byte alphabet, one pretoken at a time"
+"""What ``trainer_spec.model_prefix`` says of a file that is no tokenizer of whole texts."""
+
 _spelled: WeakKeyDictionary[BPEModel, BPEModel] = WeakKeyDictionary()
 
 

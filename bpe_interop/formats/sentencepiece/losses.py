@@ -71,7 +71,8 @@ def _byte_level(model: BPEModel, differing: Mapping[str, str]) -> Iterator[Loss]
         "alphabet",
         "ids",
         f"SentencePiece merges the characters of a whole text, not the bytes of pretokens{reason}",
-        "the ids of most texts would differ",
+        "the ids of most texts would differ; those of single pretokens, spelled in GPT-2's byte "
+        "alphabet, are the same (--pretoken-level)",
         witness=found.longer if found else None,
         shown=found is not None,
     )

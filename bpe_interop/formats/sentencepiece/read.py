@@ -20,6 +20,7 @@ from ...model import (
     show,
 )
 from ...text.charsmap import rules
+from .alphabet import PRETOKEN_LEVEL
 from .beside import CONFIG, read_beside
 from .flags import Dummy, Flags
 from .schema import (
@@ -62,6 +63,8 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     unknown = _unknown(pieces, name)
     if not notes and message.SerializeToString(deterministic=True) != files[name]:
         notes.append(f"{name}: written again it has the same fields, and not the same bytes")
+    if spec.model_prefix == PRETOKEN_LEVEL.encode():
+        notes.append(f"{name} is labelled as {PRETOKEN_LEVEL}; for whole texts it is no tokenizer")
     added = _added(pieces, spec, unknown)
     beside = read_beside(files, added)
     held = [key for key in (name, CONFIG) if key in files]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...model import BPEModel
 from .. import Files
-from .alphabet import spelled
+from .alphabet import PRETOKEN_LEVEL, spelled
 from .beside import write_beside
 from .pieces import pieces_of
 from .read import MAIN
@@ -18,10 +18,13 @@ def dump(model: BPEModel) -> dict[str, bytes]:
     """Writes ``tokenizer.model``, and ``tokenizer_config.json`` where there is a template.
 
     Ids are positions. Scores are the model's own where they order its tokens as its ranks do,
-    else minus the rank. Bytes are written as the characters of GPT-2's byte alphabet.
+    else minus the rank. Bytes are written as the characters of GPT-2's byte alphabet: the ids are
+    those of single pretokens then, not of whole texts, and the file says so.
     """
     written = spelled(model)
     message = message_of(written, pieces_of(written))
+    if model.alphabet == "byte":
+        message.trainer_spec.model_prefix = PRETOKEN_LEVEL.encode()
     data: bytes = message.SerializeToString(deterministic=True)
     return {MAIN: data, **write_beside(model)}
 
