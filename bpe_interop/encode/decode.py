@@ -49,10 +49,11 @@ class Decoder:
         """
         if skip_special:
             ids = [number for number in ids if number not in self._special]
-        if self._model.alphabet == "byte" and all(isinstance(step, JoinBytes) for step in steps):
+        only = steps[0] if len(steps) == 1 else None
+        if self._model.alphabet == "byte" and isinstance(only, JoinBytes):
             return b"".join(_look_up(ids, self._decoded)).decode("utf-8", errors)
-        if len(steps) == 1 and isinstance(step := steps[0], JoinPieces):
-            return decode_pieces(step, _look_up(ids, self._pieces))
+        if isinstance(only, JoinPieces):
+            return decode_pieces(only, _look_up(ids, self._pieces))
         return decode_tokens(steps, _look_up(ids, self._spelled))
 
     def join(self, ids: Sequence[int]) -> bytes:

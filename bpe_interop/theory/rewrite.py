@@ -215,7 +215,9 @@ def _missing_part(
 ) -> Rewrite:
     token = next(token for token in found.ours if token in headless)
     symbols = symbols_of(token, model.alphabet)
-    symbol = next(symbol for symbol in symbols if symbol not in model.vocab.ids)
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    known = {s for s in symbols if s in ids and kinds.get(ids[s]) != "unused"}
+    symbol = next(symbol for symbol in symbols if symbol not in known)
     return refused(
         model,
         found,
