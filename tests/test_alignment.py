@@ -142,6 +142,22 @@ def test_ids_that_the_model_does_not_give_are_aligned_as_ids() -> None:
     assert [span.equal for span in spans] == [True] * (len(ids) - 1) + [False]
 
 
+def test_a_template_stands_before_and_behind_the_text() -> None:
+    """Each of its tokens by itself, so that a missing one is seen alone."""
+    one = encoder("template-tiny/huggingface")
+    placed, plain = asked(one, "ab", TEMPLATED), asked(one, "ab")
+    before = placed.index(plain[0])
+    after = len(placed) - before - len(plain)
+    assert before + after > 0
+    spans = aligned("ab", one, one, TEMPLATED)
+    assert [(s.start, s.end) for s in spans if s.start == s.end] == [(0, 0)] * before + [
+        (2, 2)
+    ] * after
+    without = align("ab", placed, plain, one, one, TEMPLATED)
+    assert [span.equal for span in without if span.start != span.end] == [True] * len(plain)
+    assert sum(not span.equal for span in without) == before + after
+
+
 def test_rows_for_a_terminal() -> None:
     text = "one two 3456 é ten"
     spans = aligned(text, GPT2, CL100K)

@@ -454,6 +454,8 @@ def test_bytes_are_limited(corpus: list[Path]) -> None:
     size = len("".join(found))
     assert 100 <= size < 110
     assert found == chosen(corpus)[: len(found)]
+    assert chosen(corpus, max_bytes=12) == ["text 0", "text 1"]
+    assert chosen(corpus, max_bytes=13) == ["text 0", "text 1", "text 2"]
     shards = find_shards(corpus)
     begun = [document for _, document in select(shards)][4]
     limited = select(shards, Selection(max_bytes=100), Mark(0, begun.place), taken=95)

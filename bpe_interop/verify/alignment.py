@@ -147,7 +147,7 @@ class _Side:
         """The tokens in groups that share no character."""
         held: _Atom | None = None
         for place, (start, end) in enumerate(self.spans or []):
-            if held is not None and (start < held.end or (start, end) == held[:2]):
+            if held is not None and start < held.end:
                 start, end = min(start, held.start), max(end, held.end)
                 held = _Atom(start, end, held.first, place + 1)
                 continue
