@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from hashlib import sha256
 
 from .diff import diff
 from .errors import FormatError, LossyConversionError, UnstatedError
@@ -15,7 +16,7 @@ from .model import (
     RankTable,
     show,
 )
-from .presets import PRESETS, candidates, fill
+from .presets import PRESETS, by_sha256, candidates, fill
 
 
 def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
@@ -88,9 +89,9 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
 
 def _restored(model: BPEModel, target: Format) -> frozenset[str]:
     """Fields that a reader of the written files gets back because it knows their sha256."""
-    if model.alphabet != "byte":  # what has a preset is a rank file or a pair
-        return frozenset()
     files: Files = target.dump(model)
+    if not by_sha256(sha256(data).hexdigest() for data in files.values()):
+        return frozenset()
     try:
         plain = target.load(files)
         again = fill(plain, None)
