@@ -74,7 +74,7 @@ def split_otherwise(steps: Sequence[PreTokenizerStep], pattern: Pattern) -> str 
 def decoded_otherwise(model: BPEModel) -> str | None:
     """A text whose ids decode otherwise than the tokens' bytes read as UTF-8, if one is known."""
     steps = model.decoder or ()
-    if steps == (JoinTokens(),):
+    if steps == (JoinTokens(),) and model.alphabet == "byte":
         return " "
     if steps == (JoinBytes(mapped_added=True),):
         texts = (token.text for token in model.added or ())
@@ -135,4 +135,18 @@ def with_affixes(model: BPEModel) -> str | None:
             return letter.decode()
         if prefix and letter in ids and prefix + letter in ids:
             return letter.decode() * 2
+    return None
+
+
+def long_character(model: BPEModel) -> str | None:
+    """A text with a character of several bytes that is a token of a character-level model.
+
+    Merging bytes never builds it: its parts are no text, so no tokens of such a model.
+    """
+    kinds = model.vocab.kinds
+    for content, number in model.vocab.ids.items():
+        if len(content) > 1 and number not in kinds and len(content.decode("utf-8")) == 1:
+            text = text_for(model, content)
+            if text is not None:
+                return text
     return None

@@ -16,6 +16,7 @@ from ...theory.pretokens import Occurrence, occurrence
 from ...theory.witness import (
     decoded_otherwise,
     first_changed,
+    long_character,
     split_otherwise,
     text_with,
     with_affixes,
@@ -85,8 +86,8 @@ def _core_losses(model: BPEModel) -> Iterator[Loss]:
             "the ids of most texts would differ"
             if found.rule is None
             else f"no id changes ({found.proof})",
-            witness=found.witness,
-            shown=found.rule is not None or found.witness is not None,
+            witness=None if found.rule is not None else long_character(model),
+            shown=found.rule is not None or long_character(model) is not None,
         )
     kinds = model.vocab.kinds
     contents = {number: content for content, number in model.vocab.ids.items()} if kinds else {}
@@ -143,12 +144,14 @@ def _fallback_losses(model: BPEModel) -> Iterator[Loss]:
         return
     missing = missing_bytes(rank_table(model))
     if missing:
+        known = model.alphabet == "byte"  # else a byte is not what is missing
         yield Loss(
             "fallback",
             "ids",
             f"{len(missing)} bytes without a token ({model.fallback.missing})",
             "read from a pair, such a byte vanishes from the text",
-            witness=text_with(min(missing)),
+            witness=text_with(min(missing)) if known else None,
+            shown=known,
         )
     else:
         yield Loss("fallback", "metadata", "a rule for missing bytes", "no byte is missing")
@@ -156,7 +159,8 @@ def _fallback_losses(model: BPEModel) -> Iterator[Loss]:
 
 def _text_losses(model: BPEModel) -> Iterator[Loss]:
     if model.normalizer is not None:
-        witness = first_changed(model.normalizer)
+        # Of a character-level model, the pair may treat the changed text alike for other reasons.
+        witness = first_changed(model.normalizer) if model.alphabet == "byte" else None
         yield Loss(
             "normalizer",
             "ids" if model.normalizer else "metadata",

@@ -49,7 +49,7 @@ def _losses(model: BPEModel) -> Iterator[Loss]:
         expressed = express(model.pretokenizer)
         if isinstance(expressed, Loss):
             yield expressed
-    yield from _added_losses(model.added or (), normalizes=bool(model.normalizer))
+    yield from _added_losses(model)
     yield from _numbers_taken(model)
     yield from _decoder_losses(model)
     if model.extras:
@@ -151,13 +151,15 @@ def _pieces(model: BPEModel) -> list[JoinPieces]:
     return [step for step in model.decoder or () if isinstance(step, JoinPieces)]
 
 
-def _added_losses(added: Sequence[AddedToken], *, normalizes: bool) -> Iterator[Loss]:
+def _added_losses(model: BPEModel) -> Iterator[Loss]:
+    added, normalizes = model.added or (), bool(model.normalizer)
     plain = [token for token in added if not token.special]
     if plain:
+        spelled = [t.text for t in plain if t.text.encode() not in model.vocab.ids]
         yield _added_loss(
             f"{len(plain)} added tokens that are not special, which match in every text",
             "tiktoken matches special tokens only where they are allowed, and would spell these",
-            plain[0].text,
+            next(iter(spelled), None),
         )
     flagged = [token for token in added if token.lstrip or token.rstrip or token.single_word]
     if flagged:
