@@ -60,7 +60,7 @@ def test_texts_are_the_same_on_every_python() -> None:
     """Their number is printed in reports, which are compared."""
     texts = [*awkward(None)]
     digest = hashlib.sha256("\0".join(texts).encode("utf-8")).hexdigest()
-    assert (len(texts), digest[:12]) == (4104, "4612eedadcab")
+    assert (len(texts), digest[:12]) == (4044, "9a78eb3bbd38")
 
 
 def test_every_text_can_be_written() -> None:
@@ -172,12 +172,12 @@ def test_twins_are_one_text_in_two_forms() -> None:
 
 
 def test_runs_are_as_long_as_asked() -> None:
-    for longest in (5, 1_000, 100_000):
+    for longest in (1_000, 100_000):
         texts = [*runs(longest)]
-        assert max(map(len, texts)) == longest + 2
-        assert {"a" * longest, " " * longest, "\n" * longest} <= set(texts)
-    assert "a" * 1_000_000 + "x" in set(awkward(None, longest=1_000_000))
-    assert max(map(len, awkward(CL100K))) <= 1_002
+        assert max(map(len, texts)) == longest
+        assert {"a" * longest, " " * longest, "\n" * longest, "aaax", " aaa\n"} <= set(texts)
+    assert "a" * 1_000_000 in set(awkward(None, longest=1_000_000))
+    assert max(map(len, awkward(CL100K))) == 1_000
 
 
 def test_classes_are_mixed() -> None:

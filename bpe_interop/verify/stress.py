@@ -233,12 +233,12 @@ def twins(limit: int, seed: int = 0) -> Iterator[str]:
 
 
 def runs(longest: int) -> Iterator[str]:
-    """One thing again and again, up to ``longest`` characters, alone and with an end."""
+    """One thing again and again: a few times in contexts, and to ``longest`` characters alone."""
     for unit in _REPEATED:
-        for length in sorted({2, 3, 17, 64, longest}):
-            if length <= longest:
-                text = (unit * length)[:length]
-                yield from (text, f"{text}x", f" {text}\n")
+        for length in (2, 3, 17, 64):
+            text = (unit * length)[:length]
+            yield from (text, f"{text}x", f" {text}\n")
+        yield (unit * longest)[:longest]
 
 
 def random_texts(model: BPEModel, count: int, seed: int = 0) -> Iterator[str]:
