@@ -71,6 +71,8 @@ def convert_command(
     With --json: what was kept, rewrote, lost and checked; where it is refused, "refused" lists
     the losses.
     """
+    if pretoken_level and to not in ("spm", "sentencepiece"):
+        raise click.UsageError("--pretoken-level belongs to --to spm")
     asked = {"vocab-names": names == "vocab", "plugin": plugin, "vocab-listing": vocab_listing}
     try:
         with counting("checking") as tick:
