@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from collections.abc import Sequence
@@ -247,3 +248,17 @@ def test_llama_3_is_proved_equal_where_both_formats_speak(data: Data) -> None:
     one = load_source(data("llama-3.2/tokenizer.json")).model
     two = load_source(data("llama-3/tokenizer.model"), preset="llama-3").model
     assert prove(one, two, "ordinary").outcome == "proved"
+
+
+def test_corpora_are_files_of_many_kinds(tmp_path: Path) -> None:
+    tiny = TOKENIZERS / "gpt2-tiny"
+    alone = verify(tiny / "tiktoken", tiny / "huggingface")
+    rows = [{"text": "hello"}, {"text": "wörld"}]
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress(lines))
+    (tmp_path / "plain.txt").write_bytes(b"one\ntwo\n")
+    report = verify(tiny / "tiktoken", tiny / "huggingface", corpora=[tmp_path])
+    assert report.texts == alone.texts + 3
+    (tmp_path / "bad.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(SourceError, match="not UTF-8"):
+        verify(tiny / "tiktoken", tiny / "huggingface", corpora=[tmp_path / "bad.txt"])

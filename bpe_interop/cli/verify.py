@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
@@ -43,8 +42,8 @@ _CODES = {"proved": 0, "tested": 0, "refuted": 1, "unknown": 2}
     "corpora",
     multiple=True,
     metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Compare on this UTF-8 text as well; may be repeated.",
+    help="Compare on these texts as well: a file, a directory, a glob, FILE.jsonl:FIELD; plain "
+    "text, JSONL or Parquet, gzip or zstd. May be repeated.",
 )
 @offline_option
 @json_option
@@ -57,7 +56,7 @@ def verify_command(
     preset_b: str | None,
     engine_a: str | None,
     engine_b: str | None,
-    corpora: tuple[Path, ...],
+    corpora: tuple[str, ...],
     offline: bool,
     json_output: bool,
 ) -> None:

@@ -14,6 +14,8 @@ from ..gate import ways_to_say
 from ..model import BPEModel
 from .compare import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, compare
 from .conclusion import conclude
+from .corpora import find_shards, read_documents
+from .documents import Shard
 from .locked import compare_with_lock, locked
 from .opening import Opened, open_side, run_in_transformers
 from .prove import SCOPES, Scope, prove
@@ -53,7 +55,8 @@ def verify(
         engine_b: the same for ``b``.
         preset_a: says what ``a`` leaves unsaid.
         preset_b: the same for ``b``.
-        corpora: UTF-8 text files to compare on as well, in pieces of whole lines.
+        corpora: texts to compare on as well: files, directories and globs of plain text (in
+            documents of whole lines), JSONL or Parquet (``FILE:FIELD``), compressed or not.
         offline: never use the network.
         tick: called with the number of texts compared since the last call.
 
@@ -74,12 +77,12 @@ def verify(
     right = open_side(b, preset=preset_b, offline=offline, served=served)
     for letter, opened in (("a", left), ("b", right)):
         _need(letter, opened)
-    paths = [_readable(Path(path)) for path in corpora]
+    shards = find_shards(corpora)
     side_a, side_b = _side(left, engine_a, notes), _side(right, engine_b, notes)
     modes = _modes(scope, left.model, right.model, (side_a, side_b), notes)
     one, two = _run_model(engine_a, left, notes), _run_model(engine_b, right, notes)
     proof = prove(one, two, scope) if one is not None and two is not None else None
-    texts: Iterable[str] = chain(awkward(left.model), awkward(right.model, seed=1), _pieces(paths))
+    texts: Iterable[str] = chain(awkward(left.model), awkward(right.model, seed=1), _texts(shards))
     if scope == "text":
         texts = _without_added(texts, (left.model, right.model))
     tally = compare(side_a, side_b, texts, modes, tick, PATIENCE)
@@ -109,6 +112,10 @@ def verify(
     )
 
 
+def _texts(shards: Iterable[Shard]) -> Iterator[str]:
+    return (document.text for shard in shards for document in read_documents(shard))
+
+
 def _without_added(texts: Iterable[str], models: Iterable[BPEModel | None]) -> Iterator[str]:
     """The texts in which no added token stands: engines would find those that are not special."""
     found = {t.text for model in models if model is not None for t in model.added or ()}
@@ -124,16 +131,6 @@ def _need(side: str, loaded: Opened) -> None:
             where=loaded.label,
             fix=ways_to_say(loaded.model, f"--preset-{side} (preset_{side}=...)"),
         )
-
-
-def _readable(path: Path) -> Path:
-    """A corpus, looked at before a long comparison begins."""
-    try:
-        with path.open("rb") as file:
-            file.read(1)
-    except OSError as error:
-        raise SourceError(error.strerror or "cannot be read", where=str(path)) from None
-    return path
 
 
 def _side(loaded: Opened, engine: str | None, notes: list[str]) -> Engine:
@@ -188,28 +185,3 @@ def _run_model(engine: str | None, loaded: Opened, notes: list[str]) -> BPEModel
     if loaded.model is None or engine != "transformers" or loaded.directory is None:
         return loaded.model
     return run_in_transformers(loaded, notes)
-
-
-def _pieces(paths: Iterable[Path], size: int = 1 << 14) -> Iterator[str]:
-    """Corpora in pieces of whole lines, each about ``size`` characters, never held whole."""
-    for path in paths:
-        try:
-            with path.open(encoding="utf-8", newline="") as file:
-                lines: list[str] = []
-                held = 0
-                for line in file:
-                    lines.append(line)
-                    held += len(line)
-                    if held >= size:
-                        yield "".join(lines)
-                        lines, held = [], 0
-                yield "".join(lines)
-        except UnicodeDecodeError as error:
-            raise SourceError(
-                f"not UTF-8: byte 0x{error.object[error.start]:02X}", where=str(path)
-            ) from None
-        except OSError as error:
-            raise SourceError(error.strerror or "cannot be read", where=str(path)) from None
-
-
-__all__ = ["Engine", "Report", "verify"]

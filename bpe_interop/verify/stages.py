@@ -280,11 +280,17 @@ def added_stages(pair: Pair) -> Iterator[Stage]:
         right = {t for t in _matching(b) if t.special is special}
         if left == right:
             why = f"the same {len(left):,}" if left else "none on either side"
+            if special and any(map(_is_pieces, (a, b))):
+                why += "; sentencepiece itself finds none in a text, and spells them out"
             yield Stage(name, "proved", why)
             continue
         only = sorted(left ^ right, key=lambda t: (len(t.text), t.text))
         sides = f"{len(left):,} and {len(right):,}"
         yield Stage(name, "refuted", f"{sides}; {show(only[0].text)} differs", only[0].text)
+
+
+def _is_pieces(model: BPEModel) -> bool:
+    return any(isinstance(step, JoinPieces) for step in model.decoder or ())
 
 
 def _matching(model: BPEModel) -> list[AddedToken]:
