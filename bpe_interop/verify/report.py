@@ -6,11 +6,25 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ..diff import Difference
+from .alignment import Span
+from .corpus_report import CorpusReport, Source
 from .prove import Scope
 from .sides import Failure, Mismatch
 from .stages import Stage
 
 Verdict: TypeAlias = Literal["proved", "tested", "refuted", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text on which the sides differ, with both sides' tokens beside each other.
+
+    ``source`` is the place in a corpus where it was found, before shrinking; None elsewhere.
+    """
+
+    mismatch: Mismatch
+    spans: tuple[Span, ...]
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +37,8 @@ class Report:
     ``"unknown"`` (they answered none): ``compared`` of ``texts`` were answered. ``stages`` says
     what was established of each stage; ``replayed`` in which engines the text of ``mismatch``
     was run again. ``differences`` are the fields in which the models differ that the two sides
-    really run.
+    really run, and ``matters`` says of each whether it changes ids. ``examples`` are texts on
+    which the sides differ, that of ``mismatch`` first; ``corpus`` is what was compared on corpora.
     """
 
     verdict: Verdict
@@ -45,3 +60,6 @@ class Report:
     failures: tuple[Failure, ...]
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
+    examples: tuple[Example, ...] = ()
+    corpus: CorpusReport | None = None
+    matters: tuple[str, ...] = ()
