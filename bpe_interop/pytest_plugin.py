@@ -1,0 +1,176 @@
+"""A plugin for pytest: two tokenizers give the same ids, or the test fails with a text.
+
+pytest loads this module in every run of everyone who installs the library, so it imports
+nothing but what pytest has imported anyway; the rest is imported when a tokenizer is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal, Protocol, cast
+
+import pytest
+
+if TYPE_CHECKING:
+    from .verify import Report, Scope
+
+Required = Literal["tested", "proved"]
+
+_SCOPES = ("all", "ordinary", "text")
+_REQUIRED = ("tested", "proved")
+
+
+class Parity(Protocol):
+    """What the fixture ``tokenizer_parity`` gives: :func:`assert_parity` with a run's settings."""
+
+    def __call__(
+        self,
+        a: object,
+        b: object,
+        texts: Iterable[str] | None = None,
+        *,
+        scope: Scope | None = None,
+        require: Required | None = None,
+    ) -> Report:
+        """See :func:`assert_parity`; None is what the ini file says."""
+        ...
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Settings of the fixture, for the ini file."""
+    parser.addini(
+        "tokenizer_parity_scope",
+        "what tokenizer_parity compares: all, ordinary or text",
+        None,
+        "all",
+    )
+    parser.addini(
+        "tokenizer_parity_require",
+        "what tokenizer_parity accepts: tested or proved",
+        None,
+        "tested",
+    )
+
+
+@pytest.fixture(scope="session")
+def tokenizer_parity(pytestconfig: pytest.Config) -> Parity:
+    """Asserts that two tokenizers give the same ids, as the ini file's settings say."""
+    usual_scope = cast("Scope", _setting(pytestconfig, "tokenizer_parity_scope", _SCOPES))
+    usual = cast(Required, _setting(pytestconfig, "tokenizer_parity_require", _REQUIRED))
+
+    def assert_usual_parity(
+        a: object,
+        b: object,
+        texts: Iterable[str] | None = None,
+        *,
+        scope: Scope | None = None,
+        require: Required | None = None,
+    ) -> Report:
+        __tracebackhide__ = True
+        return assert_parity(a, b, texts, scope=scope or usual_scope, require=require or usual)
+
+    return assert_usual_parity
+
+
+def _setting(config: pytest.Config, name: str, known: tuple[str, ...]) -> str:
+    value = str(config.getini(name))
+    if value not in known:
+        raise pytest.UsageError(f"{name} is {value!r}; expected one of {', '.join(known)}")
+    return value
+
+
+def assert_parity(
+    a: object,
+    b: object,
+    texts: Iterable[str] | None = None,
+    *,
+    scope: Scope = "all",
+    require: Required = "tested",
+) -> Report:
+    """Asserts that two tokenizers give the same ids.
+
+    Args:
+        a: a path, ``tiktoken:NAME``, ``hf:org/name``, a lock file, a ``bpe_interop.Tokenizer``,
+            or an object of tiktoken, tokenizers, sentencepiece or transformers. A file runs in
+            its format's own library, an object as it is.
+        b: the other one.
+        texts: compare on these; each must have ids on both sides. None: on awkward texts, and
+            decide whether the two are equal on every text.
+        scope: ``"all"``; ``"ordinary"`` (special strings are text); ``"text"`` (no added token
+            matches).
+        require: ``"proved"`` asks for a proof that covers every text of the scope, whatever
+            ``texts`` are; ``"tested"`` for no difference.
+
+    Returns:
+        What was found.
+
+    Raises:
+        AssertionError: they differ, with a text that shows it; or what is required was not
+            established.
+        ValueError: ``scope`` or ``require`` is none of these.
+        TypeError: an object is no tokenizer.
+        BpeInteropError: a source cannot be read, or does not say what is needed to encode.
+    """
+    __tracebackhide__ = True
+    if scope not in _SCOPES or require not in _REQUIRED:
+        raise ValueError(f"scope is one of {_SCOPES}, require one of {_REQUIRED}")
+    from .verify.parity import parity
+
+    listed = None if texts is None else [texts] if isinstance(texts, str) else list(texts)
+    report = parity(a, b, listed, scope=scope, proof=listed is None or require == "proved")
+    problem = _problem(report, require, given=listed is not None)
+    if problem is not None:
+        raise AssertionError("\n".join([problem, *_sides(report), *_details(report)]))
+    return report
+
+
+def _problem(report: Report, require: Required, *, given: bool) -> str | None:
+    """What is wrong, in a line; None where all is well."""
+    if report.verdict == "refuted":
+        at = f", first at stage: {report.stage}" if report.stage else ""
+        return f"the tokenizers differ{at}"
+    if given and report.failures and report.verdict != "proved":
+        return f"not compared: {len(report.failures)} times a side gave no ids"
+    if report.verdict == "unknown":
+        return "nothing could be compared"
+    if require == "proved" and report.verdict != "proved":
+        return f"equal on {report.compared:,} texts, but not proved, which is required"
+    return None
+
+
+def _sides(report: Report) -> Iterator[str]:
+    yield f"  a          {report.a} ({report.engine_a})"
+    yield f"  b          {report.b} ({report.engine_b})"
+
+
+def _details(report: Report) -> Iterator[str]:
+    from .model import show
+
+    found = report.mismatch
+    if found is not None:
+        yield f"  text       {show(found.text)} = {found.text!a} ({found.mode.scope})"
+        answers = zip("ab", found.decoding or (), strict=False)
+        for side, ids in (("a", found.ids_a), ("b", found.ids_b)):
+            yield f"  {side} gives    {' '.join(map(str, ids)) or 'no ids'}"
+        yield from (f"  {side} decodes  {show(text)}" for side, text in answers)
+        yield from _aligned(report)
+        yield f"  texts      {report.differing:,} of {report.compared:,} differ"
+    for stage in report.stages:
+        if stage.outcome != "proved":
+            said = "differs" if stage.outcome == "refuted" else "not proved"
+            yield f"  {said:<10} {stage.name}: {stage.why}"
+    for failure in report.failures[:5]:
+        yield f"  failed     {failure.side} on {show(failure.text[:60])}: {failure.what}"
+    yield from (f"  note       {note}" for note in report.notes)
+
+
+def _aligned(report: Report) -> Iterator[str]:
+    from .verify.alignment import as_rows
+
+    for example in report.examples[:1]:
+        rows = as_rows(example.mismatch.text, example.spans)
+        width = max(len(text) for _, text, _, _ in rows)
+        wide = max(len(tokens) for _, _, tokens, _ in rows)
+        for equal, text, a, b in rows:
+            mark = " " if equal else ">"
+            yield f"  {mark}          {text:<{width}}  a: {a:<{wide}}  b: {b}".rstrip()
