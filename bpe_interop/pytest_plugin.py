@@ -134,7 +134,7 @@ def _problem(report: Report, require: Required, *, given: bool) -> str | None:
     if report.verdict == "unknown":
         return "nothing could be compared"
     if require == "proved" and report.verdict != "proved":
-        return f"equal on {report.compared:,} texts, but not proved, which is required"
+        return f"not proved, which is required; no difference in {report.compared:,} compared"
     return None
 
 

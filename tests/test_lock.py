@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tiktoken
 from click.testing import CliRunner
 from conftest import FIXTURES
+from test_cli import Run, run
 
 from bpe_interop.cli import cli
-from bpe_interop.errors import FormatError
+from bpe_interop.engines import Engine, Special, from_files
+from bpe_interop.errors import EngineError, FormatError
 from bpe_interop.sources import load_source
-from bpe_interop.verify import verify
+from bpe_interop.verify import Report, verify
 from bpe_interop.verify.lock import dump, load, lock
+from bpe_interop.verify.locked import compare_with_lock
+from bpe_interop.verify.opening import open_side
+
+__all__ = ["run"]  # a fixture
 
 TOKENIZERS = FIXTURES / "tokenizers"
 TINY = TOKENIZERS / "cl100k-tiny"
@@ -27,8 +36,6 @@ def locked(source: Path, folder: Path) -> Path:
 
 
 def test_golden_ids_are_the_engines(tmp_path: Path) -> None:
-    from bpe_interop.engines import from_files
-
     loaded = load_source(TINY / "tiktoken")
     held = load(locked(TINY / "tiktoken", tmp_path).read_bytes(), "x")
     engine = from_files("tiktoken", "tiktoken", loaded.files, loaded.model)
@@ -44,7 +51,8 @@ def test_the_same_tokenizer_in_another_format_is_proved(tmp_path: Path) -> None:
     report = verify(path, TINY / "huggingface", scope="ordinary")
     assert (report.verdict, report.differing) == ("proved", 0)
     run = verify(path, TINY / "huggingface", scope="ordinary", engine_b="tokenizers")
-    assert (run.verdict, run.engine_b.split()[0]) == ("tested", "tokenizers")
+    assert (run.verdict, run.engine_b.split()[0]) == ("proved", "tokenizers")
+    assert any("tokenizers 0.23.3" in said for said in run.assumptions)
 
 
 def test_changed_ids_are_found_and_said_where(tmp_path: Path) -> None:
@@ -78,6 +86,9 @@ def test_locking_again_gives_the_same_bytes(tmp_path: Path) -> None:
         ('["text", "",', '["aloud", "",', "expected one of"),
         ('["text", "",', '["", ', "expected"),
         ('"golden"', '"silver"', "golden|silver"),
+        ('["text", "",', '["text", "x",', "edited or damaged"),
+        ('"all": "', '"all": "0', "edited or damaged"),
+        ('"source": "', '"source": "other/', "edited or damaged"),
     ],
 )
 def test_a_damaged_lock_file_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -86,6 +97,163 @@ def test_a_damaged_lock_file_is_refused(tmp_path: Path, old: str, new: str, said
     assert old in text
     with pytest.raises(FormatError, match=said):
         load(text.replace(old, new, 1).encode("ascii"), "tokenizer.lock")
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def newer(data: bytes) -> bytes:
+    return data.replace(b'"bpe_interop_lock": 1', b'"bpe_interop_lock": 7')
+
+
+def edited(data: bytes) -> bytes:
+    return data.replace(b'["text", "a", [', b'["text", "a", [0, ', 1)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (cut, "tokenizer.lock"),
+        (newer, "layout 7; this version reads layout 1\n  update bpe-interop"),
+        (edited, "edited or damaged: its sha256 is that of other contents\n  lock the tokenizer"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_bad_lock_file_is_an_error_of_the_command_line(
+    run: Run, tmp_path: Path, damage: Callable[[bytes], bytes], said: str
+) -> None:
+    path = locked(TINY / "tiktoken", tmp_path)
+    path.write_bytes(damage(path.read_bytes()))
+    done = run("verify", path, TINY / "tiktoken")
+    assert (done.code, done.text) == (2, "")
+    assert done.err.startswith(f"error: {path}")
+    assert said in done.err
+
+
+def test_a_lock_file_in_the_wrong_place_is_an_error(run: Run, tmp_path: Path) -> None:
+    path = locked(TINY / "tiktoken", tmp_path)
+    for words in (("verify", path, path), ("lock", path, "-o", tmp_path / "other")):
+        done = run(*words)
+        assert (done.code, done.text) == (2, "")
+        assert done.err.startswith("error: ")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_difference_is_said_with_its_text_ids_and_line_of_the_fingerprint(
+    run: Run, tmp_path: Path
+) -> None:
+    path = locked(TINY / "tiktoken", tmp_path)
+    done = run("verify", path, TOKENIZERS / "gpt2-tiny" / "tiktoken")
+    assert done.code == 1
+    report = verify(path, TOKENIZERS / "gpt2-tiny" / "tiktoken")
+    assert report.mismatch is not None
+    assert report.stage == "text"
+    assert len(report.mismatch.text) <= 2
+    assert report.mismatch.text.isascii()
+    for expected in (
+        f'"{report.mismatch.text}"',
+        "DIFFERENT at stage: text",
+        " ".join(map(str, report.mismatch.ids_a)),
+        " ".join(map(str, report.mismatch.ids_b)),
+        f"{report.differing:,} of {report.compared:,} differ",
+    ):
+        assert expected in done.text
+
+
+def test_special_tokens_that_change_are_said_as_such(tmp_path: Path) -> None:
+    """The text's own line of the fingerprint stays, and ordinary text is still proved equal."""
+    path = locked(TINY / "tiktoken", tmp_path)
+    folder = tmp_path / "renumbered"
+    shutil.copytree(TINY / "tiktoken", folder)
+    sidecar = folder / "cl100k-tiny.tiktoken.json"
+    stated = json.loads(sidecar.read_text("utf-8"))
+    stated["special_tokens"]["<|endofprompt|>"] += 1
+    sidecar.write_text(json.dumps(stated), "utf-8")
+    for engine in (None, "tiktoken"):
+        report = verify(path, folder, engine_b=engine)
+        assert (report.verdict, report.stage) == ("refuted", "specials")
+        assert report.mismatch is not None
+        assert report.mismatch.text == "<|endofprompt|>"
+        assert (report.mismatch.ids_a, report.mismatch.ids_b) == ((820,), (821,))
+    assert verify(path, folder, scope="text").verdict == "tested"
+    assert [s.outcome for s in report.stages] == ["proved", "unknown", "proved", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "engine"),
+    [
+        ("spm-tiny", "sentencepiece", "sentencepiece"),
+        ("template-tiny", "huggingface", "tokenizers"),
+        ("cl100k-tiny", "tiktoken", "tiktoken"),
+    ],
+)
+def test_a_library_is_asked_what_it_can_answer(
+    tmp_path: Path, name: str, format: str, engine: str
+) -> None:
+    """sentencepiece finds no special tokens, and tiktoken applies no template."""
+    path = locked(TOKENIZERS / name / format, tmp_path)
+    report = verify(path, TOKENIZERS / name / format, engine_b=engine)
+    assert (report.verdict, report.failures) == ("proved", ())
+    assert 500 < report.compared <= report.texts
+
+
+class Broken:
+    """An engine that gives other ids for a text, or fails on it."""
+
+    name = "tokenizers"
+    version = "0.23.3"
+    parses_special = True
+
+    def __init__(self, engine: Engine, text: str, ids: list[int] | None) -> None:
+        self._engine, self._text, self._ids = engine, text, ids
+
+    def encode(
+        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
+    ) -> list[int]:
+        if text != self._text:
+            return self._engine.encode(text, special=special, add_special_tokens=add_special_tokens)
+        if self._ids is None:
+            raise EngineError("tokenizers panicked on the text")
+        return self._ids
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: Special = "text", add_special_tokens: bool = False
+    ) -> list[list[int]]:
+        raise NotImplementedError
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return self._engine.decode(ids)
+
+
+def test_an_upgraded_library_that_gives_other_ids_is_found_out(tmp_path: Path) -> None:
+    """The fingerprint is that of the files, and stays."""
+    source = TINY / "huggingface"
+    path = locked(source, tmp_path)
+    opened, held = open_side(source), load(path.read_bytes(), "x")
+    engine = from_files("tokenizers", "huggingface", opened.files, opened.model)
+
+    def hold(ids: list[int] | None) -> Report:
+        side = Broken(engine, "Hello world", ids)
+        return compare_with_lock(
+            held, path, opened, side, scope="all", first=True, tick=lambda count: None
+        )
+
+    other = hold([1, 2])
+    assert (other.verdict, other.stage) == ("refuted", None)
+    assert other.mismatch is not None
+    assert other.mismatch.ids_a == tuple(engine.encode("Hello world"))
+    assert other.mismatch.ids_b == (1, 2)
+    assert any("the fingerprint is the locked one" in note for note in other.notes)
+    failed = hold(None)
+    assert (failed.verdict, failed.differing) == ("unknown", 0)
+    assert {failure.text for failure in failed.failures} == {"Hello world"}
+
+
+def test_a_lock_file_without_answers_says_nothing(tmp_path: Path) -> None:
+    whole = load(locked(TINY / "tiktoken", tmp_path).read_bytes(), "x")
+    (tmp_path / "empty.lock").write_bytes(dump(replace(whole, golden=())))
+    assert verify(tmp_path / "empty.lock", TINY / "tiktoken").verdict == "unknown"
 
 
 def test_the_commands(tmp_path: Path) -> None:

@@ -2,13 +2,15 @@
 
 A lock file is one JSON object: ``bpe_interop_lock`` (the version of this layout, 1), ``source``
 (how the tokenizer was named), ``fingerprint`` (:mod:`bpe_interop.fingerprint`), ``versions``
-(of this library and the engines' Unicode), and ``golden``: texts with their ids, for each of the
-ways of asking for ids that the tokenizer answers. Equal fingerprints mean equal tokenizers; where
+(of this library and the engines), ``golden``: texts with their ids, for each of the ways of asking
+for ids that the tokenizer answers, and ``sha256`` of all that, so that a file that was cut, merged
+or edited is not taken for one that was written. Equal fingerprints mean equal tokenizers; where
 they are not, the golden ids say whether and where ids changed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -102,18 +104,24 @@ def _texts(model: BPEModel) -> Iterator[str]:
 
 def dump(frozen: Lock) -> bytes:
     """A lock file. The same bytes for the same lock."""
-    golden = [[how, text, list(ids)] for how, text, ids in frozen.golden]
-    head = json.dumps(
-        {
-            KEY: VERSION,
-            "source": frozen.source,
-            "fingerprint": dict(frozen.fingerprint),
-            "versions": dict(frozen.versions),
-        },
-        indent=2,
-    )
-    rows = ",\n".join("    " + json.dumps(row) for row in golden)
+    head = json.dumps({**_head(frozen), "sha256": _digest(frozen)}, indent=2)
+    rows = ",\n".join("    " + json.dumps(row) for row in frozen.golden)
     return f'{head[:-2]},\n  "golden": [\n{rows}\n  ]\n}}\n'.encode("ascii")
+
+
+def _head(frozen: Lock) -> dict[str, object]:
+    return {
+        KEY: VERSION,
+        "source": frozen.source,
+        "fingerprint": {part: frozen.fingerprint[part] for part in PARTS},
+        "versions": dict(frozen.versions),
+    }
+
+
+def _digest(frozen: Lock) -> str:
+    """The sha256 (hex) of all that a lock says, as JSON without line breaks."""
+    said = json.dumps([_head(frozen), frozen.golden])
+    return hashlib.sha256(said.encode("ascii")).hexdigest()
 
 
 def is_lock(data: bytes) -> bool:
@@ -135,12 +143,20 @@ def load(data: bytes, name: str) -> Lock:
             where=name,
             fix="update bpe-interop" if version > VERSION else "lock the tokenizer again",
         )
-    root.only(KEY, "source", "fingerprint", "versions", "golden")
+    root.only(KEY, "source", "fingerprint", "versions", "sha256", "golden")
     prints = {part: root["fingerprint"][part].be(str) for part in PARTS}
     versions = root["versions"]
     named = {key: versions[key].be(str) for key in cast("dict[str, object]", versions.be(dict))}
     golden = tuple(_row(row) for row in root["golden"].items())
-    return Lock(root["source"].be(str), prints, named, golden)
+    digest = root["sha256"].be(str)
+    found = Lock(root["source"].be(str), prints, named, golden)
+    if digest != _digest(found):
+        raise FormatError(
+            "the lock file was edited or damaged: its sha256 is that of other contents",
+            where=name,
+            fix="lock the tokenizer again",
+        )
+    return found
 
 
 def _row(row: Node) -> tuple[str, str, tuple[int, ...]]:

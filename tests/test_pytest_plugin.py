@@ -1,0 +1,260 @@
+"""The pytest plugin: what passes, what fails and how that reads, and that it disturbs nobody."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sentencepiece
+import tiktoken
+import tokenizers
+import transformers
+from conftest import FIXTURES
+
+import bpe_interop
+from bpe_interop.errors import SourceError
+from bpe_interop.pytest_plugin import assert_parity
+from bpe_interop.sources import load_source
+from bpe_interop.verify.lock import dump, lock
+
+pytest_plugins = ["pytester"]
+
+TINY = FIXTURES / "tokenizers"
+GPT2 = TINY / "gpt2-tiny"
+TEXT = "hello <|endoftext|> 1234 wörld\n\n"
+
+
+def encoding(name: str) -> tiktoken.Encoding:
+    return bpe_interop.load(TINY / name / "tiktoken").to_tiktoken()
+
+
+def hub(name: str) -> tokenizers.Tokenizer:
+    return tokenizers.Tokenizer.from_file(str(TINY / name / "huggingface" / "tokenizer.json"))
+
+
+def served(name: str) -> transformers.PreTrainedTokenizerFast:
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(TINY / name / "huggingface" / "tokenizer.json")
+    )
+
+
+# In a run of pytest.
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A project with the tiny tokenizers beside its tests."""
+    for name in ("gpt2-tiny", "cl100k-tiny"):
+        shutil.copytree(TINY / name, pytester.path / name)
+    return pytester
+
+
+PASSES_AND_FAILS = """
+    def test_same(tokenizer_parity):
+        found = tokenizer_parity("gpt2-tiny/tiktoken", "gpt2-tiny/huggingface", ["a 1234", "b"])
+        assert (found.verdict, found.compared) == ("tested", 2)
+
+    def test_other(tokenizer_parity):
+        tokenizer_parity("gpt2-tiny/tiktoken", "cl100k-tiny/huggingface", ["a 1234"], scope="text")
+"""
+
+
+def test_a_failing_test_shows_a_text_and_both_sides_ids(project: pytest.Pytester) -> None:
+    project.makepyfile(PASSES_AND_FAILS)
+    result = project.runpytest_inprocess()
+    result.assert_outcomes(passed=1, failed=1)
+    found = assert_fails(
+        GPT2 / "tiktoken", TINY / "cl100k-tiny" / "huggingface", ["a 1234"], scope="text"
+    )
+    (text,) = (line for line in found.splitlines() if line.startswith("  text "))
+    shown = ast.literal_eval(text.partition(" = ")[2].rpartition(" (")[0])
+    ids_a = encoding("gpt2-tiny").encode_ordinary(shown)
+    ids_b = hub("cl100k-tiny").encode(shown, add_special_tokens=False).ids
+    assert ids_a != ids_b
+    result.stdout.fnmatch_lines(
+        [
+            ">*tokenizer_parity(*",
+            "E * AssertionError: the tokenizers differ, first at stage: *",
+            f"E*a  *gpt2-tiny?tiktoken (tiktoken {tiktoken.__version__})",
+            f"E*b  *cl100k-tiny?huggingface (tokenizers {tokenizers.__version__})",
+            "E*text *",
+            f"E*a gives *{' '.join(map(str, ids_a))}",
+            f"E*b gives *{' '.join(map(str, ids_b))}",
+            "E*> *a: *b: *",
+            "E*texts *1 of 1 differ",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*pytest_plugin.py*")
+
+
+def test_under_xdist_and_with_warnings_as_errors(project: pytest.Pytester) -> None:
+    project.makepyfile(PASSES_AND_FAILS)
+    result = project.runpytest_subprocess("-p", "xdist", "-n", "1", "-W", "error")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["E * AssertionError: the tokenizers differ*"])
+
+
+def test_the_ini_file_says_what_is_usual(project: pytest.Pytester) -> None:
+    project.makeini(
+        "[pytest]\ntokenizer_parity_require = proved\ntokenizer_parity_scope = ordinary\n"
+    )
+    project.makepyfile(
+        """
+        def test_proved(tokenizer_parity):
+            found = tokenizer_parity("gpt2-tiny/tiktoken", "gpt2-tiny/huggingface", "one text")
+            assert (found.verdict, found.scope, found.compared) == ("proved", "ordinary", 1)
+
+        def test_said_otherwise(tokenizer_parity):
+            sides = "gpt2-tiny/tiktoken", "gpt2-tiny/huggingface"
+            found = tokenizer_parity(*sides, ["a"], require="tested", scope="text")
+            assert (found.verdict, found.scope) == ("tested", "text")
+        """
+    )
+    project.runpytest_inprocess().assert_outcomes(passed=2)
+    project.makeini("[pytest]\ntokenizer_parity_require = perhaps\n")
+    result = project.runpytest_inprocess("-k", "test_proved")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*tokenizer_parity_require is 'perhaps'; expected one of tested*"])
+
+
+def test_other_peoples_runs_are_left_alone(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_nothing_of_ours_is_loaded():
+            heavy = {"regex", "tiktoken", "tokenizers", "sentencepiece", "numpy", "rich", "click"}
+            assert not heavy & set(sys.modules)
+        """
+    )
+    result = pytester.runpytest_subprocess("-W", "error", "-p", "no:hypothesispytest")
+    result.assert_outcomes(passed=1)
+    off = pytester.runpytest_inprocess("-p", "no:bpe_interop", "--fixtures")
+    off.stdout.no_fnmatch_line("tokenizer_parity*")
+
+
+def test_importing_the_plugin_loads_nothing_but_itself() -> None:
+    script = (
+        "import sys, pytest; old = set(sys.modules); import bpe_interop.pytest_plugin;"
+        "print(*sorted(set(sys.modules) - old))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["bpe_interop", "bpe_interop.pytest_plugin"]
+
+
+# As a function.
+
+
+def assert_fails(*sides: object, **settings: object) -> str:
+    with pytest.raises(AssertionError) as caught:
+        assert_parity(*sides, **settings)  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "side",
+    [
+        lambda: bpe_interop.load(GPT2 / "huggingface"),
+        lambda: bpe_interop.load(GPT2 / "huggingface", engine="tokenizers"),
+        lambda: encoding("gpt2-tiny"),
+        lambda: hub("gpt2-tiny"),
+        lambda: served("gpt2-tiny"),
+        lambda: str(GPT2 / "tiktoken"),
+    ],
+    ids=["Tokenizer", "Tokenizer with an engine", "tiktoken", "tokenizers", "transformers", "path"],
+)
+def test_live_objects_and_sources_are_compared_as_they_are(side: object) -> None:
+    opened = side()  # type: ignore[operator]
+    report = assert_parity(opened, GPT2 / "huggingface", ["a", TEXT])
+    assert (report.verdict, report.compared, report.differing) == ("tested", 2, 0)
+    said = assert_fails(opened, TINY / "cl100k-tiny" / "huggingface", ["1234"], scope="ordinary")
+    assert "differ, first at stage: " in said
+
+
+def test_sentencepiece_objects() -> None:
+    path = TINY / "spm-tiny" / "sentencepiece" / "tokenizer.model"
+    live = sentencepiece.SentencePieceProcessor(model_file=str(path), add_bos=True)
+    report = assert_parity(live, TINY / "spm-tiny" / "huggingface", ["a", TEXT])
+    assert (report.engine_a.split()[0], report.engine_b.split()[0]) == (
+        "sentencepiece",
+        "tokenizers",
+    )
+    assert "at stage: " in assert_fails(live, TINY / "spm-user-tiny" / "huggingface", ["  a"])
+
+
+def test_what_a_live_object_was_told_is_left_as_it_was() -> None:
+    live = hub("gpt2-tiny")
+    live.enable_truncation(3)
+    live.enable_padding(length=9)
+    assert_parity(live, GPT2 / "tiktoken", [TEXT])
+    assert live.truncation is not None
+    assert live.truncation["max_length"] == 3
+    assert live.padding is not None
+    assert not live.encode_special_tokens
+
+
+def test_a_token_that_a_copy_would_number_otherwise_keeps_its_id() -> None:
+    """tokenizers numbers a token that was added after a hole anew when it is copied."""
+    live = hub("cl100k-tiny")
+    live.add_tokens(["zzz"])
+    number = live.token_to_id("zzz")
+    report = assert_parity(live, live, ["zzz"], scope="ordinary")
+    assert any("numbers added tokens otherwise" in note for note in report.notes)
+    said = assert_fails(live, hub("cl100k-tiny"), ["a zzz"], scope="ordinary")
+    assert f"a gives    {number}\n" in said
+
+
+def test_a_proof_can_be_required() -> None:
+    sides = GPT2 / "tiktoken", hub("gpt2-tiny")
+    assert assert_parity(*sides, ["a"], require="proved").verdict == "proved"
+    spm = TINY / "spm-tiny"
+    one, two = spm / "sentencepiece", spm / "huggingface"
+    assert assert_parity(one, two, ["a"]).verdict == "tested"
+    said = assert_fails(one, two, ["a"], require="proved")
+    assert said.startswith("not proved, which is required; no difference in 1 compared")
+    assert "not proved sequence template: " in said
+
+
+def test_awkward_texts_are_those_of_both() -> None:
+    """And a difference that no given text shows is found where a proof is required."""
+    sides = TINY / "drop-tiny" / "huggingface", TINY / "drop-tiny" / "huggingface"
+    report = assert_parity(*sides)
+    assert report.verdict == "proved"
+    assert report.compared > 5_000
+    other = TINY / "cl100k-tiny" / "tiktoken"
+    assert assert_parity(TINY / "cl100k-tiny" / "huggingface", other, [""]).verdict == "tested"
+    said = assert_fails(GPT2 / "tiktoken", other, [""], require="proved")
+    assert "  text " in said
+
+
+def test_a_text_without_ids_is_no_success() -> None:
+    said = assert_fails(encoding("gpt2-tiny"), hub("gpt2-tiny"), ["a", "\ud800"])
+    assert said.startswith("not compared: ")
+
+
+def test_a_lock_file_is_a_side(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.lock"
+    path.write_bytes(dump(lock(load_source(GPT2 / "tiktoken").model, "x", {})))
+    for live in (encoding("gpt2-tiny"), GPT2 / "huggingface"):
+        assert assert_parity(path, live, scope="ordinary", require="proved").verdict == "proved"
+    said = assert_fails(path, encoding("cl100k-tiny"))
+    assert "(locked ids)" in said
+    with pytest.raises(SourceError, match="its own texts"):
+        assert_parity(path, GPT2 / "tiktoken", ["a"])
+    with pytest.raises(SourceError, match="both sides"):
+        assert_parity(path, path)
+
+
+def test_what_is_no_tokenizer_is_an_error() -> None:
+    with pytest.raises(TypeError, match="int is no tokenizer"):
+        assert_parity(1, GPT2 / "tiktoken")
+    with pytest.raises(SourceError):
+        assert_parity(GPT2 / "nowhere", GPT2 / "tiktoken")
+    with pytest.raises(ValueError, match="scope is one of"):
+        assert_parity(GPT2, GPT2, scope="some")  # type: ignore[arg-type]
