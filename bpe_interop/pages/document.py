@@ -1,0 +1,84 @@
+"""A report as one JSON document: ``report.schema.json`` is its schema, docs/report.md says more."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from dataclasses import asdict
+from typing import Any
+
+from ..engines import versions
+from ..verify.report import Example, Report
+from ..verify.sides import Mismatch
+from .telling import counts, differences, examples, summary
+
+KIND = "bpe-interop verification"
+SCHEMA = 1
+"""The version of the document. A key is added without a new one; none changes its meaning."""
+
+
+def to_json(report: Report) -> str:
+    """The document in ASCII, every control character escaped; equal reports give equal text."""
+    text = json.dumps(as_data(report), ensure_ascii=True, allow_nan=False, indent=2) + "\n"
+    return text.replace("\x7f", "\\u007f")  # the one control character that json leaves as it is
+
+
+def as_data(report: Report) -> dict[str, Any]:
+    """What :func:`to_json` writes, as dicts, lists, texts and numbers."""
+    return {
+        "kind": KIND,
+        "schema": SCHEMA,
+        "verdict": report.verdict,
+        "scope": report.scope,
+        "summary": summary(report),
+        "stage": report.stage,
+        "a": {"source": report.a, "engine": report.engine_a},
+        "b": {"source": report.b, "engine": report.engine_b},
+        "witness": None if report.mismatch is None else _mismatch(report.mismatch),
+        "replayed": list(report.replayed),
+        "stages": [
+            {**asdict(stage), "counts": counts(stage.name, report.scope)} for stage in report.stages
+        ],
+        "assumptions": list(report.assumptions),
+        "counts": {
+            "texts": report.texts,
+            "bytes": report.bytes,
+            "compared": report.compared,
+            "differing": report.differing,
+            "failed": len(report.failures),
+        },
+        "asked": list(report.scopes),
+        "differences": [
+            {**asdict(each), "matters": matters or None} for each, matters in differences(report)
+        ],
+        "examples": [_example(each) for each in examples(report)],
+        # By way of its own text, which sorts what has no order of its own.
+        "corpus": None if report.corpus is None else json.loads(report.corpus.to_json()),
+        "failures": [asdict(failure) for failure in report.failures],
+        "notes": list(report.notes),
+        "versions": installed(),
+    }
+
+
+def installed() -> dict[str, str]:
+    """The installed versions of this library and of the engines, by name."""
+    found = {"bpe-interop": importlib.metadata.version("bpe-interop"), **versions()}
+    return {name: number for name, number in sorted(found.items()) if number is not None}
+
+
+def _mismatch(found: Mismatch) -> dict[str, Any]:
+    return {
+        "text": found.text,
+        "asked": found.mode.scope,
+        "ids_a": list(found.ids_a),
+        "ids_b": list(found.ids_b),
+        "decoding": None if found.decoding is None else list(found.decoding),
+    }
+
+
+def _example(example: Example) -> dict[str, Any]:
+    return {
+        **_mismatch(example.mismatch),
+        "source": None if example.source is None else asdict(example.source),
+        "spans": [asdict(span) for span in example.spans],
+    }

@@ -1,0 +1,174 @@
+"""A report as JUnit XML: a case for the verdict, one per stage, one per file of a corpus.
+
+There is no one standard. This is what Jenkins' ``junit-10.xsd`` allows, and with it GitLab, GitHub
+actions and Azure read it: ``testsuites > testsuite > testcase``, with ``time`` everywhere, which
+some of them need and a verification has no use for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+from xml.etree import ElementTree
+
+from ..model import show
+from ..verify.corpus_report import CorpusReport, Counts, Found
+from ..verify.report import Report
+from ..verify.sides import Mismatch
+from ..verify.stages import Stage
+from .telling import HEADLINES, accepted, counts, file_outcome, place, summary, word
+from .visible import escaped, shortened
+
+Kind: TypeAlias = Literal["failure", "error", "skipped", ""]
+
+_IDS = 200
+_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
+
+
+class Case(NamedTuple):
+    """A test case: its name, what came of it (nothing: it passed), and what is said about it."""
+
+    name: str
+    kind: Kind
+    message: str
+    detail: str = ""
+
+
+def to_junit(report: Report, require: str = "tested") -> str:
+    """The report as JUnit XML.
+
+    A stage that is not proved is skipped, not failed: the verdict's own case says whether that is
+    accepted.
+
+    Args:
+        report: what was found.
+        require: ``"proved"``: what is only tested is an error.
+    """
+    suites = [
+        ("verdict", [_verdict(report, require)]),
+        ("stages", [_stage(stage, report) for stage in report.stages]),
+        ("corpora", [] if report.corpus is None else list(_files(report.corpus))),
+    ]
+    root = ElementTree.Element("testsuites", name="bpe-interop verify", time="0")
+    for name, cases in suites:
+        if cases:
+            _suite(root, name, cases, report)
+    _count(root, [case for _, cases in suites for case in cases])
+    ElementTree.indent(root)
+    return f"{_DECLARATION}{ElementTree.tostring(root, encoding='unicode')}\n"
+
+
+def _verdict(report: Report, require: str) -> Case:
+    said = summary(report)
+    if report.verdict == "refuted":
+        found = report.mismatch
+        lines = [] if found is None else list(_witness(found, report))
+        return Case("verdict", "failure", _shown(found) or said, "\n".join([said, *lines]))
+    if accepted(report, require):
+        return Case("verdict", "", said, "\n".join(_assumed(report)))
+    asked = " A proof is required." if report.verdict == "tested" else ""
+    return Case("verdict", "error", f"{HEADLINES[report.verdict]}: {said}{asked}")
+
+
+def _shown(found: Mismatch | None) -> str:
+    return "" if found is None else _difference(found, found.mode.scope)
+
+
+def _difference(found: Mismatch | Found, asked: str) -> str:
+    """A difference on one line."""
+    text = f"{show(shortened(found.text)[0])} ({asked})"
+    if found.decoding is not None:
+        one, two = (show(shortened(each)[0]) for each in found.decoding)
+        return f"{text} decodes to {one} and to {two}"
+    return f"{text} gives {_ids(found.ids_a)} and {_ids(found.ids_b)}"
+
+
+def _ids(ids: Sequence[int]) -> str:
+    more = f" ... {len(ids) - _IDS:,} more" if len(ids) > _IDS else ""
+    return "[" + " ".join(map(str, ids[:_IDS])) + more + "]"
+
+
+def _witness(found: Mismatch, report: Report) -> Iterator[str]:
+    start, cut = shortened(found.text)
+    yield f"text      {show(start)}" + (f" ({cut})" if cut else "")
+    yield f"asked     {found.mode.scope}"
+    yield f"a gives   {_ids(found.ids_a)} ({escaped(report.a)}, {report.engine_a})"
+    yield f"b gives   {_ids(found.ids_b)} ({escaped(report.b)}, {report.engine_b})"
+    if found.decoding is not None:
+        for side, text in zip("ab", found.decoding, strict=True):
+            yield f"{side} decodes {show(shortened(text)[0])}"
+    if report.replayed:
+        yield f"replayed  in {', '.join(report.replayed)}"
+
+
+def _assumed(report: Report) -> list[str]:
+    return [f"assumed: {each}" for each in report.assumptions]
+
+
+def _stage(stage: Stage, report: Report) -> Case:
+    text = "" if stage.witness is None else f"; a text: {show(shortened(stage.witness)[0])}"
+    said = f"{word(stage, report.scope)}: {stage.why}{text}"
+    kind: Kind = "" if stage.outcome == "proved" else "skipped"
+    if stage.outcome == "refuted" and counts(stage.name, report.scope):
+        kind = "failure"
+    return Case(stage.name, kind, said, said)
+
+
+def _files(corpus: CorpusReport) -> Iterator[Case]:
+    where: dict[str, list[str]] = {}
+    for found in corpus.witnesses:
+        said = f"{place(found.source)}: {_difference(found, found.scope)}"
+        where.setdefault(found.source.file, []).append(said)
+    for failed in corpus.failures:
+        said = f"{place(failed.source)}: {failed.side} {failed.how}: {failed.what}"
+        where.setdefault(failed.source.file, []).append(said)
+    kinds: dict[str, Kind] = {"different": "failure", "failed": "error", "not compared": "skipped"}
+    for name, counted in sorted(corpus.files.items()):
+        kind = kinds.get(file_outcome(counted), "")
+        yield Case(name, kind, _counted(counted), "\n".join(where.get(name, [])))
+
+
+def _counted(counted: Counts) -> str:
+    said = f"{counted.differing:,} of {counted.compared:,} documents differ"
+    failed = counted.failed_a + counted.failed_b
+    return f"{said}; a side failed on {failed:,}" if failed else said
+
+
+def _suite(root: ElementTree.Element, name: str, cases: list[Case], report: Report) -> None:
+    suite = ElementTree.SubElement(root, "testsuite", name=name)
+    _count(suite, cases)
+    properties = ElementTree.SubElement(suite, "properties")
+    for key, value in (
+        ("verdict", report.verdict),
+        ("scope", report.scope),
+        ("a", f"{report.a} ({report.engine_a})"),
+        ("b", f"{report.b} ({report.engine_b})"),
+    ):
+        ElementTree.SubElement(properties, "property", name=key, value=_legal(value))
+    for case in cases:
+        item = ElementTree.SubElement(
+            suite, "testcase", name=_legal(case.name), classname=f"verify.{name}", time="0"
+        )
+        if case.kind:
+            found = ElementTree.SubElement(item, case.kind, message=_legal(case.message))
+            found.text = _legal(case.detail or case.message)
+            if case.kind != "skipped":
+                found.set("type", case.kind)
+        else:
+            said = "\n".join(filter(None, (case.message, case.detail)))
+            ElementTree.SubElement(item, "system-out").text = _legal(said)
+
+
+def _count(element: ElementTree.Element, cases: list[Case]) -> None:
+    kinds = [case.kind for case in cases]
+    element.set("tests", str(len(cases)))
+    element.set("failures", str(kinds.count("failure")))
+    element.set("errors", str(kinds.count("error")))
+    if element.tag == "testsuite":
+        element.set("skipped", str(kinds.count("skipped")))
+        element.set("time", "0")
+
+
+def _legal(text: str) -> str:
+    """A text with its lines, and with all else escaped that XML forbids or nobody sees."""
+    return "\n".join(map(escaped, text.split("\n")))

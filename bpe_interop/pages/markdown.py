@@ -1,0 +1,116 @@
+"""A report as GitHub flavoured Markdown, for the summary of a CI job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ..model import show
+from ..verify import SCOPES
+from ..verify.alignment import as_rows
+from ..verify.corpus_report import Counts
+from ..verify.report import Example, Report
+from .telling import HEADLINES, differences, examples, file_outcome, place, summary, word
+from .visible import escaped, shortened
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+LIMIT = 900_000
+"""How many bytes a page has at most: GitHub takes 1 MiB for each step of a job."""
+ROWS = 200
+"""How many rows a table has at most."""
+_TEXT = 200
+_IDS = 100
+
+SIGNS = {
+    "proved": "✅",
+    "tested": "☑️",
+    "refuted": "❌",
+    "unknown": "❔",
+}  # a stage's outcome has the same names
+_FILES = {"equal": "☑️ equal", "different": "❌ different", "failed": "❌ failed"}
+
+
+def to_markdown(report: Report) -> str:
+    """The report as Markdown, of less than 1 MiB; it says which ends of lists are left out."""
+    page = _templates().get_template("report.md")
+    for rows in (ROWS, ROWS // 4, ROWS // 20, 0):
+        text = page.render(
+            report=report,
+            scope=SCOPES[report.scope],
+            examples=examples(report)[: rows // 2 + 1],
+            rows=rows,
+            files=[] if report.corpus is None else sorted(report.corpus.files.items()),
+            differences=differences(report),
+        )
+        if len(text.encode("utf-8")) <= LIMIT:
+            return text
+    raise AssertionError("all that a page shows is cut to a length")
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        autoescape=False,  # for HTML only; here every value goes through a filter
+        loader=PackageLoader("bpe_interop.pages"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    texts = {"plain": plain, "code": code, "shown": shown, "ids": ids, "number": "{:,}".format}
+    told = {"place": place, "summary": summary, "aligned": _aligned, "of_file": _of_file}
+    made.filters.update({**texts, **told})
+    made.globals.update({"HEADLINES": HEADLINES, "SIGNS": SIGNS, "word": word})
+    return made
+
+
+def plain(text: str) -> str:
+    """Words on one line that say only themselves: nothing in them is Markdown or HTML.
+
+    A numeric character reference never opens or closes anything (CommonMark 0.31, 2.5).
+    """
+    return _references(r"[^\w \-.,;()/+='\"…]|_|:(?=//)|(?<=\bwww)\.", _cut(text, 1_000))
+
+
+def code(text: str) -> str:
+    """The same in the letters of code, where GitHub looks for no names, links or emoji."""
+    # HTML shows one space where there are more.
+    spaced = re.sub(" {2,}", lambda found: "\\x20" * len(found[0]), _cut(text, 1_000))
+    return f"<code>{_references('[^0-9A-Za-z .,]', spaced)}</code>" if text else ""
+
+
+def shown(text: str) -> str:
+    """A text for people: quoted, with everything unseen escaped, and cut where it is long."""
+    start, cut = shortened(text, _TEXT)
+    return code(show(start)) + (f" ({cut})" if cut else "")
+
+
+def ids(numbers: Sequence[int]) -> str:
+    """Ids with spaces between them."""
+    more = f" and {len(numbers) - _IDS:,} more" if len(numbers) > _IDS else ""
+    return code(" ".join(map(str, numbers[:_IDS])) or "no ids") + more
+
+
+def _cut(text: str, limit: int) -> str:
+    start, cut = shortened(escaped(text), limit)
+    return f"{start} ({cut})" if cut else start
+
+
+def _references(pattern: str, text: str) -> str:
+    # What is not ASCII is no syntax, and stays as it is.
+    return re.sub(pattern, lambda m: f"&#{ord(m[0])};" if m[0].isascii() else m[0], text)
+
+
+def _aligned(example: Example) -> list[tuple[bool, str, str, str]]:
+    return as_rows(example.mismatch.text, example.spans)
+
+
+def _of_file(counted: Counts) -> str:
+    outcome = file_outcome(counted)
+    return _FILES.get(outcome, outcome)

@@ -1,0 +1,95 @@
+"""A report as one page of HTML that needs nothing else: no network, no script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ..verify import SCOPES
+from ..verify.report import Report
+from .document import installed
+from .rows import rows
+from .telling import HEADLINES, counts, differences, examples, file_outcome, place, summary, word
+from .visible import escaped, parts, shortened
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+FILES = 400
+"""How many files of a corpus a page lists at most; those with differences come first."""
+FAILURES = 20
+SIGNS = {
+    "proved": "M6 12.6l4 4 8-8.6",
+    "tested": "M6.5 9.7h11M6.5 14.3h11",
+    "refuted": "M7.5 7.5l9 9M16.5 7.5l-9 9",
+    "unknown": "M9 9.2a3 3 0 1 1 4.6 2.6c-1 .7-1.6 1.3-1.6 2.7M12 18.2v.1",
+}
+"""What is drawn beside a verdict or an outcome, as the path of an SVG of 24 by 24."""
+
+
+def to_html(report: Report) -> str:
+    """The report as a page. It is well-formed XML as well, and every text in it is escaped."""
+    corpus = report.corpus
+    files = [] if corpus is None else sorted(corpus.files.items(), key=_troubled)
+    return (
+        _templates()
+        .get_template("report.html")
+        .render(
+            report=report,
+            scope=SCOPES[report.scope],
+            summary=summary(report),
+            examples=[rows(each) for each in examples(report)],
+            files=files[:FILES],
+            more_files=len(files[FILES:]),
+            failures=report.failures[:FAILURES],
+            more_failures=len(report.failures[FAILURES:]),
+            differences=differences(report),
+            versions=installed(),
+        )
+    )
+
+
+def _troubled(item: tuple[str, Any]) -> tuple[bool, str]:
+    name, counted = item
+    return file_outcome(counted) == "equal", name
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        autoescape=True,
+        finalize=_visible,
+        loader=PackageLoader("bpe_interop.pages"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    style = made.get_template("style.css").render()
+    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
+    filters = {"parts": parts, "shortened": shortened, "place": place, "of_file": file_outcome}
+    filters |= {"exact": _exact, "number": "{:,}".format}
+    made.filters.update(filters)
+    made.globals.update(
+        {"HEADLINES": HEADLINES, "SIGNS": SIGNS, "word": word, "counts": counts}
+        | {"style": style, "style_digest": digest}
+    )
+    return made
+
+
+def _exact(text: str) -> Markup:
+    """A part that can be seen, letter by letter: joiners within an emoji stay."""
+    from markupsafe import escape
+
+    return escape(text)
+
+
+def _visible(value: object) -> object:
+    """What a template prints: a text without anything that XML forbids or that would reorder it."""
+    # Of what is markup already, every part came through here as a text.
+    return value if not isinstance(value, str) or hasattr(value, "__html__") else escaped(value)

@@ -1,0 +1,163 @@
+"""Two rows of tokens beside each other, cut into columns where both sides have a cut."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from ..verify.alignment import Span
+from ..verify.report import Example
+from .telling import place
+from .visible import Part, escaped, parts, right_to_left, shortened, token_parts
+
+AROUND = 6
+"""How many columns that are alike are shown on each side of one that differs."""
+COLUMNS = 120
+"""How many columns are shown at most."""
+TOKENS = 48
+"""How many tokens of one side a column shows at most."""
+COLOURS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token on a page; ``parts`` is empty where only its id is known."""
+
+    id: int
+    parts: tuple[Part, ...]
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One side's tokens in a column, and how many more there are."""
+
+    side: str
+    tokens: tuple[Token, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Both sides' tokens between two cuts; ``alike`` columns that are not shown have no cells.
+
+    ``said`` has the text that no token stands for, where a column has no tokens.
+    """
+
+    equal: bool
+    cells: tuple[Cell, ...]
+    said: tuple[Part, ...] = ()
+    alike: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A text on which two sides differ, ready to be shown. ``cut`` says what of it is not."""
+
+    text: tuple[Part, ...]
+    cut: str
+    asked: str
+    found_in: str
+    columns: tuple[Column, ...]
+    more: int
+    right_to_left: bool
+    decoded: tuple[tuple[Part, ...], ...] = ()
+
+
+def rows(example: Example) -> Rows:
+    """An example as rows of tokens."""
+    found = example.mismatch
+    start, cut = shortened(found.text)
+    columns = list(_columns(found.text.encode("utf-8", "surrogatepass"), example.spans))
+    decoded = (tuple(parts(shortened(text)[0])) for text in found.decoding or ())
+    return Rows(
+        text=tuple(parts(start)),
+        cut=cut,
+        asked=found.mode.scope,
+        found_in=place(example.source),
+        columns=tuple(columns[:COLUMNS]),
+        more=len(columns[COLUMNS:]),
+        right_to_left=right_to_left(start),
+        decoded=tuple(decoded),
+    )
+
+
+def _columns(data: bytes, spans: Sequence[Span]) -> Iterator[Column]:
+    shown = {
+        near
+        for at, span in enumerate(spans)
+        if not span.equal
+        for near in range(at - AROUND, at + AROUND + 1)
+    } or set(range(AROUND))
+    colours = _colours(spans)
+    for visible, group in groupby(range(len(spans)), shown.__contains__):
+        found = list(group)
+        if not visible and len(found) > 1:
+            yield Column(True, (), alike=len(found))
+            continue
+        for at in found:
+            yield _column(data, spans[at], colours[at])
+
+
+def _colours(spans: Sequence[Span]) -> list[int]:
+    """Where each span's colours start: neighbours differ, and what is alike has one colour."""
+    found, start = [], 0
+    for span in spans:
+        found.append(start)
+        start += max(len(span.ids_a), len(span.ids_b), 1)
+    return found
+
+
+def _column(data: bytes, span: Span, colour: int) -> Column:
+    known = span.start is not None and span.end is not None
+    own = data[span.start : span.end] if known else None
+    cells = (
+        _cell("A", span.ids_a, span.tokens_a, own, colour),
+        _cell("B", span.ids_b, span.tokens_b, own, colour),
+    )
+    said = own.decode("utf-8", "replace") if own and not span.ids_a + span.ids_b else ""
+    return Column(span.equal, cells, tuple(parts(said)))
+
+
+def _cell(
+    side: str, ids: tuple[int, ...], tokens: tuple[str, ...], own: bytes | None, colour: int
+) -> Cell:
+    found: list[Token] = []
+    contents = contents_of(tokens, own)
+    for at, number in enumerate(ids[:TOKENS]):
+        read = token_parts(tokens[at], contents[at]) if len(tokens) == len(ids) else []
+        found.append(Token(number, tuple(read), (colour + at) % COLOURS))
+    return Cell(side, tuple(found), len(ids[TOKENS:]))
+
+
+def contents_of(tokens: Sequence[str], own: bytes | None) -> list[bytes | None]:
+    """The bytes of each token, where one after another they are the bytes that they stand for.
+
+    How tokens read does not tell a line feed from a backslash with an ``n``; their text does.
+    """
+    found: list[bytes | None] = []
+    at = 0
+    for shown in tokens if own is not None else ():
+        content = _prefix(own or b"", at, shown)
+        if content is None:
+            break
+        found.append(content)
+        at += len(content)
+    known = len(found) == len(tokens) and own is not None and at == len(own)
+    return found if known else [None] * len(tokens)
+
+
+def _prefix(data: bytes, at: int, shown: str) -> bytes | None:
+    """The bytes from a place on that read like a token, if there are any."""
+    if shown.startswith("b"):
+        content: bytes = ast.literal_eval(shown)
+        return content if data.startswith(content, at) else None
+    wanted, read, end = shown[1:-1], "", at
+    for char in data[at : at + 4 * len(wanted)].decode("utf-8", "surrogateescape"):
+        if len(read) >= len(wanted):
+            break
+        read += '\\"' if char == '"' else escaped(char)
+        end += len(char.encode("utf-8", "surrogateescape"))
+    return data[at:end] if read == wanted else None

@@ -1,0 +1,104 @@
+"""Reports into files: by the suffix, whole or not at all."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from ..errors import TargetError
+from ..io import replace_file
+from ..verify.report import Report
+from .document import to_json
+from .junit import to_junit
+from .markdown import to_markdown
+from .page import to_html
+
+Require: TypeAlias = Literal["proved", "tested"]
+
+SUFFIXES: Mapping[str, str] = {
+    ".json": "JSON",
+    ".xml": "JUnit XML",
+    ".html": "a page",
+    ".md": "Markdown",
+}
+"""What is written, by the suffix of a file's name."""
+
+
+def check_targets(paths: Iterable[str | Path]) -> None:
+    """Finds out whether reports can be written, before there are any.
+
+    A file is made and removed beside each; none is touched.
+
+    Raises:
+        TargetError: a name does not say what to write, or nothing can be written there.
+    """
+    for path in map(Path, paths):
+        _suffix(path)
+        if "\0" in str(path):
+            raise TargetError("a name cannot hold a NUL character", fix="choose another")
+        if path.is_dir():
+            raise TargetError("this is a directory", where=str(path), fix="name a file in it")
+        try:
+            with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
+                pass
+        except OSError as error:
+            fix = "make the directory first" if not path.parent.exists() else ""
+            what = error.strerror or "cannot be written"
+            raise TargetError(what, where=str(path), fix=fix) from None
+
+
+def write_reports(
+    report: Report, paths: Iterable[str | Path], require: Require = "tested"
+) -> list[Path]:
+    """Writes a report to each path, in the form that its suffix names.
+
+    Each file is written beside its place first. Where one cannot be written the others are, and
+    what was there is left as it is.
+
+    Args:
+        report: what was found.
+        paths: files whose names end in one of ``SUFFIXES``.
+        require: what is accepted; the cases of JUnit XML follow it.
+
+    Returns:
+        The files written.
+
+    Raises:
+        TargetError: one or more cannot be written; what the first of them ran into.
+    """
+    done: list[Path] = []
+    failed: TargetError | None = None
+    for path in map(Path, paths):
+        try:
+            replace_file(path, _written(report, path, require))
+        except TargetError as error:
+            failed = failed or error
+        else:
+            done.append(path)
+    if failed is not None:
+        raise failed
+    return done
+
+
+def _written(report: Report, path: Path, require: Require) -> bytes:
+    write: Mapping[str, Callable[[Report], str]] = {
+        ".json": to_json,
+        ".xml": partial(to_junit, require=require),
+        ".html": to_html,
+        ".md": to_markdown,
+    }
+    return write[_suffix(path)](report).encode("utf-8")
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise TargetError(
+            "the name does not say what to write",
+            where=str(path),
+            fix=f"end it in one of {', '.join(SUFFIXES)}",
+        )
+    return suffix

@@ -1,0 +1,98 @@
+"""How a report is told in words, alike on every page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..diff import Difference
+from ..verify import SCOPES
+from ..verify.alignment import align
+from ..verify.corpus_report import Counts, Source
+from ..verify.report import Example, Report, Verdict
+from ..verify.stages import Outcome, Stage
+
+HEADLINES: Mapping[Verdict, str] = {
+    "proved": "Proved equal",
+    "tested": "Equal where tested",
+    "refuted": "Different",
+    "unknown": "Could not tell",
+}
+"""What a page says in its largest letters."""
+
+OUTCOMES: Mapping[Outcome, str] = {
+    "proved": "proved",
+    "refuted": "different",
+    "unknown": "not proved",
+}
+"""What a page calls what was established of a stage."""
+
+OUTSIDE: Mapping[str, frozenset[str]] = {
+    "all": frozenset(),
+    "ordinary": frozenset({"special tokens", "sequence template", "template"}),
+    "text": frozenset(
+        {"added tokens", "special tokens", "sequence template", "specials", "template"}
+    ),
+}
+"""The stages, and the parts of a lock file, that do not count in a scope."""
+
+
+def counts(stage: str, scope: str) -> bool:
+    """Whether a stage counts in a scope."""
+    return stage not in OUTSIDE[scope]
+
+
+def summary(report: Report) -> str:
+    """The verdict in a sentence or two."""
+    ran = f"{report.compared:,} texts ({report.bytes:,} bytes)"
+    if report.verdict == "proved":
+        return f"Both give the same ids for {SCOPES[report.scope]}."
+    if report.verdict == "tested":
+        return f"Both gave the same ids for each of {ran}. Not every text was proved."
+    if report.verdict == "unknown":
+        return f"None of {report.texts:,} texts was answered by both."
+    at = f"The first stage that differs is: {report.stage}. " if report.stage else ""
+    return f"{at}{report.differing:,} of {ran} differ."
+
+
+def accepted(report: Report, require: str) -> bool:
+    """Whether a verdict of equality is as strong as what is required."""
+    return report.verdict == "proved" or (report.verdict == "tested" and require != "proved")
+
+
+def word(stage: Stage, scope: str) -> str:
+    """What was established of a stage."""
+    outside = "" if counts(stage.name, scope) else ", outside the scope"
+    return f"{OUTCOMES[stage.outcome]}{outside}"
+
+
+def examples(report: Report) -> tuple[Example, ...]:
+    """The texts on which the sides differ; where a report has the one only, ids beside each other.
+
+    A lock file knows ids and no tokens, so a report on it can have no more.
+    """
+    found = report.mismatch
+    if report.examples or found is None:
+        return report.examples
+    return (Example(found, align(found.text, found.ids_a, found.ids_b)),)
+
+
+def differences(report: Report) -> list[tuple[Difference, str]]:
+    """The fields in which the models differ, and of each whether it matters; empty: not known."""
+    told = report.matters if len(report.matters) == len(report.differences) else ()
+    return list(zip(report.differences, told or [""] * len(report.differences), strict=True))
+
+
+def place(source: Source | None) -> str:
+    """Where in a corpus a text was found."""
+    if source is None:
+        return ""
+    return f"{source.file}, line {source.line:,}, byte {source.offset:,}"
+
+
+def file_outcome(counted: Counts) -> str:
+    """``different``, ``failed``, ``not compared`` or ``equal``, of a file in a corpus."""
+    if counted.differing:
+        return "different"
+    if counted.failed_a or counted.failed_b:
+        return "failed"
+    return "equal" if counted.compared else "not compared"

@@ -1,0 +1,125 @@
+"""Texts made visible: what would not be seen, or would reorder what is around it, gets a name."""
+
+from __future__ import annotations
+
+import ast
+import unicodedata
+from collections.abc import Iterator
+from itertools import chain
+from typing import Literal, NamedTuple, TypeAlias
+
+Kind: TypeAlias = Literal["plain", "space", "mark"]
+
+SHOWN = 400
+"""How many characters of a text a page shows; JSON has them all."""
+
+_SHORT = {
+    "\0": "NUL", "\x07": "BEL", "\x08": "BS", "\t": "TAB", "\n": "LF", "\x0b": "VT", "\f": "FF",
+    "\r": "CR", "\x1b": "ESC", "\x7f": "DEL", "\x85": "NEL", "\xa0": "NBSP", "\xad": "SHY",
+    "\u200b": "ZWSP", "\u200c": "ZWNJ", "\u200d": "ZWJ", "\u200e": "LRM", "\u200f": "RLM",
+    "\u2028": "LS", "\u2029": "PS", "\u2060": "WJ", "\ufe0e": "VS15", "\ufe0f": "VS16",
+    "\ufeff": "BOM",
+}  # fmt: skip
+# Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt) outside categories C and Z.
+_UNSEEN = frozenset(
+    chain(
+        (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0),
+        range(0x180B, 0x1810),
+        range(0xFE00, 0xFE10),
+        range(0xE0100, 0xE01F0),
+    )
+)
+_EMOJI = ("So", "Sk")  # pictures, and the skin tones that follow them
+
+
+class Part(NamedTuple):
+    """A part of a text: ``plain`` as it is, a ``space``, or a ``mark`` that names a character.
+
+    ``name`` says in full what a mark stands for.
+    """
+
+    kind: Kind
+    text: str
+    name: str = ""
+
+
+def parts(text: str) -> list[Part]:
+    """A text in parts that can all be seen."""
+    found: list[Part] = []
+    for place, char in enumerate(text):
+        part = _part(char, text[place - 1 : place] if place else "", text[place + 1 : place + 2])
+        if part.kind == "plain" and found and found[-1].kind == "plain":
+            found[-1] = Part("plain", found[-1].text + part.text)
+        else:
+            found.append(part)
+    return found
+
+
+def _part(char: str, before: str, after: str) -> Part:
+    if char == " ":
+        return Part("space", char, "a space")
+    joins = before and (_pictured(before) or before == "\ufe0f")
+    if char == "\ufe0f" and joins:
+        return Part("plain", char)
+    if char == "\u200d" and joins and after and _pictured(after):
+        return Part("plain", char)
+    if not char.isprintable() or ord(char) in _UNSEEN:
+        return Part("mark", _SHORT.get(char, f"U+{ord(char):04X}"), _named(char))
+    if not before and unicodedata.category(char)[0] == "M":
+        return Part("plain", f"\u25cc{char}")  # a mark with nothing to stand on
+    return Part("plain", char)
+
+
+def _pictured(char: str) -> bool:
+    return unicodedata.category(char) in _EMOJI
+
+
+def _named(char: str) -> str:
+    name = unicodedata.name(char, _SHORT.get(char, "")).lower()
+    return f"U+{ord(char):04X} {name}".rstrip()
+
+
+def escaped(text: str) -> str:
+    """A text on one line in which everything unprintable is escaped, as XML and HTML need it."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
+
+
+def shortened(text: str, limit: int = SHOWN) -> tuple[str, str]:
+    """The start of a text, and what to say where that is not all of it."""
+    if len(text) <= limit:
+        return text, ""
+    return text[:limit], f"the first {limit:,} of {len(text):,} characters"
+
+
+def right_to_left(text: str) -> bool:
+    """Whether a text is read from the right: its first strong character says so (UAX #9, P2)."""
+    strong = (unicodedata.bidirectional(char) for char in text)
+    return next((found for found in strong if found in ("L", "R", "AL")), "L") != "L"
+
+
+def token_parts(shown: str, content: bytes | None) -> list[Part]:
+    """A token in parts that can all be seen.
+
+    Args:
+        shown: how :func:`bpe_interop.model.show` writes it.
+        content: its bytes, where they are known for certain.
+    """
+    if content is None and shown.startswith("b"):
+        content = ast.literal_eval(shown)
+    if content is None:
+        return parts(shown[1:-1].replace('\\"', '"'))
+    try:
+        return parts(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        return list(_byte_parts(content))
+
+
+def _byte_parts(content: bytes) -> Iterator[Part]:
+    for byte in content:
+        if 0x20 < byte < 0x7F:
+            yield Part("plain", chr(byte))
+        else:
+            yield Part("mark", f"{byte:02X}", f"the byte 0x{byte:02X}")
