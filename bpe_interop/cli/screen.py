@@ -12,10 +12,13 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.filesize import decimal
+from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
 
 from ..errors import SourceError
 from ..model import show
+from ..verify import Progress
 
 LABEL = 12
 """Columns that the label of a line takes."""
@@ -36,6 +39,14 @@ def show_text(text: str) -> str:
     if any(unicodedata.category(c)[0] in "MZC" and c != " " for c in text if not c.isascii()):
         shown += f" = {text!a}"
     return shown
+
+
+def short_text(text: str, limit: int = 100) -> str:
+    """A text for people, cut in its middle where it is long."""
+    if len(text) <= limit:
+        return show_text(text)
+    half = limit // 2
+    return f"{show(text[:half])} ... {show(text[-half:])} ({len(text):,} characters)"
 
 
 def as_json(value: Any) -> None:
@@ -66,9 +77,48 @@ def _counter(what: str) -> Iterator[Callable[[int], None]]:
         TextColumn("{task.completed:,} texts"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Bars(*columns, console=console, transient=True) as progress:
         task = progress.add_task(what, total=None)
         yield lambda count: progress.advance(task, count)
+
+
+@contextlib.contextmanager
+def comparing() -> Iterator[tuple[Callable[[int], None], Callable[[Progress], None]]]:
+    """Shows on a terminal how many texts, and how much of a corpus at which rate, were compared.
+
+    The first function counts texts, the second says how far a corpus is.
+    """
+    with _quiet_engines():
+        yield from _comparing()
+
+
+def _comparing() -> Iterator[tuple[Callable[[int], None], Callable[[Progress], None]]]:
+    console = Console(file=sys.stderr)
+    if not console.is_terminal:
+        yield lambda count: None, lambda progress: None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeElapsedColumn(),
+    )
+    with Bars(*columns, console=console, transient=True) as bars:
+        texts = bars.add_task("awkward texts", total=None, said="")
+        corpus = bars.add_task("corpora", total=None, said="", visible=False)
+
+        def tick(count: int) -> None:
+            bars.advance(texts, count)
+            bars.update(texts, said=f"{bars.tasks[0].completed:,.0f} texts")
+
+        def watch(seen: Progress) -> None:
+            done = f"{decimal(seen.bytes)}, {decimal(int(seen.rate))}/s"
+            # Where the size is not known, as of a pipe, the bar only moves.
+            total = seen.total or None
+            bars.update(corpus, visible=True, total=total, completed=seen.read, said=done)
+
+        yield tick, watch
 
 
 @contextlib.contextmanager

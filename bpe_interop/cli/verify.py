@@ -8,12 +8,15 @@ from dataclasses import asdict
 import click
 
 from ..engines import NAMES
-from ..verify import SCOPES, Mismatch, Report, Scope, verify
+from ..verify import SCOPES, Errors, Report, Scope, verify
+from ..verify.corpora import parse_sample
 from .options import json_option, offline_option
-from .screen import as_json, counting, lines, show_text
+from .screen import as_json, comparing
+from .verdict import show_report
 
 _ENGINES = click.Choice(NAMES)
 _CODES = {"proved": 0, "tested": 0, "refuted": 1, "unknown": 2}
+_INTERRUPTED = 130
 
 
 @click.command("verify")
@@ -45,6 +48,32 @@ _CODES = {"proved": 0, "tested": 0, "refuted": 1, "unknown": 2}
     help="Compare on these texts as well: a file, a directory, a glob, FILE.jsonl:FIELD; plain "
     "text, JSONL or Parquet, gzip or zstd. May be repeated.",
 )
+@click.option("--field", metavar="NAME", help="The field of JSONL or Parquet with the texts.")
+@click.option(
+    "--max-bytes", type=click.IntRange(min=1), help="End the corpora after so many bytes of UTF-8."
+)
+@click.option("--sample", metavar="N", help="Take a part of the documents: 1%, 0.01, or a count.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Draws another sample.")
+@click.option(
+    "--errors",
+    type=click.Choice(["strict", "replace"]),
+    default="strict",
+    show_default=True,
+    help="A corpus that is not UTF-8: refuse it, or read U+FFFD there.",
+)
+@click.option(
+    "--state",
+    metavar="FILE",
+    help="Keep here how far corpora were compared, and go on from it.",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(min=0),
+    help="Child processes that compare corpora; by default as many as pay.",
+)
+@click.option(
+    "--isolate", is_flag=True, help="Run both sides in a child process, which a text may kill."
+)
 @offline_option
 @json_option
 def verify_command(
@@ -57,17 +86,27 @@ def verify_command(
     engine_a: str | None,
     engine_b: str | None,
     corpora: tuple[str, ...],
+    field: str | None,
+    max_bytes: int | None,
+    sample: str | None,
+    seed: int,
+    errors: Errors,
+    state: str | None,
+    processes: int | None,
+    isolate: bool,
     offline: bool,
     json_output: bool,
 ) -> None:
-    """Compare tokenizers A and B on awkward texts and on corpora.
+    """Compare tokenizers A and B: for every text, on awkward texts, and on corpora.
 
     Is what you serve what you ship? verify DIR DIR --engine-b transformers runs the directory as
     AutoTokenizer does and compares with what its files say.
 
-    Exit code 0: the same on everything that was run. 1: different. 2: could not tell.
+    Exit code 0: proved, or the same on everything that was run. 1: different. 2: could not tell.
+    130: interrupted before a difference was found.
     """
-    with counting("comparing") as tick:
+    _check_corpora_are_named(corpora, field, max_bytes, sample, state, processes)
+    with comparing() as (tick, watch):
         report = verify(
             a,
             b,
@@ -77,61 +116,36 @@ def verify_command(
             preset_a=preset_a,
             preset_b=preset_b,
             corpora=corpora,
+            field=field,
+            max_bytes=max_bytes,
+            sample=None if sample is None else parse_sample(sample),
+            seed=seed,
+            errors=errors,
+            state=state,
+            processes=processes,
+            isolate=isolate,
             offline=offline,
             tick=tick,
+            watch=watch,
         )
     if json_output:
         as_json(asdict(report))
     else:
-        _show(report)
-    enough = report.verdict != "tested" or require == "tested"
-    sys.exit(_CODES[report.verdict] if enough else _CODES["unknown"])
+        show_report(report)
+    sys.exit(_code(report, require))
 
 
-def _show(report: Report) -> None:
-    scope = SCOPES[report.scope]
-    if report.mismatch is not None:
-        _show_mismatch(report, report.mismatch)
-    elif report.verdict == "proved":
-        lines("PROVED", [f"equal for {scope}"])
-    elif report.verdict == "tested":
-        lines(
-            "TESTED",
-            [
-                f"equal on {report.compared:,} texts ({report.bytes:,} bytes); not proved",
-                f"for {scope}",
-            ],
+def _check_corpora_are_named(corpora: tuple[str, ...], *settings: object) -> None:
+    """What says how to read corpora must not be passed over where there are none."""
+    if not corpora and any(setting is not None for setting in settings):
+        raise click.UsageError(
+            "--field, --max-bytes, --sample, --state and --processes are about corpora: name one "
+            "with --corpus"
         )
-    else:
-        lines("UNKNOWN", [f"no side answered any of {report.texts:,} texts that the other did"])
-    for stage in report.stages:
-        shown = "" if stage.witness is None else f"; a text: {show_text(stage.witness)}"
-        lines("stage", [f"{stage.name:<18} {_OUTCOMES[stage.outcome]:<10} {stage.why}{shown}"])
-    lines(
-        "ran", [f"{report.compared:,} texts ({report.bytes:,} bytes): {', '.join(report.scopes)}"]
-    )
-    lines("a", [f"{report.a} ({report.engine_a})"])
-    lines("b", [f"{report.b} ({report.engine_b})"])
-    lines("assumed", list(report.assumptions))
-    lines("field", [f"{d.field} ({d.kind}): {d.how}" for d in report.differences])
-    lines("note", list(report.notes))
-    failed = [f"{f.side} on {show_text(f.text[:60])}: {f.what}" for f in report.failures]
-    more = [f"... {len(failed) - 5:,} times more"] if len(failed) > 5 else []
-    lines("failed", failed[:5] + more)
 
 
-_OUTCOMES = {"proved": "proved", "refuted": "DIFFERENT", "unknown": "not proved"}
-
-
-def _show_mismatch(report: Report, found: Mismatch) -> None:
-    at = f" at stage: {report.stage}" if report.stage else ""
-    click.echo(f"DIFFERENT{at}; a text: {show_text(found.text)} ({found.mode.scope})")
-    if found.decoding:
-        lines("ids", [" ".join(map(str, found.ids_a))])
-        said = tuple(map(show_text, found.decoding))
-    else:
-        said = tuple(" ".join(map(str, ids)) or "no ids" for ids in (found.ids_a, found.ids_b))
-    lines("a gives", [said[0]])
-    lines("b gives", [said[1]])
-    lines("replayed", [f"in {', '.join(report.replayed)}"] if report.replayed else [])
-    lines("texts", [f"{report.differing:,} of {report.compared:,} differ"])
+def _code(report: Report, require: str) -> int:
+    if report.interrupted and report.verdict != "refuted":
+        return _INTERRUPTED
+    enough = report.verdict != "tested" or require == "tested"
+    return _CODES[report.verdict] if enough else _CODES["unknown"]

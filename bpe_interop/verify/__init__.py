@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ..diff import diff
-from ..engines import Engine, from_directory, from_files
-from ..errors import EngineError, SourceError, UnstatedError
+from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..model import BPEModel
-from .compare import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, compare
+from .building import Kept, side_of
 from .conclusion import conclude
-from .corpora import find_shards, read_documents
-from .documents import Shard
+from .corpora import Selection
+from .documents import Errors
+from .examples import examples_of
+from .lock import Lock
 from .locked import compare_with_lock, locked
+from .matters import matters
 from .opening import Opened, open_side, run_in_transformers
-from .prove import SCOPES, Scope, prove
-from .report import Report
-from .sides import Failure, Mismatch, decoding
+from .prove import SCOPES, Proof, Scope, prove
+from .report import Example, Report
+from .running import PATIENCE, Corpora, Pairing, Ran, run
+from .scoping import Inside, modes_of
+from .sides import Failure, Mismatch
 from .stages import Stage
-from .stress import awkward
+from .sweep import Progress, Sides
 
-__all__ = ["SCOPES", "Failure", "Mismatch", "Report", "Scope", "Stage", "verify"]
-
-PATIENCE = 1_000
-"""How often one side alone may fail before a comparison ends."""
+__all__ = [
+    "SCOPES",
+    "Errors",
+    "Example",
+    "Failure",
+    "Mismatch",
+    "Progress",
+    "Report",
+    "Scope",
+    "Stage",
+    "verify",
+]
 
 
 def verify(
@@ -40,10 +50,21 @@ def verify(
     preset_a: str | None = None,
     preset_b: str | None = None,
     corpora: Iterable[str | Path] = (),
+    field: str | None = None,
+    max_bytes: int | None = None,
+    sample: float | None = None,
+    seed: int = 0,
+    errors: Errors = "strict",
+    state: str | Path | None = None,
+    processes: int | None = None,
+    isolate: bool = False,
     offline: bool = False,
     tick: Callable[[int], None] = lambda count: None,
+    watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Report:
     """Decides whether two tokenizers are equal, and compares them on texts.
+
+    Interrupted with Ctrl-C while it compares, it reports what it did so far.
 
     Args:
         a: a source, as :func:`bpe_interop.load` takes it, or a lock file.
@@ -57,45 +78,60 @@ def verify(
         preset_b: the same for ``b``.
         corpora: texts to compare on as well: files, directories and globs of plain text (in
             documents of whole lines), JSONL or Parquet (``FILE:FIELD``), compressed or not.
+        field: the key or column that holds the texts, where a name has none.
+        max_bytes: end with the document that fills so many bytes of UTF-8.
+        sample: a fraction of the documents (a float up to 1.0), or a count of them (an int).
+        seed: draws another sample.
+        errors: ``"strict"`` refuses a corpus that is not UTF-8, ``"replace"`` reads U+FFFD there.
+        state: a file in which it is kept how far the corpora were compared, to go on from.
+        processes: how many child processes compare corpora; by default as many as pay.
+        isolate: compare in child processes, so that a text that kills an engine is an outcome.
         offline: never use the network.
-        tick: called with the number of texts compared since the last call.
+        tick: called with the number of awkward texts compared since the last call.
+        watch: called after each batch of a corpus.
 
     Raises:
-        BpeInteropError: a source cannot be read, or a named engine is missing.
+        BpeInteropError: a source or a corpus cannot be read, or a named engine is missing.
     """
+    given = tuple(corpora)
     for source, other, preset, engine in ((a, b, preset_b, engine_b), (b, a, preset_a, engine_a)):
         held = locked(source)
         if held is not None:
             opened = open_side(other, preset=preset, offline=offline)
-            side, first = _side(opened, engine, []), source is a
-            return compare_with_lock(
-                held, source, opened, side, scope=scope, first=first, tick=tick
-            )
+            return _with_lock(held, source, opened, engine, given, scope, source is a, tick)
+    selection = Selection(max_bytes, sample, seed, errors)
+    asked = Corpora(given, field, selection, state, processes)
     notes: list[str] = []
     served = engine_a is not None or engine_b is not None
     left = open_side(a, preset=preset_a, offline=offline, served=served)
     right = open_side(b, preset=preset_b, offline=offline, served=served)
     for letter, opened in (("a", left), ("b", right)):
         _need(letter, opened)
-    shards = find_shards(corpora)
-    side_a, side_b = _side(left, engine_a, notes), _side(right, engine_b, notes)
-    modes = _modes(scope, left.model, right.model, (side_a, side_b), notes)
-    one, two = _run_model(engine_a, left, notes), _run_model(engine_b, right, notes)
+    pairing = _paired((left, right), (engine_a, engine_b), scope, notes)
+    asked.check(pairing.sides)
+    one, two = pairing.models
     proof = prove(one, two, scope) if one is not None and two is not None else None
-    texts: Iterable[str] = chain(awkward(left.model), awkward(right.model, seed=1), _texts(shards))
-    if scope == "text":
-        texts = _without_added(texts, (left.model, right.model))
-    tally = compare(side_a, side_b, texts, modes, tick, PATIENCE)
-    if tally.alone >= PATIENCE:
-        notes.append(f"ended early: one side alone failed {tally.alone:,} times")
-    found = conclude(proof, tally, (left, right), (one, two), (side_a, side_b), notes)
+    inside = Inside(scope, [left.model, right.model])
+    ran = run(pairing, inside, asked, isolate=isolate, tick=tick, watch=watch)
+    notes += _notes(ran, inside)
+    return _reported(scope, pairing, proof, ran, notes)
+
+
+def _reported(
+    scope: Scope, pairing: Pairing, proof: Proof | None, ran: Ran, notes: list[str]
+) -> Report:
+    opened, engines, models = pairing.opened, pairing.engines, pairing.models
+    modes, tally = pairing.sides.modes, ran.total()
+    found = conclude(proof, tally, opened, models, engines, notes)
+    one, two = models
+    differences = () if one is None or two is None else diff(one, two)
     return Report(
         verdict=found.verdict,
         scope=scope,
-        a=left.label,
-        b=right.label,
-        engine_a=f"{side_a.name} {side_a.version}",
-        engine_b=f"{side_b.name} {side_b.version}",
+        a=opened[0].label,
+        b=opened[1].label,
+        engine_a=f"{engines[0].name} {engines[0].version}",
+        engine_b=f"{engines[1].name} {engines[1].version}",
         texts=tally.texts,
         bytes=tally.bytes,
         compared=tally.compared,
@@ -107,20 +143,66 @@ def verify(
         assumptions=found.assumptions,
         replayed=found.replayed,
         failures=tuple(tally.failures),
-        differences=() if one is None or two is None else diff(one, two),
+        differences=differences,
         notes=tuple(notes),
+        examples=examples_of(found.mismatch, ran.corpus, modes, models),
+        corpus=ran.corpus,
+        matters=() if proof is None else matters(differences, proof),
+        interrupted=ran.interrupted,
     )
 
 
-def _texts(shards: Iterable[Shard]) -> Iterator[str]:
-    return (document.text for shard in shards for document in read_documents(shard))
+def _notes(ran: Ran, inside: Inside) -> list[str]:
+    """What is to be said of what was run and what was not."""
+    notes = list(ran.alone.notes())
+    if inside.left_out:
+        notes.append(f"{inside.left_out:,} awkward texts with added tokens are outside the scope")
+    if ran.tally.alone >= PATIENCE:
+        notes.append(f"awkward texts ended early: one side alone failed {ran.tally.alone:,} times")
+    if ran.corpus is not None:
+        notes += [f"corpora: {note}" for note in ran.corpus.notes]
+    if ran.interrupted:
+        notes.append("interrupted: not all texts were compared")
+    return notes
 
 
-def _without_added(texts: Iterable[str], models: Iterable[BPEModel | None]) -> Iterator[str]:
-    """The texts in which no added token stands: engines would find those that are not special."""
-    found = {t.text for model in models if model is not None for t in model.added or ()}
-    added = re.compile("|".join(map(re.escape, found)) or "(?!)")
-    return (text for text in texts if not added.search(text))
+def _with_lock(
+    held: Lock,
+    path: str | Path,
+    opened: Opened,
+    engine: str | None,
+    corpora: tuple[str | Path, ...],
+    scope: Scope,
+    first: bool,
+    tick: Callable[[int], None],
+) -> Report:
+    if corpora:
+        raise SourceError(
+            "a lock file has ids for its own texts only, so there is no comparing on a corpus",
+            where=str(path),
+            fix="leave the corpus out, or name the tokenizer that was locked",
+        )
+    side = side_of(opened, engine)[0]()
+    return compare_with_lock(held, path, opened, side, scope=scope, first=first, tick=tick)
+
+
+def _paired(
+    opened: tuple[Opened, Opened],
+    named: tuple[str | None, str | None],
+    scope: Scope,
+    notes: list[str],
+) -> Pairing:
+    """The two sides, built here, and to be built elsewhere too."""
+    for side, engine in zip(opened, named, strict=True):
+        if engine is None and side.model is None:
+            notes.append(f"{side.label} runs in {side.format.engine}: {side.unread}")
+    (way_a, name_a), (way_b, name_b) = map(side_of, opened, named)
+    build_a, build_b = Kept(way_a), Kept(way_b)
+    engines = build_a(), build_b()
+    modes = modes_of(scope, (opened[0].model, opened[1].model), engines, notes)
+    models = (_run_model(named[0], opened[0], notes), _run_model(named[1], opened[1], notes))
+    sides = Sides(build_a, build_b, name_a, name_b, tuple(modes))
+    return Pairing(opened, engines, models, sides)
 
 
 def _need(side: str, loaded: Opened) -> None:
@@ -131,53 +213,6 @@ def _need(side: str, loaded: Opened) -> None:
             where=loaded.label,
             fix=ways_to_say(loaded.model, f"--preset-{side} (preset_{side}=...)"),
         )
-
-
-def _side(loaded: Opened, engine: str | None, notes: list[str]) -> Engine:
-    if engine is None and loaded.model is not None:
-        return Own(loaded.model)
-    if engine is None:
-        engine = loaded.format.engine
-        notes.append(f"{loaded.label} runs in {engine}: {loaded.unread}")
-    if engine == "transformers":
-        if loaded.directory is None:
-            raise SourceError(
-                "transformers reads a directory", where=loaded.label, fix="name the directory"
-            )
-        return from_directory(engine, loaded.directory)
-    if engine != loaded.format.engine:
-        raise EngineError(
-            f"{engine} does not run {loaded.format.title}",
-            where=loaded.label,
-            fix=f"its engine is {loaded.format.engine}",
-        )
-    return from_files(engine, loaded.format.name, loaded.files, loaded.model)
-
-
-def _modes(
-    scope: Scope,
-    a: BPEModel | None,
-    b: BPEModel | None,
-    sides: tuple[Engine, Engine],
-    notes: list[str],
-) -> list[Mode]:
-    if scope != "all":
-        return [ORDINARY]
-    if any(model is not None and model.added is None for model in (a, b)):
-        notes.append("special tokens are not compared: a source does not state them")
-        return [ORDINARY]
-    modes = [ORDINARY, PARSED]
-    deaf = [side.name for side in sides if not side.parses_special]
-    if deaf:
-        notes.append(f"special tokens are not parsed: {deaf[0]} never finds them in a text")
-        modes = [ORDINARY]
-    if any(model is not None and model.sequence_template is None for model in (a, b)):
-        notes.append("sequence templates are not compared: a source does not state one")
-    elif any(side.name == "tiktoken" for side in sides):
-        notes.append("sequence templates are not compared: tiktoken applies none")
-    else:
-        modes.append(AROUND if deaf else TEMPLATED)
-    return decoding(modes, [a, b])
 
 
 def _run_model(engine: str | None, loaded: Opened, notes: list[str]) -> BPEModel | None:

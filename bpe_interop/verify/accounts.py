@@ -9,9 +9,9 @@ from functools import reduce
 from operator import add
 from typing import NamedTuple, TypeAlias
 
-from .compare import Outcome
 from .corpus_report import CorpusReport, Counts, Failed, Found, Source, keep
 from .documents import Document, size_of
+from .outcomes import Outcome
 from .sides import Failure, Mismatch
 
 BATCH_BYTES = 1 << 19
@@ -96,6 +96,7 @@ def _counted(document: Document, outcome: Outcome, wanted: bool) -> Counts:
         failed_b=int(bool(outcome.failures_b)),
         replaced=int(document.replaced),
         left_out=int(not wanted),
+        left_out_bytes=0 if wanted else document.size,
     )
 
 

@@ -6,12 +6,32 @@ import hashlib
 import importlib.metadata
 from functools import partial
 
-from ..engines import from_directory, from_files, versions
+from ..engines import Engine, from_directory, from_files, versions
 from ..errors import EngineError, SourceError
 from .corpus_report import SideName
 from .opening import Opened
 from .pairs import Build
 from .sides import Own
+
+
+class Kept:
+    """A way to build a side which keeps it; other processes are sent the way, and build their own.
+
+    So a side that runs in this process is built once.
+    """
+
+    def __init__(self, build: Build) -> None:
+        self._build = build
+        self._side: Engine | None = None
+
+    def __call__(self) -> Engine:
+        """The side."""
+        if self._side is None:
+            self._side = self._build()
+        return self._side
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[Build]]:
+        return Kept, (self._build,)
 
 
 def side_of(opened: Opened, engine: str | None = None) -> tuple[Build, SideName]:

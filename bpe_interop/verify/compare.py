@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from ..encode import Encoder
 from ..engines import Engine
+from .outcomes import Outcome, compare_texts, oddness
+from .pairs import LocalPair, Pair
 from .shrinking import shrink
 from .sides import (
     AROUND,
@@ -19,8 +21,6 @@ from .sides import (
     Mismatch,
     Mode,
     Own,
-    decode,
-    encode_all,
 )
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Own",
     "Tally",
     "compare",
+    "compare_in",
     "compare_texts",
     "first_stage",
     "oddness",
@@ -45,44 +46,13 @@ _CHUNK = 64
 
 
 @dataclass(slots=True)
-class Outcome:
-    """What became of one text.
-
-    ``compared`` counts the modes in which both sides answered, ``alone`` those in which one side
-    alone failed. ``tokens_a`` and ``tokens_b`` count ids in the first mode. ``failures`` has what
-    each side failed at, ``mismatch`` the plainest difference, and ``common`` about how many
-    characters of the text stand before it.
-    """
-
-    compared: int = 0
-    alone: int = 0
-    tokens_a: int = 0
-    tokens_b: int = 0
-    mismatch: Mismatch | None = None
-    common: int = 0
-    failures_a: list[Failure] = field(default_factory=list)
-    failures_b: list[Failure] = field(default_factory=list)
-
-    def fail(self, a: object, b: object) -> None:
-        """Keeps those of two answers that are failures."""
-        if isinstance(a, Failure):
-            self.failures_a.append(a)
-        if isinstance(b, Failure):
-            self.failures_b.append(b)
-
-    def keep(self, found: Mismatch) -> None:
-        """Keeps a difference, if it is plainer than the one there is."""
-        if self.mismatch is None or oddness(found) < oddness(self.mismatch):
-            self.mismatch = found
-
-
-@dataclass(slots=True)
 class Tally:
     """What a comparison did and found.
 
     ``texts`` and ``bytes`` were given to both sides; on ``compared`` of the texts both sides
     answered, at least in one mode, and on ``differing`` of them they did not agree. ``alone``
-    counts the times that one side failed and the other did not.
+    counts the times that one side failed and the other did not. ``interrupted`` says that Ctrl-C
+    ended it before its texts did.
     """
 
     texts: int = 0
@@ -93,6 +63,12 @@ class Tally:
     mismatch: Mismatch | None = None
     failures: list[Failure] = field(default_factory=list)
     modes: list[Mode] = field(default_factory=list)
+    interrupted: bool = False
+
+    def see(self, found: Mismatch) -> None:
+        """Keeps a difference, if it is plainer than the one there is."""
+        if self.mismatch is None or oddness(found) < oddness(self.mismatch):
+            self.mismatch = found
 
 
 def compare(
@@ -109,71 +85,79 @@ def compare(
     without end takes seconds for each text.
     """
     tally = Tally(modes=list(modes))
-    plainest: Mismatch | None = None
-    for chunk in _chunks(texts):
-        for outcome in compare_texts(a, b, chunk, modes):
-            tally.compared += outcome.compared > 0
-            tally.alone += outcome.alone
-            tally.failures += outcome.failures_a + outcome.failures_b
-            found = outcome.mismatch
-            if found is not None:
-                tally.differing += 1
-                plainest = found if plainest is None else min(plainest, found, key=oddness)
-        tally.texts += len(chunk)
-        tally.bytes += sum(len(text.encode("utf-8", "surrogatepass")) for text in chunk)
-        tick(len(chunk))
-        if tally.alone >= patience:
-            break
-    if plainest is not None:
-        plainest = shrink(a, b, plainest.text, plainest.mode)
-    tally.mismatch = plainest
+    pair = LocalPair(a, b, modes)
+    _count(tally, pair, (a.name, b.name), texts, tick, patience)
+    _shrink(tally, pair)
     return tally
 
 
-def oddness(found: Mismatch) -> tuple[bool, bool, bool, bool, int]:
-    """Differing ids before differing decoding, ordinary text before special tokens and templates,
-    what prints everywhere first, then short texts.
+def compare_in(
+    pair: Pair,
+    names: tuple[str, str],
+    texts: Iterable[str],
+    modes: Sequence[Mode],
+    tick: Callable[[int], None] = lambda count: None,
+    patience: int = sys.maxsize,
+) -> Tally:
+    """As :func:`compare`, wherever the two sides run; on Ctrl-C it gives what was done so far.
+
+    Args:
+        pair: the two sides.
+        names: what failures call them.
+        texts: what they are asked for.
+        modes: how they are asked.
+        tick: called with the number of texts compared since the last call.
+        patience: how often one side alone may fail.
     """
-    text, mode = found.text, found.mode
-    plain = text.isascii() and text.isprintable()
-    parsed = mode.special == "parse"
-    return found.decoding is not None, mode.add_special_tokens, parsed, not plain, len(text)
+    tally = Tally(modes=list(modes))
+    try:
+        _count(tally, pair, names, texts, tick, patience)
+    except KeyboardInterrupt:
+        tally.interrupted = True
+    try:
+        _shrink(tally, pair)
+    except KeyboardInterrupt:
+        tally.interrupted = True
+    return tally
+
+
+def _count(
+    tally: Tally,
+    pair: Pair,
+    names: tuple[str, str],
+    texts: Iterable[str],
+    tick: Callable[[int], None],
+    patience: int,
+) -> None:
+    """Counts what becomes of the texts, chunk by chunk."""
+    for chunk in _chunks(texts):
+        outcomes = pair.compare(chunk)
+        tally.texts += len(chunk)
+        tally.bytes += sum(len(text.encode("utf-8", "surrogatepass")) for text in chunk)
+        for text, outcome in zip(chunk, outcomes, strict=True):
+            tally.compared += outcome.compared > 0
+            tally.alone += outcome.alone
+            for name, failed in zip(names, (outcome.failures_a, outcome.failures_b), strict=True):
+                # A side that was killed could not say on which text.
+                tally.failures += [replace(f, side=name, text=f.text or text) for f in failed]
+            if outcome.mismatch is not None:
+                tally.differing += 1
+                tally.see(outcome.mismatch)
+        tick(len(chunk))
+        if tally.alone >= patience:
+            return
+
+
+def _shrink(tally: Tally, pair: Pair) -> None:
+    found = tally.mismatch
+    if found is not None:
+        tally.mismatch = pair.shrink(found.text, found.mode) or found
 
 
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
     stream = iter(texts)
     while chunk := list(islice(stream, _CHUNK)):
         yield chunk
-
-
-def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode]) -> list[Outcome]:
-    """Compares the ids of a batch of texts in every mode, and what the ids decode to."""
-    outcomes = [Outcome() for _ in texts]
-    agreed: list[list[int] | None] = [None] * len(texts)
-    for mode in modes:
-        left, right = encode_all(a, texts, mode), encode_all(b, texts, mode)
-        for place, (x, y) in enumerate(zip(left, right, strict=True)):
-            outcome = outcomes[place]
-            if mode is modes[0]:
-                outcome.tokens_a = 0 if isinstance(x, Failure) else len(x)
-                outcome.tokens_b = 0 if isinstance(y, Failure) else len(y)
-            if isinstance(x, Failure) or isinstance(y, Failure):
-                outcome.fail(x, y)
-                outcome.alone += type(x) is not type(y)
-                continue
-            outcome.compared += 1
-            if x != y:
-                outcome.keep(Mismatch(mode, texts[place], tuple(x), tuple(y)))
-            elif x != agreed[place] and mode.decodes:
-                # What ids decode to does not depend on the mode.
-                one, two = decode(a, x, texts[place]), decode(b, y, texts[place])
-                if isinstance(one, Failure) or isinstance(two, Failure):
-                    outcome.fail(one, two)
-                elif one != two:
-                    outcome.keep(Mismatch(mode, texts[place], tuple(x), tuple(y), (one, two)))
-                else:
-                    agreed[place] = x
-    return outcomes
 
 
 def first_stage(a: Encoder, b: Encoder, text: str, mode: Mode) -> str:

@@ -48,7 +48,8 @@ class Counts:
     agree, and of these ``decoding`` have equal ids that decode to different texts.
     ``failed_a`` and ``failed_b`` are documents on which a side failed, neither equal nor
     different. ``replaced`` are documents in which malformed UTF-8 was read as U+FFFD, and
-    ``left_out`` those that were given to no side, because they are outside the scope.
+    ``left_out`` those, of ``left_out_bytes``, that were given to no side, because they are outside
+    the scope.
     """
 
     documents: int = 0
@@ -62,6 +63,7 @@ class Counts:
     failed_b: int = 0
     replaced: int = 0
     left_out: int = 0
+    left_out_bytes: int = 0
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(*map(add, _numbers(self), _numbers(other)))

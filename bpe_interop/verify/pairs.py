@@ -12,13 +12,15 @@ from typing import Any, Protocol, TypeAlias
 
 from ..engines import Engine
 from ..errors import EngineError
-from .compare import Outcome, compare_texts
+from .outcomes import Outcome, compare_texts
 from .shrinking import first_difference, shrink
-from .sides import Failure, Mismatch, Mode
+from .sides import Failure, Mismatch, Mode, decode
 
 Build: TypeAlias = Callable[[], Engine]
 """Makes a side. Where child processes are used it is pickled, so it is a function of a module, or
 a ``functools.partial`` of one: ``partial(Own, model)``, ``partial(from_files, ...)``."""
+
+Decoded: TypeAlias = tuple[str | None, str | None]
 
 _START = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
@@ -35,6 +37,10 @@ class Pair(Protocol):
 
     def shrink(self, text: str, mode: Mode) -> Mismatch | None:
         """A smaller text on which the sides differ; None where a side did not survive it."""
+        ...
+
+    def decode(self, sequences: list[tuple[int, ...]]) -> list[Decoded]:
+        """What each side makes of ids; None where it fails on them."""
         ...
 
     def close(self) -> None:
@@ -60,8 +66,17 @@ class LocalPair:
         """A smaller text on which the sides differ."""
         return shrink(self.a, self.b, text, mode)
 
+    def decode(self, sequences: list[tuple[int, ...]]) -> list[Decoded]:
+        """What each side makes of ids; None where it fails on them."""
+        return [(_decoded(self.a, ids), _decoded(self.b, ids)) for ids in sequences]
+
     def close(self) -> None:
         """Nothing was begun."""
+
+
+def _decoded(side: Engine, ids: tuple[int, ...]) -> str | None:
+    said = decode(side, ids, "")
+    return None if isinstance(said, Failure) else said
 
 
 class _KilledError(Exception):
@@ -103,6 +118,16 @@ class ChildPair:
             return found
         except _KilledError:
             return None
+
+    def decode(self, sequences: list[tuple[int, ...]]) -> list[Decoded]:
+        """What each side makes of ids; None where it fails on them, or does not survive them."""
+        try:
+            said: list[Decoded] = self._ask("decode", sequences)
+            return said
+        except _KilledError:
+            if len(sequences) > 1:
+                return [self.decode([ids])[0] for ids in sequences]
+            return [(None, None)]
 
     def close(self) -> None:
         """Ends the process at once."""

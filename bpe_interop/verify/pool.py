@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import TypeVar
 
-from .compare import Outcome
+from .outcomes import Outcome
 from .pairs import Pair
 
 B = TypeVar("B")

@@ -38,7 +38,10 @@ class Report:
     what was established of each stage; ``replayed`` in which engines the text of ``mismatch``
     was run again. ``differences`` are the fields in which the models differ that the two sides
     really run, and ``matters`` says of each whether it changes ids. ``examples`` are texts on
-    which the sides differ, that of ``mismatch`` first; ``corpus`` is what was compared on corpora.
+    which the sides differ, that of ``mismatch`` first; ``corpus`` is what was compared on corpora,
+    which ``texts``, ``bytes``, ``compared`` and ``differing`` count too. ``failures`` are of all
+    other texts: those of the corpora are in ``corpus``. ``interrupted`` says that Ctrl-C ended it
+    before all texts were compared.
     """
 
     verdict: Verdict
@@ -63,3 +66,4 @@ class Report:
     examples: tuple[Example, ...] = ()
     corpus: CorpusReport | None = None
     matters: tuple[str, ...] = ()
+    interrupted: bool = False

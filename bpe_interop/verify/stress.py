@@ -179,14 +179,28 @@ def _unaffixed(content: bytes, model: BPEModel) -> bytes:
     return content if model.alphabet == "byte" else content.replace("\u2581".encode(), b" ")
 
 
-def _whole(content: bytes) -> str | None:
-    """Bytes as text; what is a part of a character at either end gets the rest of one."""
+def completed(content: bytes) -> tuple[bytes, bytes] | None:
+    """What bytes lack at either end to be text; None where nothing makes them text."""
     for head, tail in _MISSING:
         try:
-            return (head + content + tail).decode("utf-8")
+            (head + content + tail).decode("utf-8")
         except UnicodeDecodeError:
             continue
+        return head, tail
     return None
+
+
+def texts_with(content: bytes, model: BPEModel) -> Iterator[str]:
+    """Texts in which a token may stand: alone, beside spaces, between letters."""
+    text = _whole(_unaffixed(content, model))
+    if text is not None:
+        yield from (text, f" {text}", f"{text} ", f"a{text}a", f"a {text} a")
+
+
+def _whole(content: bytes) -> str | None:
+    """Bytes as text; what is a part of a character at either end gets the rest of one."""
+    missing = completed(content)
+    return None if missing is None else content.join(missing).decode("utf-8")
 
 
 def code_points(limit: int, seed: int = 0) -> Iterator[str]:

@@ -15,10 +15,10 @@ from typing import TypeAlias
 
 from . import pool
 from .accounts import Item, Wanted, account, batches, texts_of
-from .compare import Outcome
 from .corpora import BEGINNING, EVERYTHING, Mark, Selection, find_shards, select
 from .corpus_report import CorpusReport, Counts, Found, SideName, keep
 from .documents import Document, Place, Shard, size_of
+from .outcomes import Outcome
 from .pairs import Build, ChildPair, LocalPair, Pair
 from .saved import Saved
 from .sides import Mismatch, Mode
@@ -129,6 +129,24 @@ def compare_corpora(
     return run.over(batches(select(shards, selection, mark, report.counts.bytes), wanted))
 
 
+def check_corpora(
+    sides: Sides,
+    corpora: Iterable[str | Path],
+    field: str | None = None,
+    selection: Selection = EVERYTHING,
+    state: str | Path | None = None,
+) -> None:
+    """Looks whether corpora can be opened, and a state gone on from and written.
+
+    Raises:
+        SourceError, FormatError, TargetError: as :func:`compare_corpora`.
+    """
+    shards = find_shards(corpora, field=field)
+    if state is not None:
+        saved = Saved(Path(state), shards, selection)
+        saved.write(*saved.read(sides.report()))
+
+
 def compare_documents(
     sides: Sides,
     documents: Iterable[Document],
@@ -184,6 +202,7 @@ class _Run:
         self._done: list[tuple[CorpusReport, Mark]] = [(report, mark)]
         self._began = self._wrote = time.monotonic()
         self._alone = 0
+        self._notes: tuple[str, ...] = ()
         self._progress = Progress(0, 0, 0, 0 if None in sizes else sum(self._sizes), 0.0)
 
     def over(self, given: Iterable[list[Item]]) -> CorpusReport:
@@ -202,9 +221,9 @@ class _Run:
         if not ended:
             pairs = self._sides.pairs(min(1, self._processes))
         try:
-            return replace(
-                _shrunk(self._report(), pairs[0], self._sides.modes), interrupted=not ended
-            )
+            report = _shrunk(self._report(), pairs[0], self._sides.modes)
+            # What ends this run ends no other, so it is not in the state.
+            return replace(report, notes=self._notes, interrupted=not ended)
         finally:
             _close(pairs)
 
@@ -221,8 +240,7 @@ class _Run:
                 self._save()
             self._alone += sum(outcome.alone for outcome in outcomes)
             if self._alone >= self._patience:
-                note = f"ended early: one side alone failed {self._alone:,} times"
-                self._done.append((replace(self._sides.report(), notes=(note,)), self._done[-1][1]))
+                self._notes = (f"ended early: one side alone failed {self._alone:,} times",)
                 return False
         return True
 

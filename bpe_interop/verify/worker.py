@@ -79,6 +79,8 @@ def _answer(pair: LocalPair, answers: BinaryIO, what: str, *given: Any) -> Any:
         return pair.compare(*given)
     if what == "shrink":
         return pair.shrink(*given)
+    if what == "decode":
+        return pair.decode(*given)
     a = _Announced(pair.a, lambda: _send(answers, "side", "a"))
     b = _Announced(pair.b, lambda: _send(answers, "side", "b"))
     return LocalPair(a, b, pair.modes).compare(list(given))[0]

@@ -1,0 +1,158 @@
+"""What a verification found, as lines on a screen."""
+
+from __future__ import annotations
+
+import click
+from rich.cells import cell_len, set_cell_size
+
+from ..verify import SCOPES, Example, Mismatch, Report
+from ..verify.alignment import as_rows
+from ..verify.corpus_report import CorpusReport, Counts, Source
+from .screen import LABEL, lines, short_text, show_text
+
+_OUTCOMES = {"proved": "proved", "refuted": "DIFFERENT", "unknown": "not proved"}
+_ROWS = 12
+_WIDEST = 48
+"""Columns of the widest cell of a table."""
+_IDS = 24
+_FILES = 6
+_MORE = 3
+"""How many further texts are shown; JSON has all that are kept."""
+
+
+def show_report(report: Report) -> None:
+    """Prints a report: the verdict and the text that shows it, the stages, what was run."""
+    _show_verdict(report)
+    for stage in report.stages:
+        shown = "" if stage.witness is None else f"; a text: {show_text(stage.witness)}"
+        lines("stage", [f"{stage.name:<18} {_OUTCOMES[stage.outcome]:<10} {stage.why}{shown}"])
+    lines(
+        "ran", [f"{report.compared:,} texts ({report.bytes:,} bytes): {', '.join(report.scopes)}"]
+    )
+    if report.corpus is not None:
+        lines("corpus", _corpus(report.corpus))
+    lines("a", [f"{report.a} ({report.engine_a})"])
+    lines("b", [f"{report.b} ({report.engine_b})"])
+    lines("assumed", list(report.assumptions))
+    for difference, matter in zip(report.differences, report.matters, strict=True):
+        lines("field", [f"{difference.field:<18} {matter}; {difference.how}"])
+    lines("note", list(report.notes))
+    lines("failed", _failed(report))
+
+
+def _show_verdict(report: Report) -> None:
+    scope = SCOPES[report.scope]
+    if report.mismatch is not None:
+        _show_mismatch(report, report.mismatch)
+    elif report.verdict == "proved":
+        lines("PROVED", [f"equal for {scope}"])
+    elif report.verdict == "tested":
+        some = "" if report.compared == report.texts else f" of {report.texts:,}"
+        ended = "interrupted before all were compared; " if report.interrupted else ""
+        said = f"equal on {report.compared:,}{some} texts ({report.bytes:,} bytes); {ended}"
+        lines("TESTED", [f"{said}not proved", f"for {scope}"])
+    else:
+        lines("UNKNOWN", [f"no side answered any of {report.texts:,} texts that the other did"])
+
+
+def _show_mismatch(report: Report, found: Mismatch) -> None:
+    at = f" at stage: {report.stage}" if report.stage else ""
+    click.echo(f"DIFFERENT{at}; a text: {short_text(found.text)} ({found.mode.scope})")
+    if found.decoding:
+        lines("ids", [_ids(found.ids_a)])
+        lines("a gives", [short_text(found.decoding[0])])
+        lines("b gives", [short_text(found.decoding[1])])
+    else:
+        lines("a gives", [_ids(found.ids_a)])
+        lines("b gives", [_ids(found.ids_b)])
+    first, *others = report.examples or [None]
+    if first is not None:
+        _show_aligned(first)
+        lines("found in", [] if first.source is None else [_place(first.source)])
+    lines("replayed", [f"in {', '.join(report.replayed)}"] if report.replayed else [])
+    lines("texts", [f"{report.differing:,} of {report.compared:,} differ"])
+    shown = [_example(other) for other in others[:_MORE] if other is not None]
+    more = [f"... {len(others) - _MORE:,} more in --json"] if len(others) > _MORE else []
+    lines("another", shown + more)
+
+
+def _ids(ids: tuple[int, ...]) -> str:
+    if len(ids) <= _IDS:
+        return " ".join(map(str, ids)) or "no ids"
+    shown = " ".join(map(str, ids[:_IDS]))
+    return f"{shown} ... ({len(ids):,} ids)"
+
+
+def _show_aligned(example: Example) -> None:
+    """Both sides' tokens beside each other; rows that differ are marked."""
+    rows = as_rows(example.mismatch.text, example.spans)
+    if all(equal for equal, *_ in rows):  # what the ids decode to differs
+        return
+    cut = rows[:_ROWS]
+    cells = [("text", "a", "b"), *((said, a, b) for _, said, a, b in cut)]
+    widths = [min(_WIDEST, max(map(cell_len, column))) for column in zip(*cells, strict=True)]
+    marks = ["  ", *("  " if equal else "> " for equal, *_ in cut)]
+    for place, (mark, row) in enumerate(zip(marks, cells, strict=True)):
+        said = "  ".join(_padded(cell, width) for cell, width in zip(row, widths, strict=True))
+        label = "aligned" if place == 0 else ""
+        text = f"{mark}{said.rstrip()}"
+        click.echo(f"{label:<{LABEL}}" + (click.style(text, bold=True) if mark == "> " else text))
+    if len(rows) > _ROWS:
+        click.echo(" " * LABEL + f"  ... {len(rows) - _ROWS:,} rows more")
+
+
+def _padded(cell: str, width: int) -> str:
+    """A cell of just this width; one that is too long is cut."""
+    if cell_len(cell) <= width:
+        return set_cell_size(cell, width)
+    return set_cell_size(cell, width - 3) + "..."
+
+
+def _example(example: Example) -> str:
+    where = "" if example.source is None else f"; {_place(example.source)}"
+    return f"{short_text(example.mismatch.text)} ({example.mismatch.mode.scope}){where}"
+
+
+def _place(source: Source) -> str:
+    return f"{source.file}:{source.line}"
+
+
+def _corpus(corpus: CorpusReport) -> list[str]:
+    """The counts of all files, then of those where something was found, then of some others."""
+    names = sorted(corpus.files, key=lambda name: (_eventless(corpus.files[name]), name))
+    if len(names) == 1:
+        return [f"{names[0]}: {_counted(corpus.counts)}"]
+    files = [f"  {name}: {_counted(corpus.files[name])}" for name in names[:_FILES]]
+    more = [f"  ... {len(names) - _FILES:,} files more"] if len(names) > _FILES else []
+    return [f"{len(names):,} files: {_counted(corpus.counts)}", *files, *more]
+
+
+def _eventless(counts: Counts) -> bool:
+    return not (counts.differing or counts.failed_a or counts.failed_b)
+
+
+def _counted(counts: Counts) -> str:
+    said = [f"{counts.documents:,} documents ({counts.bytes:,} bytes)"]
+    said += [f"{counts.differing:,} differ"]
+    for number, what in (
+        (counts.failed_a, "failed in a"),
+        (counts.failed_b, "failed in b"),
+        (counts.left_out, "left out (outside the scope)"),
+        (counts.replaced, "not UTF-8, read with U+FFFD"),
+    ):
+        said += [f"{number:,} {what}"] if number else []
+    return ", ".join(said)
+
+
+def _failed(report: Report) -> list[str]:
+    """The first failures; each says the side, the text, where it stands, and what happened."""
+    said = [f"{f.side} {f.how} on {short_text(f.text)}: {f.what}" for f in report.failures]
+    count = len(said)
+    if report.corpus is not None:
+        counts = report.corpus.counts
+        count += counts.failed_a + counts.failed_b
+        said[:0] = [
+            f"{f.side} {f.how} on {short_text(f.text)} ({_place(f.source)}): {f.what}"
+            for f in report.corpus.failures
+        ]
+    return said[:5] + ([f"... {count - 5:,} times more"] if count > 5 else [])
