@@ -21,6 +21,7 @@ from .fingerprint import fingerprint_command
 from .formats import formats_command
 from .inspect import inspect_command
 from .lock import lock_command
+from .train import train_command
 from .verify import verify_command
 
 YES, NO, UNKNOWN = 0, 1, 2
@@ -64,6 +65,7 @@ for _command in (
     decode_command,
     fingerprint_command,
     lock_command,
+    train_command,
 ):
     cli.add_command(_command)
 

@@ -1,0 +1,103 @@
+"""Learn a tokenizer from text: as the tutorials do, or with somebody else's trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from .merging import BYTES, Learner, Merge
+from .pretokens import count
+from .reading import Texts, read_texts
+from .request import ALGORITHMS, Algorithm, Option, Request, steps
+from .training import Tick, Training, empty, untrained, with_merges
+
+if TYPE_CHECKING:
+    from ..tokenizer import Tokenizer
+
+__all__ = ["ALGORITHMS", "Merge", "Request", "Training", "learn", "train", "untrained"]
+
+
+def train(
+    texts: Texts,
+    *,
+    vocab_size: int | None = None,
+    merges: int | None = None,
+    pattern: str | None = None,
+    min_frequency: int | None = None,
+    special_tokens: Mapping[str, int] | Iterable[str] = (),
+    algorithm: Algorithm = "tutorial",
+    options: Mapping[str, Option] | None = None,
+    name: str = "",
+) -> Tokenizer:
+    """Learns a tokenizer from texts.
+
+    Args:
+        texts: a text (``str``), a file or a directory (``Path``), or any number of them. Each
+            text, and each file, stands alone: no pair goes from one to the next.
+        vocab_size: the number of ids. The tutorial's special tokens come on top of it; the
+            other algorithms count them in.
+        merges: the number of merges, instead (tutorial only).
+        pattern: how a text is cut before pairs are counted: ``gpt2``, ``cl100k``, ``o200k`` or
+            another preset's name, or a regular expression, whose matches are the pretokens.
+            None: not at all.
+        min_frequency: end when the best pair occurs less often; then there may be fewer ids.
+        special_tokens: texts, numbered after the learned tokens, or texts with their ids. In
+            the texts learned from they are ordinary text.
+        algorithm: ``tutorial`` makes the merges that the teaching implementations print;
+            ``huggingface`` is tokenizers' ``BpeTrainer``; ``sentencepiece`` its trainer.
+        options: what the trainers of others take besides, by their own names.
+        name: the tokenizer's name.
+
+    Raises:
+        SourceError: the settings make no sense, there is no text, a file cannot be read or is
+            not UTF-8, or the text does not give so many merges (the message says how many).
+        PatternError: the pattern is not understood, or does not end on a text.
+        EngineMissingError: the algorithm's library is not installed.
+        EngineError: the algorithm's library refuses the settings or the text.
+    """
+    from ..tokenizer import Tokenizer
+
+    special = special_tokens if isinstance(special_tokens, Mapping) else tuple(special_tokens)
+    request = Request(
+        vocab_size=vocab_size,
+        merges=merges,
+        min_frequency=min_frequency,
+        pattern=pattern,
+        special_tokens=special,
+        algorithm=algorithm,
+        options=options or {},
+        name=name,
+    )
+    return Tokenizer(learn(texts, request).model)
+
+
+def learn(texts: Texts, request: Request, tick: Tick = lambda what, number: None) -> Training:
+    """Learns a model from texts, and tells what was learned; otherwise as :func:`train`."""
+    if request.algorithm == "huggingface":
+        from .huggingface import learn_with_tokenizers
+
+        return learn_with_tokenizers(texts, request, tick)
+    if request.algorithm == "sentencepiece":
+        from .sentencepiece import learn_with_sentencepiece
+
+        return learn_with_sentencepiece(texts, request, tick)
+    return _tutorial(texts, request, tick)
+
+
+def _tutorial(texts: Texts, request: Request, tick: Tick) -> Training:
+    found = count(read_texts(texts), steps(request.pattern), lambda size: tick("reading", size))
+    if not found.counts:
+        raise empty(found.size)
+    learner = Learner({text.encode("utf-8"): number for text, number in found.counts.items()})
+    merges = learner.learn(request.limit, request.least, lambda made: tick("merging", made))
+    if request.limit is not None and len(merges) < request.limit and request.least == 1:
+        raise request.short(len(merges), BYTES)
+    return Training(
+        model=with_merges(request, merges),
+        algorithm="tutorial",
+        texts=found.texts,
+        size=found.size,
+        unmatched=found.unmatched,
+        tokens=learner.tokens(),
+        merges=tuple(merges),
+    )

@@ -1,0 +1,174 @@
+"""What a training was asked for, checked before any text is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, Union
+
+from ..errors import SourceError
+from ..model import MAX_ID, AddedToken, show
+from ..presets import PRESETS
+from ..steps import Pattern, PreTokenizerStep, Split
+from .merging import BYTES
+
+Algorithm: TypeAlias = Literal["tutorial", "huggingface", "sentencepiece"]
+Option: TypeAlias = Union[bool, int, float, str, list[str]]
+
+ALGORITHMS: tuple[Algorithm, ...] = ("tutorial", "huggingface", "sentencepiece")
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+"""A regular expression that is only this would be a name that nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The settings of a training, as :func:`bpe_interop.train.train` takes them.
+
+    Raises:
+        SourceError: they make no sense, alone or together.
+    """
+
+    vocab_size: int | None = None
+    merges: int | None = None
+    min_frequency: int | None = None
+    pattern: str | None = None
+    special_tokens: Mapping[str, int] | tuple[str, ...] = ()
+    algorithm: Algorithm = "tutorial"
+    options: Mapping[str, Option] = field(default_factory=dict)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.algorithm not in ALGORITHMS:
+            raise SourceError(
+                f"there is no algorithm {show(self.algorithm)}",
+                fix=f"algorithms: {', '.join(ALGORITHMS)}",
+            )
+        _check_numbers(self)
+        _check_special(self.special_tokens)
+        steps(self.pattern)
+        if self.algorithm == "tutorial" and self.options:
+            raise _not_for("tutorial", f"the option {show(next(iter(self.options)))}")
+        if self.algorithm != "tutorial" and isinstance(self.special_tokens, Mapping):
+            raise _not_for(self.algorithm, "ids for special tokens")
+        if self.algorithm == "sentencepiece" and self.pattern is not None:
+            raise _not_for("sentencepiece", "a pattern")
+        if self.algorithm == "sentencepiece" and self.min_frequency is not None:
+            raise _not_for("sentencepiece", "min_frequency")
+
+    @property
+    def limit(self) -> int | None:
+        """How many merges the tutorial's algorithm is to make; None for all there are."""
+        return self.merges if self.vocab_size is None else self.vocab_size - BYTES
+
+    @property
+    def least(self) -> int:
+        """How often a pair has to occur to be merged."""
+        return max(self.min_frequency or 1, 1)
+
+    def short(self, possible: int, smallest: int) -> SourceError:
+        """The error where a text gives fewer merges than were asked for."""
+        asked = f"{self.merges:,} merges" if self.vocab_size is None else f"{self.vocab_size:,} ids"
+        return SourceError(
+            f"{asked} were asked for, and the text gives {possible:,} merges "
+            f"({smallest + possible:,} ids)",
+            fix="ask for no more than that, give more text, or say with --min-frequency "
+            "(min_frequency=2) that it may end before",
+        )
+
+
+def steps(pattern: str | None) -> tuple[PreTokenizerStep, ...]:
+    """The pre-tokenizer of a pattern: none, a name that a preset has, or a regular expression.
+
+    The names are those of the presets, without ``_base`` too (``gpt2``, ``cl100k``, ``o200k``).
+    A regular expression is the ``regex`` library's; text that it does not match is dropped, as
+    ``regex.findall`` does.
+
+    Raises:
+        SourceError: it looks like a name, and there is none like it.
+    """
+    if pattern is None:
+        return ()
+    preset = PRESETS.get(pattern) or PRESETS.get(f"{pattern}_base")
+    if preset is not None:
+        return preset.pretokenizer
+    if not pattern or _NAME.fullmatch(pattern):
+        raise SourceError(
+            f"there is no pattern of the name {show(pattern)}",
+            fix=f"names: gpt2, cl100k, o200k, {', '.join(PRESETS)}; for the regular expression "
+            f"{show(pattern)}, write {show(f'(?:{pattern})')}",
+        )
+    return (Split(Pattern(pattern, "python"), "removed", invert=True),)
+
+
+def special_ids(request: Request, first: int) -> tuple[AddedToken, ...]:
+    """The special tokens with the ids that were given, or those from ``first`` on.
+
+    Raises:
+        SourceError: a given id is that of another token.
+    """
+    asked = request.special_tokens
+    if not isinstance(asked, Mapping):
+        asked = {text: number for number, text in enumerate(asked, first)}
+    for text, number in asked.items():
+        if number < first:
+            raise SourceError(
+                f"the special token {show(text)} has the id {number}, which is a learned token's",
+                fix=f"give it {first} or more",
+            )
+    return tuple(AddedToken(text, number) for text, number in asked.items())
+
+
+def _check_numbers(request: Request) -> None:
+    size, merges, least = request.vocab_size, request.merges, request.min_frequency
+    if size is not None and merges is not None:
+        raise SourceError(
+            "vocab_size and merges say the same thing, and both are given", fix="leave one out"
+        )
+    if size is None and merges is None and (request.algorithm != "tutorial" or (least or 1) < 2):
+        raise SourceError("how much is to be learned is not said", fix="give vocab_size")
+    if merges is not None and request.algorithm != "tutorial":
+        raise _not_for(request.algorithm, "a number of merges")
+    if size is not None and size < BYTES and request.algorithm == "tutorial":
+        raise SourceError(
+            f"vocab_size is {size}, and the {BYTES} bytes are tokens already",
+            fix=f"give {BYTES} or more",
+        )
+    for name, number in (("vocab_size", size), ("merges", merges), ("min_frequency", least)):
+        if number is not None and not 0 <= number <= MAX_ID - BYTES:
+            raise SourceError(f"{name} is {number}, which makes no sense", fix="give a size")
+
+
+def _check_special(tokens: Mapping[str, int] | tuple[str, ...]) -> None:
+    seen: set[str] = set()
+    for text in tokens:
+        if not text:
+            raise SourceError("a special token is empty", fix="give it a text")
+        if text in seen:
+            raise SourceError(f"the special token {show(text)} is given twice", fix="give it once")
+        seen.add(text)
+    if isinstance(tokens, Mapping):
+        texts: dict[int, str] = {}
+        for text, number in tokens.items():
+            if number > MAX_ID:
+                raise SourceError(f"the id {number} of {show(text)} is above {MAX_ID}")
+            other = texts.setdefault(number, text)
+            if other != text:
+                raise SourceError(
+                    f"the special tokens {show(other)} and {show(text)} have the same id {number}"
+                )
+
+
+def _not_for(algorithm: str, what: str) -> SourceError:
+    return SourceError(f"the algorithm {algorithm} takes no such thing: {what}", fix="leave it out")
+
+
+def known_options(options: Mapping[str, Option], known: Iterable[str], of: str) -> None:
+    """Raises SourceError where an option is none of those known."""
+    names = tuple(known)
+    for name in options:
+        if name not in names:
+            raise SourceError(
+                f"{of} has no option {show(name)}", fix=f"options: {', '.join(names)}"
+            )

@@ -1,0 +1,114 @@
+"""SentencePiece's trainer (https://github.com/google/sentencepiece, ``trainer_interface.cc``)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from ..engines.library import guarded, library
+from ..errors import SourceError
+from ..formats import by_name
+from ..gate import renamed
+from .reading import Handed, Texts, read_texts
+from .request import Option, Request
+from .training import Tick, Training
+
+LONGEST = 4192
+"""SentencePiece's own ``max_sentence_length``, in bytes."""
+
+_OURS = (
+    "input",
+    "input_format",
+    "model_prefix",
+    "model_type",
+    "model_writer",
+    "sentence_iterator",
+    "sentence_reader",
+    "vocab_size",
+)
+"""What is said by other arguments; only BPE is learned, from plain text."""
+
+_QUIET = 3
+
+
+def learn_with_sentencepiece(texts: Texts, request: Request, tick: Tick) -> Training:
+    """Learns with SentencePiece from the lines of the texts; options go to it as they are.
+
+    Special tokens become control pieces.
+
+    Raises:
+        SourceError, EngineMissingError, EngineError: as :func:`bpe_interop.train.train`.
+    """
+    for name in request.options:
+        if name in _OURS:
+            raise SourceError(
+                f"the option {name} is not passed on to sentencepiece", fix="leave it out"
+            )
+    library("sentencepiece")
+    handed = Handed(read_texts(texts), lambda read: tick("reading", read))
+    sentences = _Sentences(handed, request)
+    written = io.BytesIO()
+    with handed.watched(), guarded("sentencepiece", "to train"):
+        _trainer().train(
+            sentence_iterator=iter(sentences), model_writer=written, **_settings(request)
+        )
+    model = by_name("sentencepiece").load({"tokenizer.model": written.getvalue()})
+    return Training(
+        model=renamed(model, request.name),
+        algorithm="sentencepiece",
+        texts=handed.count,
+        size=handed.size,
+        notes=tuple(sentences.notes()),
+    )
+
+
+class _Sentences:
+    """The lines of texts. SentencePiece passes over long ones and says so in its log only."""
+
+    def __init__(self, handed: Handed, request: Request) -> None:
+        self._handed = handed
+        self._longest = _number(request.options.get("max_sentence_length", LONGEST))
+        self._count = self._skipped = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for text in self._handed:
+            for line in text.split("\n"):
+                self._count += 1
+                self._skipped += len(line.encode("utf-8")) > self._longest
+                yield line
+
+    def notes(self) -> Iterator[str]:
+        """What a user should know."""
+        if self._skipped:
+            yield (
+                f"{self._skipped:,} of {self._count:,} lines are longer than {self._longest:,} "
+                "bytes (max_sentence_length), and sentencepiece did not learn from them"
+            )
+
+
+def _trainer() -> Any:
+    """The trainer; its library writes nothing to the screen from then on."""
+    sentencepiece = library("sentencepiece")
+    sentencepiece.set_min_log_level(_QUIET)
+    return sentencepiece.SentencePieceTrainer
+
+
+def _settings(request: Request) -> dict[str, Any]:
+    settings: dict[str, Any] = {"model_type": "bpe", "vocab_size": request.vocab_size}
+    if request.special_tokens:
+        if "control_symbols" in request.options:
+            raise SourceError(
+                "special tokens are sentencepiece's control_symbols, and both are given",
+                fix="leave one out",
+            )
+        settings["control_symbols"] = list(request.special_tokens)
+    return settings | dict(request.options)
+
+
+def _number(option: Option) -> int:
+    """An option that has to be a number, which a command line gives as text."""
+    try:
+        return int(str(option))
+    except ValueError:
+        raise SourceError(f"max_sentence_length is {option!r}, which is no number") from None
