@@ -23,12 +23,17 @@ from .steps import Pattern, Split
 from .text.patterns import parse
 from .theory.automata import first_difference
 from .theory.merges import canonical
+from .verify.established import Established, establish
+from .verify.sides import Own
 from .verify.written import Check, check_source, check_written
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What a conversion kept, rewrote, dropped and checked."""
+    """What a conversion kept, rewrote, dropped, checked and proved.
+
+    ``checks`` is empty and ``verdict`` None where it was not to be verified.
+    """
 
     source: str
     source_format: str
@@ -40,6 +45,7 @@ class Conversion:
     losses: tuple[Loss, ...]
     notes: tuple[str, ...]
     checks: tuple[Check, ...] = field(default=())
+    verdict: Established | None = None
 
 
 def convert(
@@ -66,7 +72,7 @@ def convert(
         preset: says what the source leaves unsaid.
         drop: fields that may be lost.
         force: replace the target as a whole.
-        verify: re-read what was written and compare in the target's own engine.
+        verify: re-read what was written, compare in the target's own engine, and prove.
         offline: never use the network.
         options: the target format's own options (``"vocab-names"``, ``"plugin"``).
         tick: called with the number of texts compared since the last call.
@@ -89,11 +95,15 @@ def convert(
         files = written(model, files)
     again = fill(row.load(files), None)
     checks: list[Check] = []
+    verdict: Established | None = None
+    own = Own(model)
     if verify:
-        checks.append(check_source(loaded.format, loaded.files, model, tick))
+        checks.append(check_source(loaded.format, loaded.files, own, tick))
     with staged(place, files, force=force) as stage:
         if verify:
-            checks += check_written(row, files, model, again, losses, stage, tick)
+            checks += check_written(row, files, model, again, losses, stage, tick, own)
+            engines = (loaded.format.engine, row.engine)
+            verdict = establish(model, again, losses, engines, checks[1].texts)
     return Conversion(
         source=str(source),
         source_format=loaded.format.name,
@@ -105,6 +115,7 @@ def convert(
         losses=losses,
         notes=_notes(model, again),
         checks=tuple(checks),
+        verdict=verdict,
     )
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiktoken
 import tokenizers
+from click.testing import CliRunner
 from conftest import Data
 
+from bpe_interop.cli.convert import convert_command
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.tokenizers import TokenizersEngine
@@ -25,6 +29,9 @@ from bpe_interop.errors import (
     TargetError,
     UnstatedError,
 )
+from bpe_interop.sources import load_source
+from bpe_interop.verify.assumptions import EXAMINED
+from bpe_interop.verify.established import establish
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 TINY = TOKENIZERS / "gpt2-tiny"
@@ -51,6 +58,15 @@ def test_it_says_what_it_kept_rewrote_and_checked(tmp_path: Path) -> None:
     assert len(own.scopes) == 3
     assert served.engine == "transformers"
     assert names(tmp_path / "out") == sorted(done.files)
+    verdict = done.verdict
+    assert verdict is not None
+    assert (verdict.outcome, verdict.scope, verdict.notes) == ("proved", "all", ())
+    assert {stage.outcome for stage in verdict.stages} == {"proved"}
+    assert verdict.engines == (
+        f"tiktoken {tiktoken.__version__}",
+        f"tokenizers {tokenizers.__version__}",
+    )
+    assert verdict.texts == own.texts
 
 
 def test_a_rank_file_target_and_its_plugin(tmp_path: Path) -> None:
@@ -70,6 +86,8 @@ def test_what_the_source_leaves_unsaid_is_said(tmp_path: Path) -> None:
     done = convert(TINY / "gpt2", tmp_path / "pair", "gpt2", options=["vocab-names"])
     assert names(tmp_path / "pair") == ["merges.txt", "vocab.json"]
     assert "no pattern is known" in done.checks[0].skipped
+    assert done.verdict
+    assert done.verdict.outcome == "unknown"
     with pytest.raises(UnstatedError, match="--preset"):
         convert(TINY / "gpt2", tmp_path / "hub", "hf")
     assert names(tmp_path) == ["pair"]
@@ -86,6 +104,66 @@ def test_a_refused_loss_writes_nothing_and_drop_allows_it(tmp_path: Path) -> Non
     done = convert(source, tmp_path / "out", "tiktoken", drop=["merges", "added"])
     assert {"merges", "added"} <= {loss.field for loss in done.losses}
     assert done.checks[0].texts
+    assert done.verdict
+    assert (done.verdict.outcome, done.verdict.dropped) == ("proved", ("added", "merges"))
+
+
+@pytest.fixture
+def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs two texts only: the proof needs none."""
+    written = importlib.import_module("bpe_interop.verify.written")
+    monkeypatch.setattr(written, "awkward", lambda model: ["hello", " world"])
+    monkeypatch.setattr(written, "around_added", lambda model, count: [])
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_the_command_ends_with_the_verdict(tmp_path: Path) -> None:
+    source = str(TOKENIZERS / "shuffled-tiny" / "huggingface")
+    dropped = ["--drop", "merges", "--drop", "added"]
+    for where, extra, said in (
+        (RANKS, ["--to", "hf"], "PROVED equal for every text, special tokens and the "),
+        (source, ["--to", "tiktoken", *dropped], "PROVED equal but for what was dropped (added, "),
+        (RANKS, ["--to", "spm", "--pretoken-level"], "NONE: the alphabet was dropped"),
+    ):
+        target = str(tmp_path / "out")
+        done = CliRunner().invoke(convert_command, [str(where), target, "--force", *extra])
+        assert [line for line in done.stdout.splitlines() if f"verdict     {said}" in line]
+    done = CliRunner().invoke(
+        convert_command, [str(RANKS), target, "--to", "hf", "--force", "--json"]
+    )
+    verdict = json.loads(done.stdout)["verdict"]
+    assert (verdict["outcome"], len(verdict["stages"])) == ("proved", 9)
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_a_verdict_is_about_what_is_stated(tmp_path: Path) -> None:
+    done = convert(RANKS, tmp_path / "out", "gpt2", drop=["added", "pretokenizer"])
+    assert done.verdict
+    assert (done.verdict.outcome, done.verdict.scope) == ("proved", "ordinary")
+    assert [note[:31] for note in done.verdict.notes] == [
+        "the target does not say how tex",
+        "the target does not say which s",
+    ]
+
+
+def test_other_engine_versions_are_tested_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EXAMINED, "tiktoken", ("0.1.0",))
+    model = load_source(RANKS).model
+    for texts, outcome in ((10, "tested"), (0, "unknown")):
+        found = establish(model, model, (), ["tiktoken"], texts)
+        assert found.outcome == outcome
+        assert "our tests do not run on tiktoken" in found.why
+
+
+def test_what_is_written_wrong_is_refuted_without_an_engine(tmp_path: Path) -> None:
+    """The proof sees what no text that was run shows."""
+    model = load_source(RANKS).model
+    ids = dict(model.vocab.ids)
+    one, other = sorted(ids, key=len)[-2:]
+    ids[one], ids[other] = ids[other], ids[one]
+    swapped = replace(model, vocab=replace(model.vocab, ids=ids))
+    with pytest.raises(CheckFailedError, match="other ids"):
+        establish(model, swapped, (), ["tiktoken"], 0)
 
 
 @pytest.mark.parametrize("force", [False, True])

@@ -13,9 +13,11 @@ from ..gate import describe
 from ..io import plain_names
 from ..loss import Loss
 from ..model import FIELDS
+from ..verify.established import Established
+from ..verify.prove import SCOPES
 from ..verify.written import Check
 from .options import format_option, json_option, offline_option, preset_option
-from .screen import as_json, counting, lines
+from .screen import as_json, counting, lines, show_text
 
 
 @click.command("convert")
@@ -66,10 +68,11 @@ def convert_command(
     """Convert SRC to DST, a new directory (or NAME.tiktoken), and check the result.
 
     What the target cannot hold is refused, with what would be lost. What was written is read
-    back and run in the target's own engine before it takes its place.
+    back and run in the target's own engine before it takes its place. The last line says whether
+    the two are proved equal for every text.
 
-    With --json: what was kept, rewrote, lost and checked; where it is refused, "refused" lists
-    the losses.
+    With --json: what was kept, rewrote, lost, checked and proved; where it is refused,
+    "refused" lists the losses.
     """
     if pretoken_level and to not in ("spm", "sentencepiece"):
         raise click.UsageError("--pretoken-level belongs to --to spm")
@@ -109,6 +112,9 @@ def _show(done: Conversion, target: Path) -> None:
     lines("note", done.notes)
     for check in done.checks:
         _show_check(check)
+    if done.verdict is not None:
+        lines("verdict", [_verdict(done.verdict)])
+        lines("note", done.verdict.notes)
     if not done.checks:
         lines("not checked", ["--no-verify was given"])
 
@@ -126,3 +132,16 @@ def _show_check(check: Check) -> None:
     )
     if check.failures:
         lines("not checked", [f"{check.failures:,} of these texts: {check.failed}"])
+
+
+def _verdict(found: Established) -> str:
+    """The verdict as a sentence."""
+    but = f" but for what was dropped ({', '.join(found.dropped)})" if found.dropped else ""
+    if found.outcome == "proved":
+        return f"PROVED equal{but} for {SCOPES[found.scope]} ({', '.join(found.engines)})"
+    if found.outcome == "refuted":
+        text = show_text(found.witness or "")
+        return f"DIFFERENT by more than what was dropped, {found.why}; a text: {text}"
+    if found.outcome == "tested":
+        return f"TESTED equal{but} on {found.texts:,} texts; not proved: {found.why}"
+    return f"NONE: {found.why}"

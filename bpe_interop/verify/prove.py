@@ -44,6 +44,11 @@ class Proof:
     stage: str | None = None
     witness: str | None = None
 
+    @property
+    def counted(self) -> tuple[Stage, ...]:
+        """The stages that count in the scope."""
+        return tuple(s for s in self.stages if s.name not in _COUNTS_NOT[self.scope])
+
 
 def prove(a: BPEModel, b: BPEModel, scope: Scope = "all") -> Proof:
     """Decides what can be decided of two models.

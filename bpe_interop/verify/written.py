@@ -46,6 +46,7 @@ def check_written(
     losses: tuple[Loss, ...],
     stage: Path,
     tick: Callable[[int], None] = lambda count: None,
+    own: Own | None = None,
 ) -> tuple[Check, ...]:
     """Compares written files with their source, in the target's own engine.
 
@@ -60,6 +61,7 @@ def check_written(
         losses: what the gate let pass.
         stage: the directory that holds the files.
         tick: called with the number of texts compared since the last call.
+        own: our encoder of the source, where there is one already.
 
     Raises:
         CheckFailedError: the files give other ids or texts, or read back as another model.
@@ -78,13 +80,16 @@ def check_written(
             normalizer=again.normalizer or (),
             added=again.added or (),
         )
-    checks = [_own_engine(row, files, held, tick)]
+    if own is None or held is not model:
+        own = Own(held)
+    checks = [_own_engine(row, files, own, tick)]
     if row.name == "huggingface":
-        checks.append(_served(held, stage, tick))
+        checks.append(_served(own, stage, tick))
     return tuple(checks)
 
 
-def _own_engine(row: Format, files: Files, held: BPEModel, tick: Callable[[int], None]) -> Check:
+def _own_engine(row: Format, files: Files, own: Own, tick: Callable[[int], None]) -> Check:
+    held = own.encoder.model
     try:
         engine = from_files(row.engine, row.name, files, held)
     except EngineMissingError as error:
@@ -94,45 +99,46 @@ def _own_engine(row: Format, files: Files, held: BPEModel, tick: Callable[[int],
         ) from error
     except UnstatedError as error:  # the pattern was dropped on purpose
         return Check(row.engine, "", skipped=error.what)
-    return _run(engine, held, [*awkward(held)], tick)
+    return _run(engine, own, [*awkward(held)], tick)
 
 
 def check_source(
-    row: Format, files: Files, model: BPEModel, tick: Callable[[int], None] = lambda count: None
+    row: Format, files: Files, own: Own, tick: Callable[[int], None] = lambda count: None
 ) -> Check:
-    """Compares the source in its own engine with our reading of it.
+    """Compares the source in its own engine with our reading of it, which ``own`` runs.
 
     Raises:
         CheckFailedError: the engine gives other ids or texts than we do.
         EngineError: it fails on the files, or on a text that we encode.
     """
+    model = own.encoder.model
     if model.pretokenizer is None:
         return Check(row.engine, "", skipped="no pattern is known", of="source")
     try:
         engine = from_files(row.engine, row.name, files, model)
     except EngineMissingError as error:
         return Check(row.engine, "", skipped=error.fix, of="source")
-    return replace(_run(engine, model, [*awkward(model)], tick, "the source"), of="source")
+    return replace(_run(engine, own, [*awkward(model)], tick, "the source"), of="source")
 
 
-def _served(held: BPEModel, stage: Path, tick: Callable[[int], None]) -> Check:
+def _served(own: Own, stage: Path, tick: Callable[[int], None]) -> Check:
     try:
         engine = from_directory("transformers", stage)
     except EngineMissingError as error:
         return Check("transformers", "", skipped=error.fix)
     # A few hundred texts are enough to see whether it built the same pipeline.
-    return _run(engine, held, [*fixed(), *around_added(held, 20)], tick)
+    return _run(engine, own, [*fixed(), *around_added(own.encoder.model, 20)], tick)
 
 
 def _run(
     engine: Engine,
-    held: BPEModel,
+    own: Own,
     texts: list[str],
     tick: Callable[[int], None],
     what: str = "what was written",
 ) -> Check:
-    modes = _modes(engine, held)
-    tally = compare(Own(held), engine, texts, modes, tick, patience=1)
+    modes = _modes(engine, own.encoder.model)
+    tally = compare(own, engine, texts, modes, tick, patience=1)
     _raise_if_different(tally, engine, what)
     first = tally.failures[0] if tally.failures else None
     failed = f"on {show(first.text[:40])}, {first.side}: {first.what}" if first else ""
