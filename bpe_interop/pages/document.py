@@ -10,7 +10,7 @@ from typing import Any
 from ..engines import versions
 from ..verify.report import Example, Report
 from ..verify.sides import Mismatch
-from .telling import counts, differences, examples, summary
+from .telling import counts, differences, examples, failed, summary
 
 KIND = "bpe-interop verification"
 SCHEMA = 1
@@ -31,6 +31,7 @@ def as_data(report: Report) -> dict[str, Any]:
         "verdict": report.verdict,
         "scope": report.scope,
         "summary": summary(report),
+        "interrupted": report.interrupted,
         "stage": report.stage,
         "a": {"source": report.a, "engine": report.engine_a},
         "b": {"source": report.b, "engine": report.engine_b},
@@ -45,7 +46,7 @@ def as_data(report: Report) -> dict[str, Any]:
             "bytes": report.bytes,
             "compared": report.compared,
             "differing": report.differing,
-            "failed": len(report.failures),
+            "failed": failed(report),
         },
         "asked": list(report.scopes),
         "differences": [

@@ -66,8 +66,9 @@ def _verdict(report: Report, require: str) -> Case:
         return Case("verdict", "failure", _shown(found) or said, "\n".join([said, *lines]))
     if accepted(report, require):
         return Case("verdict", "", said, "\n".join(_assumed(report)))
-    asked = " A proof is required." if report.verdict == "tested" else ""
-    return Case("verdict", "error", f"{HEADLINES[report.verdict]}: {said}{asked}")
+    why = "A proof is required." if report.verdict == "tested" else ""
+    why = "The comparison was interrupted." if report.interrupted else why
+    return Case("verdict", "error", f"{HEADLINES[report.verdict]}: {said} {why}".rstrip())
 
 
 def _shown(found: Mismatch | None) -> str:
@@ -111,7 +112,7 @@ def _stage(stage: Stage, report: Report) -> Case:
     kind: Kind = "" if stage.outcome == "proved" else "skipped"
     if stage.outcome == "refuted" and counts(stage.name, report.scope):
         kind = "failure"
-    return Case(stage.name, kind, said, said)
+    return Case(stage.name, kind, said)
 
 
 def _files(corpus: CorpusReport) -> Iterator[Case]:

@@ -12,7 +12,7 @@ from ..verify import SCOPES
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import Counts
 from ..verify.report import Example, Report
-from .telling import HEADLINES, differences, examples, file_outcome, place, summary, word
+from .telling import HEADLINES, differences, examples, file_outcome, place, summary, troubles, word
 from .visible import escaped, shortened
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def to_markdown(report: Report) -> str:
             rows=rows,
             files=[] if report.corpus is None else sorted(report.corpus.files.items()),
             differences=differences(report),
+            failures=troubles(report),
         )
         if len(text.encode("utf-8")) <= LIMIT:
             return text

@@ -11,7 +11,18 @@ from ..verify import SCOPES
 from ..verify.report import Report
 from .document import installed
 from .rows import rows
-from .telling import HEADLINES, counts, differences, examples, file_outcome, place, summary, word
+from .telling import (
+    HEADLINES,
+    counts,
+    differences,
+    examples,
+    failed,
+    file_outcome,
+    place,
+    summary,
+    troubles,
+    word,
+)
 from .visible import escaped, parts, shortened
 
 if TYPE_CHECKING:
@@ -20,7 +31,7 @@ if TYPE_CHECKING:
 
 FILES = 400
 """How many files of a corpus a page lists at most; those with differences come first."""
-FAILURES = 20
+TROUBLES = 20
 SIGNS = {
     "proved": "M6 12.6l4 4 8-8.6",
     "tested": "M6.5 9.7h11M6.5 14.3h11",
@@ -32,23 +43,21 @@ SIGNS = {
 
 def to_html(report: Report) -> str:
     """The report as a page. It is well-formed XML as well, and every text in it is escaped."""
-    corpus = report.corpus
-    files = [] if corpus is None else sorted(corpus.files.items(), key=_troubled)
-    return (
-        _templates()
-        .get_template("report.html")
-        .render(
-            report=report,
-            scope=SCOPES[report.scope],
-            summary=summary(report),
-            examples=[rows(each) for each in examples(report)],
-            files=files[:FILES],
-            more_files=len(files[FILES:]),
-            failures=report.failures[:FAILURES],
-            more_failures=len(report.failures[FAILURES:]),
-            differences=differences(report),
-            versions=installed(),
-        )
+    found = troubles(report)
+    files = [] if report.corpus is None else sorted(report.corpus.files.items(), key=_troubled)
+    page = _templates().get_template("report.html")
+    return page.render(
+        report=report,
+        scope=SCOPES[report.scope],
+        summary=summary(report),
+        failed=failed(report),
+        examples=[rows(each) for each in examples(report)],
+        differences=differences(report),
+        files=files[:FILES],
+        more_files=len(files[FILES:]),
+        troubles=found[:TROUBLES],
+        more_troubles=len(found[TROUBLES:]),
+        versions=installed(),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from ..diff import Difference
 from ..verify import SCOPES
@@ -43,11 +44,11 @@ def counts(stage: str, scope: str) -> bool:
 
 def summary(report: Report) -> str:
     """The verdict in a sentence or two."""
-    ran = f"{report.compared:,} texts ({report.bytes:,} bytes)"
     if report.verdict == "proved":
         return f"Both give the same ids for {SCOPES[report.scope]}."
+    ran = f"{report.compared:,} texts ({report.bytes:,} bytes)"
     if report.verdict == "tested":
-        return f"Both gave the same ids for each of {ran}. Not every text was proved."
+        return f"Both gave the same ids for each of {ran}; that is not every text."
     if report.verdict == "unknown":
         return f"None of {report.texts:,} texts was answered by both."
     at = f"The first stage that differs is: {report.stage}. " if report.stage else ""
@@ -55,7 +56,9 @@ def summary(report: Report) -> str:
 
 
 def accepted(report: Report, require: str) -> bool:
-    """Whether a verdict of equality is as strong as what is required."""
+    """Whether a verdict of equality is as strong as what is required, on all that was asked for."""
+    if report.interrupted:
+        return False
     return report.verdict == "proved" or (report.verdict == "tested" and require != "proved")
 
 
@@ -80,6 +83,31 @@ def differences(report: Report) -> list[tuple[Difference, str]]:
     """The fields in which the models differ, and of each whether it matters; empty: not known."""
     told = report.matters if len(report.matters) == len(report.differences) else ()
     return list(zip(report.differences, told or [""] * len(report.differences), strict=True))
+
+
+class Trouble(NamedTuple):
+    """A text on which a side failed, wherever it was found."""
+
+    side: str
+    text: str
+    how: str
+    what: str
+    found_in: str = ""
+
+
+def failed(report: Report) -> int:
+    """On how many texts a side failed, those of corpora included."""
+    counted = Counts() if report.corpus is None else report.corpus.counts
+    return len(report.failures) + counted.failed_a + counted.failed_b
+
+
+def troubles(report: Report) -> list[Trouble]:
+    """The texts on which a side failed that a report has kept, those of corpora last."""
+    found = [Trouble(each.side, each.text, each.how, each.what) for each in report.failures]
+    for each in report.corpus.failures if report.corpus is not None else ():
+        side = each.side.upper()
+        found.append(Trouble(side, each.text, each.how, each.what, place(each.source)))
+    return found
 
 
 def place(source: Source | None) -> str:

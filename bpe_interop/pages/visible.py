@@ -119,7 +119,9 @@ def token_parts(shown: str, content: bytes | None) -> list[Part]:
 
 def _byte_parts(content: bytes) -> Iterator[Part]:
     for byte in content:
-        if 0x20 < byte < 0x7F:
+        if byte == 0x20:
+            yield Part("space", " ", "a space")
+        elif 0x20 < byte < 0x7F:
             yield Part("plain", chr(byte))
         else:
             yield Part("mark", f"{byte:02X}", f"the byte 0x{byte:02X}")
