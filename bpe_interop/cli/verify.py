@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 
 import click
 
 from ..engines import NAMES
+from ..pages import Require, to_json, write_reports
 from ..verify import SCOPES, Errors, Report, Scope, verify
 from ..verify.corpora import parse_sample
 from .options import json_option, offline_option
-from .screen import as_json, comparing
+from .reports import report_option
+from .screen import comparing
 from .verdict import show_report
 
 _ENGINES = click.Choice(NAMES)
@@ -74,13 +75,14 @@ _INTERRUPTED = 130
 @click.option(
     "--isolate", is_flag=True, help="Run both sides in a child process, which a text may kill."
 )
+@report_option
 @offline_option
 @json_option
 def verify_command(
     a: str,
     b: str,
     scope: Scope,
-    require: str,
+    require: Require,
     preset_a: str | None,
     preset_b: str | None,
     engine_a: str | None,
@@ -94,6 +96,7 @@ def verify_command(
     state: str | None,
     processes: int | None,
     isolate: bool,
+    reports: tuple[str, ...],
     offline: bool,
     json_output: bool,
 ) -> None:
@@ -128,10 +131,13 @@ def verify_command(
             tick=tick,
             watch=watch,
         )
-    if json_output:
-        as_json(asdict(report))
-    else:
-        show_report(report)
+    try:
+        if json_output:
+            click.echo(to_json(report), nl=False)
+        else:
+            show_report(report)
+    finally:  # a closed pipe must not cost the reports
+        write_reports(report, reports, require)
     sys.exit(_code(report, require))
 
 
