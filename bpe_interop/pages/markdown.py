@@ -76,7 +76,8 @@ def plain(text: str) -> str:
 
     A numeric character reference never opens or closes anything (CommonMark 0.31, 2.5).
     """
-    return _references(r"[^\w \-.,;()/+='\"…]|_|:(?=//)|(?<=\bwww)\.", _cut(text, 1_000))
+    # At the start of a line a digit or a dash may begin a list, and "www." is a link anywhere.
+    return _references(r"^[^A-Za-z]|[^\w \-.,;()/+='\"]|_|(?<=\bwww)\.", _cut(text, 1_000))
 
 
 def code(text: str) -> str:

@@ -39,13 +39,14 @@ def check_targets(paths: Iterable[str | Path]) -> None:
         _suffix(path)
         if "\0" in str(path):
             raise TargetError("a name cannot hold a NUL character", fix="choose another")
-        if path.is_dir():
-            raise TargetError("this is a directory", where=str(path), fix="name a file in it")
         try:
+            if path.is_dir():
+                raise TargetError("this is a directory", where=str(path), fix="name a file in it")
             with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
                 pass
         except OSError as error:
-            fix = "make the directory first" if not path.parent.exists() else ""
+            missing = isinstance(error, FileNotFoundError) and not path.parent.is_dir()
+            fix = "make the directory first" if missing else ""
             what = error.strerror or "cannot be written"
             raise TargetError(what, where=str(path), fix=fix) from None
 

@@ -1,0 +1,163 @@
+"""Reports in files: written whole or not at all, and refused before anything is compared."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+from reports import CL100K, GPT2, TOKENIZERS, few_texts, real
+
+from bpe_interop import pages
+from bpe_interop.cli import cli
+from bpe_interop.errors import TargetError
+from bpe_interop.verify import Report
+
+SCHEMA = json.loads((Path(pages.__file__).parent / "report.schema.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    with pytest.MonkeyPatch.context() as patch:
+        few_texts(patch)
+        return real(GPT2, CL100K)
+
+
+def test_each_suffix_writes_its_kind(report: Report, tmp_path: Path) -> None:
+    paths = [tmp_path / f"out{suffix}" for suffix in pages.SUFFIXES] + [tmp_path / "Out.HTML"]
+    paths[0].write_text("before", "utf-8")
+    assert pages.write_reports(report, paths) == paths
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in paths}
+    assert (tmp_path / "out.json").read_text("utf-8") == pages.to_json(report)
+    assert (tmp_path / "out.xml").read_text("utf-8") == pages.to_junit(report)
+    assert (tmp_path / "out.html").read_text("utf-8") == pages.to_html(report)
+    assert (tmp_path / "Out.HTML").read_text("utf-8") == pages.to_html(report)
+    assert (tmp_path / "out.md").read_text("utf-8") == pages.to_markdown(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("out.txt", r"\.json, \.xml, \.html, \.md"),
+        ("out", r"\.json, \.xml, \.html, \.md"),
+        ("none/out.json", "make the directory first"),
+        ("file.md/out.json", "file.md"),
+        ("folder.html", "name a file in it"),
+        ("x" * 300 + ".md", "long"),
+        ("nul\0.md", "NUL"),
+    ],
+)
+def test_what_cannot_be_written_is_found_out_before(tmp_path: Path, name: str, says: str) -> None:
+    (tmp_path / "file.md").write_text("before", "utf-8")
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(TargetError, match=says):
+        pages.check_targets([tmp_path / "fine.md", tmp_path / name])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file.md", "folder.html"]
+
+
+def test_one_report_that_cannot_be_written_does_not_cost_the_others(
+    report: Report, tmp_path: Path
+) -> None:
+    (tmp_path / "taken.md").mkdir()
+    (tmp_path / "taken.md" / "file").touch()
+    paths = [tmp_path / "taken.md", tmp_path / "gone" / "out.xml", tmp_path / "out.json"]
+    with pytest.raises(TargetError, match=re.escape("taken.md")):
+        pages.write_reports(report, paths)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "taken.md"]
+    with pytest.raises(TargetError, match="does not say"):
+        pages.write_reports(report, ["out.txt"])
+
+
+# The command line
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, ["verify", *map(str, arguments)], prog_name="bpe-interop")
+
+
+def test_verify_writes_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few_texts(monkeypatch)
+    paths = [tmp_path / f"out{suffix}" for suffix in pages.SUFFIXES]
+    options = [word for path in paths for word in ("--report", path)]
+    done = run(TOKENIZERS / GPT2, TOKENIZERS / CL100K, *options, "--json")
+    assert done.exit_code == 1
+    assert done.stdout == paths[0].read_text("utf-8")
+    jsonschema.validate(json.loads(done.stdout), SCHEMA)
+    assert ElementTree.parse(paths[1]).getroot().get("failures") != "0"
+    assert sorted(tmp_path.iterdir()) == sorted(paths)
+
+
+def test_junit_follows_what_is_required(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few_texts(monkeypatch)
+    both = [TOKENIZERS / "spm-tiny" / name for name in ("sentencepiece", "huggingface")]
+    for require, code, errors in (("tested", 0, "0"), ("proved", 2, "1")):
+        path = tmp_path / f"{require}.xml"
+        assert run(*both, "--report", path, "--require", require).exit_code == code
+        assert ElementTree.parse(path).getroot().get("errors") == errors
+
+
+def test_a_lock_file_gives_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few_texts(monkeypatch)
+    lock, path = tmp_path / "tokenizer.lock", tmp_path / "out.json"
+    made = CliRunner().invoke(cli, ["lock", str(TOKENIZERS / GPT2), "-o", str(lock)])
+    assert made.exit_code == 0
+    assert run(lock, TOKENIZERS / CL100K, "--report", path, "--report", f"{path}.md").exit_code == 1
+    data = json.loads(path.read_text("utf-8"))
+    jsonschema.validate(data, SCHEMA)
+    assert data["a"]["engine"] == "locked ids"
+    assert data["examples"][0]["text"] == data["witness"]["text"]
+
+
+@pytest.mark.parametrize("name", ["out.txt", "none/out.xml", "folder.html"])
+def test_a_report_that_cannot_be_written_costs_no_comparison(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "folder.html").mkdir()
+    monkeypatch.setattr(sys.modules["bpe_interop.cli.verify"], "verify", None)
+    done = run("no-such-source", "nor-this", "--report", tmp_path / name)
+    assert done.exit_code == 2
+    assert "--report" in done.output
+    assert "Traceback" not in done.output
+    if name == "out.txt":
+        assert ".json, .xml, .html, .md" in done.output
+
+
+def test_a_report_lost_at_the_end_still_leaves_the_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_texts(monkeypatch)
+    path = tmp_path / "out.json"
+    module = importlib.import_module("bpe_interop.cli.verify")
+    verify = module.verify
+
+    def slow(*given: object, **more: object) -> Report:
+        path.mkdir()  # what happens to a path in the hours of a comparison
+        return verify(*given, **more)
+
+    monkeypatch.setattr(module, "verify", slow)
+    fine = tmp_path / "fine.md"
+    done = run(TOKENIZERS / GPT2, TOKENIZERS / CL100K, "--report", path, "--report", fine)
+    assert isinstance(done.exception, TargetError)
+    assert "DIFFERENT" in done.output
+    assert fine.exists()
+
+
+def test_a_closed_pipe_does_not_cost_the_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_texts(monkeypatch)
+
+    def closed(report: Report) -> None:
+        raise BrokenPipeError
+
+    module = importlib.import_module("bpe_interop.cli.verify")
+    monkeypatch.setattr(module, "show_report", closed)
+    path = tmp_path / "out.json"
+    run(TOKENIZERS / GPT2, TOKENIZERS / CL100K, "--report", path)
+    assert path.exists()
