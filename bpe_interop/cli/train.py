@@ -188,8 +188,8 @@ def _show(done: Training, target: Path, losses: tuple[Loss, ...]) -> None:
     lines(
         "learned",
         [
-            f"{_made(model):,} merges from {done.texts:,} text{'s' * (done.texts != 1)} "
-            f"({done.size:,} bytes): {Tokenizer(model).n_vocab:,} ids, {special} of them special"
+            f"{_made(model):,} merges from {done.size:,} bytes: {Tokenizer(model).n_vocab:,} ids, "
+            f"{special} of them special"
         ],
     )
     if done.tokens:
@@ -232,7 +232,6 @@ def _as_dict(done: Training, target: Path, losses: tuple[Loss, ...]) -> dict[str
     return {
         "target": str(target),
         "algorithm": done.algorithm,
-        "texts": done.texts,
         "bytes": done.size,
         "unmatched_bytes": done.unmatched,
         "tokens": done.tokens,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .merging import BYTES, Learner, Merge
 from .pretokens import count
-from .reading import Texts, read_texts
+from .reading import Texts, cuts, read_texts
 from .request import ALGORITHMS, Algorithm, Option, Request, steps
 from .training import Tick, Training, empty, untrained, with_merges
 
@@ -85,7 +85,9 @@ def learn(texts: Texts, request: Request, tick: Tick = lambda what, number: None
 
 
 def _tutorial(texts: Texts, request: Request, tick: Tick) -> Training:
-    found = count(read_texts(texts), steps(request.pattern), lambda size: tick("reading", size))
+    cut = steps(request.pattern)
+    read = read_texts(texts, cuts(cut))
+    found = count(read, cut, lambda size: tick("reading", size))
     if not found.counts:
         raise empty(found.size)
     learner = Learner({text.encode("utf-8"): number for text, number in found.counts.items()})
@@ -95,7 +97,6 @@ def _tutorial(texts: Texts, request: Request, tick: Tick) -> Training:
     return Training(
         model=with_merges(request, merges),
         algorithm="tutorial",
-        texts=found.texts,
         size=found.size,
         unmatched=found.unmatched,
         tokens=learner.tokens(),

@@ -12,8 +12,8 @@ from ..gate import renamed
 from ..model import PairList
 from ..text.bytechars import to_chars
 from .merging import BYTES
-from .reading import Handed, Texts, read_texts
-from .request import Request, known_options
+from .reading import Handed, Texts, cuts, read_texts
+from .request import Request, known_options, steps
 from .training import Tick, Training, untrained
 
 OPTIONS = (
@@ -50,7 +50,9 @@ def learn_with_tokenizers(texts: Texts, request: Request, tick: Tick) -> Trainin
     with guarded("tokenizers", "on the settings"):
         tokenizer = tokenizers.Tokenizer.from_str(bare.decode("utf-8"))
         trainer = tokenizers.trainers.BpeTrainer(**_settings(request, special))
-    handed = Handed(read_texts(texts), lambda read: tick("reading", read))
+    handed = Handed(
+        read_texts(texts, cuts(steps(request.pattern))), lambda read: tick("reading", read)
+    )
     with handed.watched(), guarded("tokenizers", "to train"):
         tokenizer.train_from_iterator(iter(handed), trainer=trainer)
     model = renamed(row.load({"tokenizer.json": tokenizer.to_str().encode("utf-8")}), request.name)
@@ -58,7 +60,7 @@ def learn_with_tokenizers(texts: Texts, request: Request, tick: Tick) -> Trainin
     numbers = {*model.vocab.ids.values(), *(token.id for token in model.added or ())}
     if len(numbers) < size and (request.min_frequency or 0) < 2:
         raise request.short(made, len(numbers) - made)
-    return Training(model=model, algorithm="huggingface", texts=handed.count, size=handed.size)
+    return Training(model=model, algorithm="huggingface", size=handed.size)
 
 
 def _settings(request: Request, special: list[str]) -> dict[str, Any]:

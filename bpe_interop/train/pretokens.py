@@ -14,11 +14,10 @@ from ..text.split import compiled
 class Pretokens:
     """Distinct pretokens in the order they first came, and how often each came.
 
-    ``texts`` were read, of ``size`` bytes; ``unmatched`` bytes of them are in no pretoken.
+    ``size`` bytes were read; ``unmatched`` of them are in no pretoken.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
-    texts: int = 0
     size: int = 0
     unmatched: int = 0
 
@@ -39,7 +38,6 @@ def count(
         size = len(text.encode("utf-8"))
         pretokens = cut(text)
         found.counts.update(pretokens)
-        found.texts += 1
         found.size += size
         if sum(map(len, pretokens)) != len(text):
             found.unmatched += size - len("".join(pretokens).encode("utf-8"))

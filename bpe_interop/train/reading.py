@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeAlias, Union
+from typing import BinaryIO, TypeAlias, Union
 
-from ..errors import SourceError
+from ..errors import PatternError, SourceError
+from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.normalize import repair
+from ..text.patterns import parse
+from ..text.spellings import is_known
 from .training import empty
 
 Texts: TypeAlias = Union[str, Path, Iterable[Union[str, Path]]]
 """A ``str`` is a text, a ``Path`` is a file, or a directory of files."""
 
+WINDOW = 1 << 22
+"""Bytes of a file that are read at once, where its text can be cut."""
 
-def read_texts(texts: Texts) -> Iterator[str]:
-    """The texts one after the other; a file is one text, read when it is its turn.
+LINES = re.compile(r"(?<=\n)")
+"""Cuts behind line feeds."""
+
+_LETTER = r"0-9A-Za-z\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3"
+
+PRETOKENS = re.compile(
+    rf"(?<=[!-~])(?= )|(?<=[!-~\u3001\u3002{_LETTER}]\n)(?=[{_LETTER}])",
+)
+r"""Cuts where every known pattern (``text.spellings``) begins a pretoken, whatever follows.
+
+Before a space behind ASCII that is no white space: no alternative takes a space but as its first
+character or among white space, and none looks further than one character on, where a space and
+the end of the text are the same to ``(?!\S)``, and ``$`` stands behind white space only. Behind
+one single line feed before a letter or digit: none takes a letter behind a line feed, and one
+line feed is one pretoken, or the end of one, for whichever alternative. All these characters have
+been what they are in every version of Unicode that the engines know.
+"""
+
+
+def cuts(steps: tuple[PreTokenizerStep, ...]) -> re.Pattern[str] | None:
+    """Where a text can be cut without changing its pretokens; None where that is not known."""
+    step = steps[0] if len(steps) == 1 else None
+    if not isinstance(step, Split) or not isinstance(step.pattern, Pattern):
+        return None
+    with contextlib.suppress(PatternError):  # said when it is used
+        if is_known(parse(step.pattern)):
+            return PRETOKENS
+    return None
+
+
+def read_texts(texts: Texts, cut: re.Pattern[str] | None = None) -> Iterator[str]:
+    """The texts one after the other; a file is one text, or several where it may be cut.
 
     Of a directory, all files below it in the order of their paths; what begins with a dot is
     left out. Line ends stay as they are.
@@ -29,13 +66,13 @@ def read_texts(texts: Texts) -> Iterator[str]:
             yield repair(one)
         elif isinstance(one, Path):
             for path in _files(one):
-                yield _read(path)
+                yield from _windows(path, cut)
         else:
             raise TypeError(f"a text is str and a file is Path, not {type(one).__name__}")
 
 
 class Handed:
-    """Texts for a library that asks for them one by one, counted as they go.
+    """Texts for a library that asks for them one by one, their bytes counted as they go.
 
     Libraries make errors of their own of what is raised while they ask, or lose it; it is kept
     here, and raised again behind the block that they ran in.
@@ -43,7 +80,6 @@ class Handed:
 
     def __init__(self, texts: Iterator[str], tick: Callable[[int], None]) -> None:
         self.size = 0
-        self.count = 0
         self._texts = texts
         self._tick = tick
         self._raised: BaseException | None = None
@@ -51,7 +87,6 @@ class Handed:
     def __iter__(self) -> Iterator[str]:
         try:
             for text in self._texts:
-                self.count += 1
                 self.size += len(text.encode("utf-8"))
                 self._tick(self.size)
                 yield text
@@ -86,14 +121,51 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _read(path: Path) -> str:
+def _windows(path: Path, cut: re.Pattern[str] | None) -> Iterator[str]:
+    held: list[str] = []
     try:
-        return path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise SourceError(
-            f"not UTF-8: byte 0x{error.object[error.start]:02X} at offset {error.start}",
-            where=str(path),
-            fix="a tokenizer learns from text, so make it UTF-8 first",
-        ) from None
+        with path.open("rb") as file:
+            for text in _decoded(file, path):
+                place = _last(cut, text) if cut else 0
+                if place:
+                    yield "".join([*held, text[:place]])
+                    held = []
+                held.append(text[place:])
     except OSError as error:
         raise SourceError(error.strerror or "cannot be read", where=str(path)) from None
+    if held:
+        yield "".join(held)
+
+
+def _decoded(file: BinaryIO, path: Path) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    read = 0
+    while True:
+        data, kept = file.read(WINDOW), decoder.getstate()[0]
+        try:
+            text = decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            raise SourceError(
+                f"not UTF-8: byte 0x{error.object[error.start]:02X} at offset "
+                f"{read - len(kept) + error.start}",
+                where=str(path),
+                fix="a tokenizer learns from text, so make it UTF-8 first",
+            ) from None
+        if not data:
+            return
+        read += len(data)
+        yield text
+
+
+def _last(cut: re.Pattern[str], text: str) -> int:
+    """The last place where a text can be cut, behind its second character; 0 if there is none.
+
+    What a cut depends on stands within two characters before it.
+    """
+    start = len(text)
+    while start > 2:
+        stop, start = start, max(2, start - (1 << 16))
+        places = [match.start() for match in cut.finditer(text, start) if match.start() <= stop]
+        if places and places[-1] < len(text):
+            return places[-1]
+    return 0

@@ -10,7 +10,7 @@ from ..engines.library import guarded, library
 from ..errors import SourceError
 from ..formats import by_name
 from ..gate import renamed
-from .reading import Handed, Texts, read_texts
+from .reading import LINES, Handed, Texts, read_texts
 from .request import Option, Request
 from .training import Tick, Training
 
@@ -46,7 +46,7 @@ def learn_with_sentencepiece(texts: Texts, request: Request, tick: Tick) -> Trai
                 f"the option {name} is not passed on to sentencepiece", fix="leave it out"
             )
     library("sentencepiece")
-    handed = Handed(read_texts(texts), lambda read: tick("reading", read))
+    handed = Handed(read_texts(texts, LINES), lambda read: tick("reading", read))
     sentences = _Sentences(handed, request)
     written = io.BytesIO()
     with handed.watched(), guarded("sentencepiece", "to train"):
@@ -57,7 +57,6 @@ def learn_with_sentencepiece(texts: Texts, request: Request, tick: Tick) -> Trai
     return Training(
         model=renamed(model, request.name),
         algorithm="sentencepiece",
-        texts=handed.count,
         size=handed.size,
         notes=tuple(sentences.notes()),
     )
@@ -73,7 +72,7 @@ class _Sentences:
 
     def __iter__(self) -> Iterator[str]:
         for text in self._handed:
-            for line in text.split("\n"):
+            for line in text.removesuffix("\n").split("\n"):
                 self._count += 1
                 self._skipped += len(line.encode("utf-8")) > self._longest
                 yield line

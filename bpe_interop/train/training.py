@@ -26,14 +26,13 @@ Tick: TypeAlias = Callable[[str, int], None]
 class Training:
     """A learned model, and what it was learned from.
 
-    ``texts`` of ``size`` bytes of UTF-8 were read, of which ``unmatched`` bytes are in no
-    pretoken, and became ``tokens`` tokens. ``merges`` are in the order they were made. What a
+    Texts of ``size`` bytes of UTF-8 were read, of which ``unmatched`` bytes are in no pretoken,
+    and became ``tokens`` tokens. ``merges`` are in the order they were made. What a
     trainer of somebody else's does not tell is None. ``notes`` are sentences for people.
     """
 
     model: BPEModel
     algorithm: Algorithm
-    texts: int
     size: int
     unmatched: int | None = None
     tokens: int | None = None
