@@ -55,8 +55,8 @@ def first_difference(a: Node, b: Node) -> str | None:
     Raises:
         PatternError: one of the patterns is not of the decidable shape.
     """
-    one, other = _machine(a), _machine(b)
-    classes = _classes(one.sets + other.sets)
+    one, other = machine_of(a), machine_of(b)
+    classes = classes_of(one.sets + other.sets)
     shift = len(one.sets)
     mask = (1 << shift) - 1
 
@@ -71,7 +71,7 @@ def first_difference(a: Node, b: Node) -> str | None:
             right, right_accepts = other.step(state[1], signature >> shift)
             yield char, (left, right, _agree(state[2], left_accepts, right_accepts))
 
-    return _search((one.start, other.start, True), successors, differs)
+    return search((one.start, other.start, True), successors, differs)
 
 
 def uncovered(a: Node) -> str | None:
@@ -80,7 +80,7 @@ def uncovered(a: Node) -> str | None:
     Raises:
         PatternError: the pattern is not of the decidable shape.
     """
-    machine = _machine(a)
+    machine = machine_of(a)
     classes = machine.classes()
 
     def open_end(state: tuple[Threads, bool]) -> bool:
@@ -94,7 +94,7 @@ def uncovered(a: Node) -> str | None:
             if not (begun and accepts):
                 yield char, (after, True)
 
-    return _search((machine.start, False), successors, open_end)
+    return search((machine.start, False), successors, open_end)
 
 
 def continuation(a: Node, pretoken: str) -> str | None:
@@ -105,7 +105,7 @@ def continuation(a: Node, pretoken: str) -> str | None:
     Raises:
         PatternError: the pattern is not of the decidable shape.
     """
-    machine = _machine(a)
+    machine = machine_of(a)
     classes = machine.classes()
     threads = machine.start
     for char in pretoken:
@@ -125,7 +125,7 @@ def continuation(a: Node, pretoken: str) -> str | None:
             if accepts != begun:
                 yield char, (after, True)
 
-    return _search((threads, False), successors, complete)
+    return search((threads, False), successors, complete)
 
 
 def _agree(before: bool, left_accepts: bool, right_accepts: bool) -> bool:
@@ -138,12 +138,17 @@ def _agree(before: bool, left_accepts: bool, right_accepts: bool) -> bool:
 _State = TypeVar("_State", bound=Hashable)
 
 
-def _search(
+def search(
     start: _State,
     successors: Callable[[_State], Iterator[tuple[str, _State]]],
     found: Callable[[_State], bool],
+    most: int = _MOST_STATES,
 ) -> str | None:
-    """Breadth first: the characters that lead to the nearest state that is ``found``."""
+    """Breadth first: the characters that lead to the nearest state that is ``found``.
+
+    Raises:
+        PatternError: there are more than so many states.
+    """
     origin: dict[_State, tuple[_State, str] | None] = {start: None}
     queue = [start]
     for state in queue:
@@ -154,8 +159,8 @@ def _search(
                 text = step[1] + text
                 step = origin[step[0]]
             return text
-        if len(origin) > _MOST_STATES:
-            _undecided(f"more than {_MOST_STATES} states")
+        if len(origin) > most:
+            _undecided(f"more than {most:,} states")
         for char, after in successors(state):
             if after not in origin:
                 origin[after] = (state, char)
@@ -179,7 +184,7 @@ class _Step:
     b: int = 0
 
 
-class _Machine:
+class Machine:
     """A pattern's program, and its thread lists after each character."""
 
     start: Threads = (0,)
@@ -216,9 +221,9 @@ class _Machine:
         return known
 
     def classes(self) -> list[tuple[str, int]]:
-        """The classes of this pattern alone; see :func:`_classes`."""
+        """The classes of this pattern alone; see :func:`classes_of`."""
         if not self._known_classes:
-            self._known_classes = _classes(self.sets)
+            self._known_classes = classes_of(self.sets)
         return self._known_classes
 
     def _closure(self, threads: Threads, signature: int) -> tuple[list[int], bool]:
@@ -334,11 +339,12 @@ def _next_character(node: Node) -> tuple[CharSet, bool]:
 
 
 @lru_cache(maxsize=64)
-def _machine(node: Node) -> _Machine:
-    return _Machine(node)
+def machine_of(node: Node) -> Machine:
+    """A pattern's program, made once."""
+    return Machine(node)
 
 
-def _classes(sets: list[CharSet]) -> list[tuple[str, int]]:
+def classes_of(sets: list[CharSet]) -> list[tuple[str, int]]:
     """One character of each class, readable ones first, and which of the sets it is in."""
     changes: dict[int, int] = {0: 0, SURROGATES[0]: 0, SURROGATES[1] + 1: 0}
     for number, charset in enumerate(sets):

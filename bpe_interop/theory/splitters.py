@@ -1,0 +1,269 @@
+"""Decides whether two sequences of splitters cut every text alike.
+
+The first match of one pattern is not enough here: what a step cuts depends on where the steps
+before it have cut, and what is left of a pretoken is not cut as if it were a text. So the two
+sequences read a text side by side, one character at a time. At each place a splitter *guesses*:
+the match ends here, a match begins here, none does. Each guess is held to: a match may end only
+where one of its threads accepts, and the threads that stand above the accepting one (those of
+a better match), or all threads where none is to begin, are *watched*: should one of them accept
+later, the guess was wrong. Where a step before has cut, the text of this step ends. For every
+text exactly one way of guessing is right, and the states are finitely many, so a breadth-first
+search for a right way through both on which they cut or drop otherwise answers exactly and with
+a shortest text (``docs/theory.md``, Theorem 14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from ..errors import PatternError
+from ..steps import Behavior, Digits, Pattern, PreTokenizerStep, Punctuation, Split, Words
+from ..text.charsets import Chars, CharSet, chars, negate, unite
+from ..text.patterns import parse
+from ..text.regex_syntax import Leaf, Node, alternation, matches_empty, repeat, sequence
+from ..text.unicode import ClassName, char_class
+from .automata import END, Machine, Threads, classes_of, machine_of, search, uncovered
+
+MOST_STATES = 30_000
+"""How many states are looked at before the question is given up."""
+
+Label: TypeAlias = Literal["first", "inner", "dropped"]
+"""What becomes of a character: it begins a pretoken, goes on with one, or is dropped."""
+
+_Mode: TypeAlias = Literal["fresh", "match", "gap"]
+
+
+class _State(NamedTuple):
+    """Where one splitter is: in what, the threads of its match, and the threads watched."""
+
+    mode: _Mode
+    threads: Threads
+    watched: Threads
+
+
+_FRESH = _State("fresh", (), ())
+
+
+class _Choice(NamedTuple):
+    """One guess: whether it cuts before a character, and whether it drops it."""
+
+    cuts: bool
+    drops: bool
+    after: _State
+
+
+States: TypeAlias = tuple[_State, ...]
+
+
+def first_cut_apart(a: Sequence[PreTokenizerStep], b: Sequence[PreTokenizerStep]) -> str | None:
+    """A shortest text that two sequences of steps cut otherwise; None proves there is none.
+
+    Raises:
+        PatternError: a step is not of the decidable shape, or there are too many states.
+    """
+    pair = SplitterPair(a, b)
+    return search((pair.start, False), pair.successors, pair.apart, MOST_STATES)
+
+
+class SplitterPair:
+    """Two sequences of splitters that read one text.
+
+    Raises:
+        PatternError: a step is not of the decidable shape.
+    """
+
+    def __init__(self, a: Sequence[PreTokenizerStep], b: Sequence[PreTokenizerStep]) -> None:
+        left, right = [*map(_splitter, a)], [*map(_splitter, b)]
+        sets: list[CharSet] = []
+        shifts: list[int] = []
+        for splitter in (*left, *right):
+            shifts.append(len(sets))
+            sets += splitter.machine.sets
+        self.classes: list[tuple[str, int]] = []
+        signatures: list[list[int]] = []
+        for place, (char, signature) in enumerate(classes_of(sets)):
+            self.classes.append((char, place))
+            signatures.append(
+                [
+                    signature >> shift & (1 << len(splitter.machine.sets)) - 1
+                    for splitter, shift in zip((*left, *right), shifts, strict=True)
+                ]
+            )
+        self.a = _Reader(left, [s[: len(left)] for s in signatures])
+        self.b = _Reader(right, [s[len(left) :] for s in signatures])
+
+    @property
+    def start(self) -> tuple[_Read, _Read]:
+        """Before the first character."""
+        return self.a.start, self.b.start
+
+    def successors(
+        self, state: tuple[tuple[_Read, _Read], bool]
+    ) -> Iterator[tuple[str, tuple[tuple[_Read, _Read], bool]]]:
+        """All ways to read a character, and whether the two have differed by then."""
+        (left, right), differed = state
+        for char, place in self.classes:
+            for label_a, one in self.a.read(left, place):
+                for label_b, other in self.b.read(right, place):
+                    yield char, ((one, other), differed or label_a != label_b)
+
+    def apart(self, state: tuple[tuple[_Read, _Read], bool]) -> bool:
+        """Whether the text may end here, and the two have differed."""
+        (left, right), differed = state
+        return differed and self.a.may_end(left) and self.b.may_end(right)
+
+
+class _Read(NamedTuple):
+    """How far a sequence of splitters has come, and whether it dropped the last character."""
+
+    states: States
+    dropped: bool
+
+
+class _Reader:
+    """A sequence of splitters, and how it reads characters of each class."""
+
+    def __init__(self, splitters: Sequence[_Splitter], signatures: list[list[int]]) -> None:
+        self._splitters, self._signatures = splitters, signatures
+        self._known: dict[tuple[_Read, int], list[tuple[Label, _Read]]] = {}
+        self.start = _Read((_FRESH,) * len(splitters), True)
+
+    def read(self, state: _Read, place: int) -> list[tuple[Label, _Read]]:
+        """The ways to read a character of the class at a place."""
+        known = self._known.get((state, place))
+        if known is None:
+            found: dict[tuple[Label, _Read], None] = {}
+            for cuts, drops, after in self._ways(state.states, self._signatures[place], False):
+                label: Label = "first" if cuts or state.dropped else "inner"
+                found["dropped" if drops else label, _Read(after, drops)] = None
+            known = self._known[state, place] = list(found)
+        return known
+
+    def may_end(self, state: _Read) -> bool:
+        """Whether all guesses are right if the text ends here."""
+        ends = (s.may_end(at) for s, at in zip(self._splitters, state.states, strict=True))
+        return all(ends)
+
+    def _ways(
+        self, states: States, signatures: list[int], cut: bool
+    ) -> Iterator[tuple[bool, bool, States]]:
+        """Each step in turn, where those before have cut or not."""
+        if not states:
+            yield cut, False, ()
+            return
+        splitter = self._splitters[len(self._splitters) - len(states)]
+        place = len(self._splitters) - len(states)
+        for choice in splitter.choices(states[0], signatures[place], ended=cut):
+            if choice.drops:
+                rest = self._closed(states[1:])
+                if rest is not None:
+                    yield True, True, (choice.after, *rest)
+                continue
+            for cuts, drops, after in self._ways(states[1:], signatures, cut or choice.cuts):
+                yield cuts, drops, (choice.after, *after)
+
+    def _closed(self, states: States) -> States | None:
+        """The later steps, which do not see a dropped character: their text has ended."""
+        later = self._splitters[len(self._splitters) - len(states) :]
+        if all(s.may_end(at) for s, at in zip(later, states, strict=True)):
+            return (_FRESH,) * len(states)
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Splitter:
+    """One step: a pattern, and what is done with matches and what lies between them."""
+
+    machine: Machine
+    behavior: Behavior
+    invert: bool
+    covers: bool
+
+    def choices(self, state: _State, signature: int, *, ended: bool) -> list[_Choice]:
+        """The guesses that a character leaves open."""
+        if ended:
+            if not self.may_end(state):
+                return []
+            state = _FRESH
+        watched, wrong = self.machine.step(state.watched, signature)
+        if wrong:
+            return []
+        begun, empty = self.machine.step(self.machine.start, signature)
+        if empty:
+            raise PatternError("not decided: a pattern that matches nothing at all")
+        found: list[_Choice] = []
+        ends = state.mode != "match"
+        if state.mode == "match":
+            after, ends = self.machine.step(state.threads, signature)
+            if after:
+                found.append(self._choice("match", "match", after, watched, stays=True))
+            if ends:
+                watched = _together(watched, after)
+        if ends and begun:
+            found.append(self._choice(state.mode, "match", begun, watched))
+        if ends and not self.covers:
+            found.append(self._choice(state.mode, "gap", (), _together(watched, begun)))
+        return found
+
+    def may_end(self, state: _State) -> bool:
+        """Whether all guesses are right if the text ends here."""
+        if state.mode == "match" and not self.machine.step(state.threads, END)[1]:
+            return False
+        return not self.machine.step(state.watched, END)[1]
+
+    def _choice(
+        self, before: _Mode, mode: _Mode, threads: Threads, watched: Threads, stays: bool = False
+    ) -> _Choice:
+        flagged = (mode == "match") != self.invert
+        follows = (before == "match") != self.invert
+        drops = self.behavior == "removed" and flagged
+        cuts = before != "fresh" and not stays and (before, mode) != ("gap", "gap")
+        if self.behavior == "merged_with_previous":
+            cuts = cuts and not (flagged and not follows)
+        elif self.behavior == "merged_with_next":
+            cuts = cuts and not (follows and not flagged)
+        elif self.behavior == "contiguous":
+            cuts = cuts and flagged != follows
+        return _Choice(cuts, drops, _State(mode, threads, watched))
+
+
+def _together(one: Threads, other: Threads) -> Threads:
+    """Threads to watch: their order says nothing any more."""
+    return tuple(sorted({*one, *other})) if other else one
+
+
+def _splitter(step: PreTokenizerStep) -> _Splitter:
+    node, behavior, invert = _meaning(step)
+    if matches_empty(node):
+        raise PatternError("not decided: a pattern that matches nothing at all")
+    return _Splitter(machine_of(node), behavior, invert, uncovered(node) is None)
+
+
+def _meaning(step: PreTokenizerStep) -> tuple[Node, Behavior, bool]:
+    if isinstance(step, Digits):
+        return Leaf(_class("numeric")), "isolated" if step.individual else "contiguous", False
+    if isinstance(step, Punctuation):
+        return Leaf(_class("punctuation")), step.behavior, False
+    if isinstance(step, Words):
+        word, space = _class("word"), _class("regex_space")
+        other = negate(unite((word, space)))
+        words = alternation([repeat(Leaf(word), 1, None), repeat(Leaf(other), 1, None)])
+        return words, "removed", True
+    if not isinstance(step, Split):
+        raise PatternError(f"not decided: {type(step).__name__} is no splitter by pattern")
+    pattern = step.pattern
+    if isinstance(pattern, str):
+        return sequence([Leaf(chars(char)) for char in pattern]), step.behavior, step.invert
+    return _parsed(pattern), step.behavior, step.invert
+
+
+def _parsed(pattern: Pattern) -> Node:
+    if pattern.dialect == "python":
+        raise PatternError("not decided: the tables of Python's regex are others")
+    return parse(pattern)
+
+
+def _class(name: ClassName) -> CharSet:
+    return Chars(char_class(name).ranges)
