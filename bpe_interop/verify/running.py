@@ -136,7 +136,8 @@ def _awkward(
 ) -> None:
     """Tokens alone, and awkward texts."""
     one, two = (side.model for side in pairing.opened)
-    texts: Iterable[str] = chain(awkward(one), awkward(two, seed=1))
+    # Many texts are in both, and some in one again and again.
+    texts: Iterable[str] = dict.fromkeys(chain(awkward(one), awkward(two, seed=1)))
     engines = pairing.engines[0].name, pairing.engines[1].name
     a, b = pairing.models
     if a is not None and b is not None:

@@ -16,6 +16,10 @@ from ..steps import JoinPieces
 How: TypeAlias = Literal["failed", "panicked", "killed"]
 
 
+_REMEMBERED = 1 << 20
+"""Characters of texts of which our encoder, as a side, remembers the ids."""
+
+
 class Own:
     """Our encoder as a side."""
 
@@ -25,13 +29,26 @@ class Own:
     def __init__(self, model: BPEModel) -> None:
         self.version = importlib.metadata.version("bpe-interop")
         self.encoder = Encoder(model)
+        self._last: dict[tuple[str, Special], list[int]] = {}
+        self._size = 0
 
     def encode(
         self, text: str, *, special: Special = "text", add_special_tokens: bool = False
     ) -> list[int]:
         """The ids of a text."""
-        ids = self.encoder.encode(text, "all" if special == "parse" else frozenset())
+        ids = self._ids(text, special)
         return self.encoder.template(ids) if add_special_tokens else ids
+
+    def _ids(self, text: str, special: Special) -> list[int]:
+        """A batch of texts is asked for with the template right after it was without."""
+        found = self._last.get((text, special))
+        if found is None:
+            found = self.encoder.encode(text, "all" if special == "parse" else frozenset())
+            self._size += len(text)
+            if self._size > _REMEMBERED:
+                self._last, self._size = {}, len(text)
+            self._last[text, special] = found
+        return list(found)
 
     def encode_batch(
         self,
