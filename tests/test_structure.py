@@ -180,9 +180,9 @@ def is_package_pair(module: str, edges: dict[str, set[str]]) -> bool:
 
 
 def formats_of(path: Path) -> str:
-    """The format that a file in ``formats`` belongs to; empty for the table."""
-    parts = name_of(path).split(".")
-    return parts[1] if len(parts) > 1 else ""
+    """The format that a file in ``formats`` belongs to; empty for what lies beside them."""
+    parts = path.relative_to(PACKAGE).parts
+    return parts[1] if len(parts) > 2 else ""
 
 
 @every_module
@@ -190,9 +190,8 @@ def test_a_format_knows_no_other_format_and_no_disk(path: Path) -> None:
     if room_of(name_of(path)) != "formats":
         return
     own = formats_of(path)
-    others = {formats_of(other) for other in MODULES if name_of(other).startswith("formats.")} - {
-        own
-    }
+    others = {formats_of(other) for other in MODULES if name_of(other).startswith("formats.")}
+    others -= {own, ""}
     for name, when in imports(path):
         parts = name.lstrip(".").split(".")
         if name.startswith(".formats") and len(parts) > 1 and (own or when == "now"):

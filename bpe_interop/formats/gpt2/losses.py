@@ -19,8 +19,8 @@ from ...theory.witness import (
     long_character,
     split_otherwise,
     text_with,
-    with_affixes,
 )
+from ..byte_losses import affixes_lost, alphabet_lost, extras_lost
 from .pair import COMMENT, dump, entries, fallback_of, load, pair_list
 
 _PATTERN = Pattern(
@@ -57,38 +57,14 @@ def _losses(model: BPEModel) -> Iterator[Loss]:
         )
     if model.chat_template is not None:
         yield Loss("chat_template", "metadata", "the chat template", "it is left out")
-    if model.extras:
-        yield Loss(
-            "extras",
-            "metadata",
-            f"settings of the source format: {', '.join(sorted(model.extras))}",
-            "they are left out; no id changes",
-        )
+    yield from extras_lost(model)
 
 
 def _core_losses(model: BPEModel) -> Iterator[Loss]:
-    if model.affixes != Affixes():
-        witness = with_affixes(model)
-        yield Loss(
-            "affixes",
-            "ids",
-            "symbols are merged with something glued to them; a pair has no such thing",
-            "the ids of most texts would differ",
-            witness=witness,
-            shown=witness is not None,
-        )
+    yield from affixes_lost(model, "a pair")
     if model.alphabet != "byte":
         found = as_byte_ranks(model)
-        yield Loss(
-            "alphabet",
-            "ids" if found.rule is None else "metadata",
-            "merging starts from characters, a pair's from bytes",
-            "the ids of most texts would differ"
-            if found.rule is None
-            else f"no id changes ({found.proof})",
-            witness=None if found.rule is not None else long_character(model),
-            shown=found.rule is not None or long_character(model) is not None,
-        )
+        yield alphabet_lost(found, "a pair", long_character(model))
     kinds = model.vocab.kinds
     contents = {number: content for content, number in model.vocab.ids.items()} if kinds else {}
     if model.vocab.scores or any(

@@ -18,7 +18,8 @@ from ...steps import JoinBytes, JoinPieces, NormalizerStep
 from ...text.charsmap import SPACE
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.equality import missing_bytes, rank_file_losses
-from ...theory.witness import decoded_otherwise, first_changed, text_with, with_affixes
+from ...theory.witness import decoded_otherwise, first_changed, text_with
+from ..byte_losses import affixes_lost, alphabet_lost, extras_lost
 from .pattern import express
 from .ranks import MAX_RANK
 from .sidecar import prefixed_text
@@ -52,38 +53,14 @@ def _losses(model: BPEModel) -> Iterator[Loss]:
     yield from _added_losses(model)
     yield from _numbers_taken(model)
     yield from _decoder_losses(model)
-    if model.extras:
-        yield Loss(
-            "extras",
-            "metadata",
-            f"settings of the source format: {', '.join(sorted(model.extras))}",
-            "they are left out; no id changes",
-        )
+    yield from extras_lost(model)
 
 
 def _vocab_losses(model: BPEModel) -> Iterator[Loss]:
-    if model.affixes != Affixes():
-        witness = with_affixes(model)
-        yield Loss(
-            "affixes",
-            "ids",
-            "symbols are merged with something glued to them; tiktoken has no such thing",
-            "the ids of most texts would differ",
-            witness=witness,
-            shown=witness is not None,
-        )
+    yield from affixes_lost(model, "tiktoken")
     if model.alphabet != "byte":
         found = as_byte_ranks(model)
-        yield Loss(
-            "alphabet",
-            "ids" if found.rule is None else "metadata",
-            "merging starts from characters, tiktoken's from bytes",
-            "the ids of most texts would differ"
-            if found.rule is None
-            else f"no id changes ({found.proof})",
-            witness=found.witness,
-            shown=found.rule is not None or found.witness is not None,
-        )
+        yield alphabet_lost(found, "tiktoken", found.witness)
     if model.alphabet == "byte" and (
         model.vocab.scores or any(kind != "control" for kind in model.vocab.kinds.values())
     ):
