@@ -21,7 +21,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
-from itertools import islice
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 BYTES = 256
@@ -68,6 +68,7 @@ class Learner:
                 weights += [count] * len(content)
                 weights.append(0)
             self._weights = weights
+        self._code = "I" if len(self._slots) < 1 << 32 else "Q"
         self._sizes = [1] * BYTES
         self._floor = 1
         self._counts: dict[Pair, int] = {}
@@ -170,7 +171,7 @@ class Learner:
             self._counts[old] -= count
         if count >= self._floor:
             self._counts[new] = count
-            self._where[new] = array("Q", places)
+            self._where[new] = array(self._code, places)
             heappush(self._heap, (-count, places[0], new, 0))
 
     def _recount(self, least: int) -> bool:
@@ -182,7 +183,7 @@ class Learner:
             return False
         self._floor = floor = max(least, 1, top // FALL)
         self._counts = {pair: count for pair, count in counts.items() if count >= floor}
-        where = self._where = {pair: array("Q") for pair in self._counts}
+        where = self._where = {pair: array(self._code) for pair in self._counts}
         for place, pair in enumerate(self._pairs()):
             if pair in where:
                 where[pair].append(place)
@@ -202,7 +203,7 @@ class Learner:
 
     def _pairs(self) -> Iterator[Pair]:
         """Neighbours in slots, borders among them, while every token has one slot."""
-        return zip(self._slots, islice(self._slots, 1, None), strict=False)
+        return pairwise(self._slots)
 
     def _starts(self) -> Iterator[int]:
         """The first slot of every token."""
@@ -221,13 +222,14 @@ class Learner:
             return
         slots, sizes, weights = self._slots, self._sizes, self._weights
         kept: list[int] = []
+        weighed: list[int] = []
         place, end = 0, len(slots)
         while place < end:
-            kept.append(place)
             token = slots[place]
+            kept.append(token)
+            if not self._alike:
+                weighed.append(weights[place])
             place += sizes[token] if token >= 0 else 1
-        self._slots = [slots[place] for place in kept]
-        self._weights = (
-            bytes([1]) * len(kept) if self._alike else [weights[place] for place in kept]
-        )
+        self._slots = kept
+        self._weights = bytes([1]) * len(kept) if self._alike else weighed
         self._sizes = [1] * len(sizes)

@@ -98,6 +98,11 @@ class Handed:
             self._raised = error
             raise
 
+    def keep(self, error: Exception) -> Exception:
+        """The same error, which will be what comes out."""
+        self._raised = error
+        return error
+
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
         """A block in which the library runs: raises what was raised while it asked."""

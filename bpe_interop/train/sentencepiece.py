@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..engines.library import guarded, library
@@ -63,19 +63,37 @@ def learn_with_sentencepiece(texts: Texts, request: Request, tick: Tick) -> Trai
 
 
 class _Sentences:
-    """The lines of texts. SentencePiece passes over long ones and says so in its log only."""
+    """The lines of texts. SentencePiece passes over long ones and says so in its log only.
+
+    Where there are more than ``input_sentence_size``, it draws some of them with a generator
+    that no seed reaches (0.2.3; the same in one process, others in the next). That is refused.
+    """
 
     def __init__(self, handed: Handed, request: Request) -> None:
+        options = request.options
         self._handed = handed
-        self._longest = _number(request.options.get("max_sentence_length", LONGEST))
+        self._longest = _number(options, "max_sentence_length", LONGEST)
+        drawn = _number(options, "input_sentence_size", 0)
+        drawing = str(options.get("shuffle_input_sentence", True)).lower() not in ("false", "0")
+        self._most = drawn if drawing else 0
         self._count = self._skipped = 0
 
     def __iter__(self) -> Iterator[str]:
         for text in self._handed:
             for line in text.removesuffix("\n").split("\n"):
-                self._count += 1
+                self._count += bool(line)
                 self._skipped += len(line.encode("utf-8")) > self._longest
+                if 0 < self._most < self._count - self._skipped:
+                    raise self._handed.keep(self._drawing())
                 yield line
+
+    def _drawing(self) -> SourceError:
+        return SourceError(
+            f"there are more than {self._most:,} lines (input_sentence_size), and sentencepiece "
+            "would draw others of them each time",
+            fix="learn from all of them (input_sentence_size=0), or from the first "
+            "(shuffle_input_sentence=false)",
+        )
 
     def notes(self) -> Iterator[str]:
         """What a user should know."""
@@ -105,9 +123,10 @@ def _settings(request: Request) -> dict[str, Any]:
     return settings | dict(request.options)
 
 
-def _number(option: Option) -> int:
-    """An option that has to be a number, which a command line gives as text."""
+def _number(options: Mapping[str, Option], name: str, otherwise: int) -> int:
+    """An option that has to be a number, which a command line may give as text."""
+    option = options.get(name, otherwise)
     try:
         return int(str(option))
     except ValueError:
-        raise SourceError(f"max_sentence_length is {option!r}, which is no number") from None
+        raise SourceError(f"{name} is {option!r}, which is no number") from None

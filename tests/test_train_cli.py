@@ -1,0 +1,167 @@
+"""``bpe-interop train`` as its users meet it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import tiktoken
+from conftest import FIXTURES
+
+ENGLISH = FIXTURES / "corpora" / "english.txt"
+
+
+def run(
+    folder: Path, *arguments: object, stdin: bytes = b"", seed: int = 0
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "bpe_interop", "train", *map(str, arguments)],
+        cwd=folder,
+        input=stdin.decode("utf-8", "surrogateescape"),
+        errors="surrogateescape",
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONHASHSEED": str(seed)},
+        check=False,
+    )
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_it_says_what_was_learned(tmp_path: Path) -> None:
+    done = run(
+        tmp_path, "-", "-o", "out", "--to", "hf", "--merges", "3", stdin=b"Hello Hello Hello"
+    )
+    assert done.returncode == 0
+    assert done.stdout == (
+        "wrote       out\n"
+        "learned     3 merges from 17 bytes: 259 ids, 0 of them special\n"
+        "tokens      8, 2.125 bytes per token\n"
+        'merged      "H" + "e" = "He" (256), counted 3 times\n'
+        'merged      "He" + "l" = "Hel" (257), counted 3 times\n'
+        'merged      "Hel" + "l" = "Hell" (258), counted 3 times\n'
+    )
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--vocab-size", 400, "--pattern", "o200k", "--special", "<|end|>", "--to", "tiktoken"),
+        ("--vocab-size", 400, "--pattern", "gpt2", "--algorithm", "huggingface", "--to", "hf"),
+        (
+            *("--vocab-size", 500, "--algorithm", "sentencepiece", "--to", "spm"),
+            *("--option", "byte_fallback=true", "--option", "character_coverage=0.9995"),
+        ),
+    ],
+)
+def test_training_again_gives_the_same_files(tmp_path: Path, arguments: tuple[object, ...]) -> None:
+    for name, seed in (("first", 1), ("second", 2)):
+        (tmp_path / name).mkdir()
+        done = run(tmp_path / name, ENGLISH, "-o", "out", *arguments, seed=seed)
+        assert done.returncode == 0, done.stderr
+    first, second = contents(tmp_path / "first"), contents(tmp_path / "second")
+    assert first
+    assert first == second
+
+
+def test_a_rank_file_for_tiktoken(tmp_path: Path) -> None:
+    asked = ("--vocab-size", 300, "--pattern", "gpt2", "--special", "<|end|>")
+    done = run(tmp_path, ENGLISH, "-o", "mine.tiktoken", *asked, "--json")
+    said = json.loads(done.stdout)
+    assert (said["ids"], said["merges"], said["unmatched_bytes"]) == (301, 44, 0)
+    stated = json.loads((tmp_path / "mine.tiktoken.json").read_text("utf-8"))
+    ranks = tiktoken.load.load_tiktoken_bpe(str(tmp_path / "mine.tiktoken"))
+    assert stated["special_tokens"] == {"<|end|>": 300}
+    encoding = tiktoken.Encoding(
+        stated["name"],
+        pat_str=stated["pat_str"],
+        mergeable_ranks=ranks,
+        special_tokens=stated["special_tokens"],
+    )
+    assert len(encoding.encode_ordinary(ENGLISH.read_bytes().decode())) == said["tokens"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("empty", "--to", "hf", "--vocab-size", 300), 2, "there is no text"),
+        (("bad", "--to", "hf", "--vocab-size", 300), 2, "bad: not UTF-8: byte 0xFF at offset 3"),
+        (("nothing", "--to", "hf", "--vocab-size", 300), 2, "nothing: No such file"),
+        (("folder", "--to", "hf", "--vocab-size", 300), 2, "folder: the directory holds no file"),
+        (("text", "--to", "hf", "--vocab-size", 200), 2, "the 256 bytes are tokens"),
+        (("text", "--to", "hf", "--vocab-size", 9999), 2, "gives 4 merges (260 ids)"),
+        (("text", "--to", "hf"), 2, "give vocab_size"),
+        (("text", "--to", "hf", "--merges", 2, "--special", ""), 2, "special token is empty"),
+        (("text", "--to", "hf", "--merges", 2, *["--special", "a"] * 2), 2, "given twice"),
+        (("text", "--to", "hf", "--merges", 2, "--option", "x"), 2, "not KEY=VALUE"),
+        (("text", "--to", "hf", "--merges", 2, "--pattern", "(("), 2, "error: "),
+        (("text", "--merges", 2), 2, "format is not given"),
+        (("text", "--to", "nope", "--merges", 2), 2, "nope"),
+        (("text", "--to", "gpt2", "--merges", 2), 1, "--drop pretokenizer"),
+    ],
+)
+def test_bad_input_ends_in_one_message_and_no_file(
+    tmp_path: Path, arguments: tuple[object, ...], code: int, message: str
+) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "bad").write_bytes(b"abc\xff")
+    (tmp_path / "text").write_bytes(b"abab abab\n")
+    (tmp_path / "folder").mkdir()
+    before = contents(tmp_path)
+    done = run(tmp_path, *arguments, "-o", "out")
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert contents(tmp_path) == before
+    assert done.stdout == ""
+
+
+def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").write_bytes(b"")
+    asked = ("-", "-o", "out", "--to", "hf", "--merges", 1)
+    done = run(tmp_path, *asked, stdin=b"abab")
+    assert (done.returncode, "already there" in done.stderr) == (2, True)
+    assert run(tmp_path, *asked, "--force", stdin=b"abab").returncode == 0
+    assert "old" not in contents(tmp_path / "out")
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_training_leaves_nothing(
+    tmp_path: Path, how: signal.Signals, code: int
+) -> None:
+    script = f"""
+        import sys, time, bpe_interop.cli
+        from bpe_interop.train.merging import Learner
+        def recount(self, least):
+            print("training", flush=True)
+            time.sleep(60)
+        Learner._recount = recount
+        sys.argv = ["bpe-interop", "train", {str(ENGLISH)!r}, "-o", "out", "--to", "hf"]
+        sys.argv += ["--vocab-size", "300"]
+        bpe_interop.cli.main()
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"training\n"
+        process.send_signal(how)
+        assert process.wait(30) == code
+    assert list(tmp_path.iterdir()) == []
