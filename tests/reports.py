@@ -12,12 +12,11 @@ import pytest
 from bpe_interop.diff import Difference
 from bpe_interop.encode import Encoder
 from bpe_interop.sources import load_source
-from bpe_interop.verify import Report, Scope, verify
+from bpe_interop.verify import Report, Scope, Stage, verify
 from bpe_interop.verify.alignment import align
 from bpe_interop.verify.corpus_report import CorpusReport, Counts, Failed, Found, SideName, Source
 from bpe_interop.verify.report import Example
 from bpe_interop.verify.sides import ORDINARY, Failure, Mismatch
-from bpe_interop.verify.stages import Stage
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 GPT2, CL100K = "gpt2-tiny/tiktoken", "cl100k-tiny/huggingface"

@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
 from ..model import show
+from ..verify import Stage
 from ..verify.corpus_report import CorpusReport, Counts, Found
 from ..verify.report import Report
 from ..verify.sides import Mismatch
-from ..verify.stages import Stage
 from .telling import HEADLINES, accepted, counts, file_outcome, place, summary, word
 from .visible import escaped, shortened
 

@@ -82,7 +82,7 @@ def _templates() -> Environment:
     style = made.get_template("style.css").render()
     digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
     filters = {"parts": parts, "shortened": shortened, "place": place, "of_file": file_outcome}
-    filters |= {"exact": _exact, "number": "{:,}".format}
+    filters |= {"exact": _exact, "breakable": _breakable, "number": "{:,}".format}
     made.filters.update(filters)
     made.globals.update(
         {"HEADLINES": HEADLINES, "SIGNS": SIGNS, "word": word, "counts": counts}
@@ -96,6 +96,13 @@ def _exact(text: str) -> Markup:
     from markupsafe import escape
 
     return escape(text)
+
+
+def _breakable(path: str) -> Markup:
+    """A path that may go on in the next line behind each slash."""
+    from markupsafe import Markup, escape
+
+    return escape(escaped(path)).replace("/", Markup("/<wbr/>"))
 
 
 def _visible(value: object) -> object:

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..diff import Difference
-from ..verify import SCOPES
+from ..verify import SCOPES, Stage
 from ..verify.alignment import align
 from ..verify.corpus_report import Counts, Source
 from ..verify.report import Example, Report, Verdict
-from ..verify.stages import Outcome, Stage
 
 HEADLINES: Mapping[Verdict, str] = {
     "proved": "Proved equal",
@@ -20,7 +19,7 @@ HEADLINES: Mapping[Verdict, str] = {
 }
 """What a page says in its largest letters."""
 
-OUTCOMES: Mapping[Outcome, str] = {
+OUTCOMES: Mapping[str, str] = {
     "proved": "proved",
     "refuted": "different",
     "unknown": "not proved",
