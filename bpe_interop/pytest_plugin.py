@@ -118,19 +118,20 @@ def assert_parity(
 
     listed = None if texts is None else [texts] if isinstance(texts, str) else list(texts)
     report = parity(a, b, listed, scope=scope, proof=listed is None or require == "proved")
-    problem = _problem(report, require, given=listed is not None)
+    problem = _problem(report, require, len(listed or ()))
     if problem is not None:
         raise AssertionError("\n".join([problem, *_sides(report), *_details(report)]))
     return report
 
 
-def _problem(report: Report, require: Required, *, given: bool) -> str | None:
-    """What is wrong, in a line; None where all is well."""
+def _problem(report: Report, require: Required, given: int) -> str | None:
+    """What is wrong, in a line; None where all is well. Of ``given`` texts all must be compared."""
     if report.verdict == "refuted":
         at = f", first at stage: {report.stage}" if report.stage else ""
         return f"the tokenizers differ{at}"
-    if given and report.failures and report.verdict != "proved":
-        return f"not compared: {len(report.failures)} times a side gave no ids"
+    if report.compared < given or (given and report.failures):
+        times = len(report.failures)
+        return f"{report.compared:,} of {given:,} texts compared; {times:,} times a side failed"
     if report.verdict == "unknown":
         return "nothing could be compared"
     if require == "proved" and report.verdict != "proved":

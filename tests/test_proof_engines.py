@@ -1,7 +1,7 @@
 """What is proved and refuted, held to the engines: every short string over two or three letters.
 
 The engines alone are the oracle here. ``BPE_INTEROP_VOCABULARIES=100000`` compares so many pairs
-of random vocabularies instead of the 2,000 of every run, over longer strings.
+of random vocabularies instead of the 1,200 of every run, over longer strings.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Run: TypeAlias = Callable[[bytes], list[bytes]]
 """The tokens that an engine gives for a string."""
 
 ASKED = os.environ.get("BPE_INTEROP_VOCABULARIES")
-VOCABULARIES = int(ASKED or 2_000)
+VOCABULARIES = int(ASKED or 1_200)
 SEEDS = 20
 LONGEST = {"ab": 10, "abc": 8} if ASKED else {"ab": 8, "abc": 6}
 END = b"x"

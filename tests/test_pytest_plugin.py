@@ -6,7 +6,9 @@ import ast
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sentencepiece
@@ -17,9 +19,12 @@ from conftest import FIXTURES
 
 import bpe_interop
 from bpe_interop.errors import SourceError
+from bpe_interop.model import BPEModel
 from bpe_interop.pytest_plugin import assert_parity
 from bpe_interop.sources import load_source
+from bpe_interop.verify import parity
 from bpe_interop.verify.lock import dump, lock
+from bpe_interop.verify.stress import fixed
 
 pytest_plugins = ["pytester"]
 
@@ -151,9 +156,9 @@ def test_importing_the_plugin_loads_nothing_but_itself() -> None:
 # As a function.
 
 
-def assert_fails(*sides: object, **settings: object) -> str:
+def assert_fails(*sides: Any, **settings: Any) -> str:
     with pytest.raises(AssertionError) as caught:
-        assert_parity(*sides, **settings)  # type: ignore[arg-type]
+        assert_parity(*sides, **settings)
     return str(caught.value)
 
 
@@ -169,8 +174,8 @@ def assert_fails(*sides: object, **settings: object) -> str:
     ],
     ids=["Tokenizer", "Tokenizer with an engine", "tiktoken", "tokenizers", "transformers", "path"],
 )
-def test_live_objects_and_sources_are_compared_as_they_are(side: object) -> None:
-    opened = side()  # type: ignore[operator]
+def test_live_objects_and_sources_are_compared_as_they_are(side: Callable[[], object]) -> None:
+    opened = side()
     report = assert_parity(opened, GPT2 / "huggingface", ["a", TEXT])
     assert (report.verdict, report.compared, report.differing) == ("tested", 2, 0)
     said = assert_fails(opened, TINY / "cl100k-tiny" / "huggingface", ["1234"], scope="ordinary")
@@ -221,12 +226,22 @@ def test_a_proof_can_be_required() -> None:
     assert "not proved sequence template: " in said
 
 
-def test_awkward_texts_are_those_of_both() -> None:
-    """And a difference that no given text shows is found where a proof is required."""
-    sides = TINY / "drop-tiny" / "huggingface", TINY / "drop-tiny" / "huggingface"
-    report = assert_parity(*sides)
+def test_without_texts_the_awkward_ones_of_both_are_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def few(model: BPEModel | None, *, seed: int = 0) -> Iterator[str]:
+        assert model is not None
+        asked.append(seed)
+        return fixed()
+
+    monkeypatch.setattr(parity, "awkward", few)
+    report = assert_parity(GPT2 / "tiktoken", GPT2 / "huggingface")
     assert report.verdict == "proved"
-    assert report.compared > 5_000
+    assert asked == [0, 1]
+    assert report.compared == 2 * len([*fixed()])
+
+
+def test_a_required_proof_finds_what_no_given_text_shows() -> None:
     other = TINY / "cl100k-tiny" / "tiktoken"
     assert assert_parity(TINY / "cl100k-tiny" / "huggingface", other, [""]).verdict == "tested"
     said = assert_fails(GPT2 / "tiktoken", other, [""], require="proved")
@@ -235,7 +250,13 @@ def test_awkward_texts_are_those_of_both() -> None:
 
 def test_a_text_without_ids_is_no_success() -> None:
     said = assert_fails(encoding("gpt2-tiny"), hub("gpt2-tiny"), ["a", "\ud800"])
-    assert said.startswith("not compared: ")
+    assert said.startswith("1 of 2 texts compared; ")
+    assert "failed     tokenizers on " in said
+    nfc = TINY / "nfc-tiny" / "huggingface"
+    added = next(token.text for token in bpe_interop.load(nfc).model.added or ())
+    said = assert_fails(nfc, nfc, ["a", added], scope="text")
+    assert said.startswith("1 of 2 texts compared; 0 times")
+    assert "outside the scope" in said
 
 
 def test_a_lock_file_is_a_side(tmp_path: Path) -> None:
@@ -257,4 +278,4 @@ def test_what_is_no_tokenizer_is_an_error() -> None:
     with pytest.raises(SourceError):
         assert_parity(GPT2 / "nowhere", GPT2 / "tiktoken")
     with pytest.raises(ValueError, match="scope is one of"):
-        assert_parity(GPT2, GPT2, scope="some")  # type: ignore[arg-type]
+        assert_parity(GPT2, GPT2, scope="some")

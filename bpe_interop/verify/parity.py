@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from ..diff import diff
-from ..encode import Encoder
 from ..engines import Engine, from_files
 from ..engines.choice import exact_engine
 from ..engines.library import guarded
@@ -22,15 +21,17 @@ from ..errors import EngineError, SourceError
 from ..formats import Files, by_name
 from ..model import BPEModel
 from ..tokenizer import Tokenizer
-from .alignment import align
 from .compare import compare
 from .conclusion import conclude
+from .examples import examples_of
 from .lock import Lock
 from .locked import compare_with_lock, locked
+from .matters import matters
 from .opening import Opened, open_side
 from .prove import Scope, prove
-from .report import Example, Report
-from .sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, decoding
+from .report import Report
+from .scoping import Inside, modes_of
+from .sides import Own
 from .stress import awkward
 
 _LIBRARIES = ("tiktoken", "tokenizers", "sentencepiece", "transformers")
@@ -48,11 +49,6 @@ class Runner:
     def model(self) -> BPEModel | None:
         """The tokenizer's facts, None where they are not known."""
         return self.opened.model
-
-    @property
-    def encoder(self) -> Encoder | None:
-        """Our encoder for it."""
-        return None if self.model is None else Encoder(self.model)
 
     @property
     def label(self) -> str:
@@ -99,26 +95,22 @@ def parity(
     notes: list[str] = []
     left, right = _open(a, notes), _open(b, notes)
     given = chain(awkward(left.model), awkward(right.model, seed=1)) if texts is None else texts
-    if scope == "text":
-        given = _without_added(given, (left, right))
     return _compare(left, right, given, scope, proof, notes)
 
 
 def _compare(
     left: Runner, right: Runner, texts: Iterable[str], scope: Scope, proof: bool, notes: list[str]
 ) -> Report:
-    one, two = left.model, right.model
-    modes = _modes(scope, (left, right), notes)
-    proved = prove(one, two, scope) if proof and one is not None and two is not None else None
+    one, two = models = left.model, right.model
     engines = left.engine, right.engine
-    tally = compare(*engines, texts, modes, patience=_PATIENCE)
-    opened = left.opened, right.opened
-    found = conclude(proved, tally, opened, (one, two), engines, notes)
-    examples: tuple[Example, ...] = ()
-    if (shown := found.mismatch) is not None:
-        ids = shown.ids_a, shown.ids_b
-        spans = align(shown.text, *ids, left.encoder, right.encoder, shown.mode)
-        examples = (Example(shown, spans),)
+    modes = modes_of(scope, models, engines, notes)
+    proved = prove(one, two, scope) if proof and one is not None and two is not None else None
+    inside = Inside(scope, models)
+    tally = compare(*engines, inside.of(texts), modes, patience=_PATIENCE)
+    if inside.left_out:
+        notes.append(f"{inside.left_out:,} texts with added tokens are outside the scope")
+    found = conclude(proved, tally, (left.opened, right.opened), models, engines, notes)
+    differences = () if one is None or two is None else diff(one, two)
     return Report(
         verdict=found.verdict,
         scope=scope,
@@ -137,9 +129,10 @@ def _compare(
         assumptions=found.assumptions,
         replayed=found.replayed,
         failures=tuple(tally.failures),
-        differences=() if one is None or two is None else diff(one, two),
+        differences=differences,
         notes=tuple(notes),
-        examples=examples,
+        examples=examples_of(found.mismatch, None, modes, models),
+        matters=() if proved is None else matters(differences, proved),
     )
 
 
@@ -160,30 +153,6 @@ def _with_lock(
     return compare_with_lock(
         held, path, runner.opened, runner.engine, scope=scope, first=first, tick=lambda count: None
     )
-
-
-def _modes(scope: Scope, sides: tuple[Runner, Runner], notes: list[str]) -> list[Mode]:
-    """The ways of asking that both sides can answer."""
-    models = [side.model for side in sides]
-    known = [model for model in models if model is not None]
-    if scope != "all" or any(model.added is None for model in known):
-        return [ORDINARY]
-    parses = all(side.engine.parses_special for side in sides)
-    modes = [ORDINARY, PARSED] if parses else [ORDINARY]
-    if any(model.sequence_template is None for model in known):
-        notes.append("sequence templates are not compared: a source does not state one")
-    elif any(side.engine.name == "tiktoken" for side in sides):
-        notes.append("sequence templates are not compared: tiktoken applies none")
-    else:
-        modes.append(TEMPLATED if parses else AROUND)
-    return decoding(modes, models)
-
-
-def _without_added(texts: Iterable[str], sides: tuple[Runner, Runner]) -> Iterable[str]:
-    """The texts in which no added token stands: engines would find those that are not special."""
-    models = [side.model for side in sides]
-    added = {t.text for model in models if model is not None for t in model.added or ()}
-    return (text for text in texts if not any(token in text for token in added))
 
 
 # What is compared, opened.
