@@ -120,11 +120,12 @@ def _place(source: Source) -> str:
 def _corpus(corpus: CorpusReport) -> list[str]:
     """The counts of all files, then of those where something was found, then of some others."""
     names = sorted(corpus.files, key=lambda name: (_eventless(corpus.files[name]), name))
+    ended = "; not read to its end" if corpus.interrupted else ""
     if len(names) == 1:
-        return [f"{names[0]}: {_counted(corpus.counts)}"]
+        return [f"{names[0]}: {_counted(corpus.counts)}{ended}"]
     files = [f"  {name}: {_counted(corpus.files[name])}" for name in names[:_FILES]]
     more = [f"  ... {len(names) - _FILES:,} files more"] if len(names) > _FILES else []
-    return [f"{len(names):,} files: {_counted(corpus.counts)}", *files, *more]
+    return [f"{len(names):,} files: {_counted(corpus.counts)}{ended}", *files, *more]
 
 
 def _eventless(counts: Counts) -> bool:
@@ -132,8 +133,9 @@ def _eventless(counts: Counts) -> bool:
 
 
 def _counted(counts: Counts) -> str:
-    said = [f"{counts.documents:,} documents ({counts.bytes:,} bytes)"]
-    said += [f"{counts.differing:,} differ"]
+    one = counts.documents == 1
+    said = [f"{counts.documents:,} {'document' if one else 'documents'} ({counts.bytes:,} bytes)"]
+    said += [f"{counts.differing:,} {'differs' if counts.differing == 1 else 'differ'}"]
     for number, what in (
         (counts.failed_a, "failed in a"),
         (counts.failed_b, "failed in b"),

@@ -25,6 +25,9 @@ STAGES: dict[str, tuple[str, ...]] = {
 }
 """The stages that look at a field of the model; none where it is metadata."""
 
+_TEXT = frozenset({"normalizer", "pre-tokenizer", "core", "lookup", "ids"})
+"""The stages of texts in which no added token is looked for."""
+
 
 def matters(differences: Sequence[Difference], proof: Proof) -> tuple[str, ...]:
     """Says of each difference whether it changes ids.
@@ -40,18 +43,24 @@ def _said(difference: Difference, differences: Sequence[Difference], proof: Proo
     names = STAGES[difference.field]
     if not names:
         return "does not change ids: metadata"
-    what = "the text of ids" if difference.field == "decoder" else "ids"
     mine = [stage for stage in proof.stages if stage.name in names]
-    refuted = [stage for stage in mine if stage.outcome == "refuted"]
-    open_ = [stage for stage in mine if stage.outcome == "unknown"]
-    if refuted:
-        name = refuted[0].name
-        alone = sum(name in STAGES[each.field] for each in differences) == 1
-        verb = "changes" if alone else "may change"
-        return f"{verb} {what}: see stage {name}{_outside(refuted[0], proof)}"
-    if open_:
-        return f"not established: see stage {open_[0].name}{_outside(open_[0], proof)}"
-    return f"proved to give the same {what}"
+    for stage in mine:
+        if stage.outcome == "refuted":
+            verb = "may change" if _beside_others(names, differences, proof) else "changes"
+            return f"{verb} ids: see stage {stage.name}{_outside(stage, proof)}"
+    for stage in mine:
+        if stage.outcome == "unknown":
+            return f"not established: see stage {stage.name}{_outside(stage, proof)}"
+    same = "decode to the same text" if difference.field == "decoder" else "give the same ids"
+    return f"proved to {same}"
+
+
+def _beside_others(names: tuple[str, ...], differences: Sequence[Difference], proof: Proof) -> bool:
+    """Whether another field may be what changes ids: a text shows what they do together."""
+    if not _TEXT.issuperset(names):
+        return False
+    open_ = {stage.name for stage in proof.stages if stage.outcome != "proved"} & _TEXT
+    return sum(not open_.isdisjoint(STAGES[each.field]) for each in differences) > 1
 
 
 def _outside(stage: Stage, proof: Proof) -> str:

@@ -1,0 +1,414 @@
+"""``bpe-interop verify`` on corpora: what it prints, how it ends, and bad input."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from conftest import FIXTURES
+from tokenizers import Tokenizer
+
+from bpe_interop.cli import main
+from bpe_interop.cli.screen import show_text
+from bpe_interop.engines import from_files
+from bpe_interop.errors import EngineError
+from bpe_interop.model import BPEModel
+from bpe_interop.verify import running
+from bpe_interop.verify.building import side_of
+from bpe_interop.verify.corpus_report import CorpusReport, SideName
+from bpe_interop.verify.opening import Opened
+from bpe_interop.verify.prove import Proof
+
+TINY = FIXTURES / "tokenizers"
+NFC = TINY / "nfc-tiny" / "huggingface"
+RANKS, HUB = TINY / "gpt2-tiny" / "tiktoken", TINY / "gpt2-tiny" / "huggingface"
+OTHER = TINY / "cl100k-tiny" / "huggingface"
+
+
+Run: TypeAlias = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    """Runs verify in this process, on few awkward texts; exit code, stdout, stderr."""
+    hook, handler = sys.excepthook, signal.getsignal(signal.SIGTERM)
+
+    def few(model: BPEModel | None, seed: int = 0) -> list[str]:
+        return ["a", "hello world", "\n"]
+
+    monkeypatch.setattr(running, "awkward", few)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["bpe-interop", "verify", *map(str, arguments)])
+        with pytest.raises(SystemExit) as done:
+            main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return int(done.value.code or 0), out, err
+
+    yield call
+    sys.excepthook = hook
+    signal.signal(signal.SIGTERM, handler)
+
+
+def said(out: str, label: str) -> list[str]:
+    """What stands behind a label."""
+    return [line[12:] for line in out.splitlines() if line[:12].strip() == label]
+
+
+def ids_of(source: Path, text: str) -> list[int]:
+    """What tokenizers itself gives."""
+    own = Tokenizer.from_file(str(source / "tokenizer.json"))
+    own.encode_special_tokens = True
+    return list(own.encode(text, add_special_tokens=False).ids)
+
+
+# What is printed.
+
+
+def test_a_difference_is_shown_with_both_sides_beside_each_other(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is proved here, so that the text comes from the corpus."""
+    content = json.loads((NFC / "tokenizer.json").read_text("utf-8"))
+    plain, corpus = tmp_path / "plain", tmp_path / "corpus.txt"
+    plain.mkdir()
+    (plain / "tokenizer.json").write_text(json.dumps({**content, "normalizer": None}), "utf-8")
+    corpus.write_text("fine\nfine\nabc e\u0301 def\n" + "fine\n" * 9_000, "utf-8", newline="")
+    room = sys.modules["bpe_interop.verify"]  # the function has the module's name
+    monkeypatch.setattr(room, "prove", lambda a, b, scope: Proof(scope, "unknown", ()))
+    code, out, _ = run(NFC, plain, "--corpus", corpus)
+    assert code == 1
+    lines = out.splitlines()
+    text = "e\u0301"
+    assert lines[0].startswith(f"DIFFERENT at stage: normalizer; a text: {show_text(text)} (")
+    assert said(out, "a gives") == [" ".join(map(str, ids_of(NFC, text)))]
+    assert said(out, "b gives") == [" ".join(map(str, ids_of(plain, text)))]
+    table = next(place for place, line in enumerate(lines) if line.startswith("aligned"))
+    assert lines[table].split() == ["aligned", "text", "a", "b"]
+    assert lines[table + 1].startswith(" " * 12 + "> ")
+    shown = lines[table + 1].split()
+    assert [str(n) for n in ids_of(NFC, text)] == [w for w in shown if w.isdecimal()][:1]
+    assert said(out, "found in") == [f"{corpus}:3"]
+    assert said(out, "texts") == ["1 of 6 differ"]
+    assert said(out, "corpus")[0].endswith("documents (45,026 bytes), 1 differs")
+
+
+def test_nothing_differs(run: Run, tmp_path: Path) -> None:
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text("some text\n" * 3, "utf-8")
+    code, out, err = run(RANKS, HUB, "--corpus", tmp_path)
+    assert (code, err) == (0, "")
+    assert out.startswith("PROVED      equal for every text")
+    assert said(out, "ran")[0].startswith("5 texts (73 bytes): ")
+    assert said(out, "corpus") == [
+        "2 files: 2 documents (60 bytes), 0 differ",
+        f"  {tmp_path}/one.txt: 1 document (30 bytes), 0 differ",
+        f"  {tmp_path}/two.txt: 1 document (30 bytes), 0 differ",
+    ]
+    fields = {line.split()[0]: line for line in said(out, "field")}
+    assert fields["added"].split(maxsplit=1)[1].startswith("proved to give the same ids; ")
+    assert fields["extras"].split(maxsplit=1)[1].startswith("does not change ids: metadata; ")
+
+
+def test_whether_fields_matter(run: Run) -> None:
+    _, out, _ = run(HUB, OTHER)
+    fields = {line.split()[0]: line.split(maxsplit=1)[1] for line in said(out, "field")}
+    assert fields["merges"].startswith("may change ids: see stage core; ")
+    assert fields["added"].startswith("changes ids: see stage special tokens; ")
+    _, out, _ = run(HUB, OTHER, "--scope", "text")
+    assert "see stage special tokens (outside the scope); " in out
+
+
+def test_json_says_the_same(run: Run, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    rows = [{"body": f"{n}0000 we'LL"} for n in range(40)]
+    corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    code, out, _ = run(
+        *(HUB, OTHER, "--corpus", corpus, "--field", "body", "--sample", "10", "--json")
+    )
+    assert code == 1
+    report = json.loads(out)
+    counts = report["corpus"]["counts"]
+    assert (counts["documents"], counts["differing"]) == (10, 10)
+    assert all(each["matters"] for each in report["differences"])
+    first, *others = report["examples"]
+    assert {key: first[key] for key in report["witness"]} == report["witness"]
+    assert 1 <= len(others) <= 9
+    for found in others:
+        assert found["ids_a"] == ids_of(HUB, found["text"])
+        assert found["ids_b"] == ids_of(OTHER, found["text"])
+        assert [i for span in found["spans"] for i in span["ids_a"]] == found["ids_a"]
+        assert found["source"]["file"] == str(corpus)
+    again = json.loads(
+        run(HUB, OTHER, "--corpus", f"{corpus}:body", "--max-bytes", 50, "--json")[1]
+    )
+    assert 50 <= again["corpus"]["counts"]["bytes"] < 100
+
+
+def test_progress_is_for_terminals(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.txt").write_text("some text\n", "utf-8")
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes any stream for a terminal
+    code, out, err = run(RANKS, HUB, "--corpus", tmp_path)
+    assert code == 0
+    assert "awkward texts" in err
+    assert "corpora" in err
+    assert "10 bytes" in err
+    assert "\x1b" not in out
+
+
+# How it ends.
+
+
+def interrupting(after: int) -> Callable[[], Any]:
+    """Ctrl-C after so many batches of a corpus, or of awkward texts where it is 0."""
+
+    @contextlib.contextmanager
+    def comparing() -> Iterator[tuple[Callable[[int], None], Callable[[object], None]]]:
+        batches = 0
+
+        def tick(count: int) -> None:
+            if after == 0:
+                raise KeyboardInterrupt
+
+        def watch(progress: object) -> None:
+            nonlocal batches
+            batches += 1
+            if batches >= after:
+                raise KeyboardInterrupt
+
+        yield tick, watch
+
+    return comparing
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_control_c_reports_what_was_done(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    corpus, state = tmp_path / "corpus.txt", tmp_path / "state.json"
+    corpus.write_text("a line of text\n" * 100_000, "utf-8")
+    monkeypatch.setattr("bpe_interop.cli.verify.comparing", interrupting(after))
+    spm = TINY / "spm-tiny" / "sentencepiece", TINY / "spm-tiny" / "huggingface"
+    settings = ("--corpus", corpus, "--state", state, "--processes", "0")
+    code, out, _ = run(*spm, *settings)
+    assert code == 130
+    assert out.startswith("TESTED      equal on ")
+    assert "interrupted before all were compared" in out.splitlines()[0]
+    kept = CorpusReport.from_json(json.dumps(json.loads(state.read_text())["report"]))
+    assert (kept.counts.documents > 0) == bool(after)
+    assert kept.counts.bytes < corpus.stat().st_size
+    # A proof stands by itself, and what was not compared is said.
+    code, out, _ = run(RANKS, HUB, *settings[:2])
+    assert code == 130
+    assert out.startswith("PROVED")
+    assert "interrupted: not all texts were compared" in said(out, "note")
+
+
+def test_control_c_does_not_hide_a_difference(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("we'LL 0000\n" * 10_000, "utf-8")
+    monkeypatch.setattr("bpe_interop.cli.verify.comparing", interrupting(1))
+    code, out, _ = run(HUB, OTHER, "--corpus", corpus)
+    assert code == 1
+    assert out.startswith("DIFFERENT")
+
+
+def test_a_run_goes_on_from_its_state(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus, state = tmp_path / "corpus.txt", tmp_path / "state.json"
+    corpus.write_text("a line of text\n" * 100_000, "utf-8")
+    settings = (RANKS, HUB, "--corpus", corpus, "--state", state, "--processes", "0")
+    with monkeypatch.context() as patch:
+        patch.setattr("bpe_interop.cli.verify.comparing", interrupting(1))
+        assert run(*settings)[0] == 130
+    seen: list[int] = []
+    monkeypatch.setattr(
+        "bpe_interop.cli.verify.comparing",
+        lambda: contextlib.nullcontext((lambda count: None, lambda p: seen.append(p.bytes))),
+    )
+    code, out, _ = run(*settings)
+    assert code == 0
+    size = corpus.stat().st_size
+    assert f"({size:,} bytes), 0 differ" in said(out, "corpus")[0]
+    assert 0 < seen[-1] < size  # the first batch was not compared again
+
+
+# Engines that fail.
+
+
+class Failing:
+    """tokenizers, which raises on one text and is killed by another."""
+
+    def __init__(self, files: dict[str, bytes], fails: str, kills: str) -> None:
+        self._inner = from_files("tokenizers", "huggingface", files)
+        self.name, self.version = "tokenizers", self._inner.version
+        self.parses_special = True
+        self._fails, self._kills = fails, kills
+
+    def encode(self, text: str, **how: Any) -> list[int]:
+        if self._kills and self._kills in text:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self._fails and self._fails in text:
+            raise EngineError("no answer")
+        return self._inner.encode(text, **how)
+
+    def encode_batch(self, texts: Sequence[str], **how: Any) -> list[list[int]]:
+        return [self.encode(text, **how) for text in texts]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return self._inner.decode(ids)
+
+
+def failing_on(monkeypatch: pytest.MonkeyPatch, *, fails: str = "", kills: str = "") -> None:
+    """Lets the side that runs in tokenizers fail."""
+
+    def build(opened: Opened, engine: str | None) -> tuple[Callable[[], Any], SideName]:
+        way, name = side_of(opened, engine)
+        if engine == "tokenizers":
+            way = partial(Failing, dict(opened.files), fails, kills)
+        return way, name
+
+    room = sys.modules["bpe_interop.verify"]  # the function has the module's name
+    monkeypatch.setattr(room, "side_of", build)
+
+
+def test_an_engine_that_raises_is_an_outcome(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"text": "fine"}\n{"text": "an odd text"}\n', "utf-8")
+    failing_on(monkeypatch, fails="odd")
+    code, out, _ = run(RANKS, HUB, "--engine-b", "tokenizers", "--corpus", corpus)
+    assert code == 0
+    assert said(out, "corpus") == [f"{corpus}: 2 documents (15 bytes), 0 differ, 1 failed in b"]
+    assert said(out, "failed") == [f'b failed on "an odd text" ({corpus}:2): no answer']
+
+
+def test_an_engine_that_fails_always_ends_it(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"text": "an odd text"}\n' * 3_000, "utf-8")
+    failing_on(monkeypatch, fails="odd")
+    settings = ("--scope", "ordinary", "--engine-b", "tokenizers", "--corpus", corpus)
+    code, out, _ = run(RANKS, HUB, *settings)
+    assert code == 0
+    assert "corpora: ended early: one side alone failed 1,024 times" in said(out, "note")
+    assert said(out, "failed")[-1] == "... 1,019 times more"
+
+
+def test_an_engine_that_panics_is_an_outcome(run: Run, tmp_path: Path) -> None:
+    """A million spaces: tiktoken's regex engine runs out of its stack."""
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(json.dumps({"text": " " * 1_000_000 + "x"}) + "\n", "utf-8")
+    settings = ("--scope", "ordinary", "--engine-a", "tiktoken", "--corpus", corpus)
+    code, out, _ = run(RANKS, HUB, *settings)
+    assert code == 0
+    assert said(out, "failed")[0].startswith(f'a panicked on "{" " * 50}" ... ')
+    assert f"({corpus}:1)" in said(out, "failed")[0]
+
+
+def test_a_text_that_kills_an_engine_is_an_outcome(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"text": "fine"}\n{"text": "a bomb"}\n{"text": "fine, too"}\n', "utf-8")
+    failing_on(monkeypatch, kills="bomb")
+    monkeypatch.setattr(running, "awkward", lambda model, seed=0: ["one", "bomb", "two"])
+    settings = ("--engine-b", "tokenizers", "--corpus", corpus, "--isolate")
+    code, out, _ = run(RANKS, HUB, *settings)
+    assert code == 0
+    assert said(out, "corpus") == [f"{corpus}: 3 documents (19 bytes), 0 differ, 1 failed in b"]
+    assert said(out, "failed") == [
+        f'b killed on "a bomb" ({corpus}:2): was killed by SIGKILL',
+        'b (tokenizers) killed on "bomb": was killed by SIGKILL',
+    ]
+
+
+# Bad input.
+
+
+def test_a_corpus_that_is_not_utf_8(run: Run, tmp_path: Path) -> None:
+    corpus = tmp_path / "latin.txt"
+    corpus.write_bytes(b"one\ncaf\xe9\n")
+    code, out, err = run(RANKS, HUB, "--corpus", corpus)
+    assert (code, out) == (2, "")
+    assert "latin.txt:2: not UTF-8: byte 0xE9 at offset 7" in err
+    assert "--errors replace" in err
+    code, out, _ = run(RANKS, HUB, "--corpus", corpus, "--errors", "replace")
+    assert code == 0
+    assert "1 not UTF-8, read with U+FFFD" in said(out, "corpus")[0]
+
+
+def test_a_shard_that_cannot_be_read(run: Run, tmp_path: Path) -> None:
+    corpus = tmp_path / "cut.txt.gz"
+    corpus.write_bytes(gzip.compress(b"some text\n" * 1_000)[:-20])
+    code, out, err = run(RANKS, HUB, "--corpus", corpus)
+    assert (code, out) == (2, "")
+    assert "cut.txt.gz: cut off or damaged" in err
+
+
+def test_a_state_of_another_comparison(run: Run, tmp_path: Path) -> None:
+    state, corpus, other = (tmp_path / name for name in ("state.json", "one.txt", "two.txt"))
+    corpus.write_text("one\n", "utf-8")
+    other.write_text("two\n", "utf-8")
+    assert run(RANKS, HUB, "--corpus", corpus, "--state", state)[0] == 0
+    before = state.read_bytes()
+    code, out, err = run(RANKS, HUB, "--corpus", other, "--state", state)
+    assert (code, out) == (2, "")
+    assert "begun on another corpus" in err
+    code, out, err = run(RANKS, OTHER, "--corpus", corpus, "--state", state)
+    assert (code, out) == (2, "")
+    assert "different tokenizers" in err
+    code, out, err = run(RANKS, HUB, "--corpus", corpus, "--state", tmp_path / "no" / "state")
+    assert (code, out) == (2, "")
+    assert state.read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_lock_file_from_a_newer_version(run: Run, tmp_path: Path) -> None:
+    newer = tmp_path / "tokenizer.lock"
+    newer.write_text('{"bpe_interop_lock": 99}', "utf-8")
+    code, out, err = run(newer, HUB)
+    assert (code, out) == (2, "")
+    assert "layout 99" in err
+    assert "update bpe-interop" in err
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        (("--field", "text"), "--corpus"),
+        (("--state", "state.json"), "--corpus"),
+        (("--sample", "1%"), "--corpus"),
+        (("--max-bytes", "0", "--corpus", "x"), "--max-bytes"),
+        (("--sample", "much", "--corpus", "x"), "is no sample"),
+        (("--sample", "1.5", "--corpus", "x"), "cannot be drawn"),
+        (("--errors", "ignore", "--corpus", "x"), "--errors"),
+        (("--processes", "-1", "--corpus", "x"), "--processes"),
+    ],
+    ids=str,
+)
+def test_bad_settings(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: tuple[str, ...], what: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(RANKS, HUB, *settings)
+    assert (code, out) == (2, "")
+    assert what in err
+    assert list(tmp_path.iterdir()) == []
