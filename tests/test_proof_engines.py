@@ -165,7 +165,7 @@ def test_every_verdict_about_merges_is_that_of_the_engines(seed: int) -> None:
         verdicts[found.verdict] += 1
         check(found, one, other, strings(letters, LONGEST[letters]))
         assert decide(b, a).verdict == found.verdict
-    assert min(verdicts.values()) > VOCABULARIES // SEEDS // 10
+    assert min(verdicts.values()) > VOCABULARIES // SEEDS // 20
 
 
 # Whole files.
