@@ -2,34 +2,59 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
-import tiktoken
+import tiktoken.load
 from conftest import FIXTURES
+
+from bpe_interop.cli import main
 
 ENGLISH = FIXTURES / "corpora" / "english.txt"
 
 
-def run(
-    folder: Path, *arguments: object, stdin: bytes = b"", seed: int = 0
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "bpe_interop", "train", *map(str, arguments)],
-        cwd=folder,
-        input=stdin.decode("utf-8", "surrogateescape"),
-        errors="surrogateescape",
-        capture_output=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONHASHSEED": str(seed)},
-        check=False,
-    )
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+Run: TypeAlias = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """Runs the command in this process and in an empty folder, with pipes for its streams."""
+    hook, handler = sys.excepthook, signal.getsignal(signal.SIGTERM)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object, stdin: bytes = b"") -> Outcome:
+        out, err = io.BytesIO(), io.BytesIO()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["bpe-interop", "train", *map(str, arguments)])
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
+            patch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
+            patch.setattr(sys, "stderr", io.TextIOWrapper(err, "utf-8", write_through=True))
+            with pytest.raises(SystemExit) as done:
+                main()
+            code = int(done.value.code or 0)
+            # What is written must be read before the wrappers close the streams.
+            return Outcome(code, out.getvalue().decode("utf-8"), err.getvalue().decode("utf-8"))
+
+    yield call
+    sys.excepthook = hook
+    signal.signal(signal.SIGTERM, handler)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -40,12 +65,10 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_it_says_what_was_learned(tmp_path: Path) -> None:
-    done = run(
-        tmp_path, "-", "-o", "out", "--to", "hf", "--merges", "3", stdin=b"Hello Hello Hello"
-    )
-    assert done.returncode == 0
-    assert done.stdout == (
+def test_it_says_what_was_learned(run: Run) -> None:
+    done = run("-", "-o", "out", "--to", "hf", "--merges", "3", stdin=b"Hello Hello Hello")
+    assert done.code == 0
+    assert done.out == (
         "wrote       out\n"
         "learned     3 merges from 17 bytes: 259 ids, 0 of them special\n"
         "tokens      8, 2.125 bytes per token\n"
@@ -53,7 +76,7 @@ def test_it_says_what_was_learned(tmp_path: Path) -> None:
         'merged      "He" + "l" = "Hel" (257), counted 3 times\n'
         'merged      "Hel" + "l" = "Hell" (258), counted 3 times\n'
     )
-    assert done.stderr == ""
+    assert done.err == ""
 
 
 @pytest.mark.parametrize(
@@ -70,17 +93,31 @@ def test_it_says_what_was_learned(tmp_path: Path) -> None:
 def test_training_again_gives_the_same_files(tmp_path: Path, arguments: tuple[object, ...]) -> None:
     for name, seed in (("first", 1), ("second", 2)):
         (tmp_path / name).mkdir()
-        done = run(tmp_path / name, ENGLISH, "-o", "out", *arguments, seed=seed)
-        assert done.returncode == 0, done.stderr
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "bpe_interop",
+                "train",
+                ENGLISH,
+                "-o",
+                "out",
+                *list(map(str, arguments)),
+            ],
+            cwd=tmp_path / name,
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            check=True,
+        )
     first, second = contents(tmp_path / "first"), contents(tmp_path / "second")
     assert first
     assert first == second
 
 
-def test_a_rank_file_for_tiktoken(tmp_path: Path) -> None:
+def test_a_rank_file_for_tiktoken(run: Run, tmp_path: Path) -> None:
     asked = ("--vocab-size", 300, "--pattern", "gpt2", "--special", "<|end|>")
-    done = run(tmp_path, ENGLISH, "-o", "mine.tiktoken", *asked, "--json")
-    said = json.loads(done.stdout)
+    done = run(ENGLISH, "-o", "mine.tiktoken", *asked, "--json")
+    said = json.loads(done.out)
     assert (said["ids"], said["merges"], said["unmatched_bytes"]) == (301, 44, 0)
     stated = json.loads((tmp_path / "mine.tiktoken.json").read_text("utf-8"))
     ranks = tiktoken.load.load_tiktoken_bpe(str(tmp_path / "mine.tiktoken"))
@@ -102,7 +139,7 @@ def test_a_rank_file_for_tiktoken(tmp_path: Path) -> None:
         (("nothing", "--to", "hf", "--vocab-size", 300), 2, "nothing: No such file"),
         (("folder", "--to", "hf", "--vocab-size", 300), 2, "folder: the directory holds no file"),
         (("text", "--to", "hf", "--vocab-size", 200), 2, "the 256 bytes are tokens"),
-        (("text", "--to", "hf", "--vocab-size", 9999), 2, "gives 4 merges (260 ids)"),
+        (("text", "--to", "hf", "--vocab-size", 9999), 2, "gives 5 merges (261 ids)"),
         (("text", "--to", "hf"), 2, "give vocab_size"),
         (("text", "--to", "hf", "--merges", 2, "--special", ""), 2, "special token is empty"),
         (("text", "--to", "hf", "--merges", 2, *["--special", "a"] * 2), 2, "given twice"),
@@ -114,28 +151,28 @@ def test_a_rank_file_for_tiktoken(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_ends_in_one_message_and_no_file(
-    tmp_path: Path, arguments: tuple[object, ...], code: int, message: str
+    run: Run, tmp_path: Path, arguments: tuple[object, ...], code: int, message: str
 ) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "bad").write_bytes(b"abc\xff")
     (tmp_path / "text").write_bytes(b"abab abab\n")
     (tmp_path / "folder").mkdir()
     before = contents(tmp_path)
-    done = run(tmp_path, *arguments, "-o", "out")
-    assert done.returncode == code
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    done = run(*arguments, "-o", "out")
+    assert done.code == code
+    assert message in done.err
+    assert "Traceback" not in done.err
     assert contents(tmp_path) == before
-    assert done.stdout == ""
+    assert done.out == ""
 
 
-def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
+def test_what_is_there_is_not_replaced(run: Run, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "old").write_bytes(b"")
     asked = ("-", "-o", "out", "--to", "hf", "--merges", 1)
-    done = run(tmp_path, *asked, stdin=b"abab")
-    assert (done.returncode, "already there" in done.stderr) == (2, True)
-    assert run(tmp_path, *asked, "--force", stdin=b"abab").returncode == 0
+    done = run(*asked, stdin=b"abab")
+    assert (done.code, "already there" in done.err) == (2, True)
+    assert run(*asked, "--force", stdin=b"abab").code == 0
     assert "old" not in contents(tmp_path / "out")
 
 
