@@ -125,9 +125,9 @@ WHOLE_SWEEP = os.environ.get("BPE_INTEROP_WHOLE_SWEEP") == "1"
 
 def corpus_texts(folder: Path) -> Iterator[str]:
     """Every corpus file, in parts of whole lines of some sixteen thousand characters; of large
-    files every fifth part, unless the whole sweep is asked for."""
+    files every eighth part, unless the whole sweep is asked for."""
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        yield from islice(parts_of(path), 0, None, 1 if WHOLE_SWEEP else 5)
+        yield from islice(parts_of(path), 0, None, 1 if WHOLE_SWEEP else 8)
 
 
 def parts_of(path: Path) -> Iterator[str]:
