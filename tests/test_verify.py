@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,21 @@ import tokenizers
 import transformers
 from conftest import Data
 
+from bpe_interop.diff import Difference
+from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, SourceError, UnstatedError
-from bpe_interop.model import BPEModel
+from bpe_interop.model import FIELDS, AddedToken, BPEModel
 from bpe_interop.sources import load_source
+from bpe_interop.steps import Lowercase
 from bpe_interop.verify import Scope, running, verify
-from bpe_interop.verify.compare import ORDINARY, PARSED, compare, shrink
-from bpe_interop.verify.prove import prove
-from bpe_interop.verify.stages import Pair, text_stages
+from bpe_interop.verify.compare import ORDINARY, PARSED, Own, compare, shrink
+from bpe_interop.verify.decoded import decode_alone
+from bpe_interop.verify.lock import dump, lock
+from bpe_interop.verify.matters import STAGES, matters
+from bpe_interop.verify.pairs import LocalPair
+from bpe_interop.verify.prove import Proof, prove
+from bpe_interop.verify.scoping import Inside
+from bpe_interop.verify.stages import Pair, Stage, text_stages
 from bpe_interop.verify.stress import around_added, fixed
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
@@ -130,11 +139,13 @@ def test_stages() -> None:
     hub = "huggingface"
     for a, b, stage in (
         ("gpt2-tiny", "cl100k-tiny", "pre-tokenizer"),
-        ("gpt2-tiny", "shuffled-tiny", ("core", "ids")),
+        ("gpt2-tiny", "shuffled-tiny", "core"),
     ):
         report = verify(TOKENIZERS / a / hub, TOKENIZERS / b / hub)
         assert report.verdict == "refuted"
-        assert report.stage in stage
+        refuted = [each.name for each in report.stages if each.outcome == "refuted"]
+        assert refuted[0] == stage
+        assert report.stage in refuted
 
 
 @pytest.mark.usefixtures("few_texts")
@@ -292,3 +303,147 @@ def test_corpora_are_files_of_many_kinds(tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(SourceError, match="not UTF-8"):
         verify(tiny / "tiktoken", tiny / "huggingface", corpora=[tmp_path / "bad.txt"])
+
+
+# Decoding: every token alone.
+
+
+@pytest.fixture(scope="module")
+def gpt2_tiny() -> tuple[BPEModel, Engine]:
+    loaded = load_source(TOKENIZERS / "gpt2-tiny" / "huggingface")
+    return loaded.model, from_files("tokenizers", "huggingface", loaded.files)
+
+
+class Altered(Own):
+    """Our encoder, which takes another byte for the last one of a token."""
+
+    name = "altered"
+
+    def __init__(self, model: BPEModel, token: bytes) -> None:
+        super().__init__(model)
+        self.token = token
+
+    def decode(self, ids: Sequence[int]) -> str:
+        tokens = (self.encoder.token_bytes(number) for number in ids)
+        other = self.token[:-1] + bytes([self.token[-1] ^ 1])
+        return b"".join(other if t == self.token else t for t in tokens).decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize("token", [b" the", b"\xe0\xa5", b"\xa5"])
+def test_every_token_is_decoded_alone(gpt2_tiny: tuple[BPEModel, Engine], token: bytes) -> None:
+    """Parts of characters too, of which two are the same U+FFFD by themselves."""
+    model, engine = gpt2_tiny
+    assert token in model.vocab.ids
+    names = "tokenizers", "bpe_interop"
+    alike = decode_alone(LocalPair(engine, Own(model), [ORDINARY]), model, model, names)
+    assert (alike.count, alike.odd) == (len(model.vocab.ids), ())
+    assert list(alike.notes()) == [f"{alike.count:,} tokens decode alike, each alone"]
+    pair = LocalPair(engine, Altered(model, token), [ORDINARY])
+    found = decode_alone(pair, model, model, names)
+    assert token in {each.content for each in found.odd}
+    # Where bytes are made whole by a token, that one is seen in them.
+    assert all(token in each.content or len(each.ids) > 1 for each in found.odd)
+    tally = compare(engine, Altered(model, token), found.texts(model), [ORDINARY])
+    assert tally.mismatch is not None
+    assert tally.mismatch.decoding is not None
+
+
+def test_a_token_that_a_side_cannot_decode_is_noted(gpt2_tiny: tuple[BPEModel, Engine]) -> None:
+    model, engine = gpt2_tiny
+
+    class Mute(Own):
+        name = "mute"
+
+        def decode(self, ids: Sequence[int]) -> str:
+            raise EngineError("no")
+
+    found = decode_alone(LocalPair(engine, Mute(model), [ORDINARY]), model, model, ("t", "mute"))
+    assert len(found.odd) == found.count
+    assert "decode otherwise" in next(found.notes())
+    assert "a failure" in next(found.notes())
+
+
+def test_control_and_byte_tokens_are_each_formats_own() -> None:
+    """``<s>`` and lone byte tokens decode otherwise in sentencepiece, by docs/formats.md."""
+    files = TOKENIZERS / "spm-tiny" / "sentencepiece", TOKENIZERS / "spm-tiny" / "huggingface"
+    (a, one), (b, two) = ((s.model, s) for s in map(load_source, files))
+    engines = (
+        from_files("sentencepiece", "sentencepiece", one.files),
+        from_files("tokenizers", "huggingface", two.files),
+    )
+    found = decode_alone(LocalPair(*engines, [ORDINARY]), a, b, ("sentencepiece", "tokenizers"))
+    normal = {n for n in a.vocab.ids.values() if a.vocab.kinds.get(n, "normal") == "normal"}
+    assert found.odd == ()
+    assert found.count == len(normal) > 500
+
+
+# What is in a scope.
+
+
+def test_what_holds_an_added_token_is_outside_of_the_scope_text() -> None:
+    model = load_source(TOKENIZERS / "gpt2-tiny" / "huggingface").model
+    added = (AddedToken("Foo", 900, special=False, normalized=True),)
+    lower = replace(model, added=added, normalizer=(Lowercase(),))
+    inside = Inside("text", [model, lower])
+    texts = ["a foo", "a fOO", "a Foo", "<|endoftext|>", "a fo o"]
+    assert list(inside.of(texts)) == ["a fo o", *(["<|endoftext|>"] if not model.added else [])]
+    assert inside.left_out == 4
+    assert all(map(Inside("ordinary", [model, lower]), texts))
+
+
+# What a difference matters.
+
+
+def test_a_field_is_blamed_only_where_no_other_can_be() -> None:
+    def stages(**refuted: str) -> tuple[Stage, ...]:
+        names = ("normalizer", "pre-tokenizer", "core", "lookup", "ids", "added tokens")
+        names += ("special tokens", "sequence template", "decoding")
+        return tuple(
+            Stage(name, refuted.get(name.replace("-", "_").replace(" ", "_"), "proved"), "")
+            for name in names
+        )
+
+    def said(fields: str, scope: Scope = "all", **refuted: str) -> list[str]:
+        differences = [Difference(field, "different", "") for field in fields.split()]
+        return list(matters(differences, Proof(scope, "refuted", stages(**refuted))))
+
+    assert said("merges vocab extras") == [
+        "proved to give the same ids",
+        "proved to give the same ids",
+        "does not change ids: metadata",
+    ]
+    assert said("merges decoder", core="refuted") == [
+        "changes ids: see stage core",
+        "proved to decode to the same text",
+    ]
+    assert said("merges vocab", core="refuted") == ["may change ids: see stage core"] * 2
+    assert said("normalizer merges", normalizer="refuted", core="unknown") == [
+        "may change ids: see stage normalizer",
+        "not established: see stage core",
+    ]
+    assert said("added merges", special_tokens="refuted", core="refuted") == [
+        "changes ids: see stage special tokens",
+        "changes ids: see stage core",
+    ]
+    assert said("added", scope="ordinary", special_tokens="refuted") == [
+        "changes ids: see stage special tokens (outside the scope)"
+    ]
+
+
+def test_every_field_has_its_stages() -> None:
+    tiny = load_source(TOKENIZERS / "gpt2-tiny" / "huggingface").model
+    names = {stage.name for stage in prove(tiny, tiny).stages}
+    assert list(STAGES) == list(FIELDS)
+    assert set().union(*STAGES.values()) == names
+
+
+# Lock files.
+
+
+def test_a_lock_file_is_not_compared_on_corpora(tmp_path: Path, corpora: list[Path]) -> None:
+    source = TOKENIZERS / "gpt2-tiny" / "huggingface"
+    held = tmp_path / "tokenizer.lock"
+    held.write_bytes(dump(lock(load_source(source).model, "tiny", {})))
+    assert verify(held, source).verdict == "proved"
+    with pytest.raises(SourceError, match="its own texts only"):
+        verify(held, source, corpora=corpora)

@@ -17,6 +17,9 @@ _APART = {"control", "unknown", "unused", "byte"}
 """Kinds of tokens to which no text encodes, or only in a row with others: what they decode to
 alone is each format's own (docs/formats.md). Byte tokens in their rows are in the texts."""
 
+_TRIED = 300
+"""Of how many tokens that decode otherwise texts are tried."""
+
 Asked: TypeAlias = tuple[bytes, tuple[int, ...]]
 
 
@@ -38,7 +41,7 @@ class Alone:
 
     def texts(self, model: BPEModel) -> Iterator[str]:
         """Texts with these tokens: if some text encodes to one, the difference shows there."""
-        for each in self.odd:
+        for each in self.odd[:_TRIED]:
             yield from texts_with(each.content, model)
 
     def notes(self) -> Iterator[str]:

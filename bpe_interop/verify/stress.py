@@ -191,9 +191,18 @@ def completed(content: bytes) -> tuple[bytes, bytes] | None:
 
 
 def texts_with(content: bytes, model: BPEModel) -> Iterator[str]:
-    """Texts in which a token may stand: alone, beside spaces, between letters."""
-    text = _whole(_unaffixed(content, model))
-    if text is not None:
+    """Texts in which a token may stand: alone, beside spaces, between letters.
+
+    A part of a character is made whole in many ways: some of them are tokens by themselves.
+    """
+    content = _unaffixed(content, model)
+    missing = completed(content)
+    if missing is None:
+        return
+    head, tail = missing
+    tails = [tail[:-1] + bytes([last]) for last in range(0x80, 0xC0)] if tail else [tail]
+    for each in tails:
+        text = (head + content + each).decode("utf-8", "replace")
         yield from (text, f" {text}", f"{text} ", f"a{text}a", f"a {text} a")
 
 
