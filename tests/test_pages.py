@@ -509,6 +509,8 @@ def test_rows_have_all_ids_in_order(text: str) -> None:
     for column in found.columns:
         if column.equal and column.cells:
             assert column.cells[0].tokens == column.cells[1].tokens
+        for cell in column.cells:
+            assert all(one.colour != two.colour for one, two in pairwise(cell.tokens))
 
 
 def test_long_rows_are_cut_around_what_differs() -> None:

@@ -19,8 +19,7 @@ SCHEMA = 1
 
 def to_json(report: Report) -> str:
     """The document in ASCII, every control character escaped; equal reports give equal text."""
-    text = json.dumps(as_data(report), ensure_ascii=True, allow_nan=False, indent=2) + "\n"
-    return text.replace("\x7f", "\\u007f")  # the one control character that json leaves as it is
+    return json.dumps(as_data(report), ensure_ascii=True, allow_nan=False, indent=2) + "\n"
 
 
 def as_data(report: Report) -> dict[str, Any]:
