@@ -98,7 +98,8 @@ def test_a_failing_test_shows_a_text_and_both_sides_ids(project: pytest.Pytester
 
 def test_under_xdist_and_with_warnings_as_errors(project: pytest.Pytester) -> None:
     project.makepyfile(PASSES_AND_FAILS)
-    result = project.runpytest_subprocess("-p", "xdist", "-n", "1", "-W", "error")
+    without = ("-p", "no:hypothesispytest", "-p", "no:anyio")  # which take long to import
+    result = project.runpytest_subprocess("-p", "xdist", "-n", "1", "-W", "error", *without)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["E * AssertionError: the tokenizers differ*"])
 
