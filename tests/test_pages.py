@@ -509,8 +509,16 @@ def test_rows_have_all_ids_in_order(text: str) -> None:
     for column in found.columns:
         if column.equal and column.cells:
             assert column.cells[0].tokens == column.cells[1].tokens
-        for cell in column.cells:
-            assert all(one.colour != two.colour for one, two in pairwise(cell.tokens))
+
+
+def test_neighbours_have_other_colours() -> None:
+    cells = [cell for column in rows(example("don't you")).columns for cell in column.cells]
+    assert max(len(cell.tokens) for cell in cells) > 1
+    for cell in cells:
+        assert all(one.colour != two.colour for one, two in pairwise(cell.tokens))
+    found = rows(example("plain")).columns
+    pairs = pairwise(column.cells[0].tokens[0].colour for column in found)
+    assert all(one != two for one, two in pairs)
 
 
 def test_long_rows_are_cut_around_what_differs() -> None:
