@@ -346,23 +346,28 @@ def machine_of(node: Node) -> Machine:
 
 def classes_of(sets: list[CharSet]) -> list[tuple[str, int]]:
     """One character of each class, readable ones first, and which of the sets it is in."""
+    found: dict[int, int] = {}
+    for first, after, signature in stretches(sets):
+        code = 0x21 if first < 0x21 < after else first
+        if signature not in found or _plainness(code) < _plainness(found[signature]):
+            found[signature] = code
+    ordered = sorted(found.items(), key=lambda item: _plainness(item[1]))
+    return [(chr(code), signature) for signature, code in ordered]
+
+
+def stretches(sets: list[CharSet]) -> Iterator[tuple[int, int, int]]:
+    """All code points but surrogates, in order, as stretches (first, after) of one class."""
     changes: dict[int, int] = {0: 0, SURROGATES[0]: 0, SURROGATES[1] + 1: 0}
     for number, charset in enumerate(sets):
         for first, last in code_points(charset):
             changes[first] = changes.get(first, 0) ^ 1 << number
             changes[last + 1] = changes.get(last + 1, 0) ^ 1 << number
     cuts = sorted(changes)
-    found: dict[int, int] = {}
     signature = 0
     for first, after in zip(cuts, [*cuts[1:], LAST + 1], strict=True):
         signature ^= changes[first]
-        if first > LAST or first == SURROGATES[0]:
-            continue
-        code = 0x21 if first < 0x21 < after else first
-        if signature not in found or _plainness(code) < _plainness(found[signature]):
-            found[signature] = code
-    ordered = sorted(found.items(), key=lambda item: _plainness(item[1]))
-    return [(chr(code), signature) for signature, code in ordered]
+        if first <= LAST and first != SURROGATES[0]:
+            yield first, after, signature
 
 
 def _plainness(code: int) -> tuple[bool, int]:

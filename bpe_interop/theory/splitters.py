@@ -19,10 +19,30 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from ..errors import PatternError
-from ..steps import Behavior, Digits, Pattern, PreTokenizerStep, Punctuation, Split, Words
+from ..steps import (
+    Behavior,
+    ByteChars,
+    Digits,
+    Metaspace,
+    Pattern,
+    PrefixSpace,
+    PreTokenizerStep,
+    Punctuation,
+    Split,
+    UnicodeScripts,
+    Words,
+)
 from ..text.charsets import Chars, CharSet, chars, negate, unite
 from ..text.patterns import parse
-from ..text.regex_syntax import Leaf, Node, alternation, matches_empty, repeat, sequence
+from ..text.regex_syntax import (
+    Leaf,
+    Node,
+    alternation,
+    leaves,
+    matches_empty,
+    repeat,
+    sequence,
+)
 from ..text.unicode import ClassName, char_class
 from .automata import END, Machine, Threads, classes_of, machine_of, search, uncovered
 
@@ -67,8 +87,24 @@ def first_cut_apart(a: Sequence[PreTokenizerStep], b: Sequence[PreTokenizerStep]
     return search((pair.start, False), pair.successors, pair.apart, MOST_STATES)
 
 
+def representatives(steps: Sequence[PreTokenizerStep]) -> list[str]:
+    """A character of each class that the steps' patterns tell apart, and what steps write."""
+    sets: list[CharSet] = [chars(" ")]
+    for step in steps:
+        if isinstance(step, Metaspace):
+            sets += map(chars, step.replacement)
+        elif not isinstance(step, (PrefixSpace, ByteChars, UnicodeScripts)):
+            try:
+                sets += leaves(_meaning(step)[0])
+            except PatternError:
+                continue
+    return [char for char, _ in classes_of([*dict.fromkeys(sets)])]
+
+
 class SplitterPair:
     """Two sequences of splitters that read one text.
+
+    ``classes``: one character of each class that they tell apart, and in which of ``sets`` it is.
 
     Raises:
         PatternError: a step is not of the decidable shape.
@@ -81,67 +117,74 @@ class SplitterPair:
         for splitter in (*left, *right):
             shifts.append(len(sets))
             sets += splitter.machine.sets
-        self.classes: list[tuple[str, int]] = []
-        signatures: list[list[int]] = []
-        for place, (char, signature) in enumerate(classes_of(sets)):
-            self.classes.append((char, place))
-            signatures.append(
-                [
-                    signature >> shift & (1 << len(splitter.machine.sets)) - 1
-                    for splitter, shift in zip((*left, *right), shifts, strict=True)
-                ]
-            )
-        self.a = _Reader(left, [s[: len(left)] for s in signatures])
-        self.b = _Reader(right, [s[len(left) :] for s in signatures])
+        self.sets, self.classes = sets, classes_of(sets)
+        signatures = [
+            [
+                signature >> shift & (1 << len(splitter.machine.sets)) - 1
+                for splitter, shift in zip((*left, *right), shifts, strict=True)
+            ]
+            for _, signature in self.classes
+        ]
+        self.a = Reader(left, [s[: len(left)] for s in signatures])
+        self.b = Reader(right, [s[len(left) :] for s in signatures])
 
     @property
-    def start(self) -> tuple[_Read, _Read]:
+    def start(self) -> Reads:
         """Before the first character."""
         return self.a.start, self.b.start
 
-    def successors(
-        self, state: tuple[tuple[_Read, _Read], bool]
-    ) -> Iterator[tuple[str, tuple[tuple[_Read, _Read], bool]]]:
+    def read(self, state: Reads, place: int) -> Iterator[tuple[Label, Label, Reads]]:
+        """All ways to read a character of a class: what becomes of it on either side."""
+        for label, one in self.a.read(state[0], place):
+            for other_label, other in self.b.read(state[1], place):
+                yield label, other_label, (one, other)
+
+    def may_end(self, state: Reads) -> bool:
+        """Whether all guesses are right if the text ends here."""
+        return self.a.may_end(state[0]) and self.b.may_end(state[1])
+
+    def successors(self, state: tuple[Reads, bool]) -> Iterator[tuple[str, tuple[Reads, bool]]]:
         """All ways to read a character, and whether the two have differed by then."""
-        (left, right), differed = state
-        for char, place in self.classes:
-            for label_a, one in self.a.read(left, place):
-                for label_b, other in self.b.read(right, place):
-                    yield char, ((one, other), differed or label_a != label_b)
+        before, differed = state
+        for place, (char, _) in enumerate(self.classes):
+            for label, other_label, after in self.read(before, place):
+                yield char, (after, differed or label != other_label)
 
-    def apart(self, state: tuple[tuple[_Read, _Read], bool]) -> bool:
+    def apart(self, state: tuple[Reads, bool]) -> bool:
         """Whether the text may end here, and the two have differed."""
-        (left, right), differed = state
-        return differed and self.a.may_end(left) and self.b.may_end(right)
+        return state[1] and self.may_end(state[0])
 
 
-class _Read(NamedTuple):
+class Read(NamedTuple):
     """How far a sequence of splitters has come, and whether it dropped the last character."""
 
     states: States
     dropped: bool
 
 
-class _Reader:
+Reads: TypeAlias = tuple[Read, Read]
+
+
+class Reader:
     """A sequence of splitters, and how it reads characters of each class."""
 
     def __init__(self, splitters: Sequence[_Splitter], signatures: list[list[int]]) -> None:
         self._splitters, self._signatures = splitters, signatures
-        self._known: dict[tuple[_Read, int], list[tuple[Label, _Read]]] = {}
-        self.start = _Read((_FRESH,) * len(splitters), True)
+        self._known: dict[tuple[Read, int], list[tuple[Label, Read]]] = {}
+        self.start = Read((_FRESH,) * len(splitters), True)
 
-    def read(self, state: _Read, place: int) -> list[tuple[Label, _Read]]:
+    def read(self, state: Read, place: int) -> list[tuple[Label, Read]]:
         """The ways to read a character of the class at a place."""
         known = self._known.get((state, place))
         if known is None:
-            found: dict[tuple[Label, _Read], None] = {}
+            found: dict[tuple[Label, Read], None] = {}
             for cuts, drops, after in self._ways(state.states, self._signatures[place], False):
                 label: Label = "first" if cuts or state.dropped else "inner"
-                found["dropped" if drops else label, _Read(after, drops)] = None
+                found["dropped" if drops else label, Read(after, drops)] = None
             known = self._known[state, place] = list(found)
         return known
 
-    def may_end(self, state: _Read) -> bool:
+    def may_end(self, state: Read) -> bool:
         """Whether all guesses are right if the text ends here."""
         ends = (s.may_end(at) for s, at in zip(self._splitters, state.states, strict=True))
         return all(ends)

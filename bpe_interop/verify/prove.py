@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
 
 from ..encode import Encoder
 from ..errors import EncodeError
 from ..model import BPEModel
-from .stages import Outcome, Pair, Stage, added_stages, decoding_stage, template_stage, text_stages
+from .stages import (
+    Outcome,
+    Pair,
+    Scope,
+    Stage,
+    added_stages,
+    decoding_stage,
+    template_stage,
+    text_stages,
+)
 
-Scope: TypeAlias = Literal["all", "ordinary", "text"]
+__all__ = ["SCOPES", "Proof", "Scope", "prove"]
 
 SCOPES: dict[Scope, str] = {
     "all": "every text, special tokens and the sequence template included",
@@ -57,7 +65,7 @@ def prove(a: BPEModel, b: BPEModel, scope: Scope = "all") -> Proof:
         UnstatedError: a pre-tokenizer is not stated, so nothing can be encoded.
         PatternError: a pattern does not run to its end.
     """
-    pair = Pair(a, b)
+    pair = Pair(a, b, scope)
     sides = [_Side(model, scope) for model in (a, b)]
     stages: list[Stage] = []
     for stage in _stages(pair):

@@ -1,0 +1,151 @@
+"""When two chains of normalizer steps do the same to every text.
+
+Steps are written in one way first; what is left is compared as a table of all code points,
+where every step works on each character by itself (``docs/theory.md``, Theorem 15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import PatternError
+from ..model import BPEModel
+from ..steps import (
+    Lowercase,
+    Metaspace,
+    Nmt,
+    NormalizerStep,
+    Pattern,
+    Prepend,
+    PreTokenizerStep,
+    Replace,
+    Strip,
+    StripAccents,
+    UnicodeForm,
+)
+from ..text.charsets import code_points
+from ..text.normalize import normalize
+from ..text.patterns import parse
+from ..text.regex_syntax import Leaf, Node
+from ..text.regex_syntax import Sequence as Parts
+from ..text.unicode import LAST, SURROGATES
+from .plain import plain_normalizer
+
+Pipeline = tuple[tuple[NormalizerStep, ...], tuple[PreTokenizerStep, ...]]
+"""What is done to a text before merging: normalizer and pre-tokenizer."""
+
+
+def pipeline(model: BPEModel) -> Pipeline | None:
+    """A model's steps before merging, written in one way; None where they are not stated.
+
+    ``Metaspace`` that never prepends replaces spaces, and does so before the splits. It belongs
+    to the normalizer then, unless added tokens are looked for in between.
+    """
+    if model.normalizer is None or model.pretokenizer is None:
+        return None
+    steps, splits = plain_normalizer(model.normalizer), model.pretokenizer
+    looked_for = any(token.normalized for token in model.added or ())
+    if splits and isinstance(first := splits[0], Metaspace) and not looked_for:
+        others = any(isinstance(step, Metaspace) for step in splits[1:])
+        if first.prepend == "never" and not others:
+            steps, splits = (*steps, Replace(" ", first.replacement)), splits[1:]
+    return chain(steps), splits
+
+
+def chain(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ...]:
+    """The steps without those that do nothing, literals as literals, what is prepended last."""
+    found: list[NormalizerStep] = []
+    for step in map(_plain, plain_normalizer(steps)):
+        if _does_nothing(step) or (isinstance(step, UnicodeForm) and found[-1:] == [step]):
+            continue
+        found.append(step)
+        if len(found) > 1 and (swapped := _swapped(*found[-2:])):
+            found[-2:] = swapped
+    return tuple(found)
+
+
+def first_character_apart(a: Sequence[NormalizerStep], b: Sequence[NormalizerStep]) -> str | None:
+    """The first character that two chains write otherwise; None proves there is no such text.
+
+    Raises:
+        PatternError: not every step works on each character by itself.
+        EngineMissingError: a step needs ``tokenizers``, which is not installed.
+    """
+    left, right = chain(a), chain(b)
+    if left == right:
+        return None
+    if left[-1:] == right[-1:] and isinstance(left[-1], Prepend):
+        left, right = left[:-1], right[:-1]
+    if not all(map(_by_character, (*left, *right))):
+        raise PatternError("not decided: a step looks at more than one character")
+    one, other = _table(left), _table(right)
+    for point, x, y in zip(_points(), one, other, strict=True):
+        if x != y:
+            return chr(point)
+    return None
+
+
+def _plain(step: NormalizerStep) -> NormalizerStep:
+    if isinstance(step, Replace) and isinstance(step.pattern, Pattern):
+        try:
+            literal = _literal(parse(step.pattern))
+        except PatternError:
+            return step
+        return Replace(literal, step.content) if literal else step
+    return step
+
+
+def _literal(node: Node) -> str:
+    """The one text that a tree matches, or nothing."""
+    text = ""
+    for part in node.parts if isinstance(node, Parts) else (node,):
+        ranges = code_points(part.charset) if isinstance(part, Leaf) else ()
+        if len(ranges) != 1 or ranges[0][0] != ranges[0][1]:
+            return ""
+        text += chr(ranges[0][0])
+    return text
+
+
+def _does_nothing(step: NormalizerStep) -> bool:
+    if isinstance(step, Replace):
+        return step.pattern == step.content != ""
+    return step in (Prepend(""), Strip(left=False, right=False))
+
+
+def _swapped(
+    first: NormalizerStep, second: NormalizerStep
+) -> tuple[NormalizerStep, NormalizerStep] | None:
+    """The same two steps with the text prepended last.
+
+    A single character that becomes something leaves no text empty that was not.
+    """
+    if not isinstance(first, Prepend) or not isinstance(second, Replace):
+        return None
+    if not isinstance(second.pattern, str) or len(second.pattern) != 1 or not second.content:
+        return None
+    return second, Prepend(first.text.replace(second.pattern, second.content))
+
+
+def _by_character(step: NormalizerStep) -> bool:
+    if isinstance(step, Replace):
+        return isinstance(step.pattern, str) and len(step.pattern) == 1
+    return isinstance(step, (Lowercase, StripAccents, Nmt))
+
+
+def _points() -> list[int]:
+    return [*range(SURROGATES[0]), *range(SURROGATES[1] + 1, LAST + 1)]
+
+
+def _table(steps: Sequence[NormalizerStep]) -> list[str]:
+    """What becomes of each code point: all of them at once, with a mark between two.
+
+    Raises:
+        PatternError: every mark tried is what some character becomes.
+    """
+    for mark in "\ue000\uf8ff\U000f0000":
+        found = normalize(steps, mark.join(map(chr, _points()))).split(mark)
+        # The mark itself is one of the characters, so it stands there twice and leaves a gap.
+        if len(found) == len(_points()) + 1:
+            at = found.index("", ord(mark) - (SURROGATES[1] + 1 - SURROGATES[0]))
+            return [*found[:at], mark, *found[at + 2 :]]
+    raise PatternError("not decided: characters become each other")

@@ -1,0 +1,193 @@
+"""Whether two ways of splitting give one vocabulary the same tokens though they cut otherwise.
+
+Where no token can stand across a cut, it is all one whether the cut is made (``docs/theory.md``,
+Theorem 10). The cuts that only one side makes are known by the classes of the characters on
+either side of them, from the right ways through the product of both (:mod:`.splitters`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
+from typing import TypeAlias
+
+from ..errors import PatternError
+from ..steps import PreTokenizerStep
+from ..text.unicode import LAST
+from .automata import stretches
+from .splitters import Reads, SplitterPair
+from .utf8 import is_inside_utf8
+
+Sides: TypeAlias = tuple[int, int]
+"""The classes of the characters before and after a cut."""
+
+
+_MOST_STATES = 3_000
+
+_MOST_TOKENS = 200
+"""How many doubtful tokens are looked at closely."""
+
+
+class Places:
+    """Where only one of two sequences of splitters cuts.
+
+    Raises:
+        PatternError: a step is not of the decidable shape, there are too many states, or one
+            side drops what the other keeps.
+    """
+
+    def __init__(self, a: Sequence[PreTokenizerStep], b: Sequence[PreTokenizerStep]) -> None:
+        pair = SplitterPair(a, b)
+        self._ways = _right_ways(pair)
+        self._sides = _differing(self._ways)
+        numbers = {signature: place for place, (_, signature) in enumerate(pair.classes)}
+        self._starts: list[int] = []
+        self._classes: list[int] = []
+        for first, _, signature in stretches(pair.sets):
+            self._starts.append(first)
+            self._classes.append(numbers[signature])
+        self._before = {before for before, _ in self._sides}
+        self._after = {after for _, after in self._sides}
+
+    def none_across(self, vocabulary: Iterable[bytes]) -> bool:
+        """Whether no token can stand across such a cut, whole or in parts of characters.
+
+        True is a proof. Of very many doubtful tokens, False says only that it is not shown.
+        """
+        doubtful = [token for token in vocabulary if self._may_stand_across(token)]
+        return len(doubtful) <= _MOST_TOKENS and not any(map(self._stands_across, doubtful))
+
+    def none_beside(self, contents: Iterable[bytes]) -> bool:
+        """Whether no content can begin or end at such a cut, as a whole pretoken."""
+        for content in contents:
+            try:
+                text = content.decode("utf-8")
+            except UnicodeDecodeError:
+                continue
+            if text and (
+                self._class(ord(text[0])) in self._after
+                or self._class(ord(text[-1])) in self._before
+            ):
+                return False
+        return True
+
+    def _may_stand_across(self, token: bytes) -> bool:
+        """A quick look: whether two characters in it can have such a cut between them."""
+        for one, other in pairwise(_parts(token)):
+            lefts, rights = self._classes_in(one), self._classes_in(other)
+            if any((left, right) in self._sides for left in lefts for right in rights):
+                return True
+        return False
+
+    def _stands_across(self, token: bytes) -> bool:
+        """Whether in some text only one side cuts inside the token, read from every state."""
+        first, *rest = map(self._classes_in, _parts(token))
+        current = {(after, False) for place in first for _, _, after in self._ways.get(place, ())}
+        for places in rest:
+            following: set[tuple[Reads, bool]] = set()
+            for place in places:
+                for state, differs, after in self._ways.get(place, ()):
+                    for differed in (False, True):
+                        if (state, differed) in current:
+                            following.add((after, differed or differs))
+            current = following
+        return any(differed for _, differed in current)
+
+    def _classes_in(self, codes: range) -> set[int]:
+        if len(codes) == 1:
+            return {self._class(codes[0])}
+        low = bisect_right(self._starts, codes[0]) - 1
+        high = bisect_right(self._starts, codes[-1])
+        return set(self._classes[low:high])
+
+    def _class(self, code: int) -> int:
+        return self._classes[bisect_right(self._starts, code) - 1]
+
+
+def _parts(token: bytes) -> Iterator[range]:
+    """The characters of a token, each as the code points that it may be.
+
+    What is cut off at its start may be any character that is not ASCII. A token that is nowhere
+    inside UTF-8 has none.
+    """
+    if not is_inside_utf8(token):
+        return
+    place = 0
+    while place < len(token) and 0x80 <= token[place] < 0xC0:
+        place += 1
+    if place:
+        yield range(0x80, LAST + 1)
+    while place < len(token):
+        size = _size(token[place])
+        part = token[place : place + size]
+        place += size
+        if len(part) == size:
+            code = ord(part.decode("utf-8"))
+            yield range(code, code + 1)
+            continue
+        code = part[0] & 0x7F >> size
+        for byte in part[1:]:
+            code = code << 6 | byte & 0x3F
+        open_bits = 6 * (size - len(part))
+        low = max(code << open_bits, (0x80, 0x80, 0x80, 0x800, 0x10000)[size])
+        yield range(low, min((code + 1 << open_bits) - 1, LAST) + 1)
+
+
+def _size(lead: int) -> int:
+    """How many bytes a character has that begins with this one."""
+    return 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+
+
+_Way: TypeAlias = tuple[Reads, bool, Reads]
+"""A step of both sides: from where, whether only one cuts, to where."""
+
+
+def _right_ways(pair: SplitterPair) -> dict[int, list[_Way]]:
+    """By the class of the character read: all steps on the way to the end of some text."""
+    ways: dict[int, list[_Way]] = {place: [] for place in range(len(pair.classes))}
+    seen = {pair.start}
+    queue = [pair.start]
+    for state in queue:
+        for place, found in ways.items():
+            for label, other, after in pair.read(state, place):
+                if label != other and "dropped" in (label, other):
+                    raise PatternError("not decided: one side drops what the other keeps")
+                found.append((state, label != other, after))
+                if after not in seen:
+                    seen.add(after)
+                    queue.append(after)
+        if len(queue) > _MOST_STATES:
+            raise PatternError(f"not decided: more than {_MOST_STATES:,} states")
+    right = _right(pair, queue, chain.from_iterable(ways.values()))
+    return {place: [way for way in found if way[2] in right] for place, found in ways.items()}
+
+
+def _differing(ways: Mapping[int, list[_Way]]) -> set[Sides]:
+    """Between which classes of characters only one side cuts."""
+    before: dict[Reads, set[int]] = {}
+    for place, found in ways.items():
+        for _, _, after in found:
+            before.setdefault(after, set()).add(place)
+    return {
+        (left, place)
+        for place, found in ways.items()
+        for state, differs, _ in found
+        if differs
+        for left in before.get(state, ())
+    }
+
+
+def _right(pair: SplitterPair, states: list[Reads], ways: Iterable[_Way]) -> set[Reads]:
+    """The states from which some text ends with all guesses right."""
+    into: dict[Reads, set[Reads]] = {}
+    for state, _, after in ways:
+        into.setdefault(after, set()).add(state)
+    right = {state for state in states if pair.may_end(state)}
+    queue = [*right]
+    for state in queue:
+        for earlier in into.get(state, ()):
+            if earlier not in right:
+                right.add(earlier)
+                queue.append(earlier)
+    return right

@@ -1,0 +1,82 @@
+"""Added tokens, and what is placed around a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...diff import normalized_matters
+from ...model import AddedToken, BPEModel, SequenceTemplate, TemplateText, show
+from ...steps import JoinPieces
+from ...theory.plain import found_as_added
+from .pair import Outcome, Pair, Stage, silent
+
+
+def added_stages(pair: Pair) -> Iterator[Stage]:
+    """Added tokens that are not special (they match in every text), then the special ones."""
+    a, b = pair.a, pair.b
+    for name, special in (("added tokens", False), ("special tokens", True)):
+        if a.added is None or b.added is None:
+            side = silent(pair, "added")
+            if not special:
+                known = [t for t in (a.added or b.added or ()) if not t.special]
+                outcome: Outcome = "unknown" if known else "proved"
+                yield Stage(name, outcome, f"{side} which there are" if known else "there are none")
+            else:
+                yield Stage(name, "unknown", f"{side} which there are")
+            continue
+        left = {t for t in _matching(a) if t.special is special}
+        right = {t for t in _matching(b) if t.special is special}
+        if left == right:
+            why = f"the same {len(left):,}" if left else "none on either side"
+            if special and any(map(_is_pieces, (a, b))):
+                why += "; sentencepiece itself finds none in a text, and spells them out"
+            yield Stage(name, "proved", why)
+            continue
+        only = sorted(left ^ right, key=lambda t: (len(t.text), t.text))
+        sides = f"{len(left):,} and {len(right):,}"
+        yield Stage(name, "refuted", f"{sides}; {show(only[0].text)} differs", only[0].text)
+
+
+def _is_pieces(model: BPEModel) -> bool:
+    return any(isinstance(step, JoinPieces) for step in model.decoder or ())
+
+
+def _matching(model: BPEModel) -> list[AddedToken]:
+    """Added tokens by what decides whether and where they match, user-defined ones among them."""
+    added = [*(model.added or ()), *found_as_added(model)]
+    if model.normalizer or normalized_matters(added):
+        return [replace(token, roles=()) for token in added]
+    return [replace(token, roles=(), normalized=False) for token in added]
+
+
+def template_stage(pair: Pair) -> Stage:
+    """What is placed around a text where special tokens are asked for."""
+    name = "sequence template"
+    left, right = pair.a.sequence_template, pair.b.sequence_template
+    stated = [template for template in (left, right) if template is not None]
+    if not stated:
+        return Stage(name, "proved", "neither side says that anything is placed around a text")
+    if not any(map(_ids_around, stated)):
+        return Stage(name, "proved", "nothing is placed around a text on either side")
+    if left is None or right is None:
+        said = silent(pair, "sequence_template")
+        return Stage(name, "unknown", f"{said} what is placed around a text")
+    if left == right:
+        return Stage(name, "proved", "the same template")
+    if _around(left) == _around(right):
+        why = "the same ids around a text; pairs of texts are placed otherwise"
+        return Stage(name, "proved", why)
+    return Stage(name, "refuted", "other templates", "a")
+
+
+def _around(template: SequenceTemplate) -> list[int | None]:
+    """The ids that are placed around one text, None for the text."""
+    found: list[int | None] = []
+    for part in template.single:
+        found += [None] if isinstance(part, TemplateText) else part.ids
+    return found or [None]
+
+
+def _ids_around(template: SequenceTemplate) -> bool:
+    return _around(template) != [None]

@@ -1,0 +1,172 @@
+"""The core: what merging makes of a pretoken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+
+from ...model import Affixes, BPEModel, show
+from ...steps import ByteChars
+from ...theory.core import Decision, decide, system_of
+from ...theory.merges import canonical, textual
+from ...theory.plain import found_as_added, stays_symbol
+from ...theory.pretokens import UTF8_BYTES
+from ...theory.symbols import UserDefined, user_defined
+from ...theory.unused import decide_resplit
+from .pair import Pair, Stage, single_characters
+
+_NAME = "core"
+_MERGING = ("vocab", "merges", "alphabet", "affixes", "fallback")
+
+
+def core_stage(pair: Pair) -> Stage:
+    """What merging makes of a pretoken, missing symbols and UNUSED tokens included."""
+    a, b = pair.a, pair.b
+    if all(getattr(a, field) == getattr(b, field) for field in _MERGING):
+        return Stage(_NAME, "proved", "the same vocabulary and merges")
+    if a.alphabet != b.alphabet or a.affixes != b.affixes:
+        return pair.tried(_NAME, "merging starts from other symbols", pair.token_texts())
+    if "fallback" in pair.fields:
+        why = f"other rules for symbols without a token: {pair.fields['fallback'].how}"
+        return pair.tried(_NAME, why, chain(single_characters(), pair.token_texts()))
+    lone = lone_symbols(a) ^ lone_symbols(b)
+    if lone:
+        why = f"{show(min(lone))} is a base symbol on one side only"
+        return pair.tried(_NAME, why, chain(single_characters(), pair.token_texts()))
+    why = _frozen_apart(pair) or _unused_apart(a, b)
+    if why:
+        return pair.tried(_NAME, why, pair.token_texts())
+    return _decided(pair)
+
+
+def _decided(pair: Pair) -> Stage:
+    texts: dict[bytes, str] = {}
+
+    def shows(content: bytes) -> bool:
+        text = next(filter(pair.differ, pair.texts_of(content)), None)
+        if text is not None:
+            texts[content] = text
+        return text is not None
+
+    found = _decision(pair, shows)
+    if found.verdict == "proved":
+        return Stage(_NAME, "proved", found.why)
+    if found.content is not None and found.content in texts:
+        split = " and ".join("+".join(map(show, t)) for t in (found.ours, found.theirs))
+        return Stage(_NAME, "refuted", f"merging gives {split}", texts[found.content])
+    return Stage(_NAME, "unknown", f"not decided: {found.why}")
+
+
+def _decision(pair: Pair, shows: Callable[[bytes], bool]) -> Decision:
+    a, b = pair.a, pair.b
+    frozen = UserDefined({*user_defined(a), *user_defined(b)})
+
+    def holds(content: bytes) -> bool:
+        return any(frozen.find(content.decode("utf-8", "replace")))
+
+    never = holds if frozen else None
+    ours, theirs = unused(a), unused(b)
+    if ours == theirs:
+        # UNUSED tokens are merged like others, and both sides split them alike in the end.
+        utf8 = _whole_characters(a) and _whole_characters(b)
+        return decide(system_of(a), system_of(b), ok=shows, never=never, utf8=utf8)
+    if not theirs:
+        return decide_resplit(system_of(a), ours, system_of(b), ok=shows, never=never)
+    return decide_resplit(system_of(b), theirs, system_of(a), ok=shows, never=never)
+
+
+def _whole_characters(model: BPEModel) -> bool:
+    """Whether only whole characters are merged: no step cuts inside one, no byte is dropped."""
+    if model.alphabet != "byte" or ByteChars() in (model.pretokenizer or ()):
+        return False
+    return model.fallback.missing != "drop" or has_utf8_bytes(model)
+
+
+def _frozen_apart(pair: Pair) -> str:
+    """Why the two may not cut out the same user-defined tokens, if so.
+
+    They do if these are the same. Or all of them are added tokens of the other side, found in
+    the same normalized text, and nothing else is looked for there. A single character that
+    nothing merges with is cut out by itself.
+    """
+    a, b = pair.a, pair.b
+    left, right = _frozen(a), _frozen(b)
+    if left != right:
+        added_a, added_b = (_found_first(model) for model in (a, b))
+        placed = pair.scope != "text" and added_a is not None and added_a == added_b
+        if not placed or a.pretokenizer or b.pretokenizer:
+            text = min(left ^ right)
+            return f"{show(text)} is a user-defined token on one side only"
+    singles = {t for t in {*user_defined(a)} ^ {*user_defined(b)} if len(t) == 1}
+    for model in (a, b):
+        for token in canonical(model).splits if singles else ():
+            if not singles.isdisjoint(token.decode("utf-8", "replace")):
+                return f"{show(token)} holds a user-defined token of the other side"
+    return ""
+
+
+def _frozen(model: BPEModel) -> set[str]:
+    """The user-defined tokens that are more than one symbol, and that a text can hold."""
+    return {text for text in user_defined(model) if not stays_symbol(model, text)}
+
+
+def _found_first(model: BPEModel) -> set[tuple[str, int]] | None:
+    """All that is found in the normalized text: user-defined tokens, added ones that are alike.
+
+    None where there is more to it: a token that added ones cannot stand for, or with flags.
+    """
+    found = {(token.text, token.id) for token in found_as_added(model)}
+    texts = {text for text, _ in found}
+    if not _frozen(model) <= texts:
+        return None
+    for token in model.added or ():
+        if not token.normalized:
+            continue
+        if token.special or token.lstrip or token.rstrip or token.single_word:
+            return None
+        found.add((token.text, token.id))
+    return found
+
+
+def _unused_apart(a: BPEModel, b: BPEModel) -> str:
+    """Why UNUSED tokens may not be split alike, if so."""
+    ours, theirs = unused(a), unused(b)
+    if ours == theirs:
+        one, two = canonical(a).splits, canonical(b).splits
+        other = next((token for token in ours if one.get(token) != two.get(token)), None)
+        return "" if other is None else f"the unused {show(other)} is split otherwise"
+    if ours and theirs:
+        return "other unused tokens"
+    tokens, other_model = (ours, b) if ours else (theirs, a)
+    built = canonical(other_model).splits
+    for token in tokens:
+        if len(token.decode("utf-8")) == 1 or token in built or a.affixes != Affixes():
+            return f"the unused {show(token)} is a token on the other side"
+    return ""
+
+
+def unused(model: BPEModel) -> set[bytes]:
+    """The tokens that are split again in the end."""
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    return {token for token, number in ids.items() if kinds.get(number) == "unused"}
+
+
+def has_utf8_bytes(model: BPEModel) -> bool:
+    """Whether every byte that occurs in UTF-8 is a token, where bytes are merged."""
+    tokens = textual(model)
+    return model.alphabet == "byte" and all(bytes([byte]) in tokens for byte in UTF8_BYTES)
+
+
+def lone_symbols(model: BPEModel) -> set[bytes]:
+    """The tokens that are one symbol: a byte that occurs in UTF-8, or a character."""
+    tokens = textual(model)
+    if model.alphabet == "byte":
+        return {token for token in tokens if len(token) == 1 and token[0] in UTF8_BYTES}
+    found = set()
+    for token in tokens:
+        try:
+            if len(token.decode("utf-8")) == 1:
+                found.add(token)
+        except UnicodeDecodeError:
+            continue
+    return found

@@ -1,0 +1,35 @@
+"""The normalizer."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from ...errors import EngineMissingError, PatternError
+from ...theory.chains import first_character_apart, pipeline
+from .pair import Pair, Stage, short_texts, silent
+
+_NAME = "normalizer"
+
+
+def normalizer_stage(pair: Pair) -> Stage:
+    """What is done to a text before it is split."""
+    left, right = pair.a.normalizer, pair.b.normalizer
+    if left is None or right is None:
+        return Stage(_NAME, "unknown", f"{silent(pair, 'normalizer')} how texts are normalized")
+    found = pair.fields.get("normalizer")
+    if found is None:
+        return Stage(_NAME, "proved", "the same steps" if left else "none on either side")
+    one, two = pipeline(pair.a), pipeline(pair.b)
+    steps = (left, right) if one is None or two is None else (one[0], two[0])
+    why = f"other steps: {found.how}"
+    first: tuple[str, ...] = ()
+    try:
+        char = first_character_apart(*steps)
+        if char is None:
+            return Stage(_NAME, "proved", "other steps that write every text alike (Theorem 15)")
+        first = (char, f"a{char}", f"{char}a")
+        why += f"; they write {char!a} otherwise"
+    except (PatternError, EngineMissingError):
+        pass
+    texts = (t for t in short_texts() if pair.one.normalize(t) != pair.two.normalize(t))
+    return pair.tried(_NAME, why, chain(first, texts))

@@ -1,0 +1,85 @@
+"""Whole-pretoken lookup, and the ids of tokens."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from ...errors import EncodeError
+from ...model import BPEModel, show
+from ...theory.merges import canonical, whole_lookups
+from ...theory.pretokens import occurrence
+from ...theory.symbols import user_defined
+from .merging import has_utf8_bytes, lone_symbols
+from .pair import Pair, Stage, single_characters
+
+
+def lookup_stage(pair: Pair) -> Stage:
+    """Tokens that are found only because whole pretokens are looked up before merging."""
+    name = "lookup"
+    found = {"a": whole_lookups(pair.a), "b": whole_lookups(pair.b)}
+    tokens = found["a"] | found["b"]
+    if not tokens:
+        return Stage(name, "proved", "no token is found by lookup only")
+    if found["a"] == found["b"]:
+        return Stage(name, "proved", f"the same {len(tokens):,} tokens are found by lookup only")
+    open_questions = []
+    for content in sorted(tokens, key=len):
+        if _alike(pair, content):
+            continue
+        steps = (m.pretokenizer or () for m in (pair.a, pair.b))
+        if all(occurrence(each, content).possible is False for each in steps):
+            continue
+        witness = next(filter(pair.differ, pair.texts_of(content)), None)
+        why = f"{show(content)} is looked up whole on one side only"
+        if witness is not None:
+            return Stage(name, "refuted", why, witness)
+        open_questions.append(why)
+    if open_questions:
+        return Stage(name, "unknown", f"{open_questions[0]}; whether it can be a pretoken is open")
+    return Stage(name, "proved", "no pretoken is a token on which the lookups differ (Theorem 8)")
+
+
+def _alike(pair: Pair, content: bytes) -> bool:
+    try:
+        return pair.one.encode_pretoken(content) == pair.two.encode_pretoken(content)
+    except (EncodeError, UnicodeDecodeError):
+        return False
+
+
+def ids_stage(pair: Pair) -> Stage:
+    """The ids of all tokens that a text can be given."""
+    name = "ids"
+    left, right = (_given(model) for model in (pair.a, pair.b))
+    moved = sorted((t for t in left if t in right and left[t] != right[t]), key=len)
+    unknown = [_unknown(model) for model in (pair.a, pair.b)]
+    if not moved and unknown[0] == unknown[1]:
+        return Stage(name, "proved", f"{len(left.keys() & right.keys()):,} tokens, the same ids")
+    texts = chain.from_iterable(pair.texts_of(token) for token in moved)
+    if moved:
+        why = f"{show(moved[0])} has the id {left[moved[0]]} in the first, {right[moved[0]]} in"
+        why += " the second"
+    else:
+        why = f"what is no token has the id {unknown[0]} in the first, {unknown[1]} in the second"
+    return pair.tried(name, why, chain(texts, single_characters()))
+
+
+def _given(model: BPEModel) -> dict[bytes, int]:
+    """The tokens that merging, lookup or fallback give, and their ids."""
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    reached = set(canonical(model).splits) | lone_symbols(model) | whole_lookups(model)
+    reached |= {t for t, n in ids.items() if kinds.get(n) == "byte"}
+    reached |= {text.encode("utf-8") for text in user_defined(model)}
+    return {token: ids[token] for token in reached if kinds.get(ids[token]) != "unused"}
+
+
+def _unknown(model: BPEModel) -> int | None:
+    """The id of what is no token, where a text can have such a thing."""
+    if model.fallback.missing != "unknown" or all_bytes(model) or has_utf8_bytes(model):
+        return None
+    return model.fallback.unknown
+
+
+def all_bytes(model: BPEModel) -> bool:
+    """Whether missing characters become the tokens of their bytes, so that none is unknown."""
+    kinds = list(model.vocab.kinds.values())
+    return model.fallback.byte_fallback and kinds.count("byte") == 256

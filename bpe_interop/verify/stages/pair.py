@@ -1,0 +1,112 @@
+"""Two models side by side, and the texts that are tried on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, product
+from typing import Literal, TypeAlias
+
+from ...diff import Difference, diff
+from ...encode import Encoder
+from ...errors import EncodeError, PatternError
+from ...model import AddedToken, BPEModel
+from ...theory.plain import found_as_added
+from ...theory.pretokens import occurrence
+
+Outcome: TypeAlias = Literal["proved", "refuted", "unknown"]
+Scope: TypeAlias = Literal["all", "ordinary", "text"]
+
+CONTEXTS = ("{}", "a{}", "{}a", " {}", "{} ", "a{}b", " {} ", "{}\u0301", "{}\n", "{}1", ".{}")
+"""Where a text that two patterns split otherwise is put, so that the ids may show it."""
+
+_SAMPLE = " \t\n\r\u00a0\u3000\u2581aA1.'\u00e9e\u0301\u0340\u4e2d\U0001f642\u200d\x00"
+_LENGTH = 3
+"""Up to this length, all strings over the sample characters are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What was established of one stage; ``witness`` is a text that shows a refutation."""
+
+    name: str
+    outcome: Outcome
+    why: str
+    witness: str | None = None
+
+
+class Pair:
+    """Two models side by side, on texts in which no special token is looked for.
+
+    ``scope`` says whether the other added tokens are: in ``"text"`` none is.
+    """
+
+    def __init__(self, a: BPEModel, b: BPEModel, scope: Scope = "all") -> None:
+        self.a, self.b, self.scope = a, b, scope
+        self.one, self.two = (Encoder(replace(m, added=self._plain(m))) for m in (a, b))
+        self.fields: dict[str, Difference] = {d.field: d for d in diff(a, b)}
+
+    def _plain(self, model: BPEModel) -> tuple[AddedToken, ...]:
+        """The added tokens that do what a user-defined token of the other side may do."""
+        if self.scope == "text":
+            return ()
+        other = self.b if model is self.a else self.a
+        wanted = {(token.text, token.id) for token in found_as_added(other)}
+        return tuple(t for t in model.added or () if (t.text, t.id) in wanted)
+
+    def differ(self, text: str) -> bool:
+        """Whether both sides encode a text, and otherwise."""
+        try:
+            return self.one.encode(text) != self.two.encode(text)
+        except (EncodeError, PatternError):
+            return False
+
+    def tried(self, name: str, why: str, texts: Iterable[str]) -> Stage:
+        """Refuted by the first of the texts on which the ids differ, else unknown."""
+        witness = next(filter(self.differ, texts), None)
+        if witness is None:
+            return Stage(name, "unknown", f"{why}; no text was found on which the ids differ")
+        return Stage(name, "refuted", why, witness)
+
+    def token_texts(self) -> Iterator[str]:
+        """Texts of which one token or another may be a pretoken."""
+        for content in chain(self.a.vocab.ids, self.b.vocab.ids):
+            yield from self.texts_of(content)
+
+    def texts_of(self, content: bytes) -> Iterator[str]:
+        """Texts of which this content may be a pretoken."""
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError:
+            return
+        yield text
+        if "\u2581" in text:
+            spaced = text.replace("\u2581", " ")
+            yield spaced
+            if spaced.startswith(" "):
+                yield spaced[1:]
+        for model in (self.a, self.b):
+            found = occurrence(model.pretokenizer or (), content)
+            if found.text is not None:
+                yield found.text
+
+
+def short_texts() -> Iterator[str]:
+    """The empty text, every code point of the basic plane, then strings of sample characters."""
+    yield ""
+    yield from single_characters()
+    for length in range(2, _LENGTH + 1):
+        yield from map("".join, product(_SAMPLE, repeat=length))
+
+
+def single_characters() -> Iterator[str]:
+    """Every code point of the basic plane."""
+    return (chr(point) for point in range(0x10000) if not 0xD800 <= point < 0xE000)
+
+
+def silent(pair: Pair, field: str) -> str:
+    """Which side does not state a field, as the start of a sentence."""
+    left, right = getattr(pair.a, field), getattr(pair.b, field)
+    if left is None and right is None:
+        return "neither side says"
+    return "the first does not say" if left is None else "the second does not say"

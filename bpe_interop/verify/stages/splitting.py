@@ -1,0 +1,147 @@
+"""The pre-tokenizer: single patterns, sequences of splitters, and cuts that change nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, product, takewhile
+from typing import TypeAlias
+
+from ...errors import PatternError
+from ...model import Affixes, BPEModel, show
+from ...steps import Pattern, PreTokenizerStep, Split
+from ...text.patterns import parse
+from ...text.split import split
+from ...theory.automata import first_difference
+from ...theory.chains import pipeline
+from ...theory.merges import textual, whole_lookups
+from ...theory.splitters import first_cut_apart, representatives
+from ...theory.straddling import Places
+from .merging import has_utf8_bytes
+from .pair import CONTEXTS, Pair, Stage, short_texts, silent
+
+_NAME = "pre-tokenizer"
+
+_STRINGS = 20_000
+"""About how many strings are tried where nothing is decided."""
+
+Steps: TypeAlias = tuple[PreTokenizerStep, ...]
+
+
+def pretokenizer_stage(pair: Pair) -> Stage:
+    """Where a text is cut into pretokens."""
+    left, right = pair.a.pretokenizer, pair.b.pretokenizer
+    if left is None or right is None:
+        return Stage(_NAME, "unknown", f"{silent(pair, 'pretokenizer')} how texts are split")
+    if left == right:
+        return Stage(_NAME, "proved", "the same steps" if left else "none on either side")
+    found = pair.fields.get("pretokenizer")
+    if found is None:
+        return Stage(_NAME, "proved", "patterns that split every text alike, for this vocabulary")
+    one, two = pipeline(pair.a), pipeline(pair.b)
+    if one is not None and two is not None and one[0] == two[0]:
+        # What a step of the pre-tokenizer writes may be what the other's normalizer does.
+        left, right = one[1], two[1]
+        if left == right:
+            return Stage(_NAME, "proved", "the same, what the normalizer writes being the same")
+    compared = _decided(left, right)
+    if compared.text is None and not compared.why:
+        return Stage(_NAME, "proved", f"other steps that cut every text alike ({compared.by})")
+    if compared.text is None:
+        return _tested(pair, left, right, f"other steps ({found.how}), {compared.why}")
+    if _no_token_across(pair, left, right):
+        why = f"they split {show(compared.text)} otherwise, but no token stands across such a cut"
+        return Stage(_NAME, "proved", f"{why} (Theorem 10)")
+    texts = (context.format(compared.text) for context in CONTEXTS)
+    why = f"they split {show(compared.text)} otherwise"
+    return pair.tried(_NAME, why, chain(texts, short_texts()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A text that two sequences of steps split otherwise, or why it is not known, or neither."""
+
+    text: str | None = None
+    why: str = ""
+    by: str = ""
+
+
+def _decided(left: Steps, right: Steps) -> _Compared:
+    one, two = _only_pattern(left), _only_pattern(right)
+    try:
+        if one is not None and two is not None and "python" not in (one.dialect, two.dialect):
+            return _Compared(first_difference(parse(one), parse(two)), by="Theorem 11")
+    except PatternError:
+        pass
+    try:
+        return _Compared(first_cut_apart(left, right), by="Theorem 14")
+    except PatternError as error:
+        why = error.what
+    left, right = _without_shared(left, right)
+    try:
+        if first_cut_apart(left, right) is None:
+            return _Compared(by="Theorem 14")
+    except PatternError:
+        pass
+    return _Compared(why=why)
+
+
+def _only_pattern(steps: Steps) -> Pattern | None:
+    """The pattern, where the matches of one pattern are the pretokens."""
+    if len(steps) != 1 or not isinstance(step := steps[0], Split):
+        return None
+    matches = step.behavior == "removed" and step.invert
+    return step.pattern if matches and isinstance(step.pattern, Pattern) else None
+
+
+def _without_shared(left: Steps, right: Steps) -> tuple[Steps, Steps]:
+    """The steps without those that both begin with and both end with.
+
+    Where what is left cuts every text alike, so do all of them.
+    """
+    shared = sum(1 for _ in takewhile(_same, zip(left, right, strict=False)))
+    left, right = left[shared:], right[shared:]
+    backwards = zip(reversed(left), reversed(right), strict=False)
+    last = sum(1 for _ in takewhile(_same, backwards))
+    return left[: len(left) - last], right[: len(right) - last]
+
+
+def _same(steps: tuple[PreTokenizerStep, PreTokenizerStep]) -> bool:
+    return steps[0] == steps[1]
+
+
+def _no_token_across(pair: Pair, left: Steps, right: Steps) -> bool:
+    """Whether it is all one for both vocabularies that the two cut otherwise (Theorem 10)."""
+    if not _merges_all_bytes(pair.a) or not _merges_all_bytes(pair.b):
+        return False
+    try:
+        places = Places(left, right)
+    except PatternError:
+        return False
+    return all(
+        places.none_beside(whole_lookups(model)) and places.none_across(textual(model))
+        for model in (pair.a, pair.b)
+    )
+
+
+def _merges_all_bytes(model: BPEModel) -> bool:
+    """Whether nothing but merging happens to the bytes of a pretoken."""
+    return model.affixes == Affixes() and has_utf8_bytes(model)
+
+
+def _tested(pair: Pair, left: Steps, right: Steps, why: str) -> Stage:
+    """All strings over characters of every class, up to a length."""
+    classes = representatives((*left, *right))
+    length = 1
+    while len(classes) ** (length + 1) <= _STRINGS:
+        length += 1
+    strings = (
+        text
+        for size in range(1, length + 1)
+        for text in map("".join, product(classes, repeat=size))
+        if split(left, text) != split(right, text)
+    )
+    found = pair.tried(_NAME, why, chain(strings, short_texts()))
+    if found.outcome == "refuted":
+        return found
+    said = f"tested on all strings of up to {length} characters out of {len(classes)} classes"
+    return Stage(_NAME, "unknown", f"{why}; {said}: no ids differ")
