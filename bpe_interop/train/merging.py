@@ -115,13 +115,13 @@ class Learner:
                 heappop(heap)
                 del counts[pair], self._where[pair]
                 continue
-            (left, right), places, begun = pair, self._where[pair], at
+            if count == -minus:  # nothing of it was taken since, its first place neither
+                heappop(heap)
+                return pair, count
+            (left, right), places = pair, self._where[pair]
             while slots[place] != left or slots[place + sizes[left]] != right:
                 at += 1
                 place = places[at]
-            if count == -minus and at == begun:
-                heappop(heap)
-                return pair, count
             heapreplace(heap, (-count, place, pair, at))
         return None
 

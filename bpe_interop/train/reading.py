@@ -19,7 +19,7 @@ from .training import empty
 Texts: TypeAlias = Union[str, Path, Iterable[Union[str, Path]]]
 """A ``str`` is a text, a ``Path`` is a file, or a directory of files."""
 
-WINDOW = 1 << 22
+WINDOW = 1 << 20
 """Bytes of a file that are read at once, where its text can be cut."""
 
 LINES = re.compile(r"(?<=\n)")
