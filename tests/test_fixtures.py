@@ -317,9 +317,9 @@ def test_wire_fields_are_written_as_they_were_read(name: str) -> None:
     data = path.read_bytes()
     assert piece_model.write(piece_model.read(data)) == data
     assert piece_model.with_pieces(data, piece_model.pieces_of(data)) == data
-    assert [p.text for p in piece_model.pieces_of(data)] == [
-        processor(pieces_of(name), name).id_to_piece(i) for i in range(len(pieces_of(name)))
-    ]
+    engine = processor(pieces_of(name), name)
+    texts = [engine.id_to_piece(number) for number in range(engine.get_piece_size())]
+    assert [p.text for p in piece_model.pieces_of(data)] == texts
 
 
 def test_sentencepiece_models_hold_every_kind_of_piece() -> None:
