@@ -39,7 +39,10 @@ def ranks_of(model: BPEModel) -> dict[bytes, int]:
     return {token: int(rank) for token, rank in model.merges.ranks.items()}
 
 
-def test_the_pattern_of_tiktoken_pasted_into_a_split(cl100k: BPEModel) -> None:
+@pytest.mark.parametrize(("behavior", "invert"), [("Isolated", False), ("Removed", True)])
+def test_the_pattern_of_tiktoken_pasted_into_a_split(
+    cl100k: BPEModel, behavior: str, invert: bool
+) -> None:
     """Oniguruma reads ``{1,3}+`` as ``{1,3}`` repeated, not as possessive.
 
     The pattern is the point, so the first of the ranks are enough for both sides.
@@ -50,7 +53,7 @@ def test_the_pattern_of_tiktoken_pasted_into_a_split(cl100k: BPEModel) -> None:
     own = Tokenizer.from_tiktoken(engine)
     document: dict[str, Any] = json.loads(own.to_tokenizers().to_str())
     split = document["pre_tokenizer"]["pretokenizers"][0]
-    split |= {"pattern": {"Regex": pattern}, "behavior": "Removed", "invert": True}
+    split |= {"pattern": {"Regex": pattern}, "behavior": behavior, "invert": invert}
     pasted = tokenizers.Tokenizer.from_str(json.dumps(document))
     proof = prove(own.model, Tokenizer.from_tokenizers(pasted).model, "ordinary")
     assert (proof.outcome, proof.stage, proof.witness) == ("refuted", "pre-tokenizer", "0000")
