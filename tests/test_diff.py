@@ -189,10 +189,13 @@ def test_user_defined_tokens_are_added_tokens_where_the_normalizer_leaves_them()
 
 def test_fallbacks_count_where_something_falls_back() -> None:
     everything = {f"<0x{byte:02X}>".encode(): 10 + byte for byte in range(256)}
-    model = characters(vocab=Vocab({**characters().vocab.ids, **everything}))
+    ids = {**characters().vocab.ids, **everything}
+    model = characters(vocab=Vocab(ids, {10 + byte: "byte" for byte in range(256)}))
     bytes_first = Fallback("unknown", 9, fuse=True, byte_fallback=True)
     one = replace(model, fallback=bytes_first)
     assert not diff(one, replace(one, fallback=Fallback("drop", byte_fallback=True)))
+    spelled_only = replace(one, vocab=Vocab(ids))
+    assert diff(spelled_only, replace(spelled_only, fallback=Fallback("drop", byte_fallback=True)))
     assert "fallback" in fields(one, model)
     late = replace(model, fallback=Fallback("unknown", 9, after_merging=True))
     assert not diff(model, late)

@@ -196,8 +196,9 @@ def _effective(model: BPEModel) -> Fallback:
     Where every byte has a token, nothing is unknown; and it is all one whether a missing symbol
     might merge where no token holds one.
     """
-    fallback, ids = model.fallback, model.vocab.ids
-    if fallback.byte_fallback and all(b"<0x%02X>" % byte in ids for byte in UTF8_BYTES):
+    fallback, ids, kinds = model.fallback, model.vocab.ids, model.vocab.kinds
+    names = (ids.get(b"<0x%02X>" % byte, -1) for byte in UTF8_BYTES)
+    if fallback.byte_fallback and all(kinds.get(number) == "byte" for number in names):
         fallback = Fallback(byte_fallback=True, after_merging=fallback.after_merging)
     if fallback.after_merging:
         splits = canonical(model).splits
