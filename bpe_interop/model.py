@@ -208,16 +208,18 @@ FIELDS: tuple[str, ...] = (
 
 
 def show(content: bytes | str) -> str:
-    """A token's content for people: quoted, control characters and stray bytes escaped."""
+    """A token's content for people, quoted; what would not show, or mislead, is escaped."""
     if isinstance(content, bytes):
         try:
             content = content.decode("utf-8")
         except UnicodeDecodeError:
             return ascii(content)
-    escaped = "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in content
-    )
-    return '"' + escaped.replace('"', '\\"') + '"'
+    plain = (c if c.isprintable() and c not in '"\\' else _escaped(c) for c in content)
+    return '"' + "".join(plain) + '"'
+
+
+def _escaped(char: str) -> str:
+    return f"\\{char}" if char.isprintable() else char.encode("unicode_escape").decode("ascii")
 
 
 def _check_vocab(vocab: Vocab) -> None:

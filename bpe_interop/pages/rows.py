@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -10,7 +9,7 @@ from itertools import groupby
 from ..verify.alignment import Span
 from ..verify.report import Example
 from .telling import place
-from .visible import Part, escaped, parts, right_to_left, shortened, token_parts
+from .visible import Part, parts, right_to_left, shortened, token_parts
 
 AROUND = 6
 """How many columns that are alike are shown on each side of one that differs."""
@@ -114,50 +113,16 @@ def _column(data: bytes, span: Span, colour: int) -> Column:
     known = span.start is not None and span.end is not None
     own = data[span.start : span.end] if known else None
     cells = (
-        _cell("A", span.ids_a, span.tokens_a, own, colour),
-        _cell("B", span.ids_b, span.tokens_b, own, colour),
+        _cell("A", span.ids_a, span.tokens_a, colour),
+        _cell("B", span.ids_b, span.tokens_b, colour),
     )
     said = own.decode("utf-8", "replace") if own and not span.ids_a + span.ids_b else ""
     return Column(span.equal, cells, tuple(parts(said)))
 
 
-def _cell(
-    side: str, ids: tuple[int, ...], tokens: tuple[str, ...], own: bytes | None, colour: int
-) -> Cell:
+def _cell(side: str, ids: tuple[int, ...], tokens: tuple[str, ...], colour: int) -> Cell:
     found: list[Token] = []
-    contents = contents_of(tokens, own)
     for at, number in enumerate(ids[:TOKENS]):
-        read = token_parts(tokens[at], contents[at]) if len(tokens) == len(ids) else []
+        read = token_parts(tokens[at]) if len(tokens) == len(ids) else []
         found.append(Token(number, tuple(read), (colour + at) % COLOURS))
     return Cell(side, tuple(found), len(ids[TOKENS:]))
-
-
-def contents_of(tokens: Sequence[str], own: bytes | None) -> list[bytes | None]:
-    """The bytes of each token, where one after another they are the bytes that they stand for.
-
-    How tokens read does not tell a line feed from a backslash with an ``n``; their text does.
-    """
-    found: list[bytes | None] = []
-    at = 0
-    for shown in tokens if own is not None else ():
-        content = _prefix(own or b"", at, shown)
-        if content is None:
-            break
-        found.append(content)
-        at += len(content)
-    known = len(found) == len(tokens) and own is not None and at == len(own)
-    return found if known else [None] * len(tokens)
-
-
-def _prefix(data: bytes, at: int, shown: str) -> bytes | None:
-    """The bytes from a place on that read like a token, if there are any."""
-    if shown.startswith("b"):
-        content: bytes = ast.literal_eval(shown)
-        return content if data.startswith(content, at) else None
-    wanted, read, end = shown[1:-1], "", at
-    for char in data[at : at + 4 * len(wanted)].decode("utf-8", "surrogateescape"):
-        if len(read) >= len(wanted):
-            break
-        read += '\\"' if char == '"' else escaped(char)
-        end += len(char.encode("utf-8", "surrogateescape"))
-    return data[at:end] if read == wanted else None

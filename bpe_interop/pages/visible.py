@@ -100,21 +100,14 @@ def right_to_left(text: str) -> bool:
     return next((found for found in strong if found in ("L", "R", "AL")), "L") != "L"
 
 
-def token_parts(shown: str, content: bytes | None) -> list[Part]:
+def token_parts(shown: str) -> list[Part]:
     """A token in parts that can all be seen.
 
     Args:
-        shown: how :func:`bpe_interop.model.show` writes it.
-        content: its bytes, where they are known for certain.
+        shown: how :func:`bpe_interop.model.show` writes it, which is a literal of Python.
     """
-    if content is None and shown.startswith("b"):
-        content = ast.literal_eval(shown)
-    if content is None:
-        return parts(shown[1:-1].replace('\\"', '"'))
-    try:
-        return parts(content.decode("utf-8"))
-    except UnicodeDecodeError:
-        return list(_byte_parts(content))
+    content: str | bytes = ast.literal_eval(shown)
+    return parts(content) if isinstance(content, str) else list(_byte_parts(content))
 
 
 def _byte_parts(content: bytes) -> Iterator[Part]:

@@ -150,7 +150,7 @@ def _pattern_clash(model: BPEModel, preset: Preset) -> str:
     matches = step.behavior == "isolated" or (step.behavior == "removed" and step.invert)
     if matches and _split_alike(step.pattern, Pattern(preset.pattern, "fancy-regex"), model):
         return ""
-    return f"its pattern is {show(step.pattern.source)}, the preset's {show(preset.pattern)}"
+    return f"its pattern is {step.pattern.source}, the preset's {preset.pattern}"
 
 
 def _split_alike(a: Pattern, b: Pattern, model: BPEModel) -> bool:
