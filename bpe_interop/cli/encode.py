@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 import click
 
+from ..encode.explain import Explained, Explainer
 from ..errors import DisallowedSpecialError, SourceError, UnstatedError
 from ..gate import ways_to_say
+from ..text.added import Allowed
 from ..tokenizer import Tokenizer
+from .explained import (
+    Placed,
+    explained_as_data,
+    show_explained,
+    show_tokens,
+    tokens_as_data,
+)
 from .options import format_option, json_option, offline_option, preset_option
-from .screen import as_text, ids_as_json, read_stdin, stdin_lines
+from .screen import as_json, as_text, ids_as_json, read_stdin, stdin_lines
 from .tokens import open_tokenizer
+
+T = TypeVar("T")
 
 
 @click.command("encode")
@@ -26,6 +38,10 @@ from .tokens import open_tokenizer
     help="What a special token's text in the input is: ordinary text, the token, or an error.",
 )
 @click.option("--add-special-tokens", is_flag=True, help="Apply the sequence template.")
+@click.option("--show", "shown", is_flag=True, help="Show each token: its id, bytes and text.")
+@click.option(
+    "--explain", is_flag=True, help="Show the pretokens, and each merge in order with its rank."
+)
 @format_option
 @preset_option
 @offline_option
@@ -36,6 +52,8 @@ def encode_command(
     by_line: bool,
     special: str,
     add_special_tokens: bool,
+    shown: bool,
+    explain: bool,
     format: str | None,
     preset: str | None,
     offline: bool,
@@ -43,9 +61,16 @@ def encode_command(
 ) -> None:
     """Print the ids of TEXT, or of standard input as it is (nothing is stripped).
 
-    With --json: one array of ids; with --lines as well, an array of such arrays.
+    With --json: one array of ids; with --lines as well, an array of such arrays. With --show or
+    --explain, an array of objects in place of ids.
     """
+    if shown and explain:
+        raise click.UsageError("--show and --explain are two views: give one")
     tokenizer = open_tokenizer(source, format, preset, offline)
+    if shown or explain:
+        view = _Shown(tokenizer, special, add_special_tokens)
+        (view.explain if explain else view.show)(_texts(text, by_line), by_line, json_output)
+        return
     encoded = (
         _encode(tokenizer, each, special, add_special_tokens) for each in _texts(text, by_line)
     )
@@ -73,6 +98,56 @@ def _texts(text: str | None, by_line: bool) -> Iterator[str]:
         yield from text.removesuffix("\n").split("\n") if text else ()
     else:
         yield text
+
+
+class _Shown:
+    """Texts as tokens and as explanations, for people or as JSON."""
+
+    def __init__(self, tokenizer: Tokenizer, special: str, template: bool) -> None:
+        self._tokenizer, self._special, self._template = tokenizer, special, template
+        self._explainer = Explainer(tokenizer.model)
+        self._allowed: Allowed = "all" if special == "parse" else frozenset()
+
+    def show(self, texts: Iterator[str], by_line: bool, as_data: bool) -> None:
+        """Prints the tokens of each text."""
+        if not as_data:
+            for text in texts:
+                show_tokens(text, self._placed(text))
+            return
+        found = [tokens_as_data(self._placed(text)) for text in texts]
+        as_json(found if by_line else found[0])
+
+    def explain(self, texts: Iterator[str], by_line: bool, as_data: bool) -> None:
+        """Prints how each text was encoded."""
+        if not as_data:
+            for text in texts:
+                show_explained(self._explained(text), self._explainer)
+            return
+        found = [explained_as_data(self._explained(text)) for text in texts]
+        as_json(found if by_line else found[0])
+
+    def _placed(self, text: str) -> list[Placed]:
+        self._check(text)
+        ids, places = self._explainer.encode_with_offsets(text, self._allowed)
+        found = self._around([*zip(ids, places, strict=True)])
+        alone = [(each, None) if isinstance(each, int) else each for each in found]
+        return [Placed(each, self._explainer.token_bytes(each), place) for each, place in alone]
+
+    def _explained(self, text: str) -> list[Explained | int]:
+        self._check(text)
+        return self._around(self._explainer.explain(text, self._allowed))
+
+    def _check(self, text: str) -> None:
+        """Refuses what encoding refuses, in the same words."""
+        _encode(self._tokenizer, text, self._special, self._template)
+
+    def _around(self, found: list[T]) -> list[T | int]:
+        """What was found, and the ids that the sequence template puts around it."""
+        if not self._template:
+            return [*found]
+        # Numbers below 0 are no ids: they hold the places of what was found.
+        places = self._explainer.template([-1 - at for at in range(len(found))])
+        return [found[-1 - place] if place < 0 else place for place in places]
 
 
 def _encode(tokenizer: Tokenizer, text: str, special: str, template: bool) -> list[int]:

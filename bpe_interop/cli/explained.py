@@ -1,0 +1,162 @@
+"""Tokens of a text, and how they came about, as lines on a screen and as JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import click
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+
+from ..encode import Encoder
+from ..encode.explain import Explained, Merge, Run
+from ..model import show
+from .screen import lines
+
+_STYLES = tuple(
+    Style(color="black", bgcolor=f"bright_{colour}")
+    for colour in ("cyan", "yellow", "green", "magenta", "blue", "red")
+)
+
+
+class Placed(NamedTuple):
+    """A token and the characters (start, end) of the text; None for what a template put there."""
+
+    id: int
+    content: bytes
+    place: tuple[int, int] | None
+
+
+def show_tokens(text: str, tokens: Sequence[Placed]) -> None:
+    """Prints the text in coloured tokens where colours can be seen, and a row for each token."""
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    coloured = console.is_terminal and console.color_system is not None
+    if coloured and tokens:
+        line = Text()
+        for number, token in enumerate(tokens):
+            line.append(_inner(token.content), _STYLES[number % len(_STYLES)])
+        console.print(line)
+    width = max((len(str(token.id)) for token in tokens), default=0)
+    spelled = [token.content.hex(" ").upper() for token in tokens]
+    room = min(36, max(map(len, spelled), default=0))
+    for number, (token, digits) in enumerate(zip(tokens, spelled, strict=True)):
+        row = Text(f"{token.id:>{width}}  {digits:<{room}}  ")
+        row.append(show(token.content), _STYLES[number % len(_STYLES)] if coloured else "")
+        if token.place is None:
+            row.append("  put there by the sequence template")
+        console.print(row) if coloured else click.echo(row.plain)
+    click.echo(counted(len(tokens), len(text.encode("utf-8"))))
+
+
+def counted(tokens: int, size: int) -> str:
+    """How many tokens and bytes there are, and how many bytes to a token."""
+    said = f"{tokens:,} {'token' if tokens == 1 else 'tokens'}, "
+    said += f"{size:,} {'byte' if size == 1 else 'bytes'}"
+    return f"{said}, {size / tokens:.2f} bytes per token" if tokens else said
+
+
+def _inner(content: bytes) -> str:
+    """A token as it reads between its neighbours, what would not show escaped."""
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return "".join(f"\\x{byte:02x}" for byte in content)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def tokens_as_data(tokens: Sequence[Placed]) -> list[dict[str, Any]]:
+    """What ``encode --show --json`` prints."""
+    return [
+        {
+            "id": token.id,
+            "hex": token.content.hex(),
+            "text": _text(token.content),
+            "characters": None if token.place is None else list(token.place),
+        }
+        for token in tokens
+    ]
+
+
+def show_explained(found: Sequence[Explained | int], encoder: Encoder) -> None:
+    """Prints the pretokens of a text, and the merges of each in order."""
+    for each in found:
+        if isinstance(each, int):
+            lines("template", [f"{show(encoder.token_bytes(each))} {each}"])
+            continue
+        where = f"characters {each.start} to {each.end}"
+        if each.how == "added":
+            lines("added token", [f"{show(each.content)} {each.ids[0]}  {where}"])
+            continue
+        lines("pretoken", [f"{show(each.content)}  {where}"])
+        if each.how == "whole":
+            lines("  whole", ["it is a token, and looked up before anything is merged"])
+        for run in each.runs:
+            _show_run(run)
+        for replaced in each.replaced:
+            tokens = _named(replaced.ids, encoder)
+            lines(f"  {replaced.became}", [f"{show(replaced.symbol)} is no token: {tokens}"])
+        lines("  tokens", [_named(each.ids, encoder)])
+
+
+def _show_run(run: Run) -> None:
+    lines("  symbols", [" ".join(map(show, run.symbols))])
+    width = max((len(str(merge.rank)) for merge in run.merges), default=0)
+    lines("  merge", [_merge(merge, width) for merge in run.merges])
+
+
+def _merge(merge: Merge, width: int) -> str:
+    made = "no token" if merge.id is None else str(merge.id)
+    parts = f"{show(merge.left)} + {show(merge.right)}"
+    return f"rank {merge.rank:>{width}}  {parts} -> {show(merge.token)} {made}"
+
+
+def _named(ids: Sequence[int], encoder: Encoder) -> str:
+    return "  ".join(f"{show(encoder.token_bytes(n))} {n}" for n in ids) or "nothing"
+
+
+def explained_as_data(found: Sequence[Explained | int]) -> list[dict[str, Any]]:
+    """What ``encode --explain --json`` prints."""
+    return [
+        {"how": "template", "ids": [each]} if isinstance(each, int) else _as_data(each)
+        for each in found
+    ]
+
+
+def _as_data(found: Explained) -> dict[str, Any]:
+    return {
+        "how": found.how,
+        "hex": found.content.hex(),
+        "text": _text(found.content),
+        "characters": [found.start, found.end],
+        "ids": list(found.ids),
+        "runs": [
+            {
+                "symbols": [symbol.hex() for symbol in run.symbols],
+                "merges": [
+                    {
+                        "rank": merge.rank,
+                        "symbols": [merge.first, merge.middle, merge.last],
+                        "hex": merge.token.hex(),
+                        "text": _text(merge.token),
+                        "id": merge.id,
+                    }
+                    for merge in run.merges
+                ],
+            }
+            for run in found.runs
+        ],
+        "replaced": [
+            {"hex": each.symbol.hex(), "became": each.became, "ids": list(each.ids)}
+            for each in found.replaced
+        ],
+    }
+
+
+def _text(content: bytes) -> str | None:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,211 @@
+"""How a text becomes ids, step by step: pretokens, symbols, and every merge with its rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Literal, TypeAlias
+
+from ..text.added import Allowed
+from ..text.bytechars import to_bytes
+from ..text.normalize import Spans, align, repair, repaired_spans
+from ..theory.merges import Merger, Priority
+from . import Encoder
+from .pretoken import PretokenEncoder, _Found
+
+How: TypeAlias = Literal["added", "whole", "merged"]
+Became: TypeAlias = Literal["bytes", "unknown", "dropped", "split"]
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """One merge: the symbols from ``first`` to ``middle`` and from there to ``last`` become one.
+
+    Symbols are counted as they were before merging. ``rank`` is that of the product where ranks
+    belong to tokens, else the place of the pair in the list of merges. ``id`` is None where the
+    product is no token of the vocabulary.
+    """
+
+    rank: Priority
+    first: int
+    middle: int
+    last: int
+    left: bytes
+    right: bytes
+    token: bytes
+    id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Symbols that merge among themselves, and their merges in order.
+
+    ``spans`` are the bytes (start, end) of the pretoken that each symbol stands for.
+    """
+
+    symbols: tuple[bytes, ...]
+    spans: tuple[tuple[int, int], ...]
+    merges: tuple[Merge, ...]
+
+    def groups(self) -> list[tuple[int, int]]:
+        """What the symbols are in the end: groups of them (first, last)."""
+        ends = {place: place + 1 for place in range(len(self.symbols))}
+        for merge in self.merges:
+            ends[merge.first] = merge.last
+            del ends[merge.middle]
+        return list(ends.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What is no token, or an unused one, and the ids that it became."""
+
+    symbol: bytes
+    became: Became
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A pretoken, or an added token, and how it became ids.
+
+    ``content`` is what was encoded, in bytes: after the normalizer, with what was put before it.
+    ``start`` and ``end`` are the characters of the text that it comes from. ``spans`` are the
+    bytes of ``content`` that each id stands for. ``how``: ``added``: found in the text first;
+    ``whole``: looked up as it is; ``merged``: by the merges of ``runs``, in order.
+    """
+
+    content: bytes
+    start: int
+    end: int
+    how: How
+    ids: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]
+    runs: tuple[Run, ...] = ()
+    replaced: tuple[Replaced, ...] = ()
+
+
+class Explainer(Encoder):
+    """An encoder that can also say how it comes to its ids. Threads may share one."""
+
+    def explain(self, text: str, allowed_special: Allowed = frozenset()) -> list[Explained]:
+        """The pretokens and added tokens of a text in order; their ids are :meth:`encode`'s.
+
+        Raises:
+            The errors of :meth:`encode`.
+        """
+        repaired = repair(text)
+        given = None if repaired == text else repaired_spans(text)
+        steps = self._stated(self.model.normalizer, "normalizer")
+        added = self._matcher(allowed_special)
+        found: list[Explained] = []
+        for start, end, number in added.find_raw(repaired, allowed_special):
+            if number is not None:
+                found.append(self._found_whole(number, (start, end), given))
+                continue
+            part, spans = align(steps, repaired[start:end])
+            spans = [(start + first, start + last) for first, last in spans]
+            begins = 0 if start else self._begins(repaired[:end])
+            for first, last, inner in added.find_normalized(part, allowed_special):
+                if inner is not None:
+                    place = spans[first][0], spans[last - 1][1]
+                    found.append(self._found_whole(inner, place, given))
+                    continue
+                inside, behind = part[first:last], max(0, begins - first)
+                found += self._pretokens(inside, spans[first:last], behind, given)
+        return found
+
+    def _found_whole(self, number: int, place: tuple[int, int], given: Spans | None) -> Explained:
+        content = self.token_bytes(number)
+        return Explained(content, *_own(place, given), "added", (number,), ((0, len(content)),))
+
+    def _pretokens(
+        self, text: str, spans: Spans, begins: int, given: Spans | None
+    ) -> Iterator[Explained]:
+        for pretoken, places in self._splitter.align(text, first=begins):
+            content = to_bytes(pretoken) if self._splitter.maps else pretoken.encode("utf-8")
+            noting = _Noting(self._pretoken)
+            placed = list(noting.placed(content))
+            start, end = _own((spans[places[0][0]][0], spans[places[-1][1] - 1][1]), given)
+            yield Explained(
+                content,
+                start,
+                end,
+                "merged" if noting.runs or noting.replaced else "whole",
+                tuple(number for number, _, _ in placed),
+                tuple((first, last) for _, first, last in placed),
+                tuple(noting.runs),
+                tuple(noting.replaced),
+            )
+
+
+def _own(place: tuple[int, int], given: Spans | None) -> tuple[int, int]:
+    """A place in a repaired text as one in the text that was given."""
+    start, end = place
+    return place if given is None else (given[start][0], given[end - 1][1])
+
+
+class _Noting(PretokenEncoder):
+    """An encoder of one pretoken that notes what it does; it shares all else with another."""
+
+    def __init__(self, ready: PretokenEncoder) -> None:
+        vars(self).update(vars(ready))
+        self.runs: list[Run] = []
+        self.replaced: list[Replaced] = []
+
+    def _merged(self, symbols: list[bytes], spans: list[tuple[int, int]]) -> Iterator[_Found]:
+        if symbols:
+            cut = len(self._model.affixes.prefix)
+            merges = tuple(_merges(self._merger, symbols, cut, self._ids))
+            self.runs.append(Run(tuple(symbols), tuple(spans), merges))
+        yield from super()._merged(symbols, spans)
+
+    def _resplit(self, token: bytes, start: int, end: int) -> Iterator[_Found]:
+        found = list(super()._resplit(token, start, end))
+        self._note(token, "split", found)
+        yield from found
+
+    def _missing(self, symbol: bytes, start: int, end: int) -> Iterable[_Found]:
+        found = list(super()._missing(symbol, start, end))
+        unknown = [number for number, _, _ in found] == [None]
+        self._note(symbol, "unknown" if unknown else "bytes" if found else "dropped", found)
+        return found
+
+    def _note(self, symbol: bytes, became: Became, found: list[_Found]) -> None:
+        numbers = (self._fallback.unknown if n is None else n for n, _, _ in found)
+        ids = tuple(number for number in numbers if number is not None)
+        self.replaced.append(Replaced(symbol, became, ids))
+
+
+def _merges(
+    merger: Merger, symbols: Sequence[bytes], cut: int, ids: Mapping[bytes, int]
+) -> Iterator[Merge]:
+    """The merges of a run in order: least priority first, of equals the leftmost.
+
+    A pair waits under the places where its parts end; where one has grown since, it is past.
+    """
+    tokens, ends = list(symbols), [*range(1, len(symbols) + 1)]
+    before = [*range(-1, len(symbols))]
+    waiting: list[tuple[Priority, int, int, int]] = []
+
+    def wait(first: int) -> None:
+        middle = ends[first]
+        if middle < len(tokens):
+            rank = merger.priority(tokens[first], tokens[middle])
+            if rank is not None:
+                heappush(waiting, (rank, first, middle, ends[middle]))
+
+    for place in range(len(symbols) - 1):
+        wait(place)
+    while waiting:
+        rank, first, middle, last = heappop(waiting)
+        if ends[first] != middle or ends[middle] != last:
+            continue
+        left, right = tokens[first], tokens[middle]
+        token = tokens[first] = left + right[cut:]
+        ends[first], ends[middle], before[last] = last, -1, first
+        yield Merge(rank, first, middle, last, left, right, token, ids.get(token))
+        wait(first)
+        if before[first] >= 0:
+            wait(before[first])
