@@ -143,7 +143,17 @@ def test_a_verdict_is_about_what_is_stated(tmp_path: Path) -> None:
     assert [note[:31] for note in done.verdict.notes] == [
         "the target does not say how tex",
         "the target does not say which s",
+        "the target does not say what is",
     ]
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_a_verdict_is_about_what_both_engines_do(tmp_path: Path) -> None:
+    """sentencepiece places nothing that a ``.model`` states, and finds no special tokens."""
+    for source, to in (("sentencepiece", "huggingface"), ("huggingface", "sentencepiece")):
+        done = convert(TOKENIZERS / "spm-tiny" / source, tmp_path / to, to)
+        assert done.verdict
+        assert (done.verdict.outcome, done.verdict.scope) == ("proved", "ordinary")
 
 
 def test_other_engine_versions_are_tested_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from ..engines import versions
 from ..errors import CheckFailedError
 from ..loss import Loss
-from ..model import BPEModel, SequenceTemplate, show
+from ..model import BPEModel, show
 from .assumptions import EXAMINED, assumptions, unexamined
 from .prove import Proof, Scope, prove
 from .stages import Stage
@@ -71,13 +71,17 @@ def establish(
     why = _why_not_asked(kept, dropped)
     if why:
         return Established("unknown", "text", why=why, dropped=dropped, notes=notes)
-    proof = prove(kept, written, _scope(kept, written))
+    names = {*engines} & EXAMINED.keys()
+    scope = _scope(kept, written)
+    if scope == "all" and "sentencepiece" in names:
+        scope = "ordinary"
+        notes += ("sentencepiece never finds special tokens in a text",)
+    proof = prove(kept, written, scope)
     if proof.outcome == "refuted" and not dropped:
         raise CheckFailedError(
             f"what was written gives {show(proof.witness or '')} other ids ({proof.stage})",
             fix="nothing was kept; please report this with the source file",
         )
-    names = {*engines} & EXAMINED.keys()
     outcome, why = _outcome(proof, unexamined(names), texts)
     return Established(
         outcome,
@@ -113,7 +117,7 @@ def _scope(a: BPEModel, b: BPEModel) -> Scope:
     if len(said) < 2 and any(not token.special for added in said for token in added):
         return "text"
     left, right = a.sequence_template, b.sequence_template
-    one_sided = (left is None) != (right is None) and (left or right) != SequenceTemplate()
+    one_sided = (left is None) != (right is None)
     return "ordinary" if len(said) < 2 or one_sided else "all"
 
 
@@ -124,6 +128,8 @@ def _unstated(model: BPEModel, again: BPEModel) -> Iterator[str]:
     for side, name in ((model, "source"), (again, "target")):
         if side.added is None:
             yield f"the {name} does not say which special tokens there are"
+        if side.sequence_template is None:
+            yield f"the {name} does not say what is placed around a text"
 
 
 def _outcome(proof: Proof, other: tuple[str, ...], texts: int) -> tuple[Standing, str]:

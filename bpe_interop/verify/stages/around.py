@@ -54,14 +54,13 @@ def template_stage(pair: Pair) -> Stage:
     """What is placed around a text where special tokens are asked for."""
     name = "sequence template"
     left, right = pair.a.sequence_template, pair.b.sequence_template
-    stated = [template for template in (left, right) if template is not None]
-    if not stated:
+    if left is None and right is None:
         return Stage(name, "proved", "neither side says that anything is placed around a text")
-    if not any(map(_ids_around, stated)):
-        return Stage(name, "proved", "nothing is placed around a text on either side")
     if left is None or right is None:
         said = silent(pair, "sequence_template")
         return Stage(name, "unknown", f"{said} what is placed around a text")
+    if not _ids_around(left) and not _ids_around(right):
+        return Stage(name, "proved", "nothing is placed around a text on either side")
     if left == right:
         return Stage(name, "proved", "the same template")
     if _around(left) == _around(right):
