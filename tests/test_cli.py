@@ -295,7 +295,7 @@ def test_formats(run: Run) -> None:
         assert word in shown.text
     rows = json.loads(run("formats", "--json").out)
     names = [row["name"] for row in rows]
-    assert names == ["gpt2", "tiktoken", "huggingface", "sentencepiece"]
+    assert names == ["gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe"]
     assert all(set(row) == set(rows[0]) for row in rows)
     assert "normalizer" in rows[2]["holds"]
     assert "normalizer" not in rows[1]["holds"]

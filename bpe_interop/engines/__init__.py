@@ -43,6 +43,7 @@ _READERS = {
     ("tiktoken", "tiktoken"): "tiktoken",
     ("tokenizers", "huggingface"): "tokenizers",
     ("tokenizers", "gpt2"): "pair",
+    ("tokenizers", "minbpe"): "minbpe",
     ("transformers", "huggingface"): "transformers",
     ("sentencepiece", "sentencepiece"): "sentencepiece",
 }

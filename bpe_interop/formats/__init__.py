@@ -38,7 +38,7 @@ class Format:
     options: Mapping[str, Callable[[BPEModel, Files], Files]] = field(default_factory=dict)
 
 
-_MODULES = ("gpt2", "tiktoken", "huggingface", "sentencepiece")
+_MODULES = ("gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe")
 """The table: a module here is a format. Its ``FORMAT`` is the row."""
 
 

@@ -1,0 +1,55 @@
+"""tokenizers' ``BPE`` as the engine of a minbpe model; minbpe itself is in no package index."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+
+from ..errors import EngineError
+from ..formats import Files, by_name
+from ..model import BPEModel, PairList, show
+from ..text.bytechars import to_chars
+from .library import guarded, library
+from .tokenizers import TokenizersEngine
+
+
+def read(files: Files, model: BPEModel | None = None) -> TokenizersEngine:
+    """The file's ids, merges and special tokens in ``BPE``, behind its pattern.
+
+    Ids and merges are read here once more and handed over as they stand.
+
+    Raises:
+        EngineMissingError: tokenizers is not installed.
+        EngineError: tokenizers refuses them.
+        FormatError: the file is malformed.
+    """
+    tokenizers = library("tokenizers")
+    own = by_name("minbpe").load(files)
+    (name,) = own.origin.files
+    text = files[name].decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    lines = iter(text.removesuffix("\n").split("\n"))
+    special = [line.split() for line in islice(lines, 3, 3 + len(own.added or ()))]
+    tokens = [bytes([byte]) for byte in range(256)]
+    merges: list[tuple[str, str]] = []
+    for line in lines:
+        left, right = map(int, line.split())
+        merges.append((to_chars(tokens[left]), to_chars(tokens[right])))
+        tokens.append(tokens[left] + tokens[right])
+    vocab = {to_chars(token): number for number, token in enumerate(tokens)}
+    for word, _ in special:
+        if word in vocab:
+            raise EngineError(f"tokenizers cannot tell the special token {show(word)} from a token")
+    # tokenizers takes the number of an added token from the vocabulary where it stands there.
+    vocab |= {word: int(number) for word, number in special}
+    shell = replace(own, merges=PairList(()), added=())
+    shape = by_name("huggingface").dump(shell)["tokenizer.json"].decode("utf-8")
+    with guarded("tokenizers", "on the minbpe model"):
+        tokenizer = tokenizers.Tokenizer.from_str(shape)
+        tokenizer.model = tokenizers.models.BPE(vocab=vocab, merges=merges)
+        tokenizer.add_special_tokens(
+            [tokenizers.AddedToken(word, special=True, normalized=False) for word, _ in special]
+        )
+    for word, number in special:
+        if tokenizer.token_to_id(word) != int(number):
+            raise EngineError(f"tokenizers numbers {show(word)} otherwise than {number}")
+    return TokenizersEngine(tokenizer)

@@ -1,0 +1,73 @@
+"""From the model to a ``.model`` file of minbpe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ...model import AddedToken, Affixes, BPEModel, PairList
+from ...theory.byte_ranks import over_bytes
+from ...theory.merges import canonical
+from .. import Files
+from .pattern import express
+from .read import BYTES, SUFFIX, VERSION, stem_of
+
+
+def dump(model: BPEModel) -> Files:
+    """Writes ``NAME.model``, as minbpe's ``save`` does.
+
+    Ids are the bytes' values, and 256 plus a merge's place. For a rank table the merges are the
+    split of each token that merging reaches, in rank order.
+    """
+    pairs = pairs_of(model)
+    ids = numbered(pairs)
+    added = said(model.added or (), len(ids))
+    pattern = express(model.pretokenizer or ())
+    lines = [VERSION.decode(), pattern if isinstance(pattern, str) else "", str(len(added))]
+    lines += [f"{token.text} {token.id}" for token in added]
+    lines += [f"{ids[left]} {ids[right]}" for left, right in pairs]
+    name = stem_of(model.origin.name) or "tokenizer"
+    return {f"{name}{SUFFIX}": "".join(f"{line}\n" for line in lines).encode()}
+
+
+def pairs_of(model: BPEModel) -> list[tuple[bytes, bytes]]:
+    """The merges to write: as listed if a list of ids can have them, else as they fire.
+
+    A merge comes after those of its parts, and no two make the same bytes.
+    """
+    if model.alphabet != "byte":
+        model = over_bytes(model) or model
+    if isinstance(model.merges, PairList) and model.affixes == Affixes():
+        listed = [*_writable(model.merges.pairs)]
+        if len(listed) == len(model.merges.pairs):
+            return listed
+    return [*_writable(canonical(model).splits.values())]
+
+
+def _writable(pairs: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+    made = {bytes([byte]) for byte in range(BYTES)}
+    for left, right in pairs:
+        if left in made and right in made and left + right not in made:
+            made.add(left + right)
+            yield left, right
+
+
+def numbered(pairs: Iterable[tuple[bytes, bytes]]) -> dict[bytes, int]:
+    """Contents to minbpe's ids."""
+    contents = [*(bytes([byte]) for byte in range(BYTES)), *(x + y for x, y in pairs)]
+    return {content: number for number, content in enumerate(contents)}
+
+
+def said(added: Iterable[AddedToken], size: int) -> list[AddedToken]:
+    """The added tokens that minbpe can have beside ``size`` ids, each behind those it begins.
+
+    minbpe takes the first of the texts in its list that matches.
+    """
+    found: list[AddedToken] = []
+    for token in added:
+        free = token.id >= size and all(token.id != other.id for other in found)
+        if free and token.text.split() == [token.text]:
+            found.append(token)
+    for place, token in enumerate(found):
+        if any(later.text.startswith(token.text) for later in found[place + 1 :]):
+            return sorted(found, key=lambda one: -len(one.text))
+    return found
