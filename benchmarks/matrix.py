@@ -1,7 +1,8 @@
-"""The matrix of real tokenizers and formats: exact, or refused and why.
+"""The matrix of real tokenizers and formats: proved, tested, or refused and why.
 
 ``python -m benchmarks.matrix`` prints it for the tokenizers in ``BPE_INTEROP_DATA``. Each cell
-is a conversion that was written, read back, and run in the target's own engine.
+that is not refused is a conversion that was written, read back, run in the target's own engine,
+and proved equal, or only tested.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from pathlib import Path
 
 from bpe_interop.convert import convert
 from bpe_interop.errors import LossyConversionError, UnstatedError
+from bpe_interop.formats import by_name
+from bpe_interop.gate import refuse
+from bpe_interop.model import BPEModel
+from bpe_interop.sources import Loaded, load_source
 
 FORMATS = ("gpt2", "tiktoken", "huggingface", "sentencepiece")
 
@@ -56,31 +61,41 @@ REAL = (
 )
 
 
-def cell(real: Real, target: str, data: Path) -> str:
-    """Converts one tokenizer to one format; ``exact``, or ``refused`` with the fields."""
+def opened(real: Real, data: Path) -> Loaded:
+    """The tokenizer, read."""
+    return load_source(data / real.path, format=real.format, preset=real.preset)
+
+
+def refusal(model: BPEModel, target: str) -> str:
+    """The fields for which a format refuses a tokenizer; empty where it does not."""
+    try:
+        refuse(model, by_name(target))
+    except LossyConversionError as error:
+        return ", ".join(sorted({loss.field for loss in error.losses}))
+    except UnstatedError:
+        return "not stated"
+    return ""
+
+
+def cell(real: Real, model: BPEModel, target: str, data: Path) -> str:
+    """What becomes of one tokenizer in one format; ``proved`` or ``tested`` where it is written."""
+    if target == real.format:
+        return "(source)"
+    refused = refusal(model, target)
+    if refused:
+        return f"refused: {refused}"
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            convert(
-                data / real.path,
-                Path(folder) / "out",
-                target,
-                format=real.format,
-                preset=real.preset,
-            )
-        except LossyConversionError as error:
-            fields = sorted({loss.field for loss in error.losses})
-            return f"refused: {', '.join(fields)}"
-        except UnstatedError:
-            return "refused: not stated"
-    return "exact"
+        out = Path(folder) / "out"
+        done = convert(data / real.path, out, target, format=real.format, preset=real.preset)
+    if done.verdict is None:
+        raise AssertionError("a conversion that is verified has a verdict")
+    return done.verdict.outcome
 
 
 def row(real: Real, data: Path) -> str:
     """One line of the matrix."""
-    cells = [
-        "(source)" if target == real.format else cell(real, target, data) for target in FORMATS
-    ]
-    return f"| {real.name} | " + " | ".join(cells) + " |"
+    model = opened(real, data).model
+    return f"| {real.name} | " + " | ".join(cell(real, model, to, data) for to in FORMATS) + " |"
 
 
 def main() -> None:

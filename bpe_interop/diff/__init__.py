@@ -74,6 +74,12 @@ def _short(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+def _extras(a: BPEModel, b: BPEModel) -> str:
+    left, right = a.extras, b.extras
+    keys = {key for key in (*left, *right) if left.get(key) != right.get(key)}
+    return f"settings that only a format understands: {', '.join(sorted(keys))}" if keys else ""
+
+
 def _lookup_first(a: BPEModel, b: BPEModel) -> str:
     left, right = whole_lookups(a), whole_lookups(b)
     if left == right:
@@ -195,4 +201,5 @@ _COMPARE: dict[str, Callable[[BPEModel, BPEModel], str]] = {
     "added": compare_added,
     "sequence_template": _sequence_template,
     "decoder": _decoder,
+    "extras": _extras,
 }

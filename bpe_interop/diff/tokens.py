@@ -136,6 +136,9 @@ def _agree(a: BPEModel, b: BPEModel, found: frozenset[str]) -> bool:
 
 def _system(model: BPEModel) -> System:
     """The merges as pairs where that is the same, so that equal ranks are in some order."""
+    priority = canonical(model).priority
+    if not _unused(model) and len(set(priority.values())) == len(priority):
+        return system_of(model)
     rule = pairs_of(model).rule
     if rule is None or rule is model.merges:
         return system_of(model)

@@ -99,7 +99,7 @@ def _own_engine(row: Format, files: Files, own: Own, tick: Callable[[int], None]
         ) from error
     except UnstatedError as error:  # the pattern was dropped on purpose
         return Check(row.engine, "", skipped=error.what)
-    return _run(engine, own, [*awkward(held)], tick)
+    return _run(engine, own, list(dict.fromkeys(awkward(held))), tick)
 
 
 def check_source(
@@ -118,7 +118,7 @@ def check_source(
         engine = from_files(row.engine, row.name, files, model)
     except EngineMissingError as error:
         return Check(row.engine, "", skipped=error.fix, of="source")
-    return replace(_run(engine, own, [*awkward(model)], tick, "the source"), of="source")
+    return replace(_run(engine, own, list(dict.fromkeys(awkward(model))), tick, "the source"), of="source")
 
 
 def _served(own: Own, stage: Path, tick: Callable[[int], None]) -> Check:
