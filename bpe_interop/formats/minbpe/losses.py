@@ -10,6 +10,7 @@ from typing import TypeAlias
 from ...diff import Difference, diff
 from ...loss import Loss
 from ...model import AddedToken, BPEModel, show
+from ...steps import Pattern, Split
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.equality import missing_bytes
 from ...theory.merges import canonical, whole_lookups
@@ -47,32 +48,38 @@ def _affixes(model: BPEModel, again: BPEModel, found: Difference) -> Said:
 def _vocab(model: BPEModel, again: BPEModel, found: Difference) -> Said:
     own, new = model.vocab.ids, again.vocab.ids
     changed = [content for content, number in own.items() if new.get(content) != number]
-    missing = [bytes([byte]) for byte in range(256) if bytes([byte]) not in own]
-    moved = next((content for content in changed if len(content) == 1), None)
-    if moved is not None and moved in own:
-        what = f"a byte's id is its value; here {show(moved)} has the id {own[moved]}"
-    elif missing:
-        what = f"every byte has a token; here {len(missing)} have none, such as {show(missing[0])}"
-    else:
-        what = f"ids are 256 plus the place of a merge; {found.how}"
     built = {*canonical(model).splits, *whole_lookups(model)}
-    inner = [content for content in changed if len(content) == 1 or content in built]
-    texts = [content.decode() for content in inner if len(content) == 1 and content < b"\x7f"]
-    texts += _occurring(model, [content for content in inner if len(content) > 1])
-    # Without a byte's token, that of the others stays; without one that no text gives, texts do.
-    same = not inner and (not changed or not any(content in new for content in changed))
+    given = [content for content in changed if len(content) == 1 or content in built]
+    if changed and not given:
+        yield Loss(
+            "vocab",
+            "text",
+            f"a token that no merge builds has no id in minbpe; {found.how}",
+            "such an id could not be decoded",
+        )
+        return
+    letters = [content.decode() for content in given if len(content) == 1 and content.isascii()]
+    letters.sort(key=lambda text: not text.isalpha())
+    texts = [*letters, *_occurring(model, [content for content in given if len(content) > 1])]
+    witness = first_apart(model, again, texts)
     yield Loss(
         "vocab",
-        "text" if same else "ids",
-        f"in minbpe {what}",
-        "some ids could not be decoded" if same else "texts would have other ids",
-        witness=None if same else (witness := first_apart(model, again, _letters_first(texts))),
-        shown=not same and witness is not None,
+        "ids",
+        _ids_said(own, found),
+        "texts would have other ids",
+        witness=witness,
+        shown=witness is not None,
     )
 
 
-def _letters_first(texts: list[str]) -> list[str]:
-    return sorted(texts, key=lambda text: not text.isalpha())
+def _ids_said(ids: Mapping[bytes, int], found: Difference) -> str:
+    """Where ids first leave minbpe's rule."""
+    for byte in range(256):
+        content = bytes([byte])
+        if ids.get(content) != byte:
+            here = f"has the id {ids[content]}" if content in ids else "has none"
+            return f"in minbpe a byte's id is its value; here {show(content)} {here}"
+    return f"in minbpe ids are 256 plus the place of a merge; {found.how}"
 
 
 def _merges(model: BPEModel, again: BPEModel, found: Difference) -> Said:
@@ -141,12 +148,13 @@ def _pretokenizer(model: BPEModel, again: BPEModel, found: Difference) -> Said:
     if isinstance(said, Loss):
         yield said
         return
-    step = (again.pretokenizer or ())[0]
-    witness = split_otherwise(model.pretokenizer or (), step.pattern)  # type: ignore[union-attr, arg-type]
+    patterns = [step.pattern for step in again.pretokenizer or () if isinstance(step, Split)]
+    pattern = next((found for found in patterns if isinstance(found, Pattern)), None)
+    witness = None if pattern is None else split_otherwise(model.pretokenizer or (), pattern)
     yield Loss(
         "pretokenizer",
         "ids",
-        f"minbpe's regex reads the pattern otherwise: {found.how}",
+        f"minbpe takes one pattern whose matches are the pretokens; {found.how}",
         "texts would be cut elsewhere",
         witness=witness,
         shown=witness is not None,
