@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from .diff import Difference, diff
     from .loss import Loss
     from .model import BPEModel
+    from .text.visible import replace_control_characters
     from .tokenizer import Tokenizer
+    from .train import train
     from .verify import Report, verify
 
 __all__ = [
@@ -32,6 +34,8 @@ __all__ = [
     "convert",
     "diff",
     "load",
+    "replace_control_characters",
+    "train",
     "verify",
 ]
 
@@ -44,6 +48,8 @@ _HOMES = {
     "Tokenizer": "tokenizer",
     "convert": "convert",
     "diff": "diff",
+    "replace_control_characters": "text.visible",
+    "train": "train",
     "verify": "verify",
 }
 
@@ -86,7 +92,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(types.ModuleType):
-    """Keeps a function in reach whose module has its name: ``diff``, ``convert``, ``verify``.
+    """Keeps a function in reach whose module has its name: ``diff``, ``convert``, ``train``.
 
     Importing a submodule sets it as an attribute here, which would hide the function.
     """

@@ -87,40 +87,100 @@ def convert(
     ways = [_option(row, option) for option in options]
     check_target(place, force=force)
     loaded = load_source(source, format=format, preset=preset, offline=offline)
-    _apart(source, place)
+    keep_apart(source, place)
     model = renamed(loaded.model, _name(loaded, place))
-    losses = refuse(model, row, drop)
-    files = row.dump(model)
-    for written in ways:
-        files = written(model, files)
-    again = fill(row.load(files), None)
-    checks: list[Check] = []
-    verdict: Established | None = None
-    own = Own(model)
-    if verify:
-        checks.append(check_source(loaded.format, loaded.files, own, tick))
-    with staged(place, files, force=force) as stage:
-        if verify:
-            checks += check_written(row, files, model, again, losses, stage, tick, own)
-            engines = (loaded.format.engine, row.engine)
-            verdict = establish(model, again, losses, engines, checks[1].texts)
+    done = write_checked(
+        loaded,
+        model,
+        model,
+        row,
+        place,
+        drop=drop,
+        force=force,
+        verify=verify,
+        ways=ways,
+        tick=tick,
+    )
+    again = done.again
     return Conversion(
         source=str(source),
         source_format=loaded.format.name,
         target=str(target),
         target_format=row.name,
-        files=tuple(files),
+        files=tuple(done.files),
         kept=tuple(_kept(again)),
         rewrote=tuple(_rewrote(model, again)),
-        losses=losses,
+        losses=done.losses,
         notes=_notes(model, again),
-        checks=tuple(checks),
-        verdict=verdict,
+        checks=done.checks,
+        verdict=done.verdict,
     )
 
 
-def _apart(source: str | Path, place: Path) -> None:
-    """Replacing a target as a whole must not delete the source."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Files that took their target's place, how they read back, and what is known of them."""
+
+    files: Files
+    again: BPEModel
+    losses: tuple[Loss, ...]
+    checks: tuple[Check, ...] = ()
+    verdict: Established | None = None
+
+
+def write_checked(
+    loaded: Loaded,
+    read: BPEModel,
+    model: BPEModel,
+    row: Format,
+    place: Path,
+    *,
+    drop: Iterable[str] = (),
+    force: bool = False,
+    verify: bool = True,
+    ways: Iterable[Callable[[BPEModel, Files], Files]] = (),
+    tick: Callable[[int], None] = lambda count: None,
+) -> Written:
+    """Passes the gate, writes beside the target, checks, and puts the files in its place.
+
+    Args:
+        loaded: the source, whose files are checked as well.
+        read: our reading of the source.
+        model: what is written: the reading itself, or what was made of it.
+        row: the target's format.
+        place: the target.
+        drop: fields that may be lost.
+        force: replace the target as a whole.
+        verify: re-read what was written, compare in the target's own engine, and prove.
+        ways: the target format's own ways of writing.
+        tick: called with the number of texts compared since the last call.
+
+    Raises:
+        The errors of :func:`convert`.
+    """
+    losses = refuse(model, row, drop)
+    files = row.dump(model)
+    for written in ways:
+        files = written(model, files)
+    again = fill(row.load(files), None)
+    if not verify:
+        with staged(place, files, force=force):
+            return Written(files, again, losses)
+    own = Own(model)
+    checks = [check_source(loaded.format, loaded.files, own if read is model else Own(read), tick)]
+    with staged(place, files, force=force) as stage:
+        checks += check_written(row, files, model, again, losses, stage, tick, own)
+        engines = (loaded.format.engine, row.engine)
+        verdict = establish(model, again, losses, engines, checks[1].texts)
+    return Written(files, again, losses, tuple(checks), verdict)
+
+
+def keep_apart(source: str | Path, place: Path) -> None:
+    """Replacing a target as a whole must not delete the source.
+
+    Raises:
+        TargetError: it would.
+    """
     path, target = Path(source).resolve(), place.resolve()
     if Path(source).exists() and (path == target or target in path.parents):
         raise TargetError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
 
     from .engines import Engine, Special
+    from .extend import Wanted
     from .unstable import Completer
 
 _NONE: frozenset[str] = frozenset()
@@ -183,6 +184,28 @@ class Tokenizer(Vocabulary):
         """The same tokenizer, encoding with another engine; see :class:`Tokenizer`."""
         return Tokenizer(self._model, engine)
 
+    # Special tokens.
+
+    def with_special_tokens(
+        self, tokens: Wanted, *, roles: Mapping[str, str] | None = None
+    ) -> Tokenizer:
+        """A tokenizer with further special tokens, on the same engine; this one stays as it is.
+
+        Args:
+            tokens: texts, or texts with their ids (None: the next one that is free). Texts that
+                the tokenizer has as tokens keep their ids.
+            roles: role (``bos``, ``eos``, ``unk``, ``sep``, ``pad``, ``cls``, ``mask``) to the
+                text of a special token, one of the new ones or another.
+
+        Raises:
+            SpecialTokenError: see :func:`.extend.with_special_tokens` (also ValueError).
+            UnstatedError: the source does not say which special tokens there are.
+            LossyConversionError: the engine cannot run the new tokenizer exactly.
+        """
+        from .extend import with_special_tokens
+
+        return Tokenizer(with_special_tokens(self._model, tokens, roles), self._asked_engine)
+
     # Encoding.
 
     def encode(
@@ -311,7 +334,8 @@ class Tokenizer(Vocabulary):
         elif match := _finder(asked.disallowed).search(_text(text)):
             found = repr(match.group())
             raise DisallowedSpecialError(
-                f"the text holds {found}, which is a disallowed special token",
+                f"the text holds {found}, which is a disallowed special token: by default none is "
+                "taken from a text, nor passed over, so that nobody can smuggle one in",
                 fix=f"to encode it as that token, pass allowed_special={{{found}, ...}}; to encode "
                 f"it as ordinary text, disallowed_special=(enc.special_tokens_set - {{{found}}}); "
                 "to switch this check off, disallowed_special=()",

@@ -6,9 +6,11 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import index
+from typing import TYPE_CHECKING, Literal
 
 from .encode import Encoder
 from .encode.decode import own_bytes
+from .encode.stream import DecodeStream
 from .errors import DecodeError, UnstatedError
 from .model import (
     MAX_ID,
@@ -17,6 +19,9 @@ from .model import (
     show,
 )
 from .theory.merges import canonical
+
+if TYPE_CHECKING:
+    from .extend import Surgery
 
 _END_OF_TEXT = "<|endoftext|>"
 
@@ -163,6 +168,20 @@ class Vocabulary:
         """
         return list(map(self._encoder.token_bytes, self._numbers(tokens)))
 
+    def surgery(self, before: Vocabulary, *, config: bytes | None = None) -> Surgery:
+        """What a network made for the tokenizer ``before`` needs to take the ids of this one.
+
+        Args:
+            before: the tokenizer that the network was made for.
+            config: the network's ``config.json``, where it was not read with the tokenizer.
+
+        Raises:
+            FormatError: ``config`` is malformed.
+        """
+        from .extend import surgery
+
+        return surgery(before.model, self._model, config)
+
     # Decoding.
 
     def decode(
@@ -182,6 +201,31 @@ class Vocabulary:
         """
         ids = self._numbers(tokens)
         return self._encoder.decode(ids, skip_special=skip_special_tokens, errors=errors)
+
+    def decode_stream(
+        self,
+        *,
+        errors: Literal["replace", "strict"] = "replace",
+        skip_special_tokens: bool = False,
+    ) -> DecodeStream:
+        """Decodes ids that come one at a time: ``step(id)`` gives what text is settled by it.
+
+        What the steps and ``finish()`` give is, joined, the text that :meth:`decode` gives for
+        all the ids at once.
+
+        Args:
+            errors: bytes that are not UTF-8, such as a character that is not complete at the
+                end, are U+FFFD, or an error; an error too where the model's decoder itself says
+                U+FFFD, and :meth:`decode` raises none.
+            skip_special_tokens: leave special tokens out.
+
+        Raises:
+            ValueError: ``errors`` is something else.
+            UnstatedError: the source does not say how ids are decoded.
+        """
+        if errors not in ("replace", "strict"):
+            raise ValueError(f'errors is "replace" or "strict", not {errors!r}')
+        return self._encoder.decode_stream(skip_special=skip_special_tokens, errors=errors)
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
         """The tokens' own bytes, joined."""

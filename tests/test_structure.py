@@ -26,6 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("theory",),
     ("diff",),
     ("encode", "formats", "presets"),
+    ("extend",),
     ("unstable", "vocabulary", "gate", "fingerprint"),
     ("io",),
     ("engines",),

@@ -17,6 +17,7 @@ from ..errors import BpeInteropError, CheckFailedError, LossyConversionError
 from .convert import convert_command
 from .decode import decode_command
 from .encode import encode_command
+from .extend import extend_command
 from .fingerprint import fingerprint_command
 from .formats import formats_command
 from .inspect import inspect_command
@@ -66,6 +67,7 @@ for _command in (
     fingerprint_command,
     lock_command,
     train_command,
+    extend_command,
 ):
     cli.add_command(_command)
 

@@ -111,15 +111,16 @@ def _show(done: Conversion, target: Path) -> None:
     lines("dropped", [describe(loss) for loss in done.losses])
     lines("note", done.notes)
     for check in done.checks:
-        _show_check(check)
+        show_check(check)
     if done.verdict is not None:
-        lines("verdict", [_verdict(done.verdict)])
+        lines("verdict", [verdict_sentence(done.verdict)])
         lines("note", done.verdict.notes)
     if not done.checks:
         lines("not checked", ["--no-verify was given"])
 
 
-def _show_check(check: Check) -> None:
+def show_check(check: Check) -> None:
+    """Prints what was compared with what, or why nothing was."""
     if check.skipped:
         lines("not checked", [f"{check.of} in {check.engine}: {check.skipped}"])
         return
@@ -134,7 +135,7 @@ def _show_check(check: Check) -> None:
         lines("not checked", [f"{check.failures:,} of these texts: {check.failed}"])
 
 
-def _verdict(found: Established) -> str:
+def verdict_sentence(found: Established) -> str:
     """The verdict as a sentence."""
     but = f" but for what was dropped ({', '.join(found.dropped)})" if found.dropped else ""
     if found.outcome == "proved":

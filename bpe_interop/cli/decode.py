@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from io import BufferedIOBase
+from typing import Literal, cast
 
 import click
 
 from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..model import show
+from ..text.visible import replace_control_characters
 from ..tokenizer import Tokenizer
 from .options import format_option, json_option, offline_option, preset_option
 from .screen import as_json, as_text, read_stdin, stdin_lines, write_stdout
 from .tokens import open_tokenizer
+
+_LAID_OUT = "\n\t"
+"""What a terminal may be given as it is; other control characters it would obey."""
+
+_PART = re.compile(rb"[\s,\[\]]")
 
 
 @click.command("decode", context_settings={"ignore_unknown_options": True})
 @click.argument("source", metavar="SRC")
 @click.argument("ids", nargs=-1)
 @click.option("--lines", "by_line", is_flag=True, help="Decode each line of ids by itself.")
+@click.option(
+    "--stream", is_flag=True, help="Print text as soon as the ids on standard input settle it."
+)
+@click.option("--strict", is_flag=True, help="Fail on bytes that are not UTF-8.")
 @click.option("--skip-special-tokens", is_flag=True, help="Leave special tokens out.")
 @format_option
 @preset_option
@@ -28,24 +43,45 @@ def decode_command(
     source: str,
     ids: tuple[str, ...],
     by_line: bool,
+    stream: bool,
+    strict: bool,
     skip_special_tokens: bool,
     format: str | None,
     preset: str | None,
     offline: bool,
     json_output: bool,
 ) -> None:
-    """Print the text of IDS, or of the ids on standard input; no newline is added.
+    r"""Print the text of IDS, or of the ids on standard input; no newline is added.
 
     Ids are whole numbers between spaces or commas, or a JSON array. Bytes that are not UTF-8
     become U+FFFD. With --json: one string; with --lines as well, an array of strings.
+
+    A terminal is shown control characters as such (\u001b), line feeds and tabs apart; a pipe
+    or a file gets the text as it is.
     """
+    if stream and (ids or by_line or json_output):
+        raise click.UsageError("--stream reads ids from standard input, and prints their text")
     tokenizer = open_tokenizer(source, format, preset, offline)
-    texts = (_decode(tokenizer, _numbers(row), skip_special_tokens) for row in _rows(ids, by_line))
-    if json_output:
-        as_json(list(texts) if by_line else next(texts))
-        return
-    for text in texts:
-        write_stdout((text + "\n" if by_line else text).encode("utf-8"))
+    with _explained(tokenizer):
+        if stream:
+            for text in _settled(tokenizer, _coming(), skip_special_tokens, strict):
+                _write(text)
+            return
+        texts = (
+            _decode(tokenizer, _numbers(row), skip_special_tokens, strict)
+            for row in _rows(ids, by_line)
+        )
+        if json_output:
+            as_json(list(texts) if by_line else next(texts))
+            return
+        for text in texts:
+            _write(text + "\n" if by_line else text)
+
+
+def _write(text: str) -> None:
+    if sys.stdout.isatty():
+        text = replace_control_characters(text, keep=_LAID_OUT)
+    write_stdout(text.encode("utf-8"))
 
 
 def _rows(ids: tuple[str, ...], by_line: bool) -> Iterator[str]:
@@ -58,12 +94,42 @@ def _rows(ids: tuple[str, ...], by_line: bool) -> Iterator[str]:
         yield as_text(read_stdin())
 
 
-def _decode(tokenizer: Tokenizer, ids: list[int], skip: bool) -> str:
+def _coming() -> Iterator[int]:
+    """The ids on standard input, each when it is there as a whole."""
+    rest = b""
+    stdin = cast(BufferedIOBase, sys.stdin.buffer)
+    while data := stdin.read1(1 << 16):
+        *whole, rest = _PART.split(rest + data)
+        for word in whole:
+            yield from _numbers(as_text(word))
+    yield from _numbers(as_text(rest))
+
+
+def _decode(tokenizer: Tokenizer, ids: list[int], skip: bool, strict: bool) -> str:
+    if strict:
+        return "".join(_settled(tokenizer, ids, skip, strict))
+    return tokenizer.decode(ids, skip_special_tokens=skip)
+
+
+def _settled(tokenizer: Tokenizer, ids: Iterable[int], skip: bool, strict: bool) -> Iterator[str]:
+    errors: Literal["replace", "strict"] = "strict" if strict else "replace"
+    return tokenizer.decode_stream(errors=errors, skip_special_tokens=skip).texts(ids)
+
+
+@contextlib.contextmanager
+def _explained(tokenizer: Tokenizer) -> Iterator[None]:
+    """Says what to do about ids that have no text."""
     try:
-        return tokenizer.decode(ids, skip_special_tokens=skip)
+        yield
     except UnstatedError as error:
         raise UnstatedError(
             error.what, where=error.where, fix=ways_to_say(tokenizer.model, "--preset")
+        ) from None
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            f"not UTF-8: {error.object[error.start : error.end]!r}, {error.reason}",
+            where="the bytes of the ids",
+            fix="leave --strict out to have U+FFFD there",
         ) from None
 
 

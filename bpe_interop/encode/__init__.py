@@ -20,6 +20,7 @@ from ..text.split import Splitter, compiled
 from .decode import Decoder
 from .parts import Parts
 from .pretoken import Placed, PretokenEncoder
+from .stream import DecodeStream, Malformed
 
 T = TypeVar("T")
 
@@ -171,6 +172,17 @@ class Encoder:
         """
         steps = self._stated(self.model.decoder, "decoder")
         return self._decoder.text(steps, ids, skip_special=skip_special, errors=errors)
+
+    def decode_stream(
+        self, *, skip_special: bool = False, errors: Malformed = "replace"
+    ) -> DecodeStream:
+        """The text of ids that come one at a time, by the model's decoder.
+
+        Raises:
+            UnstatedError: the model leaves the decoder unsaid.
+        """
+        steps = self._stated(self.model.decoder, "decoder")
+        return self._decoder.stream(steps, skip_special=skip_special, errors=errors)
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """The tokens' own bytes, joined; added tokens are the UTF-8 of their text.

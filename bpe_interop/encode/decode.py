@@ -22,6 +22,7 @@ from ..text.added import decoded_text
 from ..text.bytechars import is_mapped, to_bytes, to_chars
 from ..text.decoders import PieceKind, decode_pieces, decode_tokens
 from ..text.normalize import normalize
+from .stream import Bytes, Chain, DecodeStream, Malformed, Pieces
 
 T = TypeVar("T")
 
@@ -55,6 +56,22 @@ class Decoder:
         if isinstance(only, JoinPieces):
             return decode_pieces(only, _look_up(ids, self._pieces))
         return decode_tokens(steps, _look_up(ids, self._spelled))
+
+    def stream(
+        self, steps: Sequence[DecoderStep], *, skip_special: bool, errors: Malformed
+    ) -> DecodeStream:
+        """The text of ids that come one at a time, by decoder steps."""
+        skipped = self._special if skip_special else frozenset[int]()
+
+        def finder(table: Mapping[int, T]) -> Callable[[int], T | None]:
+            return lambda number: None if number in skipped else _look_up((number,), table)[0]
+
+        only = steps[0] if len(steps) == 1 else None
+        if self._model.alphabet == "byte" and isinstance(only, JoinBytes):
+            return DecodeStream(finder(self._decoded), Bytes(errors))
+        if isinstance(only, JoinPieces):
+            return DecodeStream(finder(self._pieces), Pieces(only, errors))
+        return DecodeStream(finder(self._spelled), Chain(steps, errors))
 
     def join(self, ids: Sequence[int]) -> bytes:
         """The tokens' own bytes, joined.

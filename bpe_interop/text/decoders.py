@@ -64,11 +64,12 @@ def decode_tokens(steps: Sequence[DecoderStep], tokens: Sequence[str]) -> str:
         return " ".join(tokens)
     chain = list(tokens)
     for step in steps:
-        chain = _apply(step, chain)
+        chain = apply_step(step, chain)
     return "".join(chain)
 
 
-def _apply(step: DecoderStep, tokens: list[str]) -> list[str]:
+def apply_step(step: DecoderStep, tokens: list[str]) -> list[str]:
+    """The tokens after one step; otherwise as :func:`decode_tokens`."""
     if isinstance(step, Replace):
         return [normalize((step,), token) for token in tokens]
     if isinstance(step, ByteTokens):

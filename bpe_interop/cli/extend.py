@@ -1,0 +1,205 @@
+"""``bpe-interop extend``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ..convert import Written, keep_apart, write_checked
+from ..errors import LossyConversionError
+from ..extend import Surgery, surgery, with_special_tokens
+from ..formats import Format, by_name
+from ..gate import describe, renamed
+from ..io import check_target, is_file_target, plain_names, read
+from ..loss import Loss
+from ..model import FIELDS, AddedToken, BPEModel, show
+from ..sources import Loaded, load_source
+from .convert import show_check, verdict_sentence
+from .options import format_option, json_option, offline_option, preset_option
+from .screen import as_json, counting, lines
+
+
+@click.command("extend")
+@click.argument("source", metavar="SRC")
+@click.argument("target", metavar="DST", type=click.Path(path_type=Path))
+@click.option(
+    "--special",
+    multiple=True,
+    metavar="TOKEN[=ID]",
+    help="A special token, with the next id or this one; may be repeated.",
+)
+@click.option(
+    "--role",
+    "roles",
+    multiple=True,
+    metavar="ROLE=TOKEN",
+    help="What a special token is for (bos, eos, unk, sep, pad, cls, mask); may be repeated.",
+)
+@click.option("--to", metavar="F", help="The target's format, where it is not the source's.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The network's config.json, where it is not beside the source.",
+)
+@format_option
+@preset_option
+@click.option(
+    "--drop",
+    multiple=True,
+    metavar="FIELD",
+    type=click.Choice(FIELDS),
+    help="Write although this field is lost; may be repeated.",
+)
+@click.option("--force", is_flag=True, help="Replace the target as a whole.")
+@click.option("--no-verify", is_flag=True, help="Do not check what was written.")
+@offline_option
+@json_option
+def extend_command(
+    source: str,
+    target: Path,
+    special: tuple[str, ...],
+    roles: tuple[str, ...],
+    to: str | None,
+    config: Path | None,
+    format: str | None,
+    preset: str | None,
+    drop: tuple[str, ...],
+    force: bool,
+    no_verify: bool,
+    offline: bool,
+    json_output: bool,
+) -> None:
+    """Write SRC with further special tokens to DST, and say how many rows a network needs.
+
+    No id that is there changes. What is written goes through the same gate and the same checks
+    as with convert. A TOKEN that ends in = and digits is written with its id behind it.
+    """
+    if not special and not roles:
+        raise click.UsageError("nothing to do: give --special or --role")
+    asked, named = _asked(special), _named(roles)
+    check_target(target, force=force)
+    loaded = load_source(source, format=format, preset=preset, offline=offline)
+    keep_apart(source, target)
+    row = _target_format(loaded, target, to)
+    model = with_special_tokens(_renamed(loaded.model, target), asked, named)
+    found = surgery(loaded.model, model, _config(loaded, config))
+    try:
+        with counting("checking") as tick:
+            done = write_checked(
+                loaded,
+                loaded.model,
+                model,
+                row,
+                target,
+                drop=drop,
+                force=force,
+                verify=not no_verify,
+                tick=tick,
+            )
+    except LossyConversionError as error:
+        if json_output:
+            refused = [asdict(loss) for loss in error.losses if isinstance(loss, Loss)]
+            as_json({"source": source, "target": str(target), "refused": refused})
+        raise
+    if json_output:
+        as_json(_as_dict(source, target, row, found, done))
+    else:
+        _show(target, found, named, done)
+
+
+def _asked(special: tuple[str, ...]) -> dict[str, int | None]:
+    asked: dict[str, int | None] = {}
+    for given in special:
+        text, equals, number = given.rpartition("=")
+        has_id = bool(equals and number.isascii() and number.isdigit() and len(number) < 20)
+        token = text if has_id else given
+        if token in asked:
+            raise click.UsageError(f"--special {show(token)} is given twice")
+        asked[token] = int(number) if has_id else None
+    return asked
+
+
+def _named(roles: tuple[str, ...]) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for given in roles:
+        role, equals, text = given.partition("=")
+        if not equals:
+            raise click.UsageError(f"--role {show(given)} is not ROLE=TOKEN")
+        if role in named:
+            raise click.UsageError(f"--role {show(role)} is given twice")
+        named[role] = text
+    return named
+
+
+def _target_format(loaded: Loaded, target: Path, to: str | None) -> Format:
+    if is_file_target(target):
+        if to is not None and by_name(to).name != "tiktoken":
+            raise click.UsageError(f"--to {to} writes a directory, and {target} is a file's name")
+        return by_name("tiktoken")
+    return loaded.format if to is None else by_name(to)
+
+
+def _renamed(model: BPEModel, target: Path) -> BPEModel:
+    if not is_file_target(target):
+        return model
+    return renamed(model, target.name.removesuffix(".tiktoken"))
+
+
+def _config(loaded: Loaded, config: Path | None) -> bytes | None:
+    """The ``config.json`` that is given, or lies beside a source whose format does not read it."""
+    beside = loaded.directory / "config.json" if loaded.directory else None
+    if config is None and "model_config" not in loaded.model.extras:
+        config = beside if beside is not None and beside.is_file() else None
+    return None if config is None else read(config)
+
+
+def _show(target: Path, found: Surgery, roles: dict[str, str], done: Written) -> None:
+    lines("wrote", [plain_names(dict.fromkeys(done.files, b""), target)])
+    lines("new", [_said(token) for token in found.new])
+    lines("special", [f"{_said(token)}, which was there already" for token in found.made_special])
+    lines("role", [f"{role} is {show(text)}" for role, text in roles.items()])
+    lines("rows", [_rows(found)])
+    lines("dropped", [describe(loss) for loss in done.losses])
+    lines("note", found.notes)
+    for check in done.checks:
+        show_check(check)
+    if done.verdict is not None:
+        lines("verdict", [verdict_sentence(done.verdict)])
+        lines("note", done.verdict.notes)
+    if not done.checks:
+        lines("not checked", ["--no-verify was given"])
+
+
+def _said(token: AddedToken) -> str:
+    return f"{token.id} {show(token.text)}"
+
+
+def _rows(found: Surgery) -> str:
+    """How many rows the network needs, as a sentence."""
+    said = f"embedding matrix and output layer: {found.rows_before:,}"
+    said += " declared by config.json" if found.rows_declared else " by the ids (no config.json)"
+    if found.rows_added:
+        said += f", {found.rows_added:,} more to make {found.rows_after:,}"
+    else:
+        said += ", which are enough"
+    if found.in_place:
+        said += f"; {len(found.in_place):,} of the new ids have a row already, not trained on"
+    return said
+
+
+def _as_dict(
+    source: str, target: Path, row: Format, found: Surgery, done: Written
+) -> dict[str, object]:
+    return {
+        "source": source,
+        "target": str(target),
+        "target_format": row.name,
+        "files": list(done.files),
+        "surgery": {**asdict(found), "rows_added": found.rows_added},
+        "losses": [asdict(loss) for loss in done.losses],
+        "checks": [asdict(check) for check in done.checks],
+        "verdict": None if done.verdict is None else asdict(done.verdict),
+    }

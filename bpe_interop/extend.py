@@ -1,0 +1,319 @@
+"""Special tokens for a tokenizer that is there already, and what that asks of a network.
+
+New tokens get the ids after the last one, or those that are given; no id of an existing token
+changes, and no text without the new tokens is encoded otherwise. A network has one row for each
+id in its embedding matrix and, unless the two are tied, in its output layer. Where a
+``config.json`` says how many rows there are (``vocab_size``), there may be more than tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias, Union
+
+from .errors import BpeInteropError, UnstatedError
+from .formats.huggingface.beside.model_config import read_model_config, tell_model_config
+from .formats.huggingface.beside.papers import MODEL_CONFIG, read_papers
+from .formats.huggingface.beside.roles import ROLES
+from .model import MAX_ID, AddedToken, BPEModel, Json, RankTable, TemplateToken, Vocab, show
+from .theory.pretokens import occurrence
+
+Wanted: TypeAlias = Union[Mapping[str, "int | None"], Iterable[str]]
+"""Texts of special tokens; with an id each where it matters, None for the next one."""
+
+
+class SpecialTokenError(BpeInteropError, ValueError):
+    """A special token, an id or a role that a tokenizer cannot be given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surgery:
+    """What a network made for one tokenizer needs to take the ids of another.
+
+    Attributes:
+        new: the tokens whose ids stood for nothing before, by id.
+        made_special: the tokens that were there before and are special now, by id.
+        rows_before: the rows of the embedding matrix: those that ``config.json`` declares, else
+            the largest id plus one.
+        rows_declared: whether ``config.json`` declares them. If not, there may be more.
+        rows_after: the rows that all ids need; never fewer than before, because a network may
+            use rows that have no token.
+        in_place: ids of ``new`` that have a row already, which no token was trained on.
+        notes: sentences for people: where ``config.json`` and the tokenizer disagree now, and
+            what still is as it was.
+    """
+
+    new: tuple[AddedToken, ...]
+    made_special: tuple[AddedToken, ...]
+    rows_before: int
+    rows_declared: bool
+    rows_after: int
+    in_place: tuple[int, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def rows_added(self) -> int:
+        """By how many rows the embedding matrix and the output layer grow."""
+        return self.rows_after - self.rows_before
+
+
+def with_special_tokens(
+    model: BPEModel, tokens: Wanted, roles: Mapping[str, str] | None = None
+) -> BPEModel:
+    """A model with further special tokens, or with other roles for those it has.
+
+    Args:
+        model: the model.
+        tokens: texts, or texts with their ids (None: the next one that is free after the
+            largest). A text that the model has as a token keeps its id; an added token that
+            was not special becomes special.
+        roles: role (``bos``, ``eos``, ``unk``, ``sep``, ``pad``, ``cls``, ``mask``) to the text
+            of a special token, one of the new ones or another. Who had the role loses it.
+
+    Raises:
+        SpecialTokenError: a text is empty, no text, or given twice; it is there already with
+            another id, or its id is another token's; a role is not known, or its token is not
+            there.
+        UnstatedError: the source does not say which special tokens there are.
+    """
+    if model.added is None:
+        raise UnstatedError(
+            "the source does not state its special tokens, so new ones could collide with them",
+            where=model.origin.name,
+            fix="name a preset (--preset NAME, or preset=NAME in code), or put a sidecar file "
+            "that says it beside the source",
+        )
+    numbers = _numbered(model, _checked(tokens))
+    added = _with_roles(model, list(_joined(model.added, numbers)), roles or {})
+    new = {number for text, number in numbers.items() if text.encode() not in model.vocab.ids}
+    return replace(
+        model,
+        vocab=_vocab(model, numbers, new),
+        added=added,
+        extras=_extras(model, added, roles or {}),
+    )
+
+
+def surgery(before: BPEModel, after: BPEModel, config: bytes | None = None) -> Surgery:
+    """What a network made for ``before`` needs to take the ids of ``after``.
+
+    Args:
+        before: the tokenizer that the network was made for.
+        after: the one that it shall be used with.
+        config: the network's ``config.json``, where the model was not read together with it.
+
+    Raises:
+        FormatError: ``config`` is malformed.
+    """
+    known = _config(before, config)
+    declared = known.get("vocab_size")
+    taken = _ids(before)
+    rows = declared if isinstance(declared, int) else max(taken) + 1
+    largest = max(_ids(after))
+    special = {token.id for token in before.added or () if token.special}
+    tokens = sorted({t.id: t for t in reversed(after.added or ())}.items())
+    new = {number: token for number, token in tokens if number not in taken}
+    needed = max(rows, largest + 1)
+    told = {**known, "vocab_size": needed} if isinstance(declared, int) else known
+    return Surgery(
+        new=tuple(new.values()),
+        made_special=tuple(
+            t for number, t in tokens if t.special and number in taken and number not in special
+        ),
+        rows_before=rows,
+        rows_declared=isinstance(declared, int),
+        rows_after=needed,
+        in_place=tuple(number for number in new if number < rows),
+        notes=(*tell_model_config(told, after.added or (), largest), *_left(before, after)),
+    )
+
+
+def _config(model: BPEModel, config: bytes | None) -> Mapping[str, Json]:
+    if config is not None:
+        return read_model_config(read_papers({MODEL_CONFIG: config}))
+    known = model.extras.get("model_config")
+    return known if isinstance(known, dict) else {}
+
+
+def _left(before: BPEModel, after: BPEModel) -> Iterator[str]:
+    """Tokens that lost a role, and are placed around texts all the same."""
+    template = after.sequence_template
+    placed = {
+        number
+        for part in (template.single if template else ())
+        if isinstance(part, TemplateToken)
+        for number in part.ids
+    }
+    roles = {token.id: token.roles for token in after.added or ()}
+    for token in before.added or ():
+        lost = [role for role in token.roles if role not in roles.get(token.id, ())]
+        if lost and token.id in placed:
+            yield (
+                f"{show(token.text)} is {' and '.join(lost)} no more, and the sequence template "
+                "still places it around a text"
+            )
+
+
+def _ids(model: BPEModel) -> set[int]:
+    return {*model.vocab.ids.values(), *(token.id for token in model.added or ())}
+
+
+def _checked(tokens: Wanted) -> dict[str, int | None]:
+    """The texts and ids that are asked for, each sound by itself."""
+    if isinstance(tokens, str):
+        raise TypeError("special tokens are a list of texts, not one text")
+    asked: dict[str, int | None] = {}
+    listed = tokens.items() if isinstance(tokens, Mapping) else ((text, None) for text in tokens)
+    for text, number in listed:
+        if not isinstance(text, str):
+            raise TypeError(f"a special token is a str, not {type(text).__name__}")
+        if not text:
+            raise SpecialTokenError("a special token is empty", fix="give it a text")
+        if any("\ud800" <= char <= "\udfff" for char in text):
+            raise SpecialTokenError(
+                f"the special token {show(text)} is no text: it holds half of a surrogate pair",
+                fix="give it a text that UTF-8 can hold",
+            )
+        if text in asked:
+            raise SpecialTokenError(
+                f"the special token {show(text)} is given twice", fix="give it once"
+            )
+        if number is not None and not 0 <= number <= MAX_ID:
+            raise SpecialTokenError(
+                f"the id {number} of {show(text)} is none: they are 0 to {MAX_ID}"
+            )
+        asked[text] = number
+    return asked
+
+
+def _numbered(model: BPEModel, asked: Mapping[str, int | None]) -> dict[str, int]:
+    """Each text's id: the one it has, the one that is given, or the next after the largest."""
+    added = {token.text: token.id for token in model.added or ()}
+    holders = {number: content for content, number in model.vocab.ids.items()}
+    holders.update({token.id: token.text.encode() for token in reversed(model.added or ())})
+    given = {text: number for text, number in asked.items() if number is not None}
+    free = (n for n in _from(max(holders) + 1) if n not in given.values())
+    numbers: dict[str, int] = {}
+    for text, number in asked.items():
+        own = added.get(text, model.vocab.ids.get(text.encode()))
+        if own is not None:
+            _check_own(model, text, own, number, text in added)
+            numbers[text] = own
+            continue
+        numbers[text] = next(free) if number is None else number
+        holder = holders.setdefault(numbers[text], text.encode())
+        if holder != text.encode():
+            raise SpecialTokenError(
+                f"{show(text)} cannot have the id {number}, which is that of {show(holder)}",
+                fix=f"give it another, or none: the first free one is {max(holders) + 1}",
+            )
+        if numbers[text] > MAX_ID:
+            raise SpecialTokenError(f"there is no id left for {show(text)}: the last is {MAX_ID}")
+    return numbers
+
+
+def _from(number: int) -> Iterator[int]:
+    while True:
+        yield number
+        number += 1
+
+
+def _check_own(model: BPEModel, text: str, own: int, asked: int | None, added: bool) -> None:
+    if asked not in (None, own):
+        raise SpecialTokenError(
+            f"{show(text)} is there already with the id {own}, not {asked}",
+            fix=f"leave its id out, or give {own}",
+        )
+    kind = model.vocab.kinds.get(own, "normal")
+    if not added and kind in ("byte", "user_defined", "unused"):
+        raise SpecialTokenError(
+            f"{show(text)} is there already as a token of the kind {kind.replace('_', '-')} "
+            f"({own}), which cannot be special as well",
+            fix="choose another text",
+        )
+
+
+def _joined(added: Iterable[AddedToken], numbers: Mapping[str, int]) -> Iterator[AddedToken]:
+    """The added tokens, those that are asked for special, and the new ones after them."""
+    there = set[str]()
+    for token in added:
+        there.add(token.text)
+        yield replace(token, special=True) if token.text in numbers else token
+    for text, number in numbers.items():
+        if text not in there:
+            yield AddedToken(text, number)
+
+
+def _with_roles(
+    model: BPEModel, added: Sequence[AddedToken], roles: Mapping[str, str]
+) -> tuple[AddedToken, ...]:
+    special = {token.text: token for token in added if token.special}
+    for role, text in roles.items():
+        if role not in ROLES:
+            raise SpecialTokenError(
+                f"there is no role {show(role)}", fix=f"the roles are {', '.join(ROLES)}"
+            )
+        if text not in special:
+            raise SpecialTokenError(
+                f"{show(text)} has no place as {role}: there is no such special token",
+                fix="name it among the special tokens as well",
+            )
+        unknown = model.fallback.unknown
+        if role == "unk" and unknown not in (None, special[text].id):
+            raise SpecialTokenError(
+                f"{show(text)} cannot be unk: what becomes of an unknown character is the token "
+                f"{unknown}",
+                fix="leave that role where it is",
+            )
+    return tuple(replace(token, roles=_roles(token, roles)) for token in added)
+
+
+def _roles(token: AddedToken, roles: Mapping[str, str]) -> tuple[str, ...]:
+    kept = {role for role in token.roles if role not in roles}
+    return tuple(sorted(kept | {role for role, text in roles.items() if text == token.text}))
+
+
+def _vocab(model: BPEModel, numbers: Mapping[str, int], new: Collection[int]) -> Vocab:
+    """Without entries that only give a special token its number, with scores for what is new."""
+    vocab = model.vocab
+    idle = {t.encode() for t in numbers if t.encode() in vocab.ids and _is_idle(model, t.encode())}
+    scores = {**vocab.scores, **dict.fromkeys(new, 0.0)} if vocab.scores else vocab.scores
+    if not idle:
+        # A rank table may be the very mapping of ids, which is worth keeping.
+        return replace(vocab, scores=scores)
+    gone = {vocab.ids[content] for content in idle}
+    return Vocab(
+        {content: number for content, number in vocab.ids.items() if content not in idle},
+        {number: kind for number, kind in vocab.kinds.items() if number not in gone},
+        scores,
+    )
+
+
+def _is_idle(model: BPEModel, content: bytes) -> bool:
+    """Whether no ordinary text can give this token: it is neither merged nor a symbol."""
+    rule, (prefix, suffix) = model.merges, (model.affixes.prefix, model.affixes.suffix)
+    if isinstance(rule, RankTable):
+        used = content in rule.ranks
+    else:
+        cut = len(prefix)
+        used = any(content in (left, right, left + right[cut:]) for left, right in rule.pairs)
+    core = content.removeprefix(prefix).removesuffix(suffix)
+    if used or len(core if model.alphabet == "byte" else core.decode()) <= 1:
+        return False
+    if not model.lookup_first:
+        return True
+    return occurrence(model.pretokenizer or (), content).possible is False
+
+
+def _extras(
+    model: BPEModel, added: Iterable[AddedToken], roles: Mapping[str, str]
+) -> Mapping[str, Json]:
+    """Settings of batching name the padding token once more."""
+    own = model.extras.get("huggingface")
+    padding = own.get("padding") if isinstance(own, dict) else None
+    if "pad" not in roles or not isinstance(own, dict) or not isinstance(padding, dict):
+        return model.extras
+    token = next(token for token in added if token.text == roles["pad"])
+    named: dict[str, Json] = {**padding, "pad_id": token.id, "pad_token": token.text}
+    return {**model.extras, "huggingface": {**own, "padding": named}}
