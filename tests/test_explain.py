@@ -79,8 +79,10 @@ def check(found: list[Explained], model: BPEModel) -> None:
         ends = [token for run in each.runs for token in replay(run, model)]
         if each.how == "merged" and not each.replaced:
             assert [model.vocab.ids[token] for token in ends] == list(each.ids)
+        if each.how == "whole":
+            assert each.merges_alike == ([*map(model.vocab.ids.get, ends)] == [*each.ids])
         assert len(each.ids) == len(each.spans)
-        assert (each.how == "merged") == bool(each.runs or each.replaced)
+        assert each.ids or {"dropped"} == {one.became for one in each.replaced}
 
 
 @pytest.mark.parametrize("name", NAMES)

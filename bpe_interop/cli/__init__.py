@@ -24,6 +24,7 @@ from .inspect import inspect_command
 from .lock import lock_command
 from .train import train_command
 from .verify import verify_command
+from .view import view_command
 
 YES, NO, UNKNOWN = 0, 1, 2
 CLOSED, INTERRUPTED, TERMINATED = 141, 130, 143
@@ -68,6 +69,7 @@ for _command in (
     lock_command,
     train_command,
     extend_command,
+    view_command,
 ):
     cli.add_command(_command)
 

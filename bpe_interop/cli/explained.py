@@ -92,13 +92,21 @@ def show_explained(found: Sequence[Explained | int], encoder: Encoder) -> None:
             continue
         lines("pretoken", [f"{show(each.content)}  {where}"])
         if each.how == "whole":
-            lines("  whole", ["it is a token, and looked up before anything is merged"])
+            lines("  whole", [_looked_up(each)])
         for run in each.runs:
             _show_run(run)
         for replaced in each.replaced:
             tokens = _named(replaced.ids, encoder)
             lines(f"  {replaced.became}", [f"{show(replaced.symbol)} is no token: {tokens}"])
         lines("  tokens", [_named(each.ids, encoder)])
+
+
+def _looked_up(found: Explained) -> str:
+    said = "it is a token, and looked up before anything is merged"
+    if not found.runs:
+        return said
+    same = "gives the same" if found.merges_alike else "would not give it"
+    return f"{said}; merging {same}:"
 
 
 def _show_run(run: Run) -> None:

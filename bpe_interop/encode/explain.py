@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
 
 from ..text.added import Allowed
@@ -59,11 +60,15 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """What is no token, or an unused one, and the ids that it became."""
+    """What is no token, or an unused one, and the ids that it became.
+
+    ``span`` are the bytes (start, end) of the pretoken that it stands for.
+    """
 
     symbol: bytes
     became: Became
     ids: tuple[int, ...]
+    span: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,9 @@ class Explained:
     ``content`` is what was encoded, in bytes: after the normalizer, with what was put before it.
     ``start`` and ``end`` are the characters of the text that it comes from. ``spans`` are the
     bytes of ``content`` that each id stands for. ``how``: ``added``: found in the text first;
-    ``whole``: looked up as it is; ``merged``: by the merges of ``runs``, in order.
+    ``merged``: by the merges of ``runs``, in order; ``whole``: looked up as it is, before any
+    merging. Then ``runs`` says what merging would do: mostly the same, but some tokens are found
+    in no other way. There is none where a symbol of it is no token by itself.
     """
 
     content: bytes
@@ -84,6 +91,15 @@ class Explained:
     spans: tuple[tuple[int, int], ...]
     runs: tuple[Run, ...] = ()
     replaced: tuple[Replaced, ...] = ()
+
+    @property
+    def merges_alike(self) -> bool:
+        """Whether merging would make the whole pretoken into the token that it spells."""
+        if len(self.runs) != 1 or len(self.runs[0].groups()) != 1:
+            return False
+        run = self.runs[0]
+        made = run.merges[-1].token if run.merges else run.symbols[0]
+        return made == self.content
 
 
 class Explainer(Encoder):
@@ -127,15 +143,17 @@ class Explainer(Encoder):
             content = to_bytes(pretoken) if self._splitter.maps else pretoken.encode("utf-8")
             noting = _Noting(self._pretoken)
             placed = list(noting.placed(content))
+            whole = noting.looks_up(content)
+            runs = noting.unneeded(content) if whole else noting.runs
             start, end = _own((spans[places[0][0]][0], spans[places[-1][1] - 1][1]), given)
             yield Explained(
                 content,
                 start,
                 end,
-                "merged" if noting.runs or noting.replaced else "whole",
+                "whole" if whole else "merged",
                 tuple(number for number, _, _ in placed),
                 tuple((first, last) for _, first, last in placed),
-                tuple(noting.runs),
+                tuple(runs),
                 tuple(noting.replaced),
             )
 
@@ -156,26 +174,53 @@ class _Noting(PretokenEncoder):
 
     def _merged(self, symbols: list[bytes], spans: list[tuple[int, int]]) -> Iterator[_Found]:
         if symbols:
-            cut = len(self._model.affixes.prefix)
-            merges = tuple(_merges(self._merger, symbols, cut, self._ids))
-            self.runs.append(Run(tuple(symbols), tuple(spans), merges))
+            self.runs.append(self._run(symbols, spans))
         yield from super()._merged(symbols, spans)
+
+    def _run(self, symbols: list[bytes], spans: list[tuple[int, int]]) -> Run:
+        cut = len(self._model.affixes.prefix)
+        merges = tuple(_merges(self._merger, symbols, cut, self._ids))
+        return Run(tuple(symbols), tuple(spans), merges)
+
+    def looks_up(self, content: bytes) -> bool:
+        """Whether a pretoken is found whole, before any merging."""
+        return self._model.lookup_first and content in self._ids
+
+    def unneeded(self, content: bytes) -> Iterator[Run]:
+        """What merging would do to a pretoken that was looked up."""
+        start = 0
+        for symbols in self._symbols.segments(content):
+            sizes = list(self._widths(symbols, start, len(content)))
+            ends = list(accumulate(sizes, initial=start))
+            if self._merges_all or all(map(self._ids.__contains__, symbols)):
+                yield self._run(symbols, list(pairwise(ends)))
+            start = ends[-1]
+
+    def _replaced(self, symbols: list[bytes], spans: list[tuple[int, int]]) -> Iterator[_Found]:
+        if self._fallback.missing == "drop":
+            for symbol, span in zip(symbols, spans, strict=True):
+                if symbol not in self._ids and self._as_bytes(symbol, *span) is None:
+                    self._note(symbol, "dropped", [], span)
+        yield from super()._replaced(symbols, spans)
 
     def _resplit(self, token: bytes, start: int, end: int) -> Iterator[_Found]:
         found = list(super()._resplit(token, start, end))
-        self._note(token, "split", found)
+        self._note(token, "split", found, (start, end))
         yield from found
 
     def _missing(self, symbol: bytes, start: int, end: int) -> Iterable[_Found]:
         found = list(super()._missing(symbol, start, end))
         unknown = [number for number, _, _ in found] == [None]
-        self._note(symbol, "unknown" if unknown else "bytes" if found else "dropped", found)
+        became: Became = "unknown" if unknown else "bytes" if found else "dropped"
+        self._note(symbol, became, found, (start, end))
         return found
 
-    def _note(self, symbol: bytes, became: Became, found: list[_Found]) -> None:
+    def _note(
+        self, symbol: bytes, became: Became, found: list[_Found], span: tuple[int, int]
+    ) -> None:
         numbers = (self._fallback.unknown if n is None else n for n, _, _ in found)
         ids = tuple(number for number in numbers if number is not None)
-        self.replaced.append(Replaced(symbol, became, ids))
+        self.replaced.append(Replaced(symbol, became, ids, span))
 
 
 def _merges(

@@ -7,6 +7,7 @@ import hashlib
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ..model import show
 from ..verify import SCOPES
 from ..verify.report import Report
 from .document import installed
@@ -23,7 +24,7 @@ from .telling import (
     troubles,
     word,
 )
-from .visible import escaped, parts, shortened
+from .visible import Part, escaped, parts, shortened, token_parts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -45,7 +46,7 @@ def to_html(report: Report) -> str:
     """The report as a page. It is well-formed XML as well, and every text in it is escaped."""
     found = troubles(report)
     files = [] if report.corpus is None else sorted(report.corpus.files.items(), key=_troubled)
-    page = _templates().get_template("report.html")
+    page = templates().get_template("report.html")
     return page.render(
         report=report,
         scope=SCOPES[report.scope],
@@ -67,7 +68,8 @@ def _troubled(item: tuple[str, Any]) -> tuple[bool, str]:
 
 
 @cache
-def _templates() -> Environment:
+def templates() -> Environment:
+    """The templates of all pages: what they print is escaped, and can be seen."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
@@ -80,15 +82,20 @@ def _templates() -> Environment:
         keep_trailing_newline=True,
     )
     style = made.get_template("style.css").render()
-    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
     filters = {"parts": parts, "shortened": shortened, "place": place, "of_file": file_outcome}
     filters |= {"exact": _exact, "breakable": _breakable, "number": "{:,}".format}
+    filters |= {"token": _token}
     made.filters.update(filters)
     made.globals.update(
         {"HEADLINES": HEADLINES, "SIGNS": SIGNS, "word": word, "counts": counts}
-        | {"style": style, "style_digest": digest}
+        | {"style": style, "style_digest": digest(style)}
     )
     return made
+
+
+def digest(text: str) -> str:
+    """What a Content-Security-Policy calls a style sheet in a page."""
+    return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
 def _exact(text: str) -> Markup:
@@ -96,6 +103,11 @@ def _exact(text: str) -> Markup:
     from markupsafe import escape
 
     return escape(text)
+
+
+def _token(content: bytes) -> list[Part]:
+    """A token's own bytes in parts that can all be seen."""
+    return token_parts(show(content))
 
 
 def _breakable(path: str) -> Markup:

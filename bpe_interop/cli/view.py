@@ -1,0 +1,102 @@
+"""``bpe-interop view``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..engines import Special
+from ..errors import SourceError
+from ..io import replace_file
+from ..pages.panels import Viewed, check_size
+from ..pages.serving import LOOPBACK, listen
+from ..pages.view import LIMIT, to_view
+from ..sources import load_source
+from .options import format_option, offline_option, preset_option
+from .screen import as_text, lines, read_stdin
+
+
+@click.command("view")
+@click.argument("sources", metavar="SRC...", nargs=-1, required=True)
+@click.option(
+    "--text",
+    "file",
+    metavar="FILE",
+    help="The text to show, UTF-8; standard input by default.",
+)
+@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="The page.")
+@click.option("--serve", is_flag=True, help="Serve a live page: type a text, see its tokens.")
+@click.option(
+    "--host",
+    metavar="ADDRESS",
+    default=LOOPBACK,
+    show_default=True,
+    help="Where to serve it; others than this machine reach it by another address only.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8765,
+    show_default=True,
+    help="The port; 0 is any that is free.",
+)
+@click.option(
+    "--special",
+    type=click.Choice(["text", "parse"]),
+    default="text",
+    show_default=True,
+    help="What a special token's text is: ordinary text, or the token.",
+)
+@format_option
+@preset_option
+@offline_option
+def view_command(
+    sources: tuple[str, ...],
+    file: str | None,
+    output: Path | None,
+    serve: bool,
+    host: str,
+    port: int,
+    special: Special,
+    format: str | None,
+    preset: str | None,
+    offline: bool,
+) -> None:
+    """Show a text as coloured tokens, in one tokenizer or in several side by side.
+
+    With -o: a page of one text that needs nothing else. With --serve: a live page, until Ctrl-C.
+    """
+    if serve == (output is not None):
+        raise click.UsageError("give -o PAGE.html, or --serve")
+    if serve and file is not None:
+        raise click.UsageError("--text is for a page of one text: -o PAGE.html")
+    sides = [
+        Viewed.of(source, load_source(source, format=format, preset=preset, offline=offline).model)
+        for source in sources
+    ]
+    if output is None:
+        _serve(sides, host, port)
+        return
+    replace_file(output, to_view(sides, _text(file), special).encode("utf-8"))
+    lines("wrote", [str(output)])
+
+
+def _serve(sides: list[Viewed], host: str, port: int) -> None:
+    address, answer = listen(sides, host, port)
+    lines("serving", [f"{address}  (Ctrl-C ends it)"])
+    answer()
+    click.echo("ended", err=True)
+
+
+def _text(file: str | None) -> str:
+    """The text to show; no more is read of a file than shows that it is too long."""
+    if file is None or file == "-":
+        return as_text(read_stdin())
+    path = Path(file)
+    try:
+        check_size(path.stat().st_size, LIMIT)
+        data = path.read_bytes()
+    except OSError as error:
+        raise SourceError(error.strerror or "cannot be read", where=file) from None
+    return as_text(data, where=file)

@@ -1,0 +1,83 @@
+"""The live page on a port of this machine."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Callable, Sequence
+
+from ..errors import TargetError
+from .live import BODY_LIMIT, LivePage, missing
+from .panels import Viewed
+
+LOOPBACK = "127.0.0.1"
+_LOOPBACK = (LOOPBACK, "localhost", "::1")
+_EVERY = ("0.0.0.0", "::", "")
+_THREADS = 4
+
+
+def listen(
+    sides: Sequence[Viewed], host: str = LOOPBACK, port: int = 0
+) -> tuple[str, Callable[[], None]]:
+    """Opens a port for the live page.
+
+    Args:
+        sides: the tokenizers.
+        host: the address to listen at, and with this machine's own names the only one that is
+            answered.
+        port: the port; 0 is any that is free.
+
+    Returns:
+        The page's address, and what answers until it is interrupted.
+
+    Raises:
+        TargetError: the port is in use, or the address cannot be listened at.
+        EngineMissingError: werkzeug or waitress is not installed.
+    """
+    try:
+        from waitress.server import create_server
+    except ImportError as error:
+        raise missing("waitress") from error
+    bound = _bound(host, port)
+    number = bound.getsockname()[1]
+    page = LivePage(sides, _names(host, number))
+    # The page's own limit is lower, and answers in words.
+    limit = 2 * BODY_LIMIT
+    server = create_server(
+        page, sockets=[bound], threads=_THREADS, max_request_body_size=limit, ident=None
+    )
+
+    def answer() -> None:
+        try:
+            server.run()
+        finally:
+            server.close()
+
+    return f"http://{_bracketed(host)}:{number}/", answer
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    if host in _EVERY:
+        raise TargetError(
+            f"{host or 'nothing'} stands for every address, and the page answers to one",
+            fix="name the address at which it is to be reached",
+        )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        where = f"{_bracketed(host)}:{port}"
+        if error.errno == errno.EADDRINUSE:
+            fix = "name another with --port, or 0 for any that is free"
+            raise TargetError("the port is in use", where=where, fix=fix) from None
+        raise TargetError(error.strerror or "cannot be listened at", where=where) from None
+
+
+def _names(host: str, port: int) -> set[str]:
+    """The values of Host by which a browser asks for the page."""
+    names = [_bracketed(name) for name in {host, *_LOOPBACK}]
+    return {f"{name}:{port}" for name in names} | ({*names} if port == 80 else set())
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

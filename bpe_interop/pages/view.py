@@ -1,0 +1,45 @@
+"""A page that shows a text as coloured tokens, in several tokenizers side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from ..engines import Special
+from .page import digest, templates
+from .panels import Viewed, check_size, panels
+
+LIMIT = 100_000
+"""Bytes of UTF-8 that a page shows at most: it holds an element for each token."""
+
+
+def to_view(sides: Sequence[Viewed], text: str, special: Special = "text") -> str:
+    """A page of a text that needs nothing else: no network, no script.
+
+    It is well-formed XML as well, and every text in it is escaped.
+
+    Raises:
+        SourceError: the text is too long for a page.
+        UnstatedError: a tokenizer does not say what has to be known.
+    """
+    size = len(text.encode("utf-8", "surrogatepass"))
+    check_size(size, LIMIT)
+    return (
+        templates()
+        .get_template("view.html")
+        .render(
+            live=False,
+            labels=[side.label for side in sides],
+            panels=panels(sides, text, special),
+            size=size,
+            sheet=sheet(),
+            sheet_digest=digest(sheet()),
+        )
+    )
+
+
+@cache
+def sheet() -> str:
+    """The style sheet of pages that show tokens."""
+    made = templates()
+    return "".join(made.get_template(name).render() for name in ("style.css", "view.css"))

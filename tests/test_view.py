@@ -1,0 +1,370 @@
+"""Pages that show tokens, written and served, without a browser (tests/browser.py has one)."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, TypeAlias
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reports import HOSTILE
+from tokenizers import Tokenizer as Engine
+from werkzeug.test import Client, TestResponse
+
+from bpe_interop.cli import main
+from bpe_interop.errors import SourceError, TargetError
+from bpe_interop.model import BPEModel, PairList, Vocab
+from bpe_interop.pages.live import BODY_LIMIT, LIVE_LIMIT, LivePage
+from bpe_interop.pages.panels import Panel, Viewed, panels
+from bpe_interop.pages.serving import listen
+from bpe_interop.pages.view import LIMIT, to_view
+from bpe_interop.sources import load_source
+
+TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
+NAMES = ("gpt2-tiny/huggingface", "cl100k-tiny/huggingface", "spm-tiny/huggingface")
+SIDES = [Viewed.of(name, load_source(TOKENIZERS / name).model) for name in NAMES]
+HOST = "127.0.0.1:8765"
+TEXT = "The year 2023,\n\n\t\u05e9\u05dc\u05d5\u05dd \u65e5 <b>"
+
+
+def read(path: str) -> Engine:
+    return Engine.from_file(str(TOKENIZERS / path / "tokenizer.json"))
+
+
+def tiles(panel: Panel) -> list[int]:
+    return [tile.id for line in panel.lines for tile in line.tiles]
+
+
+def marked(panel: Panel, mark: str) -> list[int]:
+    return [tile.id for line in panel.lines for tile in line.tiles if tile.mark == mark]
+
+
+class Elements(HTMLParser):
+    """The elements of a page or of a part of one, and all attributes in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+
+# Panels.
+
+
+def test_panels_have_the_ids_of_the_reference() -> None:
+    for panel, name in zip(panels(SIDES, TEXT), NAMES, strict=True):
+        expected = read(name).encode(TEXT, add_special_tokens=False).ids
+        assert tiles(panel) == expected
+        assert panel.tokens == len(expected)
+        assert panel.per_token == f"{len(TEXT.encode()) / len(expected):.2f}"
+
+
+def test_a_line_ends_behind_a_line_feed_and_has_its_own_direction() -> None:
+    lines = panels(SIDES[:1], "ab\n\u05e9\u05dc cd\nef")[0].lines
+    assert [line.right_to_left for line in lines] == [False, True, False]
+
+
+def test_what_differs_is_marked() -> None:
+    def side(name: str, pairs: list[tuple[bytes, bytes]], shift: int) -> Viewed:
+        tokens = [b"a", b"b", b"c", *(x + y for x, y in pairs)]
+        ids = {token: n + (shift if len(token) > 1 else 0) for n, token in enumerate(tokens)}
+        model = BPEModel(Vocab(ids), PairList(tuple(pairs)), normalizer=(), pretokenizer=())
+        return Viewed.of(name, model)
+
+    ab, bc = (b"a", b"b"), (b"b", b"c")
+    first, same, moved, cut = panels(
+        [side("1", [ab], 0), side("2", [ab], 0), side("3", [ab], 5), side("4", [bc], 9)], "abcc"
+    )
+    assert (tiles(first), tiles(cut)) == ([3, 2, 2], [0, 12, 2])
+    assert (same.cut, same.other) == (0, 0)
+    assert (moved.cut, moved.other, marked(moved, "other")) == (0, 1, [8])
+    assert (cut.cut, cut.other, marked(cut, "cut")) == (1, 0, [0, 12])
+    assert (first.cut, marked(first, "cut")) == (0, [3, 2])
+
+
+def test_a_text_without_encoding_says_so() -> None:
+    model = BPEModel(Vocab({b"a": 0}), PairList(()), normalizer=(), pretokenizer=())
+    first, other = panels([SIDES[0], Viewed.of("a only", model)], "ab")
+    assert first.tokens
+    assert not marked(first, "cut")
+    assert "no encoding" in other.error
+
+
+# The page of one text.
+
+
+def test_a_page_is_well_formed_and_needs_nothing_else() -> None:
+    page = to_view(SIDES, TEXT)
+    ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>"))
+    found = Elements(page)
+    assert not {"script", "img", "iframe", "form", "button"} & {*found.tags}
+    assert [value for name, value in found.attributes if name in ("src", "action")] == []
+    links = [value or "" for name, value in found.attributes if name == "href"]
+    assert [link.partition(",")[0] for link in links] == ["data:image/svg+xml", "#panels"]
+    assert "default-src 'none'" in page
+    for panel, name in zip(panels(SIDES, TEXT), NAMES, strict=True):
+        assert f"<bdi>{name.replace('/', '/<wbr/>')}</bdi>" in page
+        assert f"<dd>{panel.tokens:,}</dd>" in page
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_becomes_markup(text: str) -> None:
+    page = to_view([*SIDES[:2], Viewed.of(text, SIDES[0].encoder.model)], text)
+    ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>"))
+    found = Elements(page)
+    assert not {"script", "img", "b", "i"} & {*found.tags}
+    assert [name for name, _ in found.attributes if name.startswith("on")] == []
+    assert "\u202e" not in page
+    assert "\x1b" not in page
+
+
+@given(st.text(max_size=20))
+@settings(max_examples=60)
+def test_any_text_can_be_shown(text: str) -> None:
+    ElementTree.fromstring(to_view(SIDES, text).removeprefix("<!DOCTYPE html>"))
+
+
+def test_a_text_too_long_for_a_page_is_refused() -> None:
+    assert to_view(SIDES[:1], "\xe9" * 10)
+    with pytest.raises(SourceError, match=r"50,000,000 bytes; a page shows at most 100,000"):
+        to_view(SIDES[:1], "\xe9" * 25_000_000)
+
+
+# The live page.
+
+
+@pytest.fixture(scope="module")
+def client() -> Client:
+    return Client(LivePage(SIDES, {HOST}))
+
+
+def ask(client: Client, path: str, sent: Any, **more: Any) -> TestResponse:
+    return client.post(path, json=sent, headers={"Host": HOST} | more.pop("headers", {}), **more)
+
+
+def get(client: Client, path: str, **headers: str) -> TestResponse:
+    return client.get(path, headers={"Host": HOST, **headers})
+
+
+def test_the_live_page_and_its_script(client: Client) -> None:
+    page = get(client, "/")
+    assert page.status_code == 200
+    found = Elements(page.text)
+    loaded = [value for name, value in found.attributes if name == "src"]
+    assert loaded == ["/view.js"]
+    assert [name for name, _ in found.attributes if name.startswith("on")] == []
+    script = get(client, "/view.js")
+    assert script.mimetype == "text/javascript"
+    assert "innerHTML" not in script.text
+
+
+@pytest.mark.parametrize("path", ["/", "/view.js", "/nothing", "/tokens"])
+def test_every_answer_is_guarded(client: Client, path: str) -> None:
+    headers = get(client, path).headers
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'; script-src 'self'; style-src 'sha256-" in policy
+    assert "unsafe" not in policy
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert not [name for name, _ in headers if name.startswith("Access-Control")]
+
+
+def test_tokens_of_a_typed_text(client: Client) -> None:
+    answer = ask(client, "/tokens", {"text": TEXT})
+    assert (answer.status_code, answer.mimetype) == (200, "text/html")
+    for panel in panels(SIDES, TEXT):
+        for tile in (tile for line in panel.lines for tile in line.tiles):
+            assert f"<small>{tile.id}</small>" in answer.text
+    assert ask(client, "/tokens", {"text": ""}).text.count("no tokens") == 3
+    assert ask(client, "/tokens", {"text": "\ud800"}).status_code == 200
+
+
+def test_special_tokens_are_parsed_when_asked_for(client: Client) -> None:
+    special = next(t for t in SIDES[1].encoder.model.added or () if t.special)
+    small = f"<small>{special.id}</small>"
+    assert small not in ask(client, "/tokens", {"text": special.text}).text
+    assert small in ask(client, "/tokens", {"text": special.text, "special": True}).text
+
+
+def test_how_a_token_was_merged(client: Client) -> None:
+    ids = read(NAMES[2]).encode("the\u65e5", add_special_tokens=False).ids
+    answer = ask(client, "/merges", {"text": "the\u65e5", "side": 2, "token": 0})
+    assert f'<span class="id">{ids[0]}</span>' in answer.text
+    assert answer.text.count("<tr><td") == 3  # "\u2581t", "he", "\u2581the"
+    missing = ask(client, "/merges", {"text": "the\u65e5", "side": 2, "token": len(ids) - 1})
+    assert "becomes the tokens of its bytes" in unescape(missing.text)
+
+
+def test_every_token_can_be_asked_about(client: Client) -> None:
+    for side, panel in enumerate(panels(SIDES, TEXT)):
+        for at, number in enumerate(tiles(panel)):
+            answer = ask(client, "/merges", {"text": TEXT, "side": side, "token": at})
+            assert answer.status_code == 200
+            assert f'<span class="id">{number}</span>' in answer.text
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_typed_text_becomes_markup(client: Client, text: str) -> None:
+    plain = Elements(ask(client, "/tokens", {"text": "a b\t"}).text)
+    found = Elements(ask(client, "/tokens", {"text": text}).text)
+    assert {*found.tags} <= {*plain.tags, "p"}
+    assert {name for name, _ in found.attributes} <= {name for name, _ in plain.attributes}
+    if text:
+        answer = ask(client, "/merges", {"text": text, "side": 0, "token": 0})
+        assert not {"script", "img", "style"} & {*Elements(answer.text).tags}
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [(HOST, 200), ("evil.example", 421), ("127.0.0.1", 421), ("127.0.0.1:80", 421), ("", 421)],
+)
+def test_only_its_own_name_is_answered(client: Client, host: str, status: int) -> None:
+    assert get(client, "/", Host=host).status_code == status
+    sent = ask(client, "/tokens", {"text": "a"}, headers={"Host": host})
+    assert sent.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "status"),
+    [
+        ("/tokens", {}, 400),
+        ("/tokens", [], 400),
+        ("/tokens", {"text": 1}, 400),
+        ("/tokens", {"text": "a" * (LIVE_LIMIT + 1)}, 413),
+        ("/tokens", {"text": "a" * BODY_LIMIT}, 413),
+        ("/merges", {"text": "a"}, 400),
+        ("/merges", {"text": "a", "side": 9, "token": 0}, 400),
+        ("/merges", {"text": "a", "side": -1, "token": 0}, 400),
+        ("/merges", {"text": "a", "side": True, "token": 0}, 400),
+        ("/merges", {"text": "a", "side": 0, "token": 7}, 422),
+        ("/nothing", {"text": "a"}, 404),
+        ("/", {"text": "a"}, 405),
+    ],
+)
+def test_what_makes_no_sense_is_refused(client: Client, path: str, sent: Any, status: int) -> None:
+    answer = ask(client, path, sent)
+    assert (answer.status_code, answer.mimetype) == (status, "text/plain")
+
+
+def test_only_json_is_read(client: Client) -> None:
+    headers = {"Host": HOST}
+    form = client.post("/tokens", data={"text": "a"}, headers=headers)
+    plain = client.post("/tokens", data=b'{"text": "a"}', headers=headers)
+    broken = client.post("/tokens", data=b"{", mimetype="application/json", headers=headers)
+    deep = client.post("/tokens", data=b"[" * 9000, mimetype="application/json", headers=headers)
+    found = [answer.status_code for answer in (form, plain, broken, deep)]
+    assert found == [415, 415, 400, 400]
+
+
+def test_a_tokenizer_that_cannot_say_is_told() -> None:
+    model = load_source(TOKENIZERS / "gpt2-tiny" / "gpt2").model
+    answer = ask(Client(LivePage([Viewed.of("x", model)], {HOST})), "/tokens", {"text": "a"})
+    assert answer.status_code == 422
+    assert "not known" in answer.text
+
+
+def test_a_port_in_use_and_an_address_for_all_are_refused() -> None:
+    taken = socket.create_server(("127.0.0.1", 0))
+    with taken, pytest.raises(TargetError, match="in use"):
+        listen(SIDES, port=taken.getsockname()[1])
+    with pytest.raises(TargetError, match="every address"):
+        listen(SIDES, "0.0.0.0")
+
+
+# The command.
+
+Called: TypeAlias = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
+    """Runs ``view`` in this process and in an empty folder, with pipes for its streams."""
+    hook, handler = sys.excepthook, signal.getsignal(signal.SIGTERM)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
+        out, err = io.BytesIO(), io.BytesIO()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["bpe-interop", "view", *map(str, arguments)])
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
+            patch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
+            patch.setattr(sys, "stderr", io.TextIOWrapper(err, "utf-8", write_through=True))
+            with pytest.raises(SystemExit) as done:
+                main()
+            return int(done.value.code or 0), out.getvalue().decode(), err.getvalue().decode()
+
+    yield call
+    sys.excepthook = hook
+    signal.signal(signal.SIGTERM, handler)
+
+
+def test_a_page_is_written(run: Called) -> None:
+    sources = [TOKENIZERS / name for name in NAMES]
+    assert run(*sources, "-o", "page.html", stdin=TEXT.encode()) == (
+        0,
+        "wrote       page.html\n",
+        "",
+    )
+    written = Path("page.html").read_text("utf-8")
+    labelled = [Viewed(str(path), side.encoder) for path, side in zip(sources, SIDES, strict=True)]
+    assert written == to_view(labelled, TEXT)
+    Path("text.txt").write_text(TEXT, "utf-8")
+    assert run(*sources, "--text", "text.txt", "-o", "other.html")[0] == 0
+    assert Path("other.html").read_text("utf-8") == written
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"a" * (LIMIT + 1), "a page shows at most"), (b"\xff", "not UTF-8"), (None, "No such file")],
+)
+def test_a_text_that_cannot_be_shown(run: Called, content: bytes | None, said: str) -> None:
+    Path("page.html").write_text("before")
+    if content is not None:
+        Path("text.txt").write_bytes(content)
+    code, out, err = run(TOKENIZERS / NAMES[0], "--text", "text.txt", "-o", "page.html")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: text.txt: " if content != b"a" * (LIMIT + 1) else "error: ")
+    assert said in err
+    assert Path("page.html").read_text() == "before"
+
+
+@pytest.mark.parametrize("arguments", [(), ("-o", "x.html", "--serve"), ("--serve", "--text", "x")])
+def test_a_page_or_a_server_is_asked_for(run: Called, arguments: tuple[str, ...]) -> None:
+    assert run(TOKENIZERS / NAMES[0], *arguments)[0] == 2
+
+
+def test_a_page_is_served_until_it_is_interrupted() -> None:
+    command = [sys.executable, "-m", "bpe_interop", "view", "--serve", "--port", "0"]
+    with subprocess.Popen(
+        [*command, str(TOKENIZERS / NAMES[0])], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        try:
+            address = running.stdout.readline().split()[1].decode()
+            body = json.dumps({"text": "a"}).encode()
+            sent = urllib.request.Request(
+                f"{address}tokens", body, {"Content-Type": "application/json"}
+            )
+            with urllib.request.urlopen(sent) as answer:
+                assert b'class="panels"' in answer.read()
+        finally:
+            running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+    assert (running.returncode, err.split()) == (0, [b"ended"])
