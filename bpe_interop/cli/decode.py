@@ -79,9 +79,13 @@ def decode_command(
 
 
 def _write(text: str) -> None:
-    if sys.stdout.isatty():
+    if _is_terminal():
         text = replace_control_characters(text, keep=_LAID_OUT)
     write_stdout(text.encode("utf-8"))
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()
 
 
 def _rows(ids: tuple[str, ...], by_line: bool) -> Iterator[str]:

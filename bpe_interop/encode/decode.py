@@ -22,7 +22,8 @@ from ..text.added import decoded_text
 from ..text.bytechars import is_mapped, to_bytes, to_chars
 from ..text.decoders import PieceKind, decode_pieces, decode_tokens
 from ..text.normalize import normalize
-from .stream import Bytes, Chain, DecodeStream, Malformed, Pieces
+from .decoder_steps import Chain
+from .stream import Bytes, DecodeStream, Malformed, Pieces
 
 T = TypeVar("T")
 
