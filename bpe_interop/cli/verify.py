@@ -75,6 +75,11 @@ _INTERRUPTED = 130
 @click.option(
     "--isolate", is_flag=True, help="Run both sides in a child process, which a text may kill."
 )
+@click.option(
+    "--thorough",
+    is_flag=True,
+    help="Run every code point, and runs of a million letters and spaces; takes minutes.",
+)
 @report_option
 @offline_option
 @json_option
@@ -96,6 +101,7 @@ def verify_command(
     state: str | None,
     processes: int | None,
     isolate: bool,
+    thorough: bool,
     reports: tuple[str, ...],
     offline: bool,
     json_output: bool,
@@ -127,6 +133,7 @@ def verify_command(
             state=state,
             processes=processes,
             isolate=isolate,
+            thorough=thorough,
             offline=offline,
             tick=tick,
             watch=watch,

@@ -58,6 +58,7 @@ def verify(
     state: str | Path | None = None,
     processes: int | None = None,
     isolate: bool = False,
+    thorough: bool = False,
     offline: bool = False,
     tick: Callable[[int], None] = lambda count: None,
     watch: Callable[[Progress], None] = lambda progress: None,
@@ -86,6 +87,8 @@ def verify(
         state: a file in which it is kept how far the corpora were compared, to go on from.
         processes: how many child processes compare corpora; by default as many as pay.
         isolate: compare in child processes, so that a text that kills an engine is an outcome.
+        thorough: run every code point, and runs of a million letters and spaces, which takes
+            minutes.
         offline: never use the network.
         tick: called with the number of awkward texts compared since the last call.
         watch: called after each batch of a corpus.
@@ -112,7 +115,7 @@ def verify(
     one, two = pairing.models
     proof = prove(one, two, scope) if one is not None and two is not None else None
     inside = Inside(scope, [left.model, right.model])
-    ran = run(pairing, inside, asked, isolate=isolate, tick=tick, watch=watch)
+    ran = run(pairing, inside, asked, every=thorough, isolate=isolate, tick=tick, watch=watch)
     notes += _notes(ran, inside)
     return _reported(scope, pairing, proof, ran, notes)
 

@@ -17,7 +17,7 @@ from .examples import mismatch_of
 from .opening import Opened
 from .pairs import ChildPair, LocalPair, Pair
 from .scoping import Inside
-from .stress import awkward
+from .stress import awkward, thorough
 from .sweep import Progress, Sides, check_corpora, compare_corpora
 
 PATIENCE = 1_000
@@ -85,6 +85,7 @@ def run(
     inside: Inside,
     corpora: Corpora,
     *,
+    every: bool,
     isolate: bool,
     tick: Callable[[int], None],
     watch: Callable[[Progress], None],
@@ -95,6 +96,7 @@ def run(
         pairing: the two sides.
         inside: which texts are in the scope.
         corpora: the corpora.
+        every: run all awkward texts that there are, which takes minutes.
         isolate: work in child processes, so that a text that kills an engine is an outcome.
         tick: called with the number of awkward texts compared since the last call.
         watch: called after each batch of a corpus.
@@ -109,7 +111,7 @@ def run(
     else:
         pair = LocalPair(*pairing.engines, sides.modes)
     try:
-        _awkward(ran, pairing, pair, inside, tick)
+        _awkward(ran, pairing, pair, inside, thorough if every else awkward, tick)
     except KeyboardInterrupt:
         ran.interrupted = True
     finally:
@@ -132,12 +134,17 @@ def run(
 
 
 def _awkward(
-    ran: Ran, pairing: Pairing, pair: Pair, inside: Inside, tick: Callable[[int], None]
+    ran: Ran,
+    pairing: Pairing,
+    pair: Pair,
+    inside: Inside,
+    made: Callable[..., Iterable[str]],
+    tick: Callable[[int], None],
 ) -> None:
     """Tokens alone, and awkward texts."""
     one, two = (side.model for side in pairing.opened)
     # Many texts are in both, and some in one again and again.
-    texts: Iterable[str] = dict.fromkeys(chain(awkward(one), awkward(two, seed=1)))
+    texts: Iterable[str] = dict.fromkeys(chain(made(one), made(two, seed=1)))
     engines = pairing.engines[0].name, pairing.engines[1].name
     a, b = pairing.models
     if a is not None and b is not None:

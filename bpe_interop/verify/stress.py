@@ -307,3 +307,9 @@ def awkward(
     if model is not None:
         yield from random_texts(model, 2_000 * scale, seed)
     yield from random_classes(1_000 * scale, seed)
+
+
+def thorough(model: BPEModel | None, *, seed: int = 0) -> Iterator[str]:
+    """Some 800,000 awkward texts: every code point, and runs up to a million letters or spaces."""
+    yield from awkward(model, scale=56, seed=seed, longest=100_000)
+    yield from ("a" * 1_000_000, " " * 1_000_000)

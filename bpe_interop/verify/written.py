@@ -118,7 +118,9 @@ def check_source(
         engine = from_files(row.engine, row.name, files, model)
     except EngineMissingError as error:
         return Check(row.engine, "", skipped=error.fix, of="source")
-    return replace(_run(engine, own, list(dict.fromkeys(awkward(model))), tick, "the source"), of="source")
+    return replace(
+        _run(engine, own, list(dict.fromkeys(awkward(model))), tick, "the source"), of="source"
+    )
 
 
 def _served(own: Own, stage: Path, tick: Callable[[int], None]) -> Check:
