@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from ...model import BPEModel
+from ...text.visible import replace_control_characters
 from .. import Files
 from .read import SUFFIX, load, main_file
 from .write import numbered, pairs_of
@@ -34,8 +33,4 @@ def vocab_listing(model: BPEModel, files: Files) -> Files:
 
 def rendered(content: bytes) -> str:
     """A token as minbpe shows it: what is not UTF-8 replaced, control characters escaped."""
-    text = content.decode("utf-8", "replace")
-    return "".join(
-        f"\\u{ord(char):04x}" if unicodedata.category(char).startswith("C") else char
-        for char in text
-    )
+    return replace_control_characters(content.decode("utf-8", "replace"))

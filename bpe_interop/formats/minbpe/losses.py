@@ -144,7 +144,7 @@ def _normalizer(model: BPEModel, again: BPEModel, found: Difference) -> Said:
 
 
 def _pretokenizer(model: BPEModel, again: BPEModel, found: Difference) -> Said:
-    said = express(model.pretokenizer or ())
+    said = express(model)
     if isinstance(said, Loss):
         yield said
         return

@@ -6,10 +6,12 @@ import re
 
 from ...errors import PatternError
 from ...loss import Loss
+from ...model import BPEModel
 from ...steps import Pattern, PrefixSpace, PreTokenizerStep, Split
 from ...text.matching import python_source
-from ...text.patterns import emit, parse
+from ...text.patterns import emit, parse, preferred
 from ...theory.automata import uncovered
+from ...theory.merges import whole_lookups
 
 _CONSEQUENCE = "minbpe would cut texts elsewhere, and the ids would differ"
 _MAY_CAPTURE = re.compile(r"\((?!\?)|\(\?P?<(?![=!])")
@@ -27,12 +29,13 @@ def captures(source: str) -> bool:
         return False
 
 
-def express(steps: tuple[PreTokenizerStep, ...]) -> str | Loss:
+def express(model: BPEModel) -> str | Loss:
     """The pattern whose matches are the pretokens, or why there is none; empty if nothing is cut.
 
     minbpe drops text that the pattern leaves unmatched: where the step keeps it, the pattern must
     match all of every text.
     """
+    steps = model.pretokenizer
     if not steps:
         return ""
     step = steps[0] if len(steps) == 1 else None
@@ -48,15 +51,26 @@ def express(steps: tuple[PreTokenizerStep, ...]) -> str | Loss:
             left = uncovered(parse(step.pattern))
             if left is not None:
                 return _loss("a pattern that leaves text unmatched and keeps it", witness=left)
-        return _one_line(step.pattern)
+        return _one_line(step.pattern, model)
     except PatternError as error:
         return _loss(f"a pattern of which it is not shown ({error.what})", shown=False)
 
 
-def _one_line(pattern: Pattern) -> str:
-    """The pattern for ``regex``, without captures and line ends, and not changed by ``strip``."""
-    own = pattern.dialect == "python"
-    source = pattern.source if own else python_source(pattern, parse(pattern))
+def _one_line(pattern: Pattern, model: BPEModel) -> str:
+    """The pattern for ``regex``, without captures and line ends, and not changed by ``strip``.
+
+    One that is ``regex``'s already keeps its spelling; others get the best known of those proved
+    equal for this vocabulary.
+    """
+    source = pattern.source
+    if pattern.dialect != "python":
+        best = preferred(
+            pattern,
+            "fancy-regex",
+            vocabulary=model.vocab.ids,
+            unreachable=lambda: whole_lookups(model),
+        )
+        source = python_source(best, parse(best))
     if captures(source) or "\n" in source or "\r" in source or source != source.strip():
         source = emit(parse(pattern), "python")
     return source if source and source == source.strip() else f"(?:{source})"

@@ -6,11 +6,12 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NoReturn
 
 from ...errors import FormatError, PatternError
 from ...model import MAX_ID, AddedToken, BPEModel, Origin, PairList, SequenceTemplate, Vocab, show
-from ...steps import JoinBytes, Pattern, PreTokenizerStep, Split
+from ...steps import JoinBytes, Pattern, Split
 from ...text.charsets import Chars
 from ...text.patterns import parse
 from ...text.regex_syntax import leaves
@@ -67,7 +68,8 @@ def load(files: Files) -> BPEModel:
     lines = _Lines(name, _lines(files[name], name))
     if lines.next("the version").strip().encode() != VERSION:
         lines.fail(f"the first line is not {VERSION.decode()!r}", "this is no model of minbpe")
-    steps = _pretokenizer(lines)
+    source = _pattern(lines)
+    cut = (Split(Pattern(source, "python"), "removed", invert=True),) if source else ()
     added = _special(lines)
     contents, pairs = _merges(lines)
     for token in added:
@@ -82,7 +84,7 @@ def load(files: Files) -> BPEModel:
         vocab=Vocab({content: number for number, content in enumerate(contents)}),
         merges=PairList(tuple(pairs)),
         normalizer=(),
-        pretokenizer=steps,
+        pretokenizer=cut,
         added=added,
         sequence_template=SequenceTemplate(),
         decoder=(JoinBytes(),),
@@ -90,7 +92,7 @@ def load(files: Files) -> BPEModel:
             "minbpe",
             name=stem_of(name.removesuffix(SUFFIX)),
             files={name: hashlib.sha256(files[name]).hexdigest()},
-            notes=(_UNICODE,) if _has_properties(steps) else (),
+            notes=(_UNICODE,) if source and _asks_tables(source) else (),
         ),
     )
 
@@ -128,33 +130,31 @@ def _lines(data: bytes, name: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _pretokenizer(lines: _Lines) -> tuple[PreTokenizerStep, ...]:
+def _pattern(lines: _Lines) -> str:
+    """The pattern; empty if nothing is cut."""
     source = lines.next("the pattern")
     if source != source.strip():
         lines.fail(
             "the pattern begins or ends with white space, which minbpe takes off when it reads it",
             "whether it belongs to the pattern is not known; write it as (?:...)",
         )
-    if not source:
-        return ()
     if captures(source):
         lines.fail(
             "the pattern has groups that capture, and regex.findall gives what they hold instead "
             "of what is matched",
             "write them as (?:...)",
         )
-    return (Split(Pattern(source, "python"), "removed", invert=True),)
+    return source
 
 
-def _has_properties(steps: tuple[PreTokenizerStep, ...]) -> bool:
+@lru_cache(maxsize=16)
+def _asks_tables(source: str) -> bool:
     """Whether a pattern depends on Unicode tables; one that is not understood may."""
-    for step in steps:
-        if isinstance(step, Split) and isinstance(step.pattern, Pattern):
-            try:
-                return not all(isinstance(one, Chars) for one in leaves(parse(step.pattern)))
-            except PatternError:
-                return True
-    return False
+    try:
+        sets = leaves(parse(Pattern(source, "python")))
+        return not all(isinstance(one, Chars) for one in sets)
+    except PatternError:
+        return True
 
 
 def _special(lines: _Lines) -> tuple[AddedToken, ...]:

@@ -21,7 +21,7 @@ def dump(model: BPEModel) -> Files:
     pairs = pairs_of(model)
     ids = numbered(pairs)
     added = said(model.added or (), len(ids))
-    pattern = express(model.pretokenizer or ())
+    pattern = express(model)
     lines = [VERSION.decode(), pattern if isinstance(pattern, str) else "", str(len(added))]
     lines += [f"{token.text} {token.id}" for token in added]
     lines += [f"{ids[left]} {ids[right]}" for left, right in pairs]
