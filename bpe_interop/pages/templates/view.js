@@ -33,10 +33,11 @@ function explain(error) {
 
 async function show() {
   running.abort();
-  running = new AbortController();
+  const own = running = new AbortController();
+  shown.setAttribute("aria-busy", "true");
   const asked = { text: text.value, special: special.checked };
   try {
-    const panels = await ask("/tokens", asked, running.signal);
+    const panels = await ask("/tokens", asked, own.signal);
     shown.replaceChildren(...panels);
     current = asked;
     for (const flow of shown.querySelectorAll(".flow")) {
@@ -46,6 +47,7 @@ async function show() {
   } catch (error) {
     explain(error);
   }
+  if (own === running) shown.setAttribute("aria-busy", "false");
 }
 
 function link() {
@@ -58,6 +60,7 @@ function link() {
 
 function changed() {
   clearTimeout(waiting);
+  shown.setAttribute("aria-busy", "true");
   waiting = setTimeout(show, WAIT);
   history.replaceState(null, "", link() ?? location.pathname);
 }

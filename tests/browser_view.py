@@ -1,0 +1,310 @@
+"""Pages that show tokens, in a real browser; ``.ci/browser`` runs this (see ``browser.py``)."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import CONTRAST, MODES, browser, take
+from playwright.sync_api import Browser, Page, expect
+from reports import HOSTILE
+from tokenizers import Tokenizer as Engine
+
+from bpe_interop.pages.live import LIVE_LIMIT
+from bpe_interop.pages.panels import Viewed
+from bpe_interop.pages.serving import listen
+from bpe_interop.pages.view import to_view
+from bpe_interop.sources import load_source
+
+__all__ = ["browser"]
+
+TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
+NAMES = ("gpt2-tiny/huggingface", "cl100k-tiny/huggingface", "spm-tiny/huggingface")
+RIGHT_TO_LEFT = "\u05e9\u05dc\u05d5\u05dd 2024"
+TEXT = (
+    "The year 2023, it's  spaced\tout\n"
+    f"{RIGHT_TO_LEFT}\n"
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467 caf\u00e9 \u2764\ufe0f <b>bold</b>\n"
+    f"{'https://example.org/a/very/long/word' * 4}"
+)
+BEYOND = "e => [...e].filter(x => x.getBoundingClientRect().right > innerWidth + 1).length"
+every_mode = pytest.mark.parametrize(("width", "colours"), MODES)
+
+
+@pytest.fixture(scope="module")
+def sides() -> list[Viewed]:
+    return [Viewed.of(name, load_source(TOKENIZERS / name).model) for name in NAMES]
+
+
+@pytest.fixture(scope="module")
+def address(sides: list[Viewed]) -> str:
+    found, answer = listen(sides)
+    threading.Thread(target=answer, daemon=True).start()
+    return found
+
+
+@pytest.fixture(scope="module")
+def file(sides: list[Viewed], tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("view") / "page.html"
+    path.write_text(to_view(sides, TEXT), "utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A page that fails its test where it complains, or asks anybody else."""
+    made = browser.new_page()
+    said: list[str] = []
+    made.on("console", lambda message: said.append(message.text))
+    made.on("pageerror", lambda error: said.append(str(error)))
+    asked: list[str] = []
+    made.on("request", lambda request: asked.append(request.url))
+    yield made
+    made.close()
+    assert said == []
+    assert [url for url in asked if not url.startswith((address, "file:", "data:"))] == []
+
+
+def fill(page: Page, text: str) -> None:
+    """Types a text, and waits for its tokens."""
+    page.fill("#text", text)
+    expect(page.locator("#shown[aria-busy=false]")).to_be_attached()
+    expect(page.locator("#said")).to_have_text("")
+
+
+def ids(page: Page, side: int) -> list[int]:
+    found = page.locator(f"[data-side='{side}'] .tile small").all_text_contents()
+    return list(map(int, found))
+
+
+def shot(page: Page, name: str) -> None:
+    if "BPE_INTEROP_SHOTS" in os.environ:
+        take(page, Path(os.environ["BPE_INTEROP_SHOTS"], f"{name}.png"))
+
+
+def fits(page: Page, width: int) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.eval_on_selector_all("main *, header *", BEYOND) == 0
+    assert page.evaluate(CONTRAST) == []
+
+
+@every_mode
+def test_the_live_page_fits(page: Page, address: str, width: int, colours: str) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme="dark" if colours == "dark" else "light")
+    page.goto(address)
+    shot(page, f"live-empty-{width}-{colours}")
+    fill(page, TEXT)
+    shot(page, f"live-{width}-{colours}")
+    fits(page, width)
+    page.check("#ids")
+    shot(page, f"live-ids-{width}-{colours}")
+    fits(page, width)
+    page.locator("[data-side='2'] .tile").first.click()
+    expect(page.locator("dialog")).to_be_visible()
+    shot(page, f"live-merges-{width}-{colours}")
+    inside = page.locator("dialog").bounding_box()
+    assert inside is not None
+    assert inside["x"] >= 0
+    assert inside["x"] + inside["width"] <= width
+    assert page.evaluate("document.querySelector('dialog').scrollWidth") <= inside["width"]
+
+
+@every_mode
+def test_a_written_page_fits(page: Page, file: str, width: int, colours: str) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme="dark" if colours == "dark" else "light")
+    page.goto(file)
+    shot(page, f"view-{width}-{colours}")
+    fits(page, width)
+    page.check("#ids")
+    fits(page, width)
+
+
+def test_typing_shows_the_tokens_of_every_tokenizer(page: Page, address: str) -> None:
+    page.goto(address)
+    for text in ("The year 2023", TEXT):
+        fill(page, text)
+        for side, name in enumerate(NAMES):
+            engine = Engine.from_file(str(TOKENIZERS / name / "tokenizer.json"))
+            assert ids(page, side) == engine.encode(text, add_special_tokens=False).ids
+    page.fill("#text", "")
+    expect(page.locator(".none")).to_have_count(3)
+
+
+def test_key_by_key_the_last_text_wins(page: Page, address: str) -> None:
+    page.goto(address)
+    page.locator("#text").press_sequentially("the year", delay=60)
+    engine = Engine.from_file(str(TOKENIZERS / NAMES[0] / "tokenizer.json"))
+    expected = list(map(str, engine.encode("the year", add_special_tokens=False).ids))
+    expect(page.locator("[data-side='0'] .tile small")).to_have_text(expected)
+
+
+def test_what_differs_is_seen(page: Page, address: str) -> None:
+    page.goto(address)
+    fill(page, "it's 12345")
+    colour = "e => getComputedStyle(e).borderBottomColor + getComputedStyle(e).borderBottomStyle"
+    cut = page.locator("[data-side='1'] .tile.cut").first.evaluate(colour)
+    alike = page.locator("[data-side='1'] .tile:not(.cut)").first.evaluate(colour)
+    assert cut != alike
+    assert page.locator("[data-side='0'] .tile.cut").count() > 0
+
+
+def test_a_click_tells_how_a_token_was_merged(page: Page, address: str) -> None:
+    page.goto(address)
+    fill(page, "the")
+    page.locator("[data-side='2'] .tile").first.click()
+    expect(page.locator("dialog .merged tbody tr")).to_have_count(3)
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog")).to_be_hidden()
+    page.locator("[data-side='2'] .tile").first.click()
+    page.click("#close")
+    expect(page.locator("dialog")).to_be_hidden()
+
+
+def test_a_finger_does_what_a_mouse_does(browser: Browser, address: str) -> None:
+    context = browser.new_context(has_touch=True, viewport={"width": 360, "height": 700})
+    page = context.new_page()
+    page.goto(address)
+    fill(page, "the year")
+    page.locator("[data-side='0'] .tile").first.tap()
+    expect(page.locator("dialog")).to_be_visible()
+    page.locator("#close").tap()
+    expect(page.locator("dialog")).to_be_hidden()
+    context.close()
+
+
+def test_the_keyboard_gets_everywhere(page: Page, address: str) -> None:
+    page.goto(address)
+    fill(page, f"a b c\n{RIGHT_TO_LEFT}")
+    focus = "document.activeElement.id || document.activeElement.closest('.panel')?.dataset.side"
+    page.focus("#text")
+    found = []
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        found.append(page.evaluate(focus))
+    assert found == ["special", "share", "ids", "0", "1", "2"]
+    at = "Number(document.activeElement.dataset.at)"
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(at) == 1
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    assert page.evaluate(at) == 1  # the focus is back
+    page.keyboard.press("End")
+    last = page.evaluate(at)
+    page.keyboard.press("ArrowRight")  # where the line is read from the right, that is back
+    assert page.evaluate(at) == last - 1
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(at) == last
+    page.keyboard.press("Home")
+    assert page.evaluate(at) == 0
+
+
+def test_a_link_brings_the_text_back(page: Page, address: str) -> None:
+    page.goto(address)
+    fill(page, TEXT)
+    page.check("#special")
+    link = page.url
+    assert link.startswith(f"{address}#text=")
+    expected = ids(page, 1)
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.locator("#text")).to_have_value(TEXT)
+    expect(page.locator("#special")).to_be_checked()
+    expect(page.locator("[data-side='1'] .tile")).to_have_count(len(expected))
+    assert ids(page, 1) == expected
+    page.evaluate("location.hash = '#text=other+text'")
+    expect(page.locator("#text")).to_have_value("other text")
+    page.fill("#text", "x" * 7000)
+    assert page.url == address
+    page.click("#share")
+    expect(page.locator("#said")).to_contain_text("too long for a link")
+
+
+def test_panels_stand_side_by_side_where_there_is_room(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 1400, "height": 800})
+    page.goto(address)
+    fill(page, TEXT)
+    places = "all => all.map(x => x.getBoundingClientRect()).map(r => [r.left, r.top])"
+    wide = page.eval_on_selector_all(".panel", places)
+    assert len({top for _, top in wide}) == 1
+    page.set_viewport_size({"width": 360, "height": 800})
+    narrow = page.eval_on_selector_all(".panel", places)
+    assert len({left for left, _ in narrow}) == 1
+    assert len({top for _, top in narrow}) == 3
+    fits(page, 360)
+
+
+def test_text_from_the_right_reads_as_it_should(page: Page, address: str) -> None:
+    """Letters run from the right, digits from the left, in whichever tokens they are."""
+    page.goto(address)
+    fill(page, RIGHT_TO_LEFT)
+    places = (
+        "line => { const walk = document.createTreeWalker(line, NodeFilter.SHOW_TEXT), found = {};"
+        " while (walk.nextNode()) if (!walk.currentNode.parentElement.closest('small'))"
+        "  for (let at = 0; at < walk.currentNode.length; at++) {"
+        "   const range = document.createRange();"
+        "   range.setStart(walk.currentNode, at); range.setEnd(walk.currentNode, at + 1);"
+        "   (found[walk.currentNode.data[at]] ??= []).push(range.getBoundingClientRect().left); }"
+        " return found; }"
+    )
+    found = page.locator("[data-side='2'] .line").evaluate(places)
+    digits = [found["2"][0], found["0"][0], found["2"][1], found["4"][0]]
+    assert digits == sorted(digits)
+    letters = [found[letter][0] for letter in "\u05e9\u05dc\u05d5\u05dd"]
+    assert letters == sorted(letters, reverse=True)
+    assert max(digits) < min(letters)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_that_is_typed_can_run(page: Page, address: str, text: str) -> None:
+    page.goto(address)
+    elements = "[...document.querySelectorAll('#shown script, #shown img, #shown style')].length"
+    fill(page, text)
+    assert page.evaluate(elements) == 0
+
+
+def test_an_answer_that_does_not_come_is_told(browser: Browser, address: str) -> None:
+    page = browser.new_page()
+    page.goto(address)
+    fill(page, "kept")
+    page.fill("#text", "a" * (LIVE_LIMIT + 1))
+    expect(page.locator("#said")).to_contain_text("at most")
+    page.route("**/tokens", lambda route: route.abort())
+    page.fill("#text", "lost")
+    expect(page.locator("#said")).to_contain_text("does not answer")
+    assert page.locator(".panel").count() == 3
+    page.close()
+
+
+def test_ids_appear_under_the_mouse_and_with_the_focus(page: Page, file: str) -> None:
+    page.goto(file)
+    tile = page.locator(".tile[data-at='1']").first
+    said = "e => getComputedStyle(e, '::after').content"
+    assert tile.evaluate(said) in ("none", "normal")
+    tile.hover()
+    number = tile.locator("small").text_content()
+    assert tile.evaluate(said).startswith(f'"{number} = ')
+    other = page.locator(".tile[data-at='2']").first
+    page.mouse.move(0, 0)
+    tile.focus()
+    page.keyboard.press("Tab")
+    assert other.evaluate(said).startswith(f'"{other.locator("small").text_content()} = ')
+
+
+def test_no_script_runs_in_the_live_page_but_its_own(browser: Browser, address: str) -> None:
+    page = browser.new_page()
+    refused: list[str] = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto(address)
+    ran = page.evaluate(
+        "() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1';"
+        " document.body.append(s); return window.ran; }"
+    )
+    page.close()
+    assert ran is None
+    assert any("Content Security Policy" in text for text in refused)
