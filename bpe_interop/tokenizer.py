@@ -334,8 +334,8 @@ class Tokenizer(Vocabulary):
         elif match := _finder(asked.disallowed).search(_text(text)):
             found = repr(match.group())
             raise DisallowedSpecialError(
-                f"the text holds {found}, which is a disallowed special token: by default none is "
-                "taken from a text, nor passed over, so that nobody can smuggle one in",
+                f"the text holds {found}, which is a disallowed special token; the default is to "
+                "refuse them all, which keeps users from smuggling one in",
                 fix=f"to encode it as that token, pass allowed_special={{{found}, ...}}; to encode "
                 f"it as ordinary text, disallowed_special=(enc.special_tokens_set - {{{found}}}); "
                 "to switch this check off, disallowed_special=()",

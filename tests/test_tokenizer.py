@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
+import bpe_interop
 from bpe_interop.engines import from_model
 from bpe_interop.errors import (
     DecodeError,
@@ -60,6 +61,10 @@ def small(pattern: str = GPT2, name: str = "small") -> tiktoken.Encoding:
 
 ENCODINGS = {"gpt2-like": small(GPT2), "cl100k-like": small(CL100K)}
 TOKENIZERS = {name: Tokenizer.from_tiktoken(encoding) for name, encoding in ENCODINGS.items()}
+
+ENGINES = {
+    name: TOKENIZERS["gpt2-like"].with_engine(name) for name in (None, "tiktoken", "tokenizers")
+}
 
 HOLDS = "hello<|endoftext|>world<|pad|>"
 
@@ -178,8 +183,41 @@ def test_a_disallowed_special_token_is_named_with_the_ways_out() -> None:
     with pytest.raises(DisallowedSpecialError) as caught:
         TOKENIZERS["gpt2-like"].encode(HOLDS, allowed_special={"<|endoftext|>"})
     message = str(caught.value)
-    for part in ("'<|pad|>'", "allowed_special={'<|pad|>', ...}", "disallowed_special=()"):
+    for part in (
+        "'<|pad|>'",
+        "keeps users from smuggling one in",
+        "allowed_special={'<|pad|>', ...}",
+        "disallowed_special=()",
+    ):
         assert part in message
+
+
+TEXTS = [*SPECIAL, "<|endof", "text|>", "hello", "<", "|>", "ell"]
+SOME = st.frozensets(st.sampled_from([*SPECIAL, "ell", "<nope>"]))
+
+
+@given(
+    text=st.lists(st.sampled_from(TEXTS), max_size=5).map("".join),
+    allowed=st.one_of(st.just("all"), SOME),
+    disallowed=st.one_of(st.just("all"), st.just(()), SOME, SOME.map(list)),
+)
+def test_whatever_is_allowed_or_not_is_as_in_tiktoken(
+    text: str, allowed: Any, disallowed: Any
+) -> None:
+    expected, failure = outcome(
+        lambda: ENCODINGS["gpt2-like"].encode(
+            text, allowed_special=allowed, disallowed_special=disallowed
+        )
+    )
+    for engine in (None, "tiktoken", "tokenizers"):
+        tokenizer = ENGINES[engine]
+        asked: Any = {"allowed_special": allowed, "disallowed_special": disallowed}
+        found, error = outcome(partial(tokenizer.encode, text, **asked))
+        assert found == expected
+        assert (error is None) is (failure is None)
+        assert error is None or issubclass(error, failure or ())
+        batch, error = outcome(partial(tokenizer.encode_batch, [text], **asked))
+        assert batch == (None if failure else [expected])
 
 
 def test_without_end_of_text_there_is_no_eot_token() -> None:
@@ -444,6 +482,47 @@ def test_saving(tmp_path: Path) -> None:
 def test_numbers_beyond_ids_are_both_errors() -> None:
     with pytest.raises(DecodeError):
         TOKENIZERS["gpt2-like"].decode([-100])
+
+
+# Names that people import.
+
+
+def test_the_public_names_are_these_and_each_is_what_it_says() -> None:
+    assert bpe_interop.__all__ == [
+        "BPEModel", "Conversion", "Difference", "Loss", "Report", "Tokenizer",
+        "convert", "diff", "load", "replace_control_characters", "train", "verify",
+    ]  # fmt: skip
+    for name in bpe_interop.__all__:
+        assert callable(getattr(bpe_interop, name)), name
+
+
+def test_a_function_stays_in_reach_of_its_name_when_its_module_is_imported() -> None:
+    code = (
+        "import bpe_interop, bpe_interop.train, bpe_interop.diff;"
+        "from bpe_interop.train import learn;"
+        "tok = bpe_interop.train('Hello Hello Hello', merges=3);"
+        "print(tok.encode('Hello'), 'tokenizers' in __import__('sys').modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[258, 111] False"
+
+
+# As minbpe prints tokens (minbpe/base.py, replace_control_characters).
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Hello, world!\nThis is a test.\r\n", r"Hello, world!\u000aThis is a test.\u000d\u000a"),
+        ("\x1b[2J\x00\x7f\x9b", r"\u001b[2J\u0000\u007f\u009b"),
+        ("\u202eabc\u200d\ufeff\xad", r"\u202eabc\u200d\ufeff\u00ad"),
+        ("\ud800\ue000\U000e0001", r"\ud800\ue000\ue0001"),
+        ("plain é 日本 🎉 \xa0\u2028", "plain é 日本 🎉 \xa0\u2028"),
+        ("", ""),
+    ],
+)
+def test_control_characters_are_replaced_for_people(text: str, shown: str) -> None:
+    assert bpe_interop.replace_control_characters(text) == shown
+    kept = bpe_interop.replace_control_characters(text, keep="\n")
+    assert kept == shown.replace(r"\u000a", "\n")
 
 
 def test_importing_it_imports_no_engine() -> None:

@@ -1,0 +1,435 @@
+"""Special tokens for a tokenizer that is there already, as the engines then run it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+import transformers
+from conftest import FIXTURES
+from test_cli import Run, reference, run
+from tokenizers import Tokenizer as HuggingFaceTokenizer
+
+from bpe_interop import load
+from bpe_interop.errors import LossyConversionError, UnstatedError
+from bpe_interop.extend import SpecialTokenError
+from bpe_interop.model import AddedToken
+from bpe_interop.tokenizer import Tokenizer
+
+__all__ = ["run"]  # the fixture
+
+TOKENIZERS = FIXTURES / "tokenizers"
+RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
+HUB = TOKENIZERS / "gpt2-tiny" / "huggingface"
+LLAMA = TOKENIZERS / "spm-tiny" / "huggingface"
+PIECES = TOKENIZERS / "spm-tiny" / "sentencepiece"
+
+CHAT = ["<|im_start|>", "<|im_end|>"]
+FILL = ["<fim_prefix>", "<fim_middle>", "<fim_suffix>"]
+MARKED = "<|im_start|>user\nHello<|im_end|><fim_prefix>def f(<fim_suffix>)<fim_middle>"
+
+
+@cache
+def read(folder: Path) -> Tokenizer:
+    return load(folder)
+
+
+def marked(ordinary: Any, numbers: Mapping[str, int]) -> list[int]:
+    """What an engine of the source gives between the markers of ``MARKED``, and their ids."""
+    return [
+        numbers["<|im_start|>"],
+        *ordinary("user\nHello"),
+        numbers["<|im_end|>"],
+        numbers["<fim_prefix>"],
+        *ordinary("def f("),
+        numbers["<fim_suffix>"],
+        *ordinary(")"),
+        numbers["<fim_middle>"],
+    ]
+
+
+# Ids.
+
+
+def test_new_ids_come_after_the_last_or_are_those_given() -> None:
+    source = read(HUB)
+    size = source.n_vocab
+    listed = source.with_special_tokens([*CHAT, *FILL])
+    assert [listed.encode_single_token(text) for text in [*CHAT, *FILL]] == [*range(size, size + 5)]
+    given = source.with_special_tokens({"<a>": None, "<b>": size + 1, "<c>": None, "<d>": size + 9})
+    assert [given.encode_single_token(f"<{c}>") for c in "abcd"] == [
+        size, size + 1, size + 2, size + 9,
+    ]  # fmt: skip
+    assert given.special_tokens_set == source.special_tokens_set | {"<a>", "<b>", "<c>", "<d>"}
+    assert source.n_vocab == size
+
+
+def test_an_id_in_a_hole_is_as_good() -> None:
+    """tiktoken's cl100k has such holes."""
+    source = Tokenizer.from_tiktoken(reference())
+    taken = {*source.vocab}
+    hole = next((n for n in range(source.n_vocab) if n not in taken), None)
+    assert hole is not None
+    filled = source.with_special_tokens({"<|hole|>": hole})
+    assert filled.to_tiktoken().encode("<|hole|>", allowed_special="all") == [hole]
+    assert filled.n_vocab == source.n_vocab
+
+
+def test_what_is_there_keeps_its_id_and_may_be_asked_for_again() -> None:
+    source = read(RANKS)
+    again = source.with_special_tokens([*sorted(source.special_tokens_set), "<|new|>"])
+    assert again.model.added == (*(source.model.added or ()), AddedToken("<|new|>", source.n_vocab))
+    engine = source.with_engine("tiktoken").with_special_tokens(["<|new|>"])
+    assert engine.engine == "tiktoken"
+    assert engine.encode("<|new|>", allowed_special="all") == [source.n_vocab]
+
+
+def test_an_added_token_becomes_special() -> None:
+    engine = HuggingFaceTokenizer.from_file(str(HUB / "tokenizer.json"))
+    engine.add_tokens(["<tool>"])
+    source = Tokenizer.from_tokenizers(engine)
+    made = source.with_special_tokens(["<tool>"])
+    engine.add_special_tokens(["<tool>"])
+    assert made.special_tokens_set == source.special_tokens_set | {"<tool>"}
+    engine.encode_special_tokens = True
+    assert made.encode_ordinary("a<tool>") == engine.encode("a<tool>").ids
+    assert [token.text for token in made.surgery(source).made_special] == ["<tool>"]
+    assert made.surgery(source).new == ()
+
+
+def test_a_word_of_the_vocabulary_keeps_its_id() -> None:
+    engine = HuggingFaceTokenizer.from_file(str(HUB / "tokenizer.json"))
+    word = next(t for t in engine.get_vocab() if len(t) > 2 and t.isascii() and t.isalpha())
+    made = read(HUB).with_special_tokens([word])
+    engine.add_special_tokens([word])
+    assert made.encode_single_token(word) == engine.token_to_id(word)
+    assert made.to_tokenizers().encode(f"x{word}").ids == engine.encode(f"x{word}").ids
+
+
+def test_an_entry_that_only_numbers_a_token_is_no_word_any_more(tmp_path: Path) -> None:
+    """As in a pair's vocabulary: no merge builds it, and no text gives it before."""
+    document = json.loads((HUB / "tokenizer.json").read_text("utf-8"))
+    number = len(document["model"]["vocab"])
+    document["model"]["vocab"]["<|idle|>"] = number
+    source = Tokenizer.from_tokenizers(HuggingFaceTokenizer.from_str(json.dumps(document)))
+    assert source.encode("<|idle|>") != [number]
+    made = source.with_special_tokens(["<|idle|>"])
+    assert b"<|idle|>" not in made.model.vocab.ids
+    assert made.save(tmp_path / "out", format="hf") == ()
+    again = load(tmp_path / "out")
+    assert again.model.vocab.ids == made.model.vocab.ids
+    assert again.to_tokenizers().encode("<|idle|>").ids == [number]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "roles", "said"),
+    [
+        ([""], {}, "a special token is empty"),
+        (["<a>", "<a>"], {}, '"<a>" is given twice'),
+        (["\ud800"], {}, "half of a surrogate pair"),
+        ({"<|endoftext|>": 5}, {}, "is there already with the id"),
+        ({"a": 5}, {}, '"a" is there already with the id 64, not 5'),
+        ({"<a>": 64}, {}, '"<a>" cannot have the id 64, which is that of "a"'),
+        ({"<a>": 700}, {}, 'which is that of "<|endoftext|>"'),
+        ({"<a>": 900, "<b>": 900}, {}, 'which is that of "<a>"'),
+        ({"<a>": -1}, {}, "the id -1"),
+        ({"<a>": 2**32}, {}, "the id 4294967296"),
+        ({"<a>": 2**32 - 1, "<b>": None, "<c>": 2**32 - 2}, {}, ""),
+        (["<a>"], {"eso": "<a>"}, 'there is no role "eso"'),
+        (["<a>"], {"eos": "<b>"}, "there is no such special token"),
+        ([], {"eos": "a"}, "there is no such special token"),
+    ],
+)
+def test_what_cannot_be_given_is_refused_with_its_reason(
+    tokens: Any, roles: dict[str, str], said: str
+) -> None:
+    source = read(HUB)
+    if not said:
+        assert source.with_special_tokens(tokens, roles=roles).max_token_value == 2**32 - 1
+        return
+    with pytest.raises(SpecialTokenError) as caught:
+        source.with_special_tokens(tokens, roles=roles)
+    assert said in str(caught.value)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_special_tokens_that_are_not_stated_could_collide() -> None:
+    with pytest.raises(UnstatedError, match="could collide"):
+        read(TOKENIZERS / "gpt2-tiny" / "gpt2").with_special_tokens(["<a>"])
+    for wrong in ("<a>", [b"<a>"]):
+        with pytest.raises(TypeError):
+            read(HUB).with_special_tokens(wrong)
+
+
+def test_bytes_pieces_and_unknown_characters_stay_what_they_are() -> None:
+    source = read(PIECES)
+    with pytest.raises(SpecialTokenError, match="of the kind byte"):
+        source.with_special_tokens(["<0x41>"])
+    with pytest.raises(SpecialTokenError, match="cannot be unk"):
+        read(TOKENIZERS / "spm-unk-tiny" / "sentencepiece").with_special_tokens(
+            ["<x>"], roles={"unk": "<x>"}
+        )
+    user = read(TOKENIZERS / "spm-user-tiny" / "sentencepiece")
+    kinds = user.model.vocab.kinds
+    defined = next(c for c, n in user.model.vocab.ids.items() if kinds.get(n) == "user_defined")
+    with pytest.raises(SpecialTokenError, match="of the kind user-defined"):
+        user.with_special_tokens([defined.decode()])
+
+
+# What the engines make of it.
+
+
+def test_in_tiktoken() -> None:
+    encoding = reference()
+    made = read(RANKS).with_special_tokens([*CHAT, *FILL])
+    numbers = {text: made.encode_single_token(text) for text in [*CHAT, *FILL]}
+    there = made.to_tiktoken()
+    expected = marked(encoding.encode_ordinary, numbers)
+    assert there.encode(MARKED, allowed_special="all") == expected
+    assert there.encode_ordinary(MARKED) == encoding.encode_ordinary(MARKED)
+    assert made.encode(MARKED, allowed_special="all") == expected
+    assert there.decode(expected) == MARKED
+    assert there.n_vocab == made.n_vocab
+
+
+@pytest.mark.parametrize("folder", [HUB, LLAMA, RANKS], ids=lambda f: f.parent.name)
+def test_in_tokenizers_and_auto_tokenizer(folder: Path, tmp_path: Path) -> None:
+    source = read(folder)
+    before = source.to_tokenizers()
+    made = source.with_special_tokens([*CHAT, *FILL], roles={"eos": "<|im_end|>"})
+    numbers = {text: made.encode_single_token(text) for text in [*CHAT, *FILL]}
+    expected = marked(lambda text: before.encode(text, add_special_tokens=False).ids, numbers)
+    made.save(tmp_path / "out", format="hf")
+    file = HuggingFaceTokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    served = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert file.encode(MARKED, add_special_tokens=False).ids == expected
+    assert served.encode(MARKED, add_special_tokens=False) == expected
+    assert made.encode(MARKED, allowed_special="all") == expected
+    assert (served.eos_token, served.eos_token_id) == ("<|im_end|>", numbers["<|im_end|>"])
+    file.encode_special_tokens = before.encode_special_tokens = True
+    for text in (MARKED, "Hello world 日本", " a  b"):
+        assert (
+            file.encode(text, add_special_tokens=False).ids
+            == before.encode(text, add_special_tokens=False).ids
+        )
+    assert served.convert_tokens_to_ids(FILL) == [numbers[text] for text in FILL]
+
+
+def test_in_sentencepiece() -> None:
+    source = read(PIECES)
+    engine = sentencepiece.SentencePieceProcessor(model_file=str(next(PIECES.glob("*.model"))))
+    size = engine.get_piece_size()
+    made = source.with_special_tokens({"<|im_start|>": None, "<|im_end|>": size + 3})
+    there = made.to_sentencepiece()
+    assert [there.id_to_piece(n) for n in (size, size + 3)] == CHAT
+    assert [there.is_control(n) for n in (size, size + 3)] == [True, True]
+    assert [there.is_unused(n) for n in (size + 1, size + 2)] == [True, True]
+    for text in (MARKED, "Hello  world 日本\n", "<unused_1201>"):
+        assert there.encode(text) == engine.encode(text) == made.encode_ordinary(text)
+    assert [there.get_score(n) for n in range(size)] == [engine.get_score(n) for n in range(size)]
+
+
+def test_what_a_format_cannot_hold_is_refused(tmp_path: Path) -> None:
+    made = read(RANKS).with_special_tokens(["<|im|>", "<|im|>start"])
+    with pytest.raises(LossyConversionError, match="begins another one"):
+        made.save(tmp_path / "out.tiktoken")
+    with pytest.raises(LossyConversionError, match="which of its tokens are added tokens"):
+        made.save(tmp_path / "out", format="gpt2")
+    assert [*tmp_path.iterdir()] == []
+
+
+# Roles.
+
+
+def test_a_role_moves_and_so_does_the_padding_that_names_it(tmp_path: Path) -> None:
+    engine = HuggingFaceTokenizer.from_file(str(HUB / "tokenizer.json"))
+    engine.enable_padding(pad_id=700, pad_token="<|endoftext|>")
+    source = Tokenizer.from_tokenizers(engine)
+    assert [t.text for t in source.model.added or () if "pad" in t.roles] == ["<|endoftext|>"]
+    made = source.with_special_tokens(["<pad>"], roles={"pad": "<pad>", "bos": "<|endoftext|>"})
+    made.save(tmp_path / "out", format="hf")
+    served = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert (served.pad_token, served.bos_token) == ("<pad>", "<|endoftext|>")
+    padding = HuggingFaceTokenizer.from_file(str(tmp_path / "out" / "tokenizer.json")).padding
+    assert padding is not None
+    assert (padding["pad_token"], padding["pad_id"]) == ("<pad>", made.max_token_value)
+    assert load(tmp_path / "out").model.added == made.model.added
+
+
+def test_a_template_that_still_places_the_old_token_is_told() -> None:
+    source = read(TOKENIZERS / "template-tiny" / "huggingface")
+    made = source.with_special_tokens(["<stop>"], roles={"eos": "<stop>"})
+    (note,) = made.surgery(source).notes
+    assert note.startswith('"<|end_of_text|>" is eos no more, and the sequence template')
+    assert made.encode("hello", add_special_tokens=True) == source.encode(
+        "hello", add_special_tokens=True
+    )
+
+
+# The network.
+
+
+def with_config(folder: Path, place: Path, **config: Any) -> Tokenizer:
+    shutil.copytree(folder, place)
+    (place / "config.json").write_text(json.dumps(config), "utf-8")
+    return load(place)
+
+
+@pytest.mark.parametrize(
+    ("declared", "before", "after", "in_place"),
+    [
+        (None, 701, 706, []),  # as many as the ids
+        (701, 701, 706, []),
+        (704, 704, 706, [701, 702, 703]),  # three rows of padding
+        (768, 768, 768, [701, 702, 703, 704, 705]),  # never fewer than there are
+        (650, 650, 706, []),  # too few already
+    ],
+)
+def test_rows_are_those_that_the_configuration_declares(
+    tmp_path: Path, declared: int | None, before: int, after: int, in_place: list[int]
+) -> None:
+    config = {} if declared is None else {"vocab_size": declared}
+    source = with_config(HUB, tmp_path / "in", **config)
+    assert source.n_vocab == 701
+    found = source.with_special_tokens([*CHAT, *FILL]).surgery(source)
+    assert [(token.text, token.id) for token in found.new] == [
+        *zip([*CHAT, *FILL], range(701, 706), strict=True)
+    ]
+    assert (found.rows_before, found.rows_after, found.rows_added) == (
+        before,
+        after,
+        after - before,
+    )
+    assert found.rows_declared is (declared is not None)
+    assert [*found.in_place] == in_place
+    assert found.notes == ()
+
+
+def test_a_configuration_that_names_another_end_is_told(tmp_path: Path) -> None:
+    source = with_config(HUB, tmp_path / "in", vocab_size=701, eos_token_id=700)
+    made = source.with_special_tokens(CHAT, roles={"eos": "<|im_end|>"})
+    (note,) = made.surgery(source).notes
+    assert note.startswith("eos_token_id: config.json says 700, but the tokenizer's eos token")
+    kept = source.with_special_tokens(CHAT).surgery(source)
+    assert kept.notes == ()
+
+
+def test_a_configuration_may_be_given() -> None:
+    source = read(PIECES)
+    made = source.with_special_tokens(CHAT)
+    found = made.surgery(source, config=b'{"text_config": {"vocab_size": 1280}}')
+    assert (found.rows_before, found.rows_added, found.in_place) == (1280, 0, (1200, 1201))
+    with pytest.raises(ValueError, match="vocab_size"):
+        made.surgery(source, config=b'{"vocab_size": "many"}')
+
+
+def test_nothing_new_asks_for_nothing() -> None:
+    source = read(HUB)
+    found = source.surgery(source)
+    assert (found.new, found.made_special, found.rows_added, found.in_place) == ((), (), 0, ())
+
+
+# The command.
+
+
+def test_the_command_writes_checks_and_tells(run: Run, tmp_path: Path) -> None:
+    with_config(HUB, tmp_path / "in", vocab_size=702)
+    target = tmp_path / "out"
+    arguments = [
+        "--special",
+        "<|im_start|>",
+        "--special",
+        "<|im_end|>=704",
+        "--role",
+        "eos=<|im_end|>",
+    ]
+    done = run("extend", tmp_path / "in", target, *arguments)
+    assert (done.code, done.err) == (0, "")
+    lines = [line.split(maxsplit=1) for line in done.text.splitlines()]
+    said = dict(lines)
+    assert [rest for label, rest in lines if label == "new"] == [
+        '701 "<|im_start|>"', '704 "<|im_end|>"',
+    ]  # fmt: skip
+    assert said["role"] == 'eos is "<|im_end|>"'
+    assert said["rows"] == (
+        "embedding matrix and output layer: 702 declared by config.json, 3 more to make 705; "
+        "1 of the new ids have a row already, not trained on"
+    )
+    assert said["verdict"].startswith("PROVED equal for every text")
+    assert [label for label, _ in lines].count("checked") == 3
+    served = transformers.AutoTokenizer.from_pretrained(target)
+    assert served.encode("<|im_start|><|im_end|>") == [701, 704]
+    assert served.eos_token_id == 704
+
+
+def test_the_command_finds_the_configuration_beside_any_source(run: Run, tmp_path: Path) -> None:
+    with_config(PIECES, tmp_path / "in", vocab_size=1280)
+    arguments = ["--special", "<a>=5=1300", "--no-verify", "--json"]
+    done = run("extend", tmp_path / "in", tmp_path / "out", *arguments)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["target_format"] == "sentencepiece"
+    assert found["checks"] == []
+    surgery = found["surgery"]
+    assert [(token["text"], token["id"]) for token in surgery["new"]] == [("<a>=5", 1300)]
+    assert (surgery["rows_before"], surgery["rows_added"]) == (1280, 21)
+    model = str(tmp_path / "out" / "tokenizer.model")
+    assert sentencepiece.SentencePieceProcessor(model_file=model).piece_to_id("<a>=5") == 1300
+
+
+def test_the_command_writes_a_rank_file(run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "mine.tiktoken"
+    done = run("extend", RANKS, target, "--special", "<|tool|>", "--no-verify")
+    assert done.code == 0, done.err
+    stated = json.loads((tmp_path / "mine.tiktoken.json").read_text("utf-8"))
+    assert stated["name"] == "mine"
+    assert stated["special_tokens"]["<|tool|>"] == reference().n_vocab
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "give --special or --role"),
+        (["--special", ""], "a special token is empty"),
+        (["--special", "<a>", "--special", "<a>=900"], '"<a>" is given twice'),
+        (["--special", "<a>=3"], "cannot have the id 3"),
+        (["--special", "<a>=99999999999"], "the id 99999999999"),
+        (["--role", "eos"], "is not ROLE=TOKEN"),
+        (["--role", "eos=<x>"], "there is no such special token"),
+        (["--role", "eos=<|endoftext|>", "--role", "eos=<x>"], '"eos" is given twice'),
+        (["--role", "end=<|endoftext|>"], "there is no role"),
+        (["--special", "<a>", "--to", "nonsense"], "there is no format"),
+        (["--special", "<a>", "--config", "nowhere.json"], "nowhere.json"),
+    ],
+)
+def test_the_command_refuses_with_one_clear_error(
+    run: Run, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    done = run("extend", HUB, tmp_path / "out", *arguments)
+    assert done.code == 2
+    assert said in done.err
+    assert "Traceback" not in done.err
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_the_command_refuses_what_would_be_lost_and_keeps_the_source(
+    run: Run, tmp_path: Path
+) -> None:
+    refused = run("extend", HUB, tmp_path / "out", "--special", "<a>", "--to", "gpt2", "--json")
+    assert refused.code == 1
+    assert {"added"} <= {loss["field"] for loss in json.loads(refused.out)["refused"]}
+    shutil.copytree(HUB, tmp_path / "in")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "in").iterdir()}
+    itself = run("extend", tmp_path / "in", tmp_path / "in", "--special", "<a>", "--force")
+    assert itself.code == 2
+    assert "the target holds the source" in itself.err
+    file = run("extend", HUB, tmp_path / "x.tiktoken", "--special", "<a>", "--to", "hf")
+    assert file.code == 2
+    assert {path.name: path.read_bytes() for path in (tmp_path / "in").iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
