@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from functools import cache
@@ -359,7 +361,7 @@ def test_the_command_writes_checks_and_tells(run: Run, tmp_path: Path) -> None:
     assert said["role"] == 'eos is "<|im_end|>"'
     assert said["rows"] == (
         "embedding matrix and output layer: 702 declared by config.json, 3 more to make 705; "
-        "1 of the new ids have a row already, not trained on"
+        "rows that are there already for new ids: 1"
     )
     assert said["verdict"].startswith("PROVED equal for every text")
     assert [label for label, _ in lines].count("checked") == 3
@@ -433,3 +435,14 @@ def test_the_command_refuses_what_would_be_lost_and_keeps_the_source(
     assert file.code == 2
     assert {path.name: path.read_bytes() for path in (tmp_path / "in").iterdir()} == before
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FIXTURES.parent)
+    page = (FIXTURES.parent / "docs" / "extending.md").read_text("utf-8")
+    blocks = re.findall(r"```pycon\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 5
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "extending.md", None, 0)
+    said: list[str] = []
+    doctest.DocTestRunner().run(test, out=said.append)
+    assert "".join(said) == ""

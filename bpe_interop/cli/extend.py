@@ -186,7 +186,7 @@ def _rows(found: Surgery) -> str:
     else:
         said += ", which are enough"
     if found.in_place:
-        said += f"; {len(found.in_place):,} of the new ids have a row already, not trained on"
+        said += f"; rows that are there already for new ids: {len(found.in_place):,}"
     return said
 
 

@@ -151,7 +151,11 @@ def _look_up(ids: Sequence[int], table: Mapping[int, T]) -> list[T]:
     try:
         return list(map(table.__getitem__, ids))
     except KeyError as error:
-        raise DecodeError(f"there is no token with the id {error.args[0]}") from None
+        raise DecodeError(
+            f"there is no token with the id {error.args[0]}",
+            fix=f"ids go from {min(table)} to {max(table)}"
+            + ("" if len(table) > max(table) else ", not all of them in use"),
+        ) from None
 
 
 def own_bytes(model: BPEModel) -> Callable[[bytes], bytes]:
