@@ -34,7 +34,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tokenizer",),
     ("train",),
     ("verify",),
-    ("convert",),
+    ("convert", "statistics"),
     ("pages", "pytest_plugin"),
     ("cli",),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,25 +20,62 @@ from ..sources import Loaded, load_source
 from .facts import facts_of
 from .options import format_option, json_option, offline_option, preset_option
 from .screen import as_json, lines
+from .statistics import show_statistics
 
 
 @click.command("inspect")
-@click.argument("source", metavar="SRC")
+@click.argument("sources", metavar="SRC...", nargs=-1, required=True)
+@click.option(
+    "--corpus",
+    "corpora",
+    multiple=True,
+    metavar="FILE",
+    help="Measure on these texts instead: a file, a directory, a glob, FILE.jsonl:FIELD; plain "
+    "text, JSONL or Parquet, gzip or zstd. May be repeated.",
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="OUT.svg", help="Draw what was measured."
+)
 @format_option
 @preset_option
 @offline_option
 @json_option
 def inspect_command(
-    source: str, format: str | None, preset: str | None, offline: bool, json_output: bool
+    sources: tuple[str, ...],
+    corpora: tuple[str, ...],
+    plot: Path | None,
+    format: str | None,
+    preset: str | None,
+    offline: bool,
+    json_output: bool,
 ) -> None:
-    """Show what SRC holds, what it leaves unsaid, and what is peculiar about it."""
-    loaded = load_source(source, format=format, preset=preset, offline=offline)
-    facts = facts_of(loaded)
+    """Show what SRC holds, what it leaves unsaid, and what is peculiar about it.
+
+    With --corpus: for each file and each SRC, bytes per token, tokens per word, tokens that are
+    never met, and how long tokens are.
+    """
+    _check_options(sources, corpora, plot)
+    found = [
+        load_source(source, format=format, preset=preset, offline=offline) for source in sources
+    ]
+    if corpora:
+        show_statistics([*zip(sources, found, strict=True)], corpora, plot, json_output)
+        return
+    facts = facts_of(found[0])
     if json_output:
         as_json(facts)
         return
-    for label, text in _rows(loaded, facts):
+    for label, text in _rows(found[0], facts):
         lines(label, [text])
+
+
+def _check_options(sources: tuple[str, ...], corpora: tuple[str, ...], plot: Path | None) -> None:
+    if corpora:
+        return
+    if len(sources) > 1:
+        raise click.UsageError("several sources are shown beside each other on a --corpus only")
+    if plot is not None:
+        raise click.UsageError("--plot draws what is measured on a --corpus: name one")
 
 
 def _rows(loaded: Loaded, facts: dict[str, Any]) -> Iterator[tuple[str, str]]:

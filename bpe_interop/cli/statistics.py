@@ -1,0 +1,107 @@
+"""``inspect --corpus``: statistics of corpora as tables, JSON, and a drawing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..io import replace_file
+from ..pages.plot import to_svg
+from ..pages.visible import escaped
+from ..sources import Loaded
+from ..statistics import Statistics, measure
+from ..tokenizer import Tokenizer
+from ..verify.corpora import find_shards
+from .screen import as_json, counting, lines
+
+_LENGTHS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 8), (9, 12), (13, 16))
+"""Bytes of tokens, from and to, that are counted together in a table."""
+
+
+def show_statistics(
+    sources: Sequence[tuple[str, Loaded]],
+    corpora: Sequence[str],
+    plot: Path | None,
+    as_data: bool,
+) -> None:
+    """Measures tokenizers on corpora, and prints tables or JSON; draws a plot where asked to."""
+    shards = find_shards(corpora)
+    sides = [(name, Tokenizer(loaded.model, engine="auto")) for name, loaded in sources]
+    with counting("measuring") as tick:
+        found = measure(sides, shards, tick)
+    if plot is not None:
+        replace_file(plot, to_svg(found).encode("utf-8"))
+    if as_data:
+        as_json({"statistics": [_as_data(each) for each in found]})
+        return
+    console = Console(file=sys.stdout, highlight=False)
+    if not console.is_terminal:
+        console = Console(file=sys.stdout, highlight=False, width=1000)
+    for table in (_numbers(found), _lengths(found)):
+        console.print(table)
+        console.print()
+    lines("drawn", [] if plot is None else [str(plot)])
+
+
+def _table(names: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("file", "tokenizer"):
+        table.add_column(name, overflow="fold")
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _add(table: Table, each: Statistics, cells: Sequence[str]) -> None:
+    names = (each.file or "all files", each.tokenizer)
+    table.add_row(*(Text(escaped(name)) for name in names), *cells)
+
+
+def _numbers(found: Sequence[Statistics]) -> Table:
+    table = _table(["bytes", "words", "tokens", "bytes/token", "tokens/word", "unused tokens"])
+    for each in found:
+        counts = [f"{number:,}" for number in (each.bytes, each.words, each.tokens)]
+        rates = [_rate(each.bytes_per_token), _rate(each.tokens_per_word)]
+        _add(table, each, [*counts, *rates, f"{len(each.unused):,} of {each.usable:,}"])
+    return table
+
+
+def _rate(number: float | None) -> str:
+    return "-" if number is None else f"{number:.2f}"
+
+
+def _lengths(found: Sequence[Statistics]) -> Table:
+    """Of all tokens, the parts that have so many bytes."""
+    ranges = [f"{first}" if first == last else f"{first}-{last}" for first, last in _LENGTHS]
+    most = _LENGTHS[-1][1]
+    table = _table(["bytes: " + ranges[0], *ranges[1:], f"over {most}"])
+    for each in found:
+        lengths = each.lengths.items()
+        counts = [sum(n for size, n in lengths if a <= size <= b) for a, b in _LENGTHS]
+        # A token without bytes is in no column.
+        counts.append(sum(n for size, n in lengths if size > most))
+        _add(table, each, [f"{n / each.tokens:.1%}" if each.tokens else "-" for n in counts])
+    return table
+
+
+def _as_data(each: Statistics) -> dict[str, Any]:
+    """``file`` is null for all files together; ``lengths`` counts tokens by their bytes."""
+    return {
+        "file": each.file or None,
+        "tokenizer": each.tokenizer,
+        "documents": each.documents,
+        "bytes": each.bytes,
+        "words": each.words,
+        "tokens": each.tokens,
+        "bytes_per_token": each.bytes_per_token,
+        "tokens_per_word": each.tokens_per_word,
+        "usable": each.usable,
+        "unused": each.unused,
+        "lengths": {str(length): count for length, count in each.lengths.items()},
+    }
