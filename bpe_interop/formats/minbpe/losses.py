@@ -119,15 +119,16 @@ def _occurring(model: BPEModel, tokens: Iterable[bytes]) -> list[str]:
 
 
 def _fallback(model: BPEModel, again: BPEModel, found: Difference) -> Said:
-    missing = missing_bytes(rank_table(model))
-    known = bool(missing) and model.alphabet == "byte"
+    missing, over_bytes = missing_bytes(rank_table(model)), model.alphabet == "byte"
+    same = not missing and (over_bytes or as_byte_ranks(model).rule is not None)
+    witness = text_with(min(missing)) if missing and over_bytes else None
     yield Loss(
         "fallback",
-        "ids" if missing or model.alphabet != "byte" else "metadata",
+        "metadata" if same else "ids",
         f"what becomes of symbols without a token ({model.fallback.missing})",
-        "in minbpe every byte has one",
-        witness=text_with(min(missing)) if known else None,
-        shown=known or not missing,
+        "none is missing; no id changes" if same else "in minbpe every byte has one",
+        witness=witness,
+        shown=same or witness is not None,
     )
 
 
