@@ -5,21 +5,20 @@ const LONGEST = 6000; // characters of a link that every browser takes
 const find = (id) => document.getElementById(id);
 const text = find("text"), special = find("special"), said = find("said");
 const shown = find("shown"), merges = find("merges");
-let running = new AbortController();
 let current = null; // what the panels show
-let waiting = 0;
+let waiting = 0; // a timer
+let running = false, again = false;
 
 function say(message, bad = false) {
   said.textContent = message;
   said.classList.toggle("bad", bad);
 }
 
-async function ask(path, body, signal) {
+async function ask(path, body) {
   const answer = await fetch(path, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
-    signal,
   });
   const found = await answer.text();
   if (!answer.ok) throw new Error(found);
@@ -27,17 +26,18 @@ async function ask(path, body, signal) {
 }
 
 function explain(error) {
-  if (error.name === "AbortError") return;
   say(error instanceof TypeError ? "The program that serves this page does not answer." : error.message, true);
 }
 
+// One question at a time: while a long text is encoded, only the last of those typed waits.
 async function show() {
-  running.abort();
-  const own = running = new AbortController();
-  shown.setAttribute("aria-busy", "true");
+  waiting = 0;
+  again = running;
+  if (running) return;
+  running = true;
   const asked = { text: text.value, special: special.checked };
   try {
-    const panels = await ask("/tokens", asked, own.signal);
+    const panels = await ask("/tokens", asked);
     shown.replaceChildren(...panels);
     current = asked;
     for (const flow of shown.querySelectorAll(".flow")) {
@@ -47,7 +47,9 @@ async function show() {
   } catch (error) {
     explain(error);
   }
-  if (own === running) shown.setAttribute("aria-busy", "false");
+  running = false;
+  if (again) show();
+  else if (!waiting) shown.setAttribute("aria-busy", "false");
 }
 
 function link() {
@@ -69,6 +71,7 @@ function open() {
   const said = new URLSearchParams(location.hash.slice(1));
   text.value = said.get("text") ?? "";
   special.checked = said.has("special");
+  shown.setAttribute("aria-busy", "true");
   show();
 }
 
