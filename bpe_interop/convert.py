@@ -74,7 +74,8 @@ def convert(
         force: replace the target as a whole.
         verify: re-read what was written, compare in the target's own engine, and prove.
         offline: never use the network.
-        options: the target format's own options (``"vocab-names"``, ``"plugin"``).
+        options: the target format's own options (``"vocab-names"``, ``"plugin"``,
+            ``"vocab-listing"``).
         tick: called with the number of texts compared since the last call.
 
     Raises:

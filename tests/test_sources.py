@@ -22,7 +22,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of huggingface_hub that holds one repository."""
-    constants = pytest.importorskip("huggingface_hub").constants
+    constants = pytest.importorskip("huggingface_hub.constants")
     folder = tmp_path / "models--org--tiny"
     (folder / "refs").mkdir(parents=True)
     (folder / "refs" / "main").write_text(COMMIT, "ascii")

@@ -23,7 +23,7 @@ from .screen import as_json, counting, lines, show_text
 @click.command("convert")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST", type=click.Path(path_type=Path))
-@click.option("--to", metavar="F", help="The target's format: hf, tiktoken, gpt2, spm.")
+@click.option("--to", metavar="F", help="The target's format: hf, tiktoken, gpt2, spm, minbpe.")
 @format_option
 @preset_option
 @click.option(
@@ -41,7 +41,7 @@ from .screen import as_json, counting, lines, show_text
     help="How to name a GPT-2 pair: encoder.json + vocab.bpe, or vocab.json + merges.txt.",
 )
 @click.option("--plugin", is_flag=True, help="Write an installable tiktoken plugin as well.")
-@click.option("--vocab-listing", is_flag=True, help="Write SentencePiece's .vocab as well.")
+@click.option("--vocab-listing", is_flag=True, help="Write the .vocab listing as well (spm, minbpe).")
 @click.option(
     "--pretoken-level",
     is_flag=True,

@@ -40,7 +40,7 @@ FIRST = 10
     type=click.Path(path_type=Path),
     help="A new directory, or NAME.tiktoken.",
 )
-@click.option("--to", metavar="F", help="The target's format: hf, tiktoken, gpt2, spm.")
+@click.option("--to", metavar="F", help="The target's format: hf, tiktoken, gpt2, spm, minbpe.")
 @click.option("--vocab-size", type=int, metavar="N", help="The number of ids.")
 @click.option("--merges", type=int, metavar="N", help="The number of merges, instead.")
 @click.option(
