@@ -41,7 +41,9 @@ from .screen import as_json, counting, lines, show_text
     help="How to name a GPT-2 pair: encoder.json + vocab.bpe, or vocab.json + merges.txt.",
 )
 @click.option("--plugin", is_flag=True, help="Write an installable tiktoken plugin as well.")
-@click.option("--vocab-listing", is_flag=True, help="Write the .vocab listing as well (spm, minbpe).")
+@click.option(
+    "--vocab-listing", is_flag=True, help="Write the .vocab listing as well (spm, minbpe)."
+)
 @click.option(
     "--pretoken-level",
     is_flag=True,
