@@ -208,9 +208,14 @@ def test_a_link_brings_the_text_back(page: Page, address: str) -> None:
     page.goto(address)
     fill(page, TEXT)
     page.check("#special")
+    expect(page.locator("#shown[aria-busy=false]")).to_be_attached()
     link = page.url
     assert link.startswith(f"{address}#text=")
     expected = ids(page, 1)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click("#share")
+    expect(page.locator("#said")).to_contain_text("copied")
+    assert page.evaluate("navigator.clipboard.readText()") == link
     page.goto("about:blank")
     page.goto(link)
     expect(page.locator("#text")).to_have_value(TEXT)
@@ -219,7 +224,7 @@ def test_a_link_brings_the_text_back(page: Page, address: str) -> None:
     assert ids(page, 1) == expected
     page.evaluate("location.hash = '#text=other+text'")
     expect(page.locator("#text")).to_have_value("other text")
-    page.fill("#text", "x" * 7000)
+    fill(page, "x" * 7000)
     assert page.url == address
     page.click("#share")
     expect(page.locator("#said")).to_contain_text("too long for a link")

@@ -275,9 +275,14 @@ def test_only_json_is_read(client: Client) -> None:
 
 def test_a_tokenizer_that_cannot_say_is_told() -> None:
     model = load_source(TOKENIZERS / "gpt2-tiny" / "gpt2").model
-    answer = ask(Client(LivePage([Viewed.of("x", model)], {HOST})), "/tokens", {"text": "a"})
-    assert answer.status_code == 422
-    assert "not known" in answer.text
+    client = Client(LivePage([SIDES[0], Viewed.of("x", model)], {HOST}))
+    answer = ask(client, "/tokens", {"text": "a"})
+    assert answer.status_code == 200
+    assert answer.text.count("is not known") == 1
+    assert answer.text.count('class="line"') == 1
+    refused = ask(client, "/merges", {"text": "a", "side": 1, "token": 0})
+    assert refused.status_code == 422
+    assert "is not known" in refused.text
 
 
 def test_a_port_in_use_and_an_address_for_all_are_refused() -> None:
@@ -343,6 +348,12 @@ def test_a_text_that_cannot_be_shown(run: Called, content: bytes | None, said: s
     assert err.startswith("error: text.txt: " if content != b"a" * (LIMIT + 1) else "error: ")
     assert said in err
     assert Path("page.html").read_text() == "before"
+
+
+def test_a_source_that_does_not_say_how_it_encodes_is_refused(run: Called) -> None:
+    code, out, err = run(TOKENIZERS / "gpt2-tiny" / "gpt2", "--serve", "--port", "0")
+    assert (code, out) == (2, "")
+    assert "--preset" in err
 
 
 @pytest.mark.parametrize("arguments", [(), ("-o", "x.html", "--serve"), ("--serve", "--text", "x")])

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from ..engines import Special
-from ..errors import SourceError
+from ..errors import SourceError, UnstatedError
+from ..gate import ways_to_say
 from ..io import replace_file
 from ..pages.panels import Viewed, check_size
 from ..pages.serving import LOOPBACK, listen
@@ -71,15 +72,24 @@ def view_command(
         raise click.UsageError("give -o PAGE.html, or --serve")
     if serve and file is not None:
         raise click.UsageError("--text is for a page of one text: -o PAGE.html")
-    sides = [
-        Viewed.of(source, load_source(source, format=format, preset=preset, offline=offline).model)
-        for source in sources
-    ]
+    sides = [_viewed(source, format, preset, offline) for source in sources]
     if output is None:
         _serve(sides, host, port)
         return
     replace_file(output, to_view(sides, _text(file), special).encode("utf-8"))
     lines("wrote", [str(output)])
+
+
+def _viewed(source: str, format: str | None, preset: str | None, offline: bool) -> Viewed:
+    """A tokenizer, which is refused here where its source does not say how it encodes."""
+    model = load_source(source, format=format, preset=preset, offline=offline).model
+    side = Viewed.of(source, model)
+    try:
+        side.encoder.encode("")
+    except UnstatedError as error:
+        where = error.where or source
+        raise UnstatedError(error.what, where=where, fix=ways_to_say(model, "--preset")) from None
+    return side
 
 
 def _serve(sides: list[Viewed], host: str, port: int) -> None:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from ..encode.explain import Explainer
 from ..engines import Special
-from ..errors import DecodeError, EncodeError, PatternError, SourceError
+from ..errors import DecodeError, EncodeError, PatternError, SourceError, UnstatedError
 from ..model import BPEModel, show
 from ..text.normalize import repair
 from ..verify.alignment import Span, align
@@ -19,7 +19,7 @@ from .visible import Part, right_to_left, token_parts
 Mark: TypeAlias = Literal["", "cut", "other"]
 """How a token differs from what stands at its place in another tokenizer."""
 
-_UNANSWERED = (EncodeError, DecodeError, PatternError)
+_UNANSWERED = (EncodeError, DecodeError, PatternError, UnstatedError)
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,11 @@ class Tile:
     colour: int
     mark: Mark
 
+    @property
+    def spoken(self) -> str:
+        """The token for those who hear it."""
+        return " ".join(part.name or part.text for part in self.parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -60,7 +65,8 @@ class Panel:
     """A text in one tokenizer's tokens, and how they differ from the first tokenizer's.
 
     ``cut`` counts the places of the text that are cut differently, ``other`` those that are cut
-    alike and have other ids; in the first panel both are 0. ``error`` says why there is none.
+    alike and have other ids; in the first panel both are 0. ``error`` says why there are no
+    tokens: the text has no encoding, or the tokenizer's source does not say what is needed.
     """
 
     label: str

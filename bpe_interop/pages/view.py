@@ -20,7 +20,6 @@ def to_view(sides: Sequence[Viewed], text: str, special: Special = "text") -> st
 
     Raises:
         SourceError: the text is too long for a page.
-        UnstatedError: a tokenizer does not say what has to be known.
     """
     size = len(text.encode("utf-8", "surrogatepass"))
     check_size(size, LIMIT)

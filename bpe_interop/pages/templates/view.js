@@ -63,8 +63,10 @@ function link() {
 function changed() {
   clearTimeout(waiting);
   shown.setAttribute("aria-busy", "true");
-  waiting = setTimeout(show, WAIT);
-  history.replaceState(null, "", link() ?? location.pathname);
+  waiting = setTimeout(() => {
+    history.replaceState(null, "", link() ?? location.pathname);
+    show();
+  }, WAIT);
 }
 
 function open() {
@@ -112,12 +114,13 @@ shown.addEventListener("keydown", (event) => {
 find("close").addEventListener("click", () => merges.close());
 find("form").addEventListener("submit", (event) => event.preventDefault());
 find("share").addEventListener("click", async () => {
-  if (link() === null) {
+  const made = link();
+  if (made === null) {
     say("The text is too long for a link.", true);
     return;
   }
   try {
-    await navigator.clipboard.writeText(location.href);
+    await navigator.clipboard.writeText(new URL(made, location.href).href);
     say("The link is copied.");
   } catch {
     say("Copy the link from the address bar.");
