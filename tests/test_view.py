@@ -27,6 +27,7 @@ from bpe_interop.cli import main
 from bpe_interop.errors import SourceError, TargetError
 from bpe_interop.model import BPEModel, PairList, Vocab
 from bpe_interop.pages.live import BODY_LIMIT, LIVE_LIMIT, LivePage
+from bpe_interop.pages.merged import how_merged
 from bpe_interop.pages.panels import Panel, Viewed, panels
 from bpe_interop.pages.serving import listen
 from bpe_interop.pages.view import LIMIT, to_view
@@ -212,6 +213,21 @@ def test_how_a_token_was_merged(client: Client) -> None:
     assert "becomes the tokens of its bytes" in unescape(missing.text)
 
 
+def test_only_what_became_the_token_is_told() -> None:
+    """Of a pretoken with other tokens, and of characters that share a byte."""
+    text = "the he\u65e5\u672c"
+    panel = panels(SIDES, text)[2]
+    found, first = how_merged(SIDES[2], text, 0, "text")
+    assert [merge.token for merge in first.merges] == [b"\xe2\x96\x81t", b"he", b"\xe2\x96\x81the"]
+    assert not first.replaced
+    assert len(found.ids) == panel.tokens
+    for at, symbol in ((-6, "\u65e5"), (-3, "\u672c")):
+        last = how_merged(SIDES[2], text, panel.tokens + at, "text")[1]
+        assert last.content == b"\xe6"
+        assert [each.symbol.decode() for each in last.replaced] == [symbol]
+        assert not last.merges
+
+
 def test_every_token_can_be_asked_about(client: Client) -> None:
     for side, panel in enumerate(panels(SIDES, TEXT)):
         for at, number in enumerate(tiles(panel)):
@@ -276,10 +292,10 @@ def test_only_json_is_read(client: Client) -> None:
 def test_a_tokenizer_that_cannot_say_is_told() -> None:
     model = load_source(TOKENIZERS / "gpt2-tiny" / "gpt2").model
     client = Client(LivePage([SIDES[0], Viewed.of("x", model)], {HOST}))
-    answer = ask(client, "/tokens", {"text": "a"})
-    assert answer.status_code == 200
-    assert answer.text.count("is not known") == 1
-    assert answer.text.count('class="line"') == 1
+    told = ask(client, "/tokens", {"text": "a"})
+    assert told.status_code == 200
+    assert told.text.count("is not known") == 1
+    assert told.text.count('class="line"') == 1
     refused = ask(client, "/merges", {"text": "a", "side": 1, "token": 0})
     assert refused.status_code == 422
     assert "is not known" in refused.text

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..engines import Special
 from ..errors import BpeInteropError, EngineMissingError, SourceError
-from .merged import answer
+from .merged import how_merged
 from .page import digest, templates
 from .panels import Viewed, check_size, panels
 from .view import sheet
@@ -129,7 +129,7 @@ class LivePage:
         if not 0 <= side < len(self._sides):
             raise _Refused(400, "there is no such tokenizer")
         viewed = self._sides[side]
-        found, made = _found(lambda: answer(viewed, asked.text, at, asked.special))
+        found, made = _found(lambda: how_merged(viewed, asked.text, at, asked.special))
         page = templates().get_template("merges.html")
         return page.render(found=found, answer=made), _HTML
 

@@ -32,7 +32,7 @@ class Answer:
     replaced: tuple[Replaced, ...]
 
 
-def answer(side: Viewed, text: str, at: int, special: Special) -> tuple[Explained, Answer]:
+def how_merged(side: Viewed, text: str, at: int, special: Special) -> tuple[Explained, Answer]:
     """How the token at a place among a text's ids came about, and the pretoken it is from.
 
     Raises:
