@@ -388,6 +388,7 @@ WITH_BYTES = {**document()["model"]["vocab"], **BYTES}
             {"normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend"}]}},
             f"{NORMALIZER}.normalizers[0]",
         ),
+        ({"normalizer": {"type": "Prepend", "prepend": ""}}, f"{NORMALIZER}.prepend"),
         (
             {
                 "normalizer": {

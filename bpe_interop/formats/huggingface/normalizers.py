@@ -77,7 +77,11 @@ def _read_strip(node: Node) -> Strip:
 
 def _read_prepend(node: Node) -> Prepend:
     node.only("type", "prepend")
-    return Prepend(node["prepend"].be(str))
+    text = node["prepend"].be(str)
+    if not text:
+        # The engine's alignment breaks: ByteLevel after it doubles characters, or panics.
+        node["prepend"].refuse("prepending nothing is not well-defined in tokenizers")
+    return Prepend(text)
 
 
 def _read_bert(node: Node) -> BertText:
