@@ -100,7 +100,10 @@ def test_a_directory_with_both_forms_of_a_model(tmp_path: Path) -> None:
     for form in ("sentencepiece", "huggingface"):
         shutil.copytree(SPM / form, tmp_path, dirs_exist_ok=True)
     assert find(tmp_path).format.name == "huggingface"
-    assert "tokenizer.model" in find(tmp_path).twins
+    found = find(tmp_path)
+    assert "tokenizer_config.json" in found.files
+    assert "tokenizer.model" in found.twins
+    assert found.files.keys().isdisjoint(found.twins)
     for name in ("spm", "sentencepiece"):
         found = find(tmp_path, name)
         assert found.format.name == "sentencepiece"

@@ -119,8 +119,10 @@ def _find_in_directory(directory: Path, wanted: Format | None) -> Found:
     groups = list(_groups(directory))
     main = [found for found in groups if "tokenizer.json" in found.files]
     if main and (wanted is None or wanted.name == main[0].format.name):
-        others = tuple(n for found in groups if found is not main[0] for n in found.files)
-        return Found(main[0].format, main[0].files, others)
+        # Groups share files: a tokenizer_config.json lies beside a tokenizer.json and a .model.
+        others = dict.fromkeys(n for found in groups for n in found.files)
+        twins = tuple(name for name in others if name not in main[0].files)
+        return Found(main[0].format, main[0].files, twins)
     if wanted:
         groups = [found for found in groups if found.format.name == wanted.name]
     if len(groups) == 1:
