@@ -19,7 +19,8 @@ README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 
 def cells(real: Real) -> dict[str, str]:
     """What the README says of a tokenizer, by format."""
-    [line] = [line for line in README.splitlines() if line.startswith(f"| {real.name} |")]
+    table = README.partition("| source |")[2].splitlines()
+    [line] = [line for line in table if line.startswith(f"| {real.name} |")]
     return dict(zip(FORMATS, (cell.strip() for cell in line.split("|")[2:-1]), strict=True))
 
 

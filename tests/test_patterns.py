@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import regex
 import tiktoken
+from code_points import POINTS
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
@@ -292,14 +293,14 @@ def cuts_of_tiktoken(source: str, text: str, expected: list[str]) -> bool:
 def test_every_code_point_in_context_is_cut_as_by_tiktoken(name: str) -> None:
     matcher = Matcher(SPELLINGS[name])
     source = SPELLINGS[name].source
-    for text in in_context(SCALARS):
+    for text in in_context(POINTS):
         assert cuts_of_tiktoken(source, text, matcher.findall(text)), ascii(text[:20])
 
 
 def test_every_code_point_in_context_is_cut_as_by_tokenizers() -> None:
     pattern = Pattern(CL100K, ONIG)
     cut, matcher = engine(pattern), Matcher(pattern)
-    for text in in_context(SCALARS):
+    for text in in_context(POINTS):
         assert matcher.findall(text) == cut(text), ascii(text[:20])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -150,19 +149,3 @@ def test_models_are_written_byte_for_byte(name: str, data: Data) -> None:
     path = data(f"{name}/tokenizer.model")
     model = load_source(path).model
     assert by_name("sentencepiece").dump(model)["tokenizer.model"] == path.read_bytes()
-
-
-def test_auto_tokenizer_serves_llama_2_otherwise(data: Data, tmp_path: Path) -> None:
-    """transformers rebuilds the class that the configuration names, and forgets the file's
-    normalizer; the difference is found, and the stage is said.
-    """
-    shutil.copy(data("llama-2/tokenizer.json"), tmp_path)
-    config = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>"}
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
-    report = verify(tmp_path, tmp_path, engine_b="transformers")
-    assert report.verdict == "refuted"
-    assert report.stage in ("normalizer", "pre-tokenizer")
-    assert {"normalizer", "pretokenizer"} & {d.field for d in report.differences}
-    assert report.mismatch is not None
-    served, published = report.mismatch.ids_b, engine_of(tmp_path).encode(report.mismatch.text)
-    assert list(report.mismatch.ids_a) == published != list(served)
