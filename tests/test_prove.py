@@ -235,3 +235,13 @@ def test_every_byte_fallback_and_template_is_said() -> None:
     neither = {stage.name: stage for stage in prove(silent, silent).stages}
     assert neither["sequence template"].outcome == "proved"
     assert neither["special tokens"].why.startswith("neither side says")
+
+
+def test_a_special_token_that_is_text_hides_what_overlaps_it() -> None:
+    model = load_source(TOKENIZERS / "gpt2-tiny" / "huggingface").model
+    plain = AddedToken("|tool>", 900, special=False)
+    for text, outcome in (("<|end|", "refuted"), ("<|end>", "proved"), ("|tool>|", "refuted")):
+        one = replace(model, added=(plain, AddedToken(text, 901)))
+        found = prove(one, replace(model, added=(plain,)), "ordinary")
+        assert found.outcome == outcome
+        assert found.witness == {"<|end|": "<|end|tool>", "|tool>|": "|tool>|"}.get(text)

@@ -27,6 +27,10 @@ def added_stages(pair: Pair) -> Iterator[Stage]:
             continue
         left = {t for t in _matching(a) if t.special is special}
         right = {t for t in _matching(b) if t.special is special}
+        hidden = None if special or pair.scope != "ordinary" else _hidden(pair, left)
+        if left == right and hidden:
+            yield Stage(name, "refuted", *hidden)
+            continue
         if left == right:
             why = f"the same {len(left):,}" if left else "none on either side"
             if special and any(map(_is_pieces, (a, b))):
@@ -36,6 +40,35 @@ def added_stages(pair: Pair) -> Iterator[Stage]:
         only = sorted(left ^ right, key=lambda t: (len(t.text), t.text))
         sides = f"{len(left):,} and {len(right):,}"
         yield Stage(name, "refuted", f"{sides}; {show(only[0].text)} differs", only[0].text)
+
+
+def _hidden(pair: Pair, plain: set[AddedToken]) -> tuple[str, str] | None:
+    """Why a special token of one side only may hide added tokens that are not special; a text.
+
+    tokenizers passes over a special token that is to be text, but not over what overlaps it
+    (``added_vocabulary.rs``). Once normalized, any two may overlap.
+    """
+    one, two = ({t for t in _matching(m) if t.special} for m in (pair.a, pair.b))
+    looks = {(t.text, t.normalized) for t in one} ^ {(t.text, t.normalized) for t in two}
+    for text, normalized in sorted(looks):
+        for token in sorted(plain, key=lambda t: t.text):
+            if token.normalized is not normalized:
+                continue
+            both = _overlapped(text, token.text) or (text + token.text if normalized else "")
+            if both:
+                why = f"{show(text)}, special on one side only, may hide {show(token.text)}"
+                return why, both
+    return None
+
+
+def _overlapped(first: str, second: str) -> str:
+    """A text in which the second begins inside the first, or nothing."""
+    for place in range(len(first)):
+        if first.startswith(second, place):
+            return first
+        if second.startswith(first[place:]):
+            return first[:place] + second
+    return ""
 
 
 def _is_pieces(model: BPEModel) -> bool:
