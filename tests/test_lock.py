@@ -7,9 +7,11 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 import tiktoken
+import tokenizers
 from click.testing import CliRunner
 from conftest import FIXTURES
 from test_cli import Run, run
@@ -17,6 +19,8 @@ from test_cli import Run, run
 from bpe_interop.cli import cli
 from bpe_interop.engines import Engine, Special, from_files
 from bpe_interop.errors import EngineError, FormatError
+from bpe_interop.model import BPEModel
+from bpe_interop.pytest_plugin import assert_parity
 from bpe_interop.sources import load_source
 from bpe_interop.verify import Report, verify
 from bpe_interop.verify.lock import dump, load, lock
@@ -42,7 +46,7 @@ def test_golden_ids_are_the_engines(tmp_path: Path) -> None:
     assert len(held.golden) > 500
     for how, text, ids in held.golden:
         if how != "template":
-            special = "parse" if how == "parse" else "text"
+            special: Special = "parse" if how == "parse" else "text"
             assert tuple(engine.encode(text, special=special)) == ids
 
 
@@ -81,14 +85,22 @@ def test_locking_again_gives_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"bpe_interop_lock": 1', '"bpe_interop_lock": 2', "layout 2"),
-        ('"bpe_interop_lock": 1', '"bpe_interop_lock": "1"', "expected"),
+        ('"bpe_interop_lock": 2', '"bpe_interop_lock": 3', "layout 3"),
+        (
+            '"bpe_interop_lock": 2',
+            '"bpe_interop_lock": 1',
+            "layout 1(?s:.)*lock the token",
+        ),
+        ('"bpe_interop_lock": 2', '"bpe_interop_lock": "1"', "expected"),
         ('["text", "",', '["aloud", "",', "expected one of"),
         ('["text", "",', '["", ', "expected"),
         ('"golden"', '"silver"', "golden|silver"),
         ('["text", "",', '["text", "x",', "edited or damaged"),
         ('"all": "', '"all": "0', "edited or damaged"),
         ('"source": "', '"source": "other/', "edited or damaged"),
+        ('"merges": [\n    "', '"merges": [\n    "0', "edited or damaged"),
+        ('"tokens": [\n    "', '"tokens": [\n    "0', "tokens cannot be read"),
+        ('"tokens": [\n    "', '"tokens": [\n    " ', "tokens cannot be read"),
     ],
 )
 def test_a_damaged_lock_file_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -104,7 +116,7 @@ def cut(data: bytes) -> bytes:
 
 
 def newer(data: bytes) -> bytes:
-    return data.replace(b'"bpe_interop_lock": 1', b'"bpe_interop_lock": 7')
+    return data.replace(b'"bpe_interop_lock": 2', b'"bpe_interop_lock": 7')
 
 
 def edited(data: bytes) -> bytes:
@@ -115,7 +127,7 @@ def edited(data: bytes) -> bytes:
     ("damage", "said"),
     [
         (cut, "tokenizer.lock"),
-        (newer, "layout 7; this version reads layout 1\n  update bpe-interop"),
+        (newer, "layout 7; this version reads layout 2\n  update bpe-interop"),
         (edited, "edited or damaged: its sha256 is that of other contents\n  lock the tokenizer"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -137,6 +149,13 @@ def test_a_lock_file_in_the_wrong_place_is_an_error(run: Run, tmp_path: Path) ->
         done = run(*words)
         assert (done.code, done.text) == (2, "")
         assert done.err.startswith("error: ")
+    for command in (("inspect", path), ("encode", path, "hi"), ("verify", path, path)):
+        done = run(*command)
+        assert (done.code, done.text) == (2, "")
+        assert "this is a lock file" in done.err
+        assert f"bpe-interop verify {path} SRC" in done.err
+    done = run("convert", path, tmp_path / "other", "--to", "hf")
+    assert (done.code, "this is a lock file" in done.err) == (2, True)
     assert not (tmp_path / "other").exists()
 
 
@@ -220,7 +239,10 @@ class Broken:
     def encode_batch(
         self, texts: Sequence[str], *, special: Special = "text", add_special_tokens: bool = False
     ) -> list[list[int]]:
-        raise NotImplementedError
+        return [
+            self.encode(text, special=special, add_special_tokens=add_special_tokens)
+            for text in texts
+        ]
 
     def decode(self, ids: Sequence[int]) -> str:
         return self._engine.decode(ids)
@@ -252,7 +274,7 @@ def test_an_upgraded_library_that_gives_other_ids_is_found_out(tmp_path: Path) -
 
 def test_a_lock_file_without_answers_says_nothing(tmp_path: Path) -> None:
     whole = load(locked(TINY / "tiktoken", tmp_path).read_bytes(), "x")
-    (tmp_path / "empty.lock").write_bytes(dump(replace(whole, golden=())))
+    (tmp_path / "empty.lock").write_bytes(dump(replace(whole, golden=(), tokens=())))
     assert verify(tmp_path / "empty.lock", TINY / "tiktoken").verdict == "unknown"
 
 
@@ -275,3 +297,131 @@ def test_the_commands(tmp_path: Path) -> None:
         "all",
     ]
     assert json.loads(out.read_text("ascii"))["fingerprint"]["all"] in prints.stdout
+
+
+HUB = TINY / "huggingface"
+Edit: TypeAlias = Callable[[dict[str, Any]], None]
+
+
+def swap_ids(model: dict[str, Any]) -> None:
+    vocab = model["vocab"]
+    one, two = (next(token for token in vocab if vocab[token] == number) for number in (700, 701))
+    vocab[one], vocab[two] = 701, 700
+
+
+def delete_merge(model: dict[str, Any]) -> None:
+    del model["merges"][430]
+
+
+def swap_merges(model: dict[str, Any]) -> None:
+    merges = model["merges"]
+    merges[0], merges[1] = merges[1], merges[0]
+
+
+def rename_token(model: dict[str, Any]) -> None:
+    """The last that is no added token, so that no merge needs it under its old name."""
+    vocab = model["vocab"]
+    last = next(token for token in vocab if vocab[token] == 799)
+    vocab["zqzqzq"] = vocab.pop(last)
+    model["merges"] = [pair for pair in model["merges"] if "".join(pair) != last]
+
+
+def edited_copy(source: Path, folder: Path, edit: Edit) -> Path:
+    copy = folder / "edited"
+    shutil.copytree(source, copy)
+    path = copy / "tokenizer.json"
+    root = json.loads(path.read_text("utf-8"))
+    edit(root["model"])
+    path.write_text(json.dumps(root, ensure_ascii=False), "utf-8")
+    return copy
+
+
+@pytest.mark.parametrize("edit", [swap_ids, delete_merge, rename_token])
+def test_one_changed_token_is_found_and_named(tmp_path: Path, edit: Edit) -> None:
+    """In our encoder, in the library, and in the pytest plugin."""
+    path = locked(HUB, tmp_path)
+    copy = edited_copy(HUB, tmp_path, edit)
+    before, after = (
+        tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json")) for folder in (HUB, copy)
+    )
+    for engine in (None, "tokenizers"):
+        report = verify(path, copy, engine_b=engine)
+        assert (report.verdict, report.stage) == ("refuted", "text")
+        found = report.mismatch
+        assert found is not None
+        assert list(found.ids_a) == before.encode(found.text, add_special_tokens=False).ids
+        assert list(found.ids_b) == after.encode(found.text, add_special_tokens=False).ids
+    with pytest.raises(AssertionError, match="first at stage: text"):
+        assert_parity(path, copy)
+
+
+def test_a_changed_fingerprint_without_a_text_is_no_yes(run: Run, tmp_path: Path) -> None:
+    path = locked(HUB, tmp_path)
+    copy = edited_copy(HUB, tmp_path, swap_merges)
+    report = verify(path, copy)
+    assert (report.verdict, report.differing, report.mismatch) == ("unknown", 0, None)
+    assert report.notes[0].startswith("the fingerprint is not the locked one (text)")
+    assert any("merges are the locked ones" in note for note in report.notes)
+    for words in ((), ("--engine-b", "tokenizers"), ("--require", "tested")):
+        done = run("verify", path, copy, *words, "--report", tmp_path / "lock.md")
+        assert done.code == 2
+        assert done.text.startswith("UNKNOWN     equal on")
+        assert "another fingerprint" in done.text
+        assert "Could not tell" in (tmp_path / "lock.md").read_text("utf-8")
+    with pytest.raises(AssertionError, match=r"could not tell(?s:.)*is not the locked one"):
+        assert_parity(path, copy)
+
+
+def test_a_token_that_is_new_is_said(tmp_path: Path) -> None:
+    path = locked(HUB, tmp_path)
+
+    def add(model: dict[str, Any]) -> None:
+        model["vocab"].update({"zqzqzq": 5_000, "zq": 5_001, "zqzq": 5_002})
+        model["merges"] += [["z", "q"], ["zq", "zq"], ["zqzq", "zq"]]
+
+    report = verify(path, edited_copy(HUB, tmp_path, add))
+    assert report.verdict in ("unknown", "refuted")
+    assert any('id 5000 is "zqzqzq"' in note for note in report.notes)
+
+
+def test_every_added_token_is_locked(tmp_path: Path) -> None:
+    loaded = load_source(HUB)
+    held = load(locked(HUB, tmp_path).read_bytes(), "x")
+    parsed = {text: ids for _, text, ids in held.golden if text in _texts_of(loaded.model)}
+    assert set(parsed) == _texts_of(loaded.model) != set()
+
+
+def _texts_of(model: BPEModel) -> set[str]:
+    return {token.text for token in model.added or ()}
+
+
+def test_each_token_has_a_text_in_which_it_stands(tmp_path: Path) -> None:
+    """Of a rank file every token can be reached; whole pretokens are looked up, so twice."""
+    loaded = load_source(TINY / "tiktoken")
+    held = load(locked(TINY / "tiktoken", tmp_path).read_bytes(), "x")
+    engine = from_files("tiktoken", "tiktoken", loaded.files, loaded.model)
+    standing = [row for row in held.tokens if row.id in row.ids]
+    assert len({row.id for row in standing}) > 0.95 * len(loaded.model.vocab.ids)
+    assert any(len(row.ids) > 1 for row in standing)
+    for row in held.tokens:
+        assert tuple(engine.encode(row.text)) == row.ids
+
+
+def test_an_upgraded_library_is_asked_for_every_token(tmp_path: Path) -> None:
+    path = locked(HUB, tmp_path)
+    opened, held = open_side(HUB), load(path.read_bytes(), "x")
+    engine = from_files("tokenizers", "huggingface", opened.files, opened.model)
+    locked_texts = {text for _, text, _ in held.golden}
+    text = next(row.text for row in held.tokens if row.text not in locked_texts)
+    report = compare_with_lock(
+        held,
+        path,
+        opened,
+        Broken(engine, text, [1, 2]),
+        scope="all",
+        first=True,
+        tick=lambda count: None,
+    )
+    assert report.verdict == "refuted"
+    assert report.mismatch is not None
+    assert report.mismatch.text == text

@@ -32,13 +32,15 @@ from .screen import lines
 def lock_command(
     source: str, output: Path, format: str | None, preset: str | None, offline: bool
 ) -> None:
-    """Freeze what SRC does: its fingerprint, and the ids of awkward texts.
+    """Freeze what SRC does: its fingerprint, and the ids of awkward texts and of every token.
 
-    Commit the file; bpe-interop verify tokenizer.lock SRC then fails when an id changes.
+    Commit the file; bpe-interop verify tokenizer.lock SRC then fails when an id changes: with
+    exit code 1 and a text that shows it, or with 2 where none was found.
     """
     loaded = load_source(source, format=format, preset=preset, offline=offline)
     used = {name: found for name, found in versions().items() if found is not None}
     frozen = lock(loaded.model, source, {"bpe-interop": version("bpe-interop"), **used})
     replace_file(output, dump(frozen))
+    answers = len(frozen.golden) + len(frozen.tokens)
     lines("wrote", [str(output)])
-    lines("locked", [f"{len(frozen.golden):,} answers; fingerprint {frozen.fingerprint['all']}"])
+    lines("locked", [f"{answers:,} answers; fingerprint {frozen.fingerprint['all']}"])

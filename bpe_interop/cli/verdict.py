@@ -51,6 +51,9 @@ def _show_verdict(report: Report) -> None:
         ended = "interrupted before all were compared; " if report.interrupted else ""
         said = f"equal on {report.compared:,}{some} texts ({report.bytes:,} bytes); {ended}"
         lines("TESTED", [f"{said}not proved", f"for {scope}"])
+    elif report.compared:
+        said = f"equal on {report.compared:,} of {report.texts:,} texts ({report.bytes:,} bytes)"
+        lines("UNKNOWN", [f"{said}; not enough to tell", f"for {scope}"])
     else:
         lines("UNKNOWN", [f"no side answered any of {report.texts:,} texts that the other did"])
 

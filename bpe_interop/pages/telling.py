@@ -48,6 +48,8 @@ def summary(report: Report) -> str:
     ran = f"{report.compared:,} texts ({report.bytes:,} bytes)"
     if report.verdict == "tested":
         return f"Both gave the same ids for each of {ran}; that is not every text."
+    if report.verdict == "unknown" and report.compared:
+        return f"Both gave the same ids for each of {ran}; that is not enough to tell."
     if report.verdict == "unknown":
         return f"None of {report.texts:,} texts was answered by both."
     at = f"The first stage that differs is: {report.stage}. " if report.stage else ""

@@ -1,11 +1,12 @@
 """Lock files: what a tokenizer does today, to be held against what it does tomorrow.
 
-A lock file is one JSON object: ``bpe_interop_lock`` (the version of this layout, 1), ``source``
+A lock file is one JSON object: ``bpe_interop_lock`` (the version of this layout, 2), ``source``
 (how the tokenizer was named), ``fingerprint`` (:mod:`bpe_interop.fingerprint`), ``versions``
 (of this library and the engines), ``golden``: texts with their ids, for each of the ways of asking
-for ids that the tokenizer answers, and ``sha256`` of all that, so that a file that was cut, merged
-or edited is not taken for one that was written. Equal fingerprints mean equal tokenizers; where
-they are not, the golden ids say whether and where ids changed.
+for ids that the tokenizer answers, ``merges``: hashes of blocks of them, ``tokens``: the ids of
+each token's own text (:mod:`.own_texts`), and ``sha256`` of all that, so that a file that was cut,
+merged or edited is not taken for one that was written. Equal fingerprints mean equal tokenizers;
+where they are not, the texts' ids say whether and where ids changed.
 """
 
 from __future__ import annotations
@@ -22,10 +23,14 @@ from ..errors import EncodeError, FormatError
 from ..fingerprint import PARTS, fingerprint
 from ..model import MAX_ID, BPEModel
 from ..strict_json import Node, parse
+from ..theory.merges import canonical
+from .own_texts import OwnText, own_texts, pack, unpack
 from .stress import around_added, code_points, fixed, random_texts, tokens
 
 KEY = "bpe_interop_lock"
-VERSION = 1
+VERSION = 2
+BLOCK = 256
+"""How many merges a hash is of."""
 
 ASKED = ("text", "parse", "template")
 """How ids are asked for: special strings as text; parsed; parsed with the template applied."""
@@ -33,12 +38,17 @@ ASKED = ("text", "parse", "template")
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """What a lock file says. ``golden``: (how asked, text, ids)."""
+    """What a lock file says. ``golden``: (how asked, text, ids).
+
+    ``merges``: see :func:`merge_blocks`; ``tokens``: every token in a text.
+    """
 
     source: str
     fingerprint: Mapping[str, str]
     versions: Mapping[str, str]
     golden: tuple[tuple[str, str, tuple[int, ...]], ...]
+    merges: tuple[str, ...]
+    tokens: tuple[OwnText, ...]
 
 
 def lock(model: BPEModel, source: str, versions: Mapping[str, str]) -> Lock:
@@ -52,7 +62,22 @@ def lock(model: BPEModel, source: str, versions: Mapping[str, str]) -> Lock:
     Raises:
         UnstatedError: the pre-tokenizer or normalizer is not stated.
     """
-    return Lock(source, fingerprint(model), versions, tuple(_golden(model)))
+    golden, tokens = tuple(_golden(model)), tuple(own_texts(model))
+    return Lock(source, fingerprint(model), versions, golden, merge_blocks(model), tokens)
+
+
+def merge_blocks(model: BPEModel) -> tuple[str, ...]:
+    """A short hash of each 256 merges in canonical form, in order of priority.
+
+    Equal fingerprints are not decided by them: they say where merges changed.
+    """
+    form = canonical(model)
+    rows, before = [], None
+    for token, (left, right) in form.splits.items():
+        rows.append(f"{left.hex()} {right.hex()} {form.priority[token] == before}")
+        before = form.priority[token]
+    blocks = (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
+    return tuple(hashlib.sha256("\n".join(each).encode()).hexdigest()[:12] for each in blocks)
 
 
 def answers(model: BPEModel) -> tuple[str, ...]:
@@ -91,6 +116,11 @@ def _golden(model: BPEModel) -> Iterator[tuple[str, str, tuple[int, ...]]]:
         ids = _ask(encoder, how, "a")
         if ids is not None:
             yield how, "a", ids
+    if len(answers(model)) > 1:
+        for token in model.added or ():
+            ids = None if token.text in seen else _ask(encoder, "parse", token.text)
+            if ids is not None:
+                yield "parse", token.text, ids
 
 
 def _texts(model: BPEModel) -> Iterator[str]:
@@ -105,8 +135,11 @@ def _texts(model: BPEModel) -> Iterator[str]:
 def dump(frozen: Lock) -> bytes:
     """A lock file. The same bytes for the same lock."""
     head = json.dumps({**_head(frozen), "sha256": _digest(frozen)}, indent=2)
-    rows = ",\n".join("    " + json.dumps(row) for row in frozen.golden)
-    return f'{head[:-2]},\n  "golden": [\n{rows}\n  ]\n}}\n'.encode("ascii")
+    written = [head[:-2]]
+    for name, rows in (("golden", frozen.golden), ("tokens", pack(frozen.tokens))):
+        listed = ",\n".join("    " + json.dumps(row) for row in rows)
+        written.append(f'  "{name}": [\n{listed}\n  ]')
+    return (",\n".join(written) + "\n}\n").encode("ascii")
 
 
 def _head(frozen: Lock) -> dict[str, object]:
@@ -115,12 +148,13 @@ def _head(frozen: Lock) -> dict[str, object]:
         "source": frozen.source,
         "fingerprint": {part: frozen.fingerprint[part] for part in PARTS},
         "versions": dict(frozen.versions),
+        "merges": frozen.merges,
     }
 
 
 def _digest(frozen: Lock) -> str:
     """The sha256 (hex) of all that a lock says, as JSON without line breaks."""
-    said = json.dumps([_head(frozen), frozen.golden])
+    said = json.dumps([_head(frozen), frozen.golden, frozen.tokens])
     return hashlib.sha256(said.encode("ascii")).hexdigest()
 
 
@@ -143,13 +177,15 @@ def load(data: bytes, name: str) -> Lock:
             where=name,
             fix="update bpe-interop" if version > VERSION else "lock the tokenizer again",
         )
-    root.only(KEY, "source", "fingerprint", "versions", "sha256", "golden")
+    root.only(KEY, "source", "fingerprint", "versions", "merges", "sha256", "golden", "tokens")
     prints = {part: root["fingerprint"][part].be(str) for part in PARTS}
     versions = root["versions"]
     named = {key: versions[key].be(str) for key in cast("dict[str, object]", versions.be(dict))}
     golden = tuple(_row(row) for row in root["golden"].items())
     digest = root["sha256"].be(str)
-    found = Lock(root["source"].be(str), prints, named, golden)
+    merges = tuple(block.be(str) for block in root["merges"].items())
+    tokens = unpack(root["tokens"], name)
+    found = Lock(root["source"].be(str), prints, named, golden, merges, tokens)
     if digest != _digest(found):
         raise FormatError(
             "the lock file was edited or damaged: its sha256 is that of other contents",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,6 +18,7 @@ from .alignment import align
 from .assumptions import EXAMINED, assumptions, unexamined
 from .compare import oddness
 from .lock import Lock, answers, is_lock, load
+from .lock_changes import changes
 from .opening import Opened
 from .prove import Scope
 from .report import Example, Report, Verdict
@@ -32,6 +34,8 @@ _COUNT: dict[Scope, tuple[str, ...]] = {
     "ordinary": ("text", "specials", "decoder"),
     "text": ("text", "decoder"),
 }
+_IDS = ("text", "specials", "template")
+"""The lines of a fingerprint of which ids depend; of the decoder none do."""
 
 
 def locked(source: str | Path) -> Lock | None:
@@ -85,18 +89,24 @@ def compare_with_lock(
         else Stage(part, "unknown", "another fingerprint")
         for part in _COUNT["all"]
     )
-    same = all(stage.outcome == "proved" for stage in stages if stage.name in _COUNT[scope])
+    changed = _changed(stages, scope)
     ways = _ways(model, side, scope)
     asked = _hold(_asked(held, ways, model, scope), side, first, tick)
     found = asked.mismatch
     notes = [f"locked with {name} {number}" for name, number in held.versions.items()]
-    if same and found is not None:
+    if changed:
+        notes += changes(held, model)
+    elif found is not None:
         notes.append(f"the fingerprint is the locked one, but {side.name} gives other ids")
     verdict: Verdict = "refuted"
     if found is None:
-        proved = same and _speaks_for_all_texts(side, notes)
         told = bool(asked.asked) and not asked.failures
+        proved = not changed and _speaks_for_all_texts(side, notes)
         verdict = "unknown" if not told else "proved" if proved else "tested"
+        lines = [name for name in changed if name in _IDS]
+        if lines:
+            verdict = "unknown"
+            notes.insert(0, _unfound(lines))
     names = (str(path), opened.label) if first else (opened.label, str(path))
     run = f"{side.name} {side.version}"
     engines = ("locked ids", run) if first else (run, "locked ids")
@@ -113,7 +123,7 @@ def compare_with_lock(
         differing=asked.differing,
         scopes=tuple(_MODES[how].scope for how in ways),
         mismatch=found,
-        stage=_changed(stages, scope) if found else None,
+        stage=next(iter(changed), None) if found else None,
         stages=stages,
         assumptions=_assumed(model, side) if verdict == "proved" else (),
         replayed=(),
@@ -131,10 +141,18 @@ def _ways(model: BPEModel, side: Engine, scope: Scope) -> tuple[str, ...]:
     return tuple(how for how in answers(model) if how != "template" or side.name != "tiktoken")
 
 
-def _changed(stages: tuple[Stage, ...], scope: Scope) -> str | None:
-    """The first line of the fingerprint that is another and counts."""
+def _changed(stages: tuple[Stage, ...], scope: Scope) -> list[str]:
+    """The lines of the fingerprint that are others and count."""
     changed = (stage.name for stage in stages if stage.outcome != "proved")
-    return next((name for name in changed if name in _COUNT[scope]), None)
+    return [name for name in changed if name in _COUNT[scope]]
+
+
+def _unfound(lines: list[str]) -> str:
+    """Another tokenizer than was locked must not pass because the texts were the wrong ones."""
+    return (
+        f"the fingerprint is not the locked one ({', '.join(lines)}), and none of the locked texts "
+        "has other ids: whether ids changed could not be told; if the change is meant, lock again"
+    )
 
 
 def _speaks_for_all_texts(side: Engine, notes: list[str]) -> bool:
@@ -204,6 +222,7 @@ def _hold(
 def _asked(held: Lock, ways: tuple[str, ...], model: BPEModel, scope: Scope) -> Iterator[Golden]:
     """The locked answers that count. Engines find added tokens that are not special anyway."""
     added = [] if scope != "text" else [token.text for token in model.added or ()]
-    for how, text, ids in held.golden:
+    own: Iterator[Golden] = (("text", row.text, row.ids) for row in held.tokens)
+    for how, text, ids in chain(held.golden, own):
         if how in ways and not any(token in text for token in added):
             yield how, text, ids
