@@ -109,7 +109,7 @@ def _literal(node: Node) -> str:
 def _does_nothing(step: NormalizerStep) -> bool:
     if isinstance(step, Replace):
         return step.pattern == step.content != ""
-    return step in (Prepend(""), Strip(left=False, right=False))
+    return step == Strip(left=False, right=False)
 
 
 def _swapped(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..errors import PatternError
 from ..steps import (
@@ -13,6 +14,7 @@ from ..steps import (
     Split,
 )
 from ..text.patterns import parse
+from ..text.regex_syntax import Node
 from ..text.split import split
 from .automata import continuation, uncovered
 
@@ -60,10 +62,17 @@ def _by_automaton(step: Split, text: str) -> Occurrence:
     if not matches_only and (step.behavior != "isolated" or step.invert):
         return Occurrence(None)
     try:
-        pattern = parse(step.pattern)
-        if not matches_only and uncovered(pattern) is not None:
+        pattern, covers = _parsed(step.pattern)
+        if not matches_only and not covers:
             return Occurrence(None)
         rest = continuation(pattern, text)
     except PatternError:
         return Occurrence(None)
     return Occurrence(False) if rest is None else Occurrence(True, text + rest)
+
+
+@lru_cache(maxsize=64)
+def _parsed(pattern: Pattern) -> tuple[Node, bool]:
+    """A pattern's tree, and whether it leaves nothing of any text: asked for many contents."""
+    tree = parse(pattern)
+    return tree, uncovered(tree) is None

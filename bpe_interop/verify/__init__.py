@@ -115,7 +115,16 @@ def verify(
     one, two = pairing.models
     proof = prove(one, two, scope) if one is not None and two is not None else None
     inside = Inside(scope, [left.model, right.model])
-    ran = run(pairing, inside, asked, every=thorough, isolate=isolate, tick=tick, watch=watch)
+    ran = run(
+        pairing,
+        inside,
+        asked,
+        every=thorough,
+        proved=proof is not None and proof.outcome == "proved",
+        isolate=isolate,
+        tick=tick,
+        watch=watch,
+    )
     notes += _notes(ran, inside)
     return _reported(scope, pairing, proof, ran, notes)
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..encode import Encoder
 from ..engines import Engine, from_files
-from ..errors import EngineError, UnstatedError
-from ..model import BPEModel
+from ..errors import EngineError, EngineMissingError, UnstatedError
+from ..model import BPEModel, show
 from .assumptions import assumptions, unexamined
-from .compare import Tally, first_stage
+from .compare import Tally, compare, first_stage
 from .opening import Opened
 from .prove import Proof, Scope
 from .report import Verdict
 from .sides import ORDINARY, PARSED, TEMPLATED, Failure, Mismatch, Mode, Own, encode_one
+from .stress import fixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,36 @@ def conclude(
             notes.append("not called proved: transformers may do more than the pipeline it built")
         elif other:
             notes.append(f"not called proved: our tests do not run on {', '.join(other)}")
-        elif one is not None and two is not None:
+        elif one is not None and two is not None and _runs(opened, sides, notes):
             return Conclusion("proved", assumptions=assumptions((one, two), engines))
     return Conclusion("tested" if tally.compared else "unknown")
+
+
+def _runs(opened: tuple[Opened, Opened], sides: tuple[Engine, Engine], notes: list[str]) -> bool:
+    """Whether both sources are run by the engine of their format as by our encoder.
+
+    A proof is about models; a file that its engine refuses, or runs otherwise, is not its model.
+    """
+    return all(_runs_alike(*each, notes) for each in zip(opened, sides, strict=True))
+
+
+def _runs_alike(opened: Opened, side: Engine, notes: list[str]) -> bool:
+    if side.name != Own.name or opened.model is None:
+        return True
+    name = opened.format.engine
+    try:
+        engine = from_files(name, opened.format.name, opened.files, opened.model)
+    except EngineMissingError as error:
+        notes.append(f"{opened.label}: not run in {name}: {error.fix}")
+        return True
+    except (EngineError, UnstatedError) as error:
+        notes.append(f"not called proved: {name} does not run {opened.label}: {error.what}")
+        return False
+    tally = compare(side, engine, fixed(), [replace(ORDINARY, decodes=False)])
+    if tally.mismatch is not None:
+        text = show(tally.mismatch.text)
+        notes.append(f"not called proved: {name} gives {opened.label} other ids on {text}")
+    return tally.mismatch is None
 
 
 def _refuted(

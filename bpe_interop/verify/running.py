@@ -17,7 +17,8 @@ from .examples import mismatch_of
 from .opening import Opened
 from .pairs import ChildPair, LocalPair, Pair
 from .scoping import Inside
-from .stress import awkward, thorough
+from .sides import Own
+from .stress import awkward, every_token, thorough
 from .sweep import Progress, Sides, check_corpora, compare_corpora
 
 PATIENCE = 1_000
@@ -86,6 +87,7 @@ def run(
     corpora: Corpora,
     *,
     every: bool,
+    proved: bool,
     isolate: bool,
     tick: Callable[[int], None],
     watch: Callable[[Progress], None],
@@ -97,6 +99,8 @@ def run(
         inside: which texts are in the scope.
         corpora: the corpora.
         every: run all awkward texts that there are, which takes minutes.
+        proved: the models are proved equal. Where they are not, or an engine runs, every token's
+            own text is run.
         isolate: work in child processes, so that a text that kills an engine is an outcome.
         tick: called with the number of awkward texts compared since the last call.
         watch: called after each batch of a corpus.
@@ -111,7 +115,9 @@ def run(
     else:
         pair = LocalPair(*pairing.engines, sides.modes)
     try:
-        _awkward(ran, pairing, pair, inside, thorough if every else awkward, tick)
+        alone = not proved or any(engine.name != Own.name for engine in pairing.engines)
+        made = thorough if every else awkward
+        _awkward(ran, pairing, pair, inside, made, every_token if alone else _none, tick)
     except KeyboardInterrupt:
         ran.interrupted = True
     finally:
@@ -139,12 +145,14 @@ def _awkward(
     pair: Pair,
     inside: Inside,
     made: Callable[..., Iterable[str]],
+    tokens: Callable[[BPEModel | None], Iterable[str]],
     tick: Callable[[int], None],
 ) -> None:
     """Tokens alone, and awkward texts."""
     one, two = (side.model for side in pairing.opened)
     # Many texts are in both, and some in one again and again.
-    texts: Iterable[str] = dict.fromkeys(chain(made(one), made(two, seed=1)))
+    given = chain(made(one), made(two, seed=1), tokens(one), tokens(two))
+    texts: Iterable[str] = dict.fromkeys(given)
     engines = pairing.engines[0].name, pairing.engines[1].name
     a, b = pairing.models
     if a is not None and b is not None:
@@ -153,3 +161,7 @@ def _awkward(
     names = f"a ({engines[0]})", f"b ({engines[1]})"
     ran.tally = compare_in(pair, names, inside.of(texts), pairing.sides.modes, tick, PATIENCE)
     ran.interrupted = ran.tally.interrupted
+
+
+def _none(model: BPEModel | None) -> Iterable[str]:
+    return ()

@@ -145,6 +145,12 @@ def tokens(model: BPEModel, limit: int, seed: int = 0) -> Iterator[str]:
         yield text + chosen.choice(texts)
 
 
+def every_token(model: BPEModel | None) -> Iterator[str]:
+    """Every token's own text."""
+    if model is not None:
+        yield from _token_texts(model, len(model.vocab.ids), random.Random(0))
+
+
 def cuts(model: BPEModel, limit: int, seed: int = 0) -> Iterator[str]:
     """Pairs of tokens between which another token fits: it ends in one and begins in the other.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...diff import normalized_matters
-from ...model import AddedToken, BPEModel, SequenceTemplate, TemplateText, show
+from ...model import AddedToken, BPEModel, TemplatePart, TemplateText, show
 from ...steps import JoinPieces
 from ...theory.plain import found_as_added
 from .pair import Outcome, Pair, Stage, silent
@@ -33,9 +33,11 @@ def added_stages(pair: Pair) -> Iterator[Stage]:
             continue
         if left == right:
             why = f"the same {len(left):,}" if left else "none on either side"
-            if special and any(map(_is_pieces, (a, b))):
-                why += "; sentencepiece itself finds none in a text, and spells them out"
-            yield Stage(name, "proved", why)
+            if special and left and _is_pieces(a) != _is_pieces(b):
+                why += "; sentencepiece finds none in a text and spells them out, tokenizers does"
+                yield Stage(name, "unknown", why)
+            else:
+                yield Stage(name, "proved", why)
             continue
         only = sorted(left ^ right, key=lambda t: (len(t.text), t.text))
         sides = f"{len(left):,} and {len(right):,}"
@@ -92,23 +94,19 @@ def template_stage(pair: Pair) -> Stage:
     if left is None or right is None:
         said = silent(pair, "sequence_template")
         return Stage(name, "unknown", f"{said} what is placed around a text")
-    if not _ids_around(left) and not _ids_around(right):
-        return Stage(name, "proved", "nothing is placed around a text on either side")
-    if left == right:
-        return Stage(name, "proved", "the same template")
-    if _around(left) == _around(right):
+    if _placed(left.single, "A") != _placed(right.single, "A"):
+        return Stage(name, "refuted", "other templates", "a")
+    if _placed(left.pair, "AB") != _placed(right.pair, "AB"):
         why = "the same ids around a text; pairs of texts are placed otherwise"
-        return Stage(name, "proved", why)
-    return Stage(name, "refuted", "other templates", "a")
+        return Stage(name, "unknown", why)
+    if _placed(left.single, "A") == ["A"] and _placed(left.pair, "AB") == ["A", "B"]:
+        return Stage(name, "proved", "nothing is placed around a text on either side")
+    return Stage(name, "proved", "the same template")
 
 
-def _around(template: SequenceTemplate) -> list[int | None]:
-    """The ids that are placed around one text, None for the text."""
-    found: list[int | None] = []
-    for part in template.single:
-        found += [None] if isinstance(part, TemplateText) else part.ids
-    return found or [None]
-
-
-def _ids_around(template: SequenceTemplate) -> bool:
-    return _around(template) != [None]
+def _placed(parts: Sequence[TemplatePart], empty: str) -> list[int | str]:
+    """The ids that are placed around texts, and the letters of the texts."""
+    found: list[int | str] = []
+    for part in parts:
+        found += [part.which] if isinstance(part, TemplateText) else part.ids
+    return found or list(empty)
