@@ -245,3 +245,32 @@ def test_a_special_token_that_is_text_hides_what_overlaps_it() -> None:
         found = prove(one, replace(model, added=(plain,)), "ordinary")
         assert found.outcome == outcome
         assert found.witness == {"<|end|": "<|end|tool>", "|tool>|": "|tool>|"}.get(text)
+
+
+def outcome_of(a: BPEModel, b: BPEModel, stage: str) -> str:
+    [found] = [each for each in prove(a, b).stages if each.name == stage]
+    return found.outcome
+
+
+def test_special_tokens_that_only_one_engine_finds_are_not_proved() -> None:
+    """sentencepiece spells out ``<s>`` in a text, and tokenizers finds it."""
+    pieces, document = (
+        load_source(TOKENIZERS / "spm-tiny" / name).model
+        for name in ("sentencepiece", "huggingface")
+    )
+    pieces = replace(pieces, added=document.added)
+    assert outcome_of(pieces, pieces, "special tokens") == "proved"
+    assert outcome_of(pieces, document, "special tokens") == "unknown"
+
+
+def test_templates_that_place_pairs_otherwise_are_not_proved() -> None:
+    model = load_source(TOKENIZERS / "template-tiny" / "huggingface").model
+    template = model.sequence_template
+    assert template is not None
+    assert template.pair
+    other = replace(template, pair=(*template.pair, *template.pair[:1]))
+    changed = replace(model, sequence_template=other)
+    assert outcome_of(model, model, "sequence template") == "proved"
+    assert outcome_of(model, changed, "sequence template") == "unknown"
+    fewer = replace(model, sequence_template=replace(template, single=template.single[1:]))
+    assert outcome_of(model, fewer, "sequence template") == "refuted"

@@ -447,3 +447,26 @@ def test_a_lock_file_is_not_compared_on_corpora(tmp_path: Path, corpora: list[Pa
     assert verify(held, source).verdict == "proved"
     with pytest.raises(SourceError, match="its own texts only"):
         verify(held, source, corpora=corpora)
+
+
+def test_what_its_engine_does_not_run_is_not_called_proved(tmp_path: Path) -> None:
+    """Oniguruma refuses a pattern that we read; the file is equal to itself all the same."""
+    content = json.loads((TOKENIZERS / "gpt2-tiny/huggingface/tokenizer.json").read_text("utf-8"))
+    content["pre_tokenizer"] = {
+        "type": "Sequence",
+        "pretokenizers": [
+            {
+                "type": "Split",
+                "pattern": {"Regex": "(?s:.)"},
+                "behavior": "Isolated",
+                "invert": False,
+            },
+            {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
+        ],
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content), "utf-8")
+    report = verify(tmp_path / "tokenizer.json", tmp_path / "tokenizer.json")
+    assert report.verdict == "tested"
+    assert any(
+        note.startswith("not called proved: tokenizers does not run") for note in report.notes
+    )
