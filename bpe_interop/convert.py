@@ -112,7 +112,7 @@ def convert(
         kept=tuple(_kept(again)),
         rewrote=tuple(_rewrote(model, again)),
         losses=done.losses,
-        notes=_notes(model, again),
+        notes=_notes(model, again, done.losses),
         checks=done.checks,
         verdict=done.verdict,
     )
@@ -225,15 +225,16 @@ def _name(loaded: Loaded, place: Path) -> str:
     return loaded.model.origin.name
 
 
-def _notes(model: BPEModel, again: BPEModel) -> tuple[str, ...]:
-    """What the readers found, and what the target states although the source did not."""
+def _notes(model: BPEModel, again: BPEModel, losses: Iterable[Loss]) -> tuple[str, ...]:
+    """What the readers found and is no loss, and what only the target states."""
+    told = {loss.what for loss in losses}
     stated = [
         f"the source does not say its {name.replace('_', ' ')}; the target says there is none"
         for name in ("normalizer", "sequence_template")
         if getattr(model, name) is None and getattr(again, name) is not None
     ]
     found = (*model.origin.notes, *(n for n in again.origin.notes if n not in model.origin.notes))
-    return (*found, *stated)
+    return (*(note for note in found if note not in told), *stated)
 
 
 def _kept(model: BPEModel) -> list[str]:

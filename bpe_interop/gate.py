@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 
@@ -23,7 +23,8 @@ def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[L
     """The losses of writing a model in a format, once those that matter are allowed.
 
     Losses of ``ids`` and ``text`` are refused unless their field is in ``drop``; losses of
-    ``metadata`` never are. What a reader restores from a known sha256 is no loss.
+    ``metadata`` never are. What a reader restores from a known sha256 is no loss; what reading
+    the source has lost already is one in every format.
 
     Raises:
         LossyConversionError: a loss is refused; the error holds and names each.
@@ -39,16 +40,35 @@ def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[L
     if found:
         restored = _restored(model, target)
         found = tuple(loss for loss in found if loss.field not in restored)
+    found = (*_lost(model), *found)
     refused = tuple(x for x in found if x.grade != "metadata" and x.field not in dropped)
     if refused:
         fields = sorted({loss.field for loss in refused})
+        unheld = any(loss.what not in model.origin.lost for loss in refused)
+        why = (
+            f"{target.title} cannot hold this tokenizer exactly"
+            if unheld
+            else "the source's files contradict each other, and only one of them can be followed"
+        )
         raise LossyConversionError(
-            f"{target.title} cannot hold this tokenizer exactly:\n"
+            f"{why}:\n"
             + "\n".join(f"  - {describe(loss)}" for loss in refused),
             refused,
             fix="to convert without it: " + " ".join(f"--drop {field}" for field in fields),
         )
     return found
+
+
+def _lost(model: BPEModel) -> Iterator[Loss]:
+    """What the source's files ask for and the model has not, whatever the target can hold."""
+    for what in model.origin.lost:
+        yield Loss(
+            "added",
+            "text",
+            what,
+            "to have them converted, load the directory with AutoTokenizer, save it anew "
+            "(save_pretrained), and convert that",
+        )
 
 
 def describe(loss: Loss) -> str:

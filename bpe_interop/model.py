@@ -156,12 +156,15 @@ class Origin:
 
     ``files`` maps file names to sha256 (hex); ``notes`` are sentences for people about what the
     loader found (a contradiction inside the files and who wins, a preset that filled a gap).
+    ``lost`` are those of the notes that name special or added tokens, or their roles, which the
+    files ask for and the model has not or has otherwise: no conversion passes over them.
     """
 
     format: str = ""
     name: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,10 +19,11 @@ from transformers.models.auto import configuration_auto
 from transformers.models.auto import tokenization_auto as auto
 
 from bpe_interop import sources
+from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import served_model
-from bpe_interop.errors import FormatError
-from bpe_interop.formats import Files
+from bpe_interop.errors import FormatError, LossyConversionError
+from bpe_interop.formats import Files, by_name
 from bpe_interop.formats.huggingface import FORMAT
 from bpe_interop.formats.huggingface.beside import CONFIG, NAMES, Serving, papers
 from bpe_interop.formats.huggingface.beside.classes import (
@@ -34,7 +35,8 @@ from bpe_interop.formats.huggingface.beside.classes import (
     UNKNOWN,
 )
 from bpe_interop.formats.huggingface.survey import serving
-from bpe_interop.model import BPEModel
+from bpe_interop.gate import refuse
+from bpe_interop.model import FIELDS, BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.verify import verify
 
@@ -263,6 +265,20 @@ def test_roles_and_added_tokens_are_those_of_autotokenizer(files: dict[str, byte
             assert role.removesuffix("_token") in own[text].roles
     said = {role for token in own.values() for role in token.roles}
     assert {f"{role}_token" for role in said} <= named.keys()
+    lost = FORMAT.load(files).origin.lost
+    assert set(lost) <= set(found.notes)
+    if found.choice.name == DEFAULT:
+        alike = {
+            text: (token.id, *(getattr(token, flag) for flag in SEEN[:3]), token.special)
+            for text, token in own.items()
+        } == {
+            token.text: (token.id, *expected[token.text][1:4], token.special)
+            for token in found.added
+        }
+        assert bool(lost) is not alike
+        if not lost:
+            stated = {f"{role}_token": t.text for t in own.values() for role in t.roles}
+            assert named == stated
 
 
 @settings(max_examples=150)
@@ -370,6 +386,93 @@ def test_what_agrees_is_not_told() -> None:
         chat_template="a",
     )
     assert notes_of(files) == ""
+
+
+BOS = {"content": "<a>", "lstrip": False, "normalized": False, "special": True}
+
+
+@pytest.mark.parametrize(
+    ("beside", "said"),
+    [
+        ({"tokenizer_config": {**PLAIN, "bos_token": "<a>"}}, "so it has no token for bos"),
+        ({"tokenizer_config": {"added_tokens_decoder": {"9": BOS}}}, 'asks for "<a>" as 821'),
+        ({"special_tokens_map": {"pad_token": "<a>"}}, "so it has no token for pad"),
+        ({"added_tokens": {"<a>": 821}}, 'added_tokens.json asks for "<a>" as 821'),
+        (
+            {"tokenizer_config": {"added_tokens_decoder": {"801": {**BOS, "content": END}}}},
+            "",
+        ),
+        (
+            {
+                "tokenizer_config": {
+                    "added_tokens_decoder": {"801": {**BOS, "content": END, "lstrip": True}}
+                }
+            },
+            '"<|endoftext|>" lstrip, as tokenizer_config.json says',
+        ),
+        ({"tokenizer_config": {**PLAIN, "eos_token": END}, "added_tokens": {END: 801}}, ""),
+        (
+            {
+                "tokenizer_config": {**PLAIN, "eos_token": END},
+                "special_tokens_map": {"eos_token": PREFIX},
+            },
+            "",
+        ),
+    ],
+)
+def test_tokens_and_roles_that_only_other_files_have_are_a_loss(
+    beside: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    """In every format; what the files say alike, or nothing depends on, is none."""
+    model = FORMAT.load(files_of(**beside))
+    for target in ("huggingface", "tiktoken"):
+        found = [
+            loss
+            for loss in refuse(model, by_name(target), FIELDS)
+            if loss.what in model.origin.lost
+        ]
+        assert [(loss.field, loss.grade) for loss in found] == [("added", "text")] * bool(said)
+        assert all(said in loss.what for loss in found)
+    if said:
+        with pytest.raises(LossyConversionError, match=r"contradict each other(.|\n)*--drop added"):
+            refuse(model, FORMAT)
+    else:
+        refuse(model, FORMAT)
+
+
+def test_a_loss_is_told_once_and_the_way_out_of_it_is_one(tmp_path: Path) -> None:
+    """What AutoTokenizer saves anew holds its tokens, and is converted exactly."""
+    files = files_of(CHAR, tokenizer_config={**PLAIN, "bos_token": "<a>"})
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    done = convert(tmp_path, tmp_path / "out", "hf", drop=["added"], verify=False)
+    assert [loss.field for loss in done.losses] == ["added"]
+    assert not {loss.what for loss in done.losses} & {*done.notes}
+    with served(files) as tokenizer:
+        tokenizer.save_pretrained(tmp_path / "anew")
+        number = tokenizer.bos_token_id
+    model = load_source(tmp_path / "anew").model
+    assert refuse(model, FORMAT) == ()
+    [token] = [token for token in model.added or () if "bos" in token.roles]
+    assert (token.text, token.id) == ("<a>", number)
+
+
+@pytest.mark.parametrize(
+    ("added", "config", "said"),
+    [
+        ({"<e>": 5000}, {"added_tokens_decoder": {}}, '"<e>" 5000, but it has none; transformers'),
+        ({END: 7}, {"added_tokens_decoder": {}}, '(which is "'),
+        ({"<e>": 7}, {}, "but it has 821; transformers goes by the texts"),
+        ({END: 801}, {"added_tokens_decoder": {}}, ""),
+        ({"<e>": 821}, {}, ""),
+    ],
+)
+def test_ids_of_added_tokens_json_that_do_not_hold_are_told(
+    added: dict[str, int], config: dict[str, Any], said: str
+) -> None:
+    notes = notes_of(files_of(added_tokens=added, tokenizer_config={**PLAIN, **config}))
+    assert said in notes
+    assert ("gives ids that do not hold" in notes) is bool(said)
 
 
 def test_decoded_text_is_left_alone_by_the_transformers_that_was_measured() -> None:

@@ -102,6 +102,7 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
                 "huggingface",
                 files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
                 notes=(*notes, *beside.notes),
+                lost=beside.lost,
             ),
         )
     except InvalidModelError as error:

@@ -3,7 +3,8 @@
 ``tokenizer_config.json``, ``special_tokens_map.json`` and ``added_tokens.json`` say what tokens
 are for, ``chat_template.jinja`` and ``additional_chat_templates/`` hold chat templates,
 ``config.json`` and ``generation_config.json`` are the model's own. None of them changes what
-``tokenizer.json`` says; where transformers lets one win, that is noted.
+``tokenizer.json`` says; where transformers lets one win, that is noted, and where its tokens or
+their roles would be others then, no conversion passes over it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .model_config import read_model_config, tell_model_config
 from .papers import CONFIG, NAMES, SPECIAL_MAP, Papers, read_papers
 from .roles import DECODER, EXTRA, ROLES, extra_tokens, read_roles
 from .served import WORDS, Serving, around, explain, serve, served_roles
+from .stated import tell_ids
 
 __all__ = [
     "CONFIG",
@@ -86,7 +88,8 @@ class Beside:
     """What the files beside a ``tokenizer.json`` add to it.
 
     ``kept`` and ``model_config`` can change no id; ``model_config`` is the network's, so it has
-    no place in what is written.
+    no place in what is written. ``lost`` are the notes on tokens and roles that these files ask
+    for and ``tokenizer.json`` does not give.
     """
 
     added: tuple[AddedToken, ...]
@@ -94,6 +97,7 @@ class Beside:
     kept: Mapping[str, Json]
     model_config: Mapping[str, Json]
     notes: tuple[str, ...]
+    lost: tuple[str, ...]
 
 
 def read_beside(
@@ -132,7 +136,8 @@ def read_beside(
             **({"chat_templates": others} if others else {}),
         },
         config,
-        (*serving.notes, *notes),
+        (*serving.notes, *notes, *tell_ids(papers, root, listed, serving.added)),
+        serving.lost,
     )
 
 

@@ -83,7 +83,7 @@ def _tell(
     role: str, config: str | None, special: str | None, both: bool, unread: bool, notes: list[str]
 ) -> None:
     """What is said where the two files disagree."""
-    if config == special and both:
+    if config == special:
         return
     if unread:
         why = f"because {CONFIG} has {DECODER}, and then {SPECIAL_MAP} is not read"

@@ -220,13 +220,16 @@ class Serving:
     """What ``AutoTokenizer`` runs for a directory.
 
     ``fields`` of the model are not what the file says; ``added`` are the added tokens that it
-    ends up with, and ``on_tokens`` sentences on where these are others.
+    ends up with, and ``on_tokens`` sentences on where these are others. ``lost`` are those of
+    them that a file asks for and that ids, texts or roles depend on; what a class does by itself
+    is not among them.
     """
 
     choice: Choice
     fields: tuple[str, ...]
     added: tuple[AddedToken, ...]
     on_tokens: tuple[str, ...]
+    lost: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -269,7 +272,10 @@ def serve(
     ids = {token.text: token.id for token in served}
     numbers = {stated.role: ids[stated.text] for stated in roles if stated.text in ids}
     fields = differing(choice, root, papers.config, alphabet, numbers)
-    return Serving(choice, fields, served, tuple(tell_tokens(listed, served, by)))
+    plain = not root.get("normalizer").given
+    told = tuple(tell_tokens(listed, served, by, roles, plain))
+    lost = tuple(found.said for found in told if found.lost)
+    return Serving(choice, fields, served, tuple(found.said for found in told), lost)
 
 
 def served_roles(papers: Papers, root: Node, choice: Choice) -> list[Stated]:

@@ -13,12 +13,21 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ....diff import normalized_matters
 from ....model import AddedToken, show
 from ....strict_json import Node
-from .papers import ADDED, CONFIG, Papers
+from .papers import ADDED, CONFIG, SPECIAL_MAP, Papers
 from .roles import DECODER, Stated
 
 _SIDES = ("lstrip", "rstrip", "single_word")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A sentence on tokens, and whether a file asks for what the model then is without."""
+
+    said: str
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +62,13 @@ def added_as_served(
         for by_role in (wish.token.text in named,)
     ]
     there = {*tokens, *(wish.token.text for wish in wanted)}
-    for text, file in [*((s.text, s.by) for s in roles), *((text, CONFIG) for text in extra)]:
+    # A token may be assumed by a class for one role, and named by a file for another.
+    files = {s.text: s.by for s in reversed(roles) if is_file(s.by)}
+    for text, by_whom in [*((s.text, s.by) for s in roles), *((text, CONFIG) for text in extra)]:
         if text not in there:
             there.add(text)
-            wanted.append(Wish(AddedToken(text, 0), file))
+            file = CONFIG if text in extra else by_whom
+            wanted.append(Wish(AddedToken(text, 0), files.get(text, file)))
     _add(tokens, words, [wish.token for wish in wanted if wish.token.text])
     by: dict[str, str] = {}
     for wish in wanted:
@@ -131,53 +143,83 @@ def _token(node: Node, number: int) -> AddedToken:
 
 
 def tell_tokens(
-    listed: Iterable[AddedToken], served: Iterable[AddedToken], by: Mapping[str, str]
-) -> Iterator[str]:
-    """Sentences on the added tokens that AutoTokenizer has otherwise than ``tokenizer.json``.
+    listed: Iterable[AddedToken],
+    served: Iterable[AddedToken],
+    by: Mapping[str, str],
+    roles: Iterable[Stated],
+    plain: bool,
+) -> Iterator[Told]:
+    """What of the added tokens AutoTokenizer has otherwise than ``tokenizer.json``.
 
     Args:
         listed: those of the ``tokenizer.json``.
         served: those that AutoTokenizer ends up with.
         by: the files that ask for them.
+        roles: the roles' tokens.
+        plain: whether nothing is normalized.
     """
     before, after = ({t.text: t for t in tokens} for tokens in (listed, served))
+    named: dict[str, list[str]] = {}
+    for stated in roles:
+        named.setdefault(stated.text, []).append(stated.role)
     new: dict[str, list[str]] = {}
+    without: dict[str, list[str]] = {}
     for text in after.keys() - before.keys():
-        new.setdefault(by.get(text, CONFIG), []).append(f"{show(text)} as {after[text].id}")
+        file = by.get(text, CONFIG)
+        new.setdefault(file, []).append(f"{show(text)} as {after[text].id}")
+        without.setdefault(file, []).extend(named.get(text, []))
     for file in sorted(new):
-        yield (
+        yield Told(
             f"{file} asks for {_some(new[file])}, which tokenizer.json lacks: AutoTokenizer adds "
-            f"{_them(new[file])}, what is read here does not"
+            f"{_them(new[file])}, what is read here does not{_and_no_role(without[file])}",
+            is_file(file),
         )
     gone = [show(text) for text in before.keys() - after.keys()]
     if gone:
-        yield f"AutoTokenizer forgets the added {_tokens(gone)} {_some(gone)}"
+        yield Told(f"AutoTokenizer forgets the added {_tokens(gone)} {_some(gone)}")
     moved = [
         f"{show(text)} is {after[text].id}, not {token.id}"
         for text, token in before.items()
         if text in after and after[text].id != token.id
     ]
     if moved:
-        yield f"AutoTokenizer numbers added tokens anew: {_some(moved)}"
-    yield from _flags(before, after, by)
+        yield Told(f"AutoTokenizer numbers added tokens anew: {_some(moved)}")
+    yield from _flags(before, after, by, plain)
 
 
 def _flags(
-    before: Mapping[str, AddedToken], after: Mapping[str, AddedToken], by: Mapping[str, str]
-) -> Iterator[str]:
-    changed: dict[str, list[str]] = {}
+    before: Mapping[str, AddedToken],
+    after: Mapping[str, AddedToken],
+    by: Mapping[str, str],
+    plain: bool,
+) -> Iterator[Told]:
+    idle = plain and not any(normalized_matters([*each.values()]) for each in (before, after))
+    matter = {*_SIDES, "special"} if idle else {*_SIDES, "special", "normalized"}
+    changed: dict[tuple[str, bool], list[str]] = {}
     for text, token in before.items():
         other = after.get(text, token)
         flags = [
-            flag if getattr(other, flag) else f"not {flag}"
+            flag
             for flag in (*_SIDES, "normalized", "special")
             if getattr(other, flag) != getattr(token, flag)
         ]
         if flags:
-            changed.setdefault(by.get(text, CONFIG), []).append(f"{show(text)} {', '.join(flags)}")
-    for file, tokens in sorted(changed.items()):
+            said = ", ".join(flag if getattr(other, flag) else f"not {flag}" for flag in flags)
+            lost = not matter.isdisjoint(flags)
+            changed.setdefault((by.get(text, CONFIG), lost), []).append(f"{show(text)} {said}")
+    for (file, lost), tokens in sorted(changed.items()):
         why = "which has a role" if file not in (CONFIG, ADDED) else f"as {file} says"
-        yield f"AutoTokenizer makes {_some(tokens)}, {why}; tokenizer.json says otherwise"
+        said = f"AutoTokenizer makes {_some(tokens)}, {why}; tokenizer.json says otherwise"
+        yield Told(said, lost)
+
+
+def _and_no_role(roles: Sequence[str]) -> str:
+    return f", so it has no token for {_some(roles)}" if roles else ""
+
+
+def is_file(by: str) -> bool:
+    """Whether a file beside asks for a token, and not a class, or padding that is written again."""
+    return by in (CONFIG, SPECIAL_MAP, ADDED)
 
 
 def _some(words: Sequence[str], limit: int = 4) -> str:
