@@ -242,3 +242,33 @@ def test_an_interrupted_run_leaves_the_target_wholly_old(
     assert run.poll() is not None
     run.stdout.close()
     assert (target / "a").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("name", ["special_tokens_map.json", "tokenizer.json"])
+def test_a_link_to_nothing_is_an_error_and_no_missing_file(tmp_path: Path, name: str) -> None:
+    shutil.copytree(TINY / "huggingface", tmp_path, dirs_exist_ok=True)
+    (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / name).symlink_to("blobs/none")
+    with pytest.raises(SourceError, match=f"{name}: this is a link to blobs/none, which is not"):
+        find(tmp_path)
+    with pytest.raises(SourceError, match="this is a link to blobs/none"):
+        find(tmp_path / name if name == "tokenizer.json" else tmp_path / "tokenizer.json")
+
+
+@pytest.mark.parametrize("name", ["tokenizer_config.json", "tokenizer.json"])
+def test_a_folder_with_the_name_of_a_file_is_an_error(tmp_path: Path, name: str) -> None:
+    shutil.copytree(TINY / "huggingface", tmp_path, dirs_exist_ok=True)
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    with pytest.raises(SourceError, match=f"{name}: this is a folder, and a file of this name"):
+        find(tmp_path)
+
+
+def test_what_the_system_refuses_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no such file or directory\n  check the path"):
+        find(tmp_path / "nope")
+    with (
+        pytest.raises(TargetError, match=r"cannot be written: .*\n  choose a place"),
+        staged(tmp_path / ("x" * 300), {"a": b""}),
+    ):
+        pass

@@ -50,7 +50,7 @@ def find(path: Path, format: str | None = None) -> Found:
     if path.is_dir():
         return _find_in_directory(path, wanted)
     if not path.exists():
-        raise SourceError("there is no such file or directory", where=str(path))
+        raise _absent(path)
     name = path.name
     partner = _partner(path)
     group = _read_group(path.parent, [name, *([partner] if partner else _companions(path))])
@@ -58,6 +58,21 @@ def find(path: Path, format: str | None = None) -> Found:
     if row is None:
         _explain(path, group[name], wanted)
     return Found(row, group)
+
+
+def _absent(path: Path) -> SourceError:
+    """That nothing is at a path, or that a link there leads to nothing."""
+    if path.is_symlink():
+        return SourceError(
+            f"this is a link to {path.readlink()}, which is not there",
+            where=str(path),
+            fix="get that file, or remove the link",
+        )
+    return SourceError(
+        "there is no such file or directory",
+        where=str(path),
+        fix="check the path; names that are no paths are tiktoken:NAME and hf:org/name[@revision]",
+    )
 
 
 def _partner(path: Path) -> str | None:
@@ -79,7 +94,28 @@ def _companions(path: Path) -> list[str]:
         beside += [f"{_TEMPLATES}/{entry.name}" for entry in sorted(folder.glob("*.jinja"))]
     elif path.name.endswith(".model") and _begins_with_pieces(path):
         beside.append(_BESIDE[0])
-    return [name for name in beside if (path.parent / name).is_file()]
+    return [name for name in beside if _is_there(path.parent / name)]
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a file that belongs to a tokenizer is there; what else has its name is an error.
+
+    Raises:
+        SourceError: its name is a folder's, or a link's that leads to nothing.
+    """
+    if path.is_file():
+        return True
+    if path.is_dir():
+        raise SourceError(
+            "this is a folder, and a file of this name belongs to a tokenizer",
+            where=str(path),
+            fix="rename the folder, or put the file in its place",
+        )
+    if path.is_symlink():
+        raise _absent(path)
+    if path.exists():
+        raise SourceError("this is no regular file", where=str(path), fix="put a file there")
+    return False
 
 
 def _begins_with_pieces(path: Path) -> bool:
@@ -146,7 +182,12 @@ def _find_in_directory(directory: Path, wanted: Format | None) -> Found:
 
 
 def _plausible(directory: Path) -> list[Path]:
-    return [p for p in _entries(directory) if p.name.endswith(_NAMES) and p.is_file()]
+    return [
+        path
+        for path in _entries(directory)
+        if path.name.endswith(_NAMES)
+        and (_is_there(path) if path.name == _MAIN[0] else path.is_file())
+    ]
 
 
 def _entries(directory: Path) -> list[Path]:

@@ -71,7 +71,12 @@ def _writing(target: Path) -> Iterator[None]:
             "a folder that it should be in is a file", where=str(target), fix="choose another"
         ) from None
     except OSError as error:
-        raise TargetError(error.strerror or "cannot be written", where=str(target)) from None
+        why = f": {error.strerror}" if error.strerror else ""
+        raise TargetError(
+            f"cannot be written{why}",
+            where=str(target),
+            fix="choose a place where files can be made, and where there is room",
+        ) from None
 
 
 @contextlib.contextmanager
