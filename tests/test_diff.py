@@ -16,6 +16,9 @@ from bpe_interop.model import (
     Fallback,
     PairList,
     RankTable,
+    SequenceTemplate,
+    TemplateText,
+    TemplateToken,
     Vocab,
 )
 from bpe_interop.sources import load_source
@@ -135,7 +138,7 @@ def test_vocabularies_by_token_and_id() -> None:
 
 
 def test_steps_for_people() -> None:
-    assert describe_step(UnicodeForm("NFC")) == "UnicodeForm NFC"
+    assert describe_step(UnicodeForm("NFC")) == "Unicode NFC"
     assert describe_step(Split("\n", "isolated")) == r'Split "\n" isolated'
     step = Split(Pattern("a+", "oniguruma"), "removed", True)
     assert describe_step(step) == "Split a+ (oniguruma) removed invert"
@@ -222,4 +225,27 @@ def test_affixes_and_character_maps_are_described() -> None:
     assert found.how == 'prefix "", suffix "" and prefix "", suffix "</w>"'
     assert describe_step(Precompiled(b"abc")) == (
         "Precompiled charsmap of 3 bytes, sha256 ba7816bf8f01"
+    )
+
+
+def test_what_differs_is_said_in_words() -> None:
+    text = TemplateText("A")
+    before = SequenceTemplate((TemplateToken("<s>", (1,)), text))
+    after = replace(before, pair=(text, TemplateText("B", 1)))
+    how = [
+        diff(replace(PLAIN, sequence_template=a), replace(PLAIN, sequence_template=b))[0].how
+        for a, b in ((None, before), (SequenceTemplate(), before), (before, after))
+    ]
+    assert how == [
+        "the first does not say",
+        'nothing and "<s>" (1) text A',
+        "for a pair nothing and text A text B (type ids 0, 1)",
+    ]
+    [found] = diff(PLAIN, replace(PLAIN, normalizer=(UnicodeForm("NFC"),)))
+    assert found.how == "none and Unicode NFC"
+    one, two = (replace(PLAIN, chat_template=text) for text in ("{{ a }}\n", "b" * 90))
+    [found] = diff(one, two)
+    assert found.how == f'"{{{{ a }}}}\\n" and "{"b" * 77}..."'
+    assert any(
+        "bytes and characters" in f.how for f in diff(PLAIN, replace(PLAIN, alphabet="char"))
     )

@@ -99,7 +99,7 @@ def _rows(loaded: Loaded, facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for step in _steps(model.decoder):
         yield "decode", step
     if model.chat_template is not None:
-        yield "chat", f"a chat template of {len(model.chat_template):,} characters"
+        yield "chat", f"a chat template of {_many(len(model.chat_template), 'character')}"
     for key, value in model.extras.items():
         yield "extras", f"{key}: {_extra(value)}"
     if facts["unsaid"]:

@@ -8,8 +8,16 @@ from hashlib import sha256
 from typing import Literal
 
 from ..errors import PatternError
-from ..model import FIELDS, BPEModel, SequenceTemplate, show
-from ..steps import Pattern, PreTokenizerStep, Split
+from ..model import (
+    FIELDS,
+    BPEModel,
+    SequenceTemplate,
+    TemplatePart,
+    TemplateText,
+    TemplateToken,
+    show,
+)
+from ..steps import Pattern, PreTokenizerStep, Split, UnicodeForm
 from ..text.patterns import parse, preferred
 from ..theory.automata import first_difference, uncovered
 from ..theory.merges import whole_lookups
@@ -70,8 +78,13 @@ def _plain(field: str) -> Callable[[BPEModel, BPEModel], str]:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    text = str(value)
+    return show(text if len(text) <= 80 else text[:77] + "...")
+
+
+def _alphabet(a: BPEModel, b: BPEModel) -> str:
+    said = {"byte": "bytes", "char": "characters"}
+    return "" if a.alphabet == b.alphabet else f"{said[a.alphabet]} and {said[b.alphabet]}"
 
 
 def _extras(a: BPEModel, b: BPEModel) -> str:
@@ -121,7 +134,7 @@ def _said(a: tuple[object, ...], b: tuple[object, ...]) -> str:
 
 def describe_step(step: object) -> str:
     """A normalizer, pre-tokenizer or decoder step for people: what it is, and its settings."""
-    said = [type(step).__name__]
+    said = ["Unicode" if isinstance(step, UnicodeForm) else type(step).__name__]
     for name in getattr(step, "__slots__", ()):
         value = getattr(step, name)
         if isinstance(value, Pattern):
@@ -187,10 +200,29 @@ def _step(step: PreTokenizerStep, model: BPEModel) -> object:
 def _sequence_template(a: BPEModel, b: BPEModel) -> str:
     left = a.sequence_template or SequenceTemplate()
     right = b.sequence_template or SequenceTemplate()
-    return "" if left == right else f"{_short(left)} and {_short(right)}"
+    if left == right:
+        return ""
+    if left.single == right.single:
+        return f"for a pair {_parts(left.pair)} and {_parts(right.pair)}"
+    return f"{_parts(left.single)} and {_parts(right.single)}"
+
+
+def _parts(parts: tuple[TemplatePart, ...]) -> str:
+    """What is placed around texts, in order, as ``inspect`` shows it."""
+    said = [
+        f"text {part.which}" if isinstance(part, TemplateText) else _placed(part) for part in parts
+    ]
+    types = [part.type_id for part in parts]
+    more = f" (type ids {', '.join(map(str, types))})" if any(types) else ""
+    return (" ".join(said) or "nothing") + more
+
+
+def _placed(token: TemplateToken) -> str:
+    return f"{show(token.name)} ({', '.join(map(str, token.ids))})"
 
 
 _COMPARE: dict[str, Callable[[BPEModel, BPEModel], str]] = {
+    "alphabet": _alphabet,
     "affixes": compare_affixes,
     "fallback": compare_fallback,
     "vocab": compare_vocab,
