@@ -2,11 +2,12 @@
 
 A lock file is one JSON object: ``bpe_interop_lock`` (the version of this layout, 2), ``source``
 (how the tokenizer was named), ``fingerprint`` (:mod:`bpe_interop.fingerprint`), ``versions``
-(of this library and the engines), ``golden``: texts with their ids, for each of the ways of asking
-for ids that the tokenizer answers, ``merges``: hashes of blocks of them, ``tokens``: the ids of
-each token's own text (:mod:`.own_texts`), and ``sha256`` of all that, so that a file that was cut,
-merged or edited is not taken for one that was written. Equal fingerprints mean equal tokenizers;
-where they are not, the texts' ids say whether and where ids changed.
+(of this library and the engines), ``merges``: hashes of blocks of them, ``golden``: texts with
+their ids, for each of the ways of asking for ids that the tokenizer answers, ``tokens``: the ids
+of each token's own texts (:mod:`.own_texts`), both packed (:mod:`.packing`), and ``sha256`` of all
+that, so that a file that was cut, merged or edited is not taken for one that was written. Equal
+fingerprints mean equal tokenizers; where they are not, the texts' ids say whether and where ids
+changed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from ..fingerprint import PARTS, fingerprint
 from ..model import MAX_ID, BPEModel
 from ..strict_json import Node, parse
 from ..theory.merges import canonical
-from .own_texts import OwnText, own_texts, pack, unpack
+from .own_texts import OwnText, as_table, from_table, own_texts
+from .packing import pack, unpack
 from .stress import around_added, code_points, fixed, random_texts, tokens
 
 KEY = "bpe_interop_lock"
@@ -136,8 +138,8 @@ def dump(frozen: Lock) -> bytes:
     """A lock file. The same bytes for the same lock."""
     head = json.dumps({**_head(frozen), "sha256": _digest(frozen)}, indent=2)
     written = [head[:-2]]
-    for name, rows in (("golden", frozen.golden), ("tokens", pack(frozen.tokens))):
-        listed = ",\n".join("    " + json.dumps(row) for row in rows)
+    for name, table in (("golden", frozen.golden), ("tokens", as_table(frozen.tokens))):
+        listed = ",\n".join("    " + json.dumps(line) for line in pack(table))
         written.append(f'  "{name}": [\n{listed}\n  ]')
     return (",\n".join(written) + "\n}\n").encode("ascii")
 
@@ -181,10 +183,10 @@ def load(data: bytes, name: str) -> Lock:
     prints = {part: root["fingerprint"][part].be(str) for part in PARTS}
     versions = root["versions"]
     named = {key: versions[key].be(str) for key in cast("dict[str, object]", versions.be(dict))}
-    golden = tuple(_row(row) for row in root["golden"].items())
+    golden = tuple(_row(row) for row in unpack(root["golden"], name).items())
     digest = root["sha256"].be(str)
     merges = tuple(block.be(str) for block in root["merges"].items())
-    tokens = unpack(root["tokens"], name)
+    tokens = from_table(unpack(root["tokens"], name), name)
     found = Lock(root["source"].be(str), prints, named, golden, merges, tokens)
     if digest != _digest(found):
         raise FormatError(

@@ -2,30 +2,27 @@
 
 In a lock file the table is JSON: ``gaps`` between ids; ``texts``, without what they share with the
 text before of the same token, ``shared`` characters; and ``ids``, 0 where a text has the token's
-id and no other, -1 for the token among others. It is compressed with bz2 and written in base85,
-in lines: some four bytes a token.
+id and no other, -1 for the token among others. Packed it takes some five bytes a token.
 """
 
 from __future__ import annotations
 
-import base64
-import bz2
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from ..encode import Encoder
-from ..errors import EncodeError, FormatError
+from ..errors import EncodeError
 from ..model import MAX_ID, BPEModel
-from ..strict_json import Node, parse
+from ..strict_json import Node
+from .packing import damaged
 from .stress import texts_with
 
 _COLUMNS = ("gaps", "shared", "texts", "ids")
-_LINE = 100
-_COMPANIONS = ("\ua64c", "\ua60e", "\ua620")
-"""A letter, a punctuation mark and a digit that are rarely tokens, or parts of any."""
-_LARGEST = 1 << 28
-"""Bytes of a table, unpacked: some hundred times that of the largest vocabulary."""
+_COMPANIONS = ("\ua64d", "\ua60e", "\ua620")
+"""A letter, a punctuation mark and a digit that are rarely tokens, or parts of any.
+
+The letter is a small one: patterns that tell case let it follow any other.
+"""
 
 
 class OwnText(NamedTuple):
@@ -74,8 +71,8 @@ def _choose(encoder: Encoder, number: int, texts: Iterable[str]) -> OwnText | No
     return first
 
 
-def pack(rows: Sequence[OwnText]) -> list[str]:
-    """A table as lines of ASCII."""
+def as_table(rows: Sequence[OwnText]) -> dict[str, object]:
+    """A table as the JSON of a lock file."""
     before = OwnText(0, "", ())
     gaps: list[int] = []
     shared: list[int] = []
@@ -89,30 +86,18 @@ def pack(rows: Sequence[OwnText]) -> list[str]:
         texts.append(row.text[common:])
         ids.append(0 if row.ids == (row.id,) else [-1 if n == row.id else n for n in row.ids])
         before = row
-    table = {"gaps": gaps, "shared": shared, "texts": texts, "ids": ids}
-    written = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    packed = base64.b85encode(bz2.compress(written)).decode("ascii")
-    return [packed[start : start + _LINE] for start in range(0, len(packed), _LINE)]
+    return {"gaps": gaps, "shared": shared, "texts": texts, "ids": ids}
 
 
-def unpack(lines: Node, name: str) -> tuple[OwnText, ...]:
-    """A table from its lines.
+def from_table(table: Node, name: str) -> tuple[OwnText, ...]:
+    """A table from its JSON.
 
     Raises:
         FormatError: this is none.
     """
-    packed = "".join(line.be(str) for line in lines.items())
-    unpacking = bz2.BZ2Decompressor()
-    try:
-        written = unpacking.decompress(base64.b85decode(packed), _LARGEST)
-    except (ValueError, OSError):
-        raise _damaged(name) from None
-    if not unpacking.eof:
-        raise _damaged(name)
-    table = parse(written, name)
     columns = [cast("list[object]", table[key].be(list)) for key in _COLUMNS]
     if len({len(column) for column in columns}) != 1:
-        raise _damaged(name)
+        raise damaged(name)
     return tuple(_rows(columns, name))
 
 
@@ -120,7 +105,7 @@ def _rows(columns: list[list[object]], name: str) -> Iterator[OwnText]:
     number, before = 0, ""
     for gap, shared, text, ids in zip(*columns, strict=True):
         if not isinstance(gap, int) or not isinstance(shared, int) or not isinstance(text, str):
-            raise _damaged(name)
+            raise damaged(name)
         number += gap
         before = before[:shared] + text
         yield OwnText(number, before, _ids(number, ids, name))
@@ -129,16 +114,8 @@ def _rows(columns: list[list[object]], name: str) -> Iterator[OwnText]:
 def _ids(number: int, ids: object, name: str) -> tuple[int, ...]:
     listed = [-1] if ids == 0 else ids
     if not isinstance(listed, list):
-        raise _damaged(name)
+        raise damaged(name)
     found = tuple(number if each == -1 else each for each in listed)
     if not all(type(each) is int and 0 <= each <= MAX_ID for each in found):
-        raise _damaged(name)
+        raise damaged(name)
     return found
-
-
-def _damaged(name: str) -> FormatError:
-    return FormatError(
-        "the lock file's tokens cannot be read: it was cut or edited",
-        where=name,
-        fix="lock the tokenizer again",
-    )
