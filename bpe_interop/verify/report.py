@@ -33,15 +33,15 @@ class Report:
 
     ``verdict``: ``"proved"`` (every text of the scope has the same ids on both sides, under the
     ``assumptions``), ``"refuted"`` (``mismatch`` has a text that has not, ``stage`` is the first
-    that differs), ``"tested"`` (the sides agreed on every text that both answered) or
-    ``"unknown"`` (they answered none): ``compared`` of ``texts`` were answered. ``stages`` says
-    what was established of each stage; ``replayed`` in which engines the text of ``mismatch``
-    was run again. ``differences`` are the fields in which the models differ that the two sides
-    really run, and ``matters`` says of each whether it changes ids. ``examples`` are texts on
-    which the sides differ, that of ``mismatch`` first; ``corpus`` is what was compared on corpora,
-    which ``texts``, ``bytes``, ``compared`` and ``differing`` count too. ``failures`` are of all
-    other texts: those of the corpora are in ``corpus``. ``interrupted`` says that Ctrl-C ended it
-    before all texts were compared.
+    that differs), ``"tested"`` (the sides agreed on every text that both answered) or ``"unknown"``
+    (they answered none, or a lock file has another fingerprint and no text shows why): ``compared``
+    of ``texts`` were answered. ``stages`` says what was established of each stage; ``replayed`` in
+    which engines the text of ``mismatch`` was run again. ``differences`` are the fields in which
+    the models differ that the two sides really run, and ``matters`` says of each whether it changes
+    ids. ``examples`` are texts on which the sides differ, that of ``mismatch`` first; ``corpus`` is
+    what was compared on corpora, which ``texts``, ``bytes``, ``compared`` and ``differing`` count
+    too. ``failures`` are of all other texts: those of the corpora are in ``corpus``.
+    ``interrupted`` says that Ctrl-C ended it before all texts were compared.
     """
 
     verdict: Verdict
