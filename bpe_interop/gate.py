@@ -51,8 +51,7 @@ def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[L
             else "the source's files contradict each other, and only one of them can be followed"
         )
         raise LossyConversionError(
-            f"{why}:\n"
-            + "\n".join(f"  - {describe(loss)}" for loss in refused),
+            f"{why}:\n" + "\n".join(f"  - {describe(loss)}" for loss in refused),
             refused,
             fix="to convert without it: " + " ".join(f"--drop {field}" for field in fields),
         )
