@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Command, in_process
 from hypothesis import HealthCheck, settings
+
+from fixtures import make_golden
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
-sys.path.insert(0, str(ROOT))  # the scripts in fixtures/ are not installed
-
-from fixtures import make_golden  # noqa: E402
-
 settings.register_profile(
     "ci",
     derandomize=True,
@@ -103,3 +101,10 @@ def golden() -> Callable[[str], dict[str, Any]]:
         return make_golden.spelled_out(json.loads(text))
 
     return read
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+    """``command("encode", SOURCE, stdin=b"...")`` runs ``bpe-interop`` in this process."""
+    with in_process(monkeypatch) as call:
+        yield call

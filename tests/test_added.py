@@ -17,7 +17,7 @@ from bpe_interop.steps import (
     Prepend,
     Strip,
 )
-from bpe_interop.text.added import AddedMatcher
+from bpe_interop.text.added import AddedMatcher, Allowed
 from bpe_interop.text.normalize import normalize
 
 ALPHABET = "ab<>|A .\n\u00a0_é"
@@ -101,13 +101,13 @@ def by_us(
     added: list[AddedToken],
     steps: tuple[NormalizerStep, ...],
     text: str,
-    allowed: frozenset[str] | str = "all",
+    allowed: Allowed = "all",
 ) -> list[str | int] | None:
     from bpe_interop.text.bytechars import to_chars
 
     matcher = AddedMatcher(added, lambda part: normalize(steps, part))
     try:
-        cut = matcher.cut(text, allowed, lambda part: normalize(steps, part))  # type: ignore[arg-type]
+        cut = matcher.cut(text, allowed, lambda part: normalize(steps, part))
     except EncodeError as error:
         if "taken along" in str(error):
             return None

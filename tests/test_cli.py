@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
@@ -11,16 +10,13 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 import tiktoken
 import tokenizers
-
-from bpe_interop.cli import main
+from command_line import Command
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 TINY = TOKENIZERS / "gpt2-tiny"
@@ -28,41 +24,10 @@ RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
 HUB = TOKENIZERS / "cl100k-tiny" / "huggingface"
 
 
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: bytes
-    err: str
-
-    @property
-    def text(self) -> str:
-        return self.out.decode("utf-8")
-
-
-Run: TypeAlias = Callable[..., Outcome]
-
-
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Runs the command line in this process, with pipes for its streams."""
-    hook, handler = sys.excepthook, signal.getsignal(signal.SIGTERM)
-
-    def call(*arguments: object, stdin: bytes = b"") -> Outcome:
-        out, err = io.BytesIO(), io.BytesIO()
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["bpe-interop", *map(str, arguments)])
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
-            patch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
-            patch.setattr(sys, "stderr", io.TextIOWrapper(err, "utf-8", write_through=True))
-            with pytest.raises(SystemExit) as done:
-                main()
-            code = done.value.code
-            # What is written must be read before the wrappers close the streams.
-            return Outcome(int(code or 0), out.getvalue(), err.getvalue().decode("utf-8"))
-
-    yield call
-    sys.excepthook = hook
-    signal.signal(signal.SIGTERM, handler)
+def run(command: Command) -> Command:
+    """The command line."""
+    return command
 
 
 def reference(folder: Path = RANKS) -> tiktoken.Encoding:
@@ -97,43 +62,43 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_encode_strips_nothing_and_decode_gives_it_back(run: Run, text: str) -> None:
+def test_encode_strips_nothing_and_decode_gives_it_back(run: Command, text: str) -> None:
     encoded = run("encode", RANKS, stdin=text.encode())
-    ids = [int(word) for word in encoded.out.split()]
+    ids = [int(word) for word in encoded.raw.split()]
     assert (encoded.code, encoded.err) == (0, "")
     assert ids == reference().encode_ordinary(text)
-    assert run("decode", RANKS, stdin=encoded.out).out == text.encode()
-    assert run("encode", RANKS, "--", text).out == encoded.out
+    assert run("decode", RANKS, stdin=encoded.raw).raw == text.encode()
+    assert run("encode", RANKS, "--", text).raw == encoded.raw
 
 
-def test_lines_are_cut_at_lf_only(run: Run) -> None:
+def test_lines_are_cut_at_lf_only(run: Command) -> None:
     data = "a\r\nb\x0bc\x85d\u2028e\n\nf\rg".encode()
     encoded = run("encode", RANKS, "--lines", stdin=data)
-    rows = [[int(word) for word in row.split()] for row in encoded.text.splitlines()]
+    rows = [[int(word) for word in row.split()] for row in encoded.out.splitlines()]
     assert rows == [reference().encode_ordinary(each) for each in data.decode().split("\n")]
-    assert run("decode", RANKS, "--lines", stdin=encoded.out).out == data + b"\n"
-    assert run("encode", RANKS, "--lines", stdin=data + b"\n").out == encoded.out
+    assert run("decode", RANKS, "--lines", stdin=encoded.raw).raw == data + b"\n"
+    assert run("encode", RANKS, "--lines", stdin=data + b"\n").raw == encoded.raw
 
 
-def test_json_of_ids_and_texts(run: Run) -> None:
+def test_json_of_ids_and_texts(run: Command) -> None:
     ids = reference().encode_ordinary("hi \ud83d\udc4b\x07")
-    assert json.loads(run("encode", RANKS, "hi 👋\x07", "--json").out) == ids
-    assert json.loads(run("encode", RANKS, "--lines", "--json", stdin=b"a\nb\n").out) == [
+    assert json.loads(run("encode", RANKS, "hi 👋\x07", "--json").raw) == ids
+    assert json.loads(run("encode", RANKS, "--lines", "--json", stdin=b"a\nb\n").raw) == [
         reference().encode_ordinary("a"),
         reference().encode_ordinary("b"),
     ]
-    assert json.loads(run("decode", RANKS, str(ids), "--json").out) == "hi 👋\x07"
-    assert json.loads(run("decode", RANKS, "--lines", "--json", stdin=b"64\n65 66\n").out) == [
+    assert json.loads(run("decode", RANKS, str(ids), "--json").raw) == "hi 👋\x07"
+    assert json.loads(run("decode", RANKS, "--lines", "--json", stdin=b"64\n65 66\n").raw) == [
         reference().decode([64]),
         reference().decode([65, 66]),
     ]
 
 
-def test_special_tokens_are_an_error_text_or_parsed(run: Run) -> None:
+def test_special_tokens_are_an_error_text_or_parsed(run: Command) -> None:
     text = "a<|endoftext|>b"
     refused = run("encode", RANKS, text)
     assert refused.code == 2
-    assert refused.out == b""
+    assert refused.raw == b""
     assert "--special parse" in refused.err
     assert "disallowed_special" not in refused.err
     own = reference()
@@ -141,53 +106,53 @@ def test_special_tokens_are_an_error_text_or_parsed(run: Run) -> None:
         ("text", own.encode_ordinary(text)),
         ("parse", own.encode(text, allowed_special="all")),
     ):
-        assert run("encode", RANKS, text, "--special", special).out.split() == [
+        assert run("encode", RANKS, text, "--special", special).raw.split() == [
             str(number).encode() for number in ids
         ]
 
 
-def test_the_template_is_added_on_demand(run: Run) -> None:
+def test_the_template_is_added_on_demand(run: Command) -> None:
     folder = TOKENIZERS / "template-tiny" / "huggingface"
     engine = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     found = run("encode", folder, "hello", "--add-special-tokens")
-    assert list(map(int, found.out.split())) == engine.encode("hello").ids
+    assert list(map(int, found.raw.split())) == engine.encode("hello").ids
 
 
 @pytest.mark.parametrize(
     "word", ["-1", "1.5", "NaN", "0x1", "१", "1e3", "99999999999999999999999999"]
 )
-def test_what_is_no_id_is_refused(run: Run, word: str) -> None:
+def test_what_is_no_id_is_refused(run: Command, word: str) -> None:
     found = run("decode", RANKS, "64", word)
-    assert (found.code, found.out) == (2, b"")
+    assert (found.code, found.raw) == (2, b"")
     assert "is not an id" in found.err
 
 
-def test_an_id_without_a_token_is_refused(run: Run) -> None:
+def test_an_id_without_a_token_is_refused(run: Command) -> None:
     found = run("decode", RANKS, "64 800")
-    assert (found.code, found.out) == (2, b"")
+    assert (found.code, found.raw) == (2, b"")
     assert "800" in found.err
 
 
-def test_input_that_is_not_utf8_is_refused(run: Run) -> None:
+def test_input_that_is_not_utf8_is_refused(run: Command) -> None:
     for command, options in (("encode", []), ("encode", ["--lines"]), ("decode", [])):
         found = run(command, RANKS, *options, stdin=b"12\n\xff")
         assert found.code == 2
         assert "not UTF-8" in found.err
     found = run("encode", RANKS, os.fsdecode(b"\xff"))
-    assert (found.code, found.out) == (2, b"")
+    assert (found.code, found.raw) == (2, b"")
     assert "not UTF-8" in found.err
 
 
-def test_bytes_that_are_not_utf8_decode_to_the_replacement_character(run: Run) -> None:
+def test_bytes_that_are_not_utf8_decode_to_the_replacement_character(run: Command) -> None:
     number = reference().encode_single_token(b"\xff")
-    assert run("decode", RANKS, number).text == "\ufffd"
+    assert run("decode", RANKS, number).out == "\ufffd"
 
 
-def test_what_is_unsaid_says_how_to_say_it(run: Run, tmp_path: Path) -> None:
+def test_what_is_unsaid_says_how_to_say_it(run: Command, tmp_path: Path) -> None:
     for folder in (TINY / "gpt2", bare_rank_file(tmp_path)):
         for special in ("error", "text", "parse"):
             found = run("encode", folder, "hello", "--special", special)
-            assert (found.code, found.out) == (2, b"")
+            assert (found.code, found.raw) == (2, b"")
             assert "--preset" in found.err
             assert "preset=" not in found.err
 
@@ -288,12 +253,12 @@ def test_an_interrupted_check_leaves_nothing(
 # formats and inspect.
 
 
-def test_formats(run: Run) -> None:
+def test_formats(run: Command) -> None:
     shown = run("formats")
     assert shown.code == 0
     for word in ("gpt2", "tiktoken", "huggingface", "hf", "tokenizers", "pretokenizer"):
-        assert word in shown.text
-    rows = json.loads(run("formats", "--json").out)
+        assert word in shown.out
+    rows = json.loads(run("formats", "--json").raw)
     names = [row["name"] for row in rows]
     assert names == ["gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe"]
     assert all(set(row) == set(rows[0]) for row in rows)
@@ -314,22 +279,22 @@ KEYS = {
     sorted(TOKENIZERS.glob("*/*")),
     ids=lambda path: f"{path.parent.name}-{path.name}",
 )
-def test_inspect_shows_all_and_its_json_keeps_its_shape(run: Run, folder: Path) -> None:
-    facts: dict[str, Any] = json.loads(run("inspect", folder, "--json").out)
+def test_inspect_shows_all_and_its_json_keeps_its_shape(run: Command, folder: Path) -> None:
+    facts: dict[str, Any] = json.loads(run("inspect", folder, "--json").raw)
     assert set(facts) == KEYS
     shown = run("inspect", folder)
     assert (shown.code, shown.err) == (0, "")
-    assert all(char.isprintable() or char == "\n" for char in shown.text)
+    assert all(char.isprintable() or char == "\n" for char in shown.out)
     for name, digest in facts["files"].items():
-        assert f"{name}  sha256 {digest}" in shown.text
+        assert f"{name}  sha256 {digest}" in shown.out
     for name in facts["unsaid"]:
         assert facts.get(name) is None
 
 
-def test_inspect_of_holes_and_unreachable_tokens(run: Run) -> None:
-    facts = json.loads(run("inspect", RANKS, "--json").out)
+def test_inspect_of_holes_and_unreachable_tokens(run: Command) -> None:
+    facts = json.loads(run("inspect", RANKS, "--json").raw)
     assert facts["ids"] == {"smallest": 0, "largest": 820, "holes": 16, "first_hole": 800}
-    odd = json.loads(run("inspect", TOKENIZERS / "nonmonotone-tiny" / "tiktoken", "--json").out)
+    odd = json.loads(run("inspect", TOKENIZERS / "nonmonotone-tiny" / "tiktoken", "--json").raw)
     found = odd["unreachable"]
     assert found["count"] == len(found["tokens"]) > 0
     assert not odd["merges"]["in_order"]
@@ -339,7 +304,7 @@ def test_inspect_of_holes_and_unreachable_tokens(run: Run) -> None:
         assert own.decode_single_token_bytes(each["id"]) == content
 
 
-def test_inspect_says_which_file_wins_and_how_it_is_served(run: Run, tmp_path: Path) -> None:
+def test_inspect_says_which_file_wins_and_how_it_is_served(run: Command, tmp_path: Path) -> None:
     for part in ("gpt2", "huggingface"):
         shutil.copytree(TINY / part, tmp_path, dirs_exist_ok=True)
     config = tmp_path / "tokenizer_config.json"
@@ -350,16 +315,16 @@ def test_inspect_says_which_file_wins_and_how_it_is_served(run: Run, tmp_path: P
         "NoSuchTokenizer": "it is not known here what AutoTokenizer runs",
     }.items():
         config.write_text(json.dumps({"tokenizer_class": name}), "utf-8")
-        shown = run("inspect", tmp_path).text
+        shown = run("inspect", tmp_path).out
         assert "encoder.json, vocab.bpe; tokenizer.json wins" in shown
         assert served in shown
         assert ("--engine-b transformers" in shown) is (name != "GPT2Tokenizer")
-    assert run("inspect", tmp_path, "--from", "gpt2", "--json").text.count("not_read") == 1
-    facts = json.loads(run("inspect", tmp_path, "--from", "gpt2", "--json").out)
+    assert run("inspect", tmp_path, "--from", "gpt2", "--json").out.count("not_read") == 1
+    facts = json.loads(run("inspect", tmp_path, "--from", "gpt2", "--json").raw)
     assert (facts["format"], facts["served"]) == ("gpt2", None)
 
 
-def test_inspect_counts_rows_of_the_model(run: Run, tmp_path: Path) -> None:
+def test_inspect_counts_rows_of_the_model(run: Command, tmp_path: Path) -> None:
     """The fixture's ids are 0 to 820, and 16 of these have no token."""
     shutil.copytree(HUB, tmp_path, dirs_exist_ok=True)
     for declared, rows, said in (
@@ -372,31 +337,31 @@ def test_inspect_counts_rows_of_the_model(run: Run, tmp_path: Path) -> None:
         (820, {"used": 804, "padding": 0, "beyond": 1}, "1 id without a row"),
     ):
         (tmp_path / "config.json").write_text(json.dumps({"vocab_size": declared}), "utf-8")
-        facts = json.loads(run("inspect", tmp_path, "--json").out)
+        facts = json.loads(run("inspect", tmp_path, "--json").raw)
         assert facts["rows"] == {"declared": declared, **rows}
-        assert said in run("inspect", tmp_path).text
+        assert said in run("inspect", tmp_path).out
 
 
-def test_inspect_counts_one_thing_as_one(run: Run, tmp_path: Path) -> None:
+def test_inspect_counts_one_thing_as_one(run: Command, tmp_path: Path) -> None:
     (tmp_path / "one.tiktoken").write_bytes(b"YQ== 0\n")
-    assert "1 token; id 0, all in use" in run("inspect", tmp_path / "one.tiktoken").text
+    assert "1 token; id 0, all in use" in run("inspect", tmp_path / "one.tiktoken").out
     (tmp_path / "empty.tiktoken").write_bytes(b"YQ== 0\n= 2\n")
-    shown = run("inspect", tmp_path / "empty.tiktoken").text
+    shown = run("inspect", tmp_path / "empty.tiktoken").out
     assert "2 tokens; ids 0 to 2, but 1 has no token" in shown
     assert "the empty token 2 is in no text" in shown
-    shown = run("inspect", RANKS).text
+    shown = run("inspect", RANKS).out
     assert "ids 0 to 820, but 16 of these have no token (the first is 800)" in shown
 
 
-def test_inspect_tells_what_becomes_of_characters(run: Run) -> None:
+def test_inspect_tells_what_becomes_of_characters(run: Command) -> None:
     folder = TOKENIZERS / "spm-tiny" / "huggingface"
-    assert "becomes the byte tokens of its UTF-8" in run("inspect", folder).text
-    facts = json.loads(run("inspect", folder, "--json").out)
+    assert "becomes the byte tokens of its UTF-8" in run("inspect", folder).out
+    facts = json.loads(run("inspect", folder, "--json").raw)
     assert (facts["alphabet"], facts["missing_bytes"]) == ("char", None)
     assert facts["fallback"]["byte_fallback"] is True
 
 
-def test_odd_tokens_are_escaped(run: Run, tmp_path: Path) -> None:
+def test_odd_tokens_are_escaped(run: Command, tmp_path: Path) -> None:
     target = tmp_path / "tokenizer.json"
     whole = json.loads((HUB / "tokenizer.json").read_text("utf-8"))
     odd = "\x1b[31m\u202e\n\x07"
@@ -408,9 +373,9 @@ def test_odd_tokens_are_escaped(run: Run, tmp_path: Path) -> None:
     target.write_text(json.dumps(whole), "utf-8")
     shown = run("inspect", target)
     assert shown.code == 0, shown.err
-    assert all(char.isprintable() or char == "\n" for char in shown.text)
-    assert r"\x1b[31m\u202e\n\x07" in shown.text
-    assert json.loads(run("inspect", target, "--json").out)["added"][0]["text"] == odd
+    assert all(char.isprintable() or char == "\n" for char in shown.out)
+    assert r"\x1b[31m\u202e\n\x07" in shown.out
+    assert json.loads(run("inspect", target, "--json").raw)["added"][0]["text"] == odd
     refused = run("encode", target, f"a{odd}")
     assert refused.code == 2
     assert "\x1b" not in refused.err
@@ -449,11 +414,15 @@ def test_odd_tokens_are_escaped(run: Run, tmp_path: Path) -> None:
     ids=str,
 )
 def test_bad_usage_is_one_clear_error(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[object], said: str
+    run: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[object],
+    said: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     found = run(*arguments)
-    assert (found.code, found.out) == (2, b"")
+    assert (found.code, found.raw) == (2, b"")
     assert said in found.err
     assert "Traceback" not in found.err
     assert list(tmp_path.iterdir()) == []

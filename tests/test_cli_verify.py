@@ -11,13 +11,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
+from command_line import Command
 from conftest import FIXTURES
 from tokenizers import Tokenizer
 
-from bpe_interop.cli import main
 from bpe_interop.cli.screen import show_text
 from bpe_interop.engines import from_files
 from bpe_interop.errors import EngineError
@@ -34,30 +34,15 @@ RANKS, HUB = TINY / "gpt2-tiny" / "tiktoken", TINY / "gpt2-tiny" / "huggingface"
 OTHER = TINY / "cl100k-tiny" / "huggingface"
 
 
-Run: TypeAlias = Callable[..., tuple[int, str, str]]
-
-
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    """Runs verify in this process, on few awkward texts; exit code, stdout, stderr."""
-    hook, handler = sys.excepthook, signal.getsignal(signal.SIGTERM)
+def run(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Runs ``verify`` on few awkward texts."""
 
     def few(model: BPEModel | None, seed: int = 0) -> list[str]:
         return ["a", "hello world", "\n"]
 
     monkeypatch.setattr(running, "awkward", few)
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["bpe-interop", "verify", *map(str, arguments)])
-        with pytest.raises(SystemExit) as done:
-            main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return int(done.value.code or 0), out, err
-
-    yield call
-    sys.excepthook = hook
-    signal.signal(signal.SIGTERM, handler)
+    return partial(command, "verify")
 
 
 def said(out: str, label: str) -> list[str]:
@@ -76,7 +61,7 @@ def ids_of(source: Path, text: str) -> list[int]:
 
 
 def test_a_difference_is_shown_with_both_sides_beside_each_other(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is proved here, so that the text comes from the corpus."""
     content = json.loads((NFC / "tokenizer.json").read_text("utf-8"))
@@ -104,7 +89,7 @@ def test_a_difference_is_shown_with_both_sides_beside_each_other(
     assert said(out, "corpus")[0].endswith("documents (45,022 bytes), 1 differs")
 
 
-def test_nothing_differs(run: Run, tmp_path: Path) -> None:
+def test_nothing_differs(run: Command, tmp_path: Path) -> None:
     for name in ("one.txt", "two.txt"):
         (tmp_path / name).write_text("some text\n" * 3, "utf-8")
     code, out, err = run(RANKS, HUB, "--corpus", tmp_path)
@@ -121,7 +106,7 @@ def test_nothing_differs(run: Run, tmp_path: Path) -> None:
     assert fields["extras"].split(maxsplit=1)[1].startswith("does not change ids: metadata; ")
 
 
-def test_whether_fields_matter(run: Run) -> None:
+def test_whether_fields_matter(run: Command) -> None:
     _, out, _ = run(HUB, OTHER)
     fields = {line.split()[0]: line.split(maxsplit=1)[1] for line in said(out, "field")}
     assert fields["merges"].startswith("may change ids: see stage core; ")
@@ -130,7 +115,7 @@ def test_whether_fields_matter(run: Run) -> None:
     assert "see stage special tokens (outside the scope); " in out
 
 
-def test_json_says_the_same(run: Run, tmp_path: Path) -> None:
+def test_json_says_the_same(run: Command, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.jsonl"
     rows = [{"body": f"{n}0000 we'LL"} for n in range(40)]
     corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -157,7 +142,7 @@ def test_json_says_the_same(run: Run, tmp_path: Path) -> None:
 
 
 def test_progress_is_for_terminals(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "one.txt").write_text("some text\n", "utf-8")
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes any stream for a terminal
@@ -196,7 +181,7 @@ def interrupting(after: int) -> Callable[[], Any]:
 
 @pytest.mark.parametrize("after", [0, 1])
 def test_control_c_reports_what_was_done(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     corpus, state = tmp_path / "corpus.txt", tmp_path / "state.json"
     corpus.write_text("a line of text\n" * 100_000, "utf-8")
@@ -218,7 +203,7 @@ def test_control_c_reports_what_was_done(
 
 
 def test_control_c_does_not_hide_a_difference(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("we'LL 0000\n" * 10_000, "utf-8")
@@ -229,7 +214,7 @@ def test_control_c_does_not_hide_a_difference(
 
 
 def test_a_run_goes_on_from_its_state(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus, state = tmp_path / "corpus.txt", tmp_path / "state.json"
     corpus.write_text("a line of text\n" * 100_000, "utf-8")
@@ -289,7 +274,7 @@ def failing_on(monkeypatch: pytest.MonkeyPatch, *, fails: str = "", kills: str =
 
 
 def test_an_engine_that_raises_is_an_outcome(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"text": "fine"}\n{"text": "an odd text"}\n', "utf-8")
@@ -301,7 +286,7 @@ def test_an_engine_that_raises_is_an_outcome(
 
 
 def test_an_engine_that_fails_always_ends_it(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"text": "an odd text"}\n' * 3_000, "utf-8")
@@ -313,7 +298,7 @@ def test_an_engine_that_fails_always_ends_it(
     assert said(out, "failed")[-1] == "... 1,019 times more"
 
 
-def test_an_engine_that_panics_is_an_outcome(run: Run, tmp_path: Path) -> None:
+def test_an_engine_that_panics_is_an_outcome(run: Command, tmp_path: Path) -> None:
     """A million spaces: tiktoken's regex engine runs out of its stack."""
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text(json.dumps({"text": " " * 1_000_000 + "x"}) + "\n", "utf-8")
@@ -325,7 +310,7 @@ def test_an_engine_that_panics_is_an_outcome(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_text_that_kills_an_engine_is_an_outcome(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"text": "fine"}\n{"text": "a bomb"}\n{"text": "fine, too"}\n', "utf-8")
@@ -344,7 +329,7 @@ def test_a_text_that_kills_an_engine_is_an_outcome(
 # Bad input.
 
 
-def test_a_corpus_that_is_not_utf_8(run: Run, tmp_path: Path) -> None:
+def test_a_corpus_that_is_not_utf_8(run: Command, tmp_path: Path) -> None:
     corpus = tmp_path / "latin.txt"
     corpus.write_bytes(b"one\ncaf\xe9\n")
     code, out, err = run(RANKS, HUB, "--corpus", corpus)
@@ -356,7 +341,7 @@ def test_a_corpus_that_is_not_utf_8(run: Run, tmp_path: Path) -> None:
     assert "1 not UTF-8, read with U+FFFD" in said(out, "corpus")[0]
 
 
-def test_a_shard_that_cannot_be_read(run: Run, tmp_path: Path) -> None:
+def test_a_shard_that_cannot_be_read(run: Command, tmp_path: Path) -> None:
     corpus = tmp_path / "cut.txt.gz"
     corpus.write_bytes(gzip.compress(b"some text\n" * 1_000)[:-20])
     code, out, err = run(RANKS, HUB, "--corpus", corpus)
@@ -364,7 +349,7 @@ def test_a_shard_that_cannot_be_read(run: Run, tmp_path: Path) -> None:
     assert "cut.txt.gz: cut off or damaged" in err
 
 
-def test_a_state_of_another_comparison(run: Run, tmp_path: Path) -> None:
+def test_a_state_of_another_comparison(run: Command, tmp_path: Path) -> None:
     state, corpus, other = (tmp_path / name for name in ("state.json", "one.txt", "two.txt"))
     corpus.write_text("one\n", "utf-8")
     other.write_text("two\n", "utf-8")
@@ -382,7 +367,7 @@ def test_a_state_of_another_comparison(run: Run, tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_a_lock_file_from_a_newer_version(run: Run, tmp_path: Path) -> None:
+def test_a_lock_file_from_a_newer_version(run: Command, tmp_path: Path) -> None:
     newer = tmp_path / "tokenizer.lock"
     newer.write_text('{"bpe_interop_lock": 99}', "utf-8")
     code, out, err = run(newer, HUB)
@@ -406,7 +391,11 @@ def test_a_lock_file_from_a_newer_version(run: Run, tmp_path: Path) -> None:
     ids=str,
 )
 def test_bad_settings(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: tuple[str, ...], what: str
+    run: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: tuple[str, ...],
+    what: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     code, out, err = run(RANKS, HUB, *settings)

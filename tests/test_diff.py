@@ -23,6 +23,8 @@ from bpe_interop.model import (
 )
 from bpe_interop.sources import load_source
 from bpe_interop.steps import (
+    Behavior,
+    Dialect,
     Pattern,
     Precompiled,
     Prepend,
@@ -82,8 +84,8 @@ GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|
 R50K = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 
 
-def split(source: str, dialect: str, behavior: str, invert: bool) -> BPEModel:
-    step = Split(Pattern(source, dialect), behavior, invert)  # type: ignore[arg-type]
+def split(source: str, dialect: Dialect, behavior: Behavior, invert: bool) -> BPEModel:
+    step = Split(Pattern(source, dialect), behavior, invert)
     return replace(PLAIN, pretokenizer=(step,))
 
 

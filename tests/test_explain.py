@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import signal
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
+from functools import partial
 from math import inf
-from pathlib import Path
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 from brute_force import random_rule, random_tokens
+from command_line import Command
+from golden_models import FIXTURES, NAMES, model_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpe_interop.cli import main
 from bpe_interop.encode import Encoder
 from bpe_interop.encode.explain import Explained, Explainer, Run
 from bpe_interop.errors import EncodeError
-from bpe_interop.formats import all_formats
-from bpe_interop.formats.huggingface.steps import BYTE_LEVEL_SPLIT
 from bpe_interop.model import Affixes, BPEModel, Fallback, PairList, Vocab
-from bpe_interop.sources import load_source
-
-FIXTURES = Path(__file__).parent.parent / "fixtures"
-FORMATS = [row.name for row in all_formats()]
-NAMES = [
-    f"{path.parent.name}/{path.stem}"
-    for path in sorted((FIXTURES / "golden").glob("*/*.json"))
-    if path.stem in FORMATS
-]
-
-
-def model_of(name: str) -> BPEModel:
-    """The fixture's model; a pair's golden ids are those of GPT-2's pattern, with no specials."""
-    model = load_source(FIXTURES / "tokenizers" / name).model
-    if model.pretokenizer is None:
-        return replace(model, normalizer=(), pretokenizer=(BYTE_LEVEL_SPLIT,), added=())
-    return model
 
 
 def replay(run: Run, model: BPEModel) -> list[bytes]:
@@ -175,35 +153,17 @@ def test_an_unused_token_is_told_apart() -> None:
     ]
 
 
-Called: TypeAlias = Callable[..., tuple[int, str, str]]
-
-
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
-    """Runs ``encode`` in this process, with pipes for its streams."""
-    hook, handler = sys.excepthook, signal.getsignal(signal.SIGTERM)
-
-    def call(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
-        out, err = io.BytesIO(), io.BytesIO()
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["bpe-interop", "encode", *arguments])
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
-            patch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
-            patch.setattr(sys, "stderr", io.TextIOWrapper(err, "utf-8", write_through=True))
-            with pytest.raises(SystemExit) as done:
-                main()
-            return int(done.value.code or 0), out.getvalue().decode(), err.getvalue().decode()
-
-    yield call
-    sys.excepthook = hook
-    signal.signal(signal.SIGTERM, handler)
+def run(command: Command) -> Command:
+    """Runs ``encode``."""
+    return partial(command, "encode")
 
 
 CL100K = str(FIXTURES / "tokenizers" / "cl100k-tiny" / "tiktoken")
 TEMPLATE = str(FIXTURES / "tokenizers" / "template-tiny" / "huggingface")
 
 
-def test_tokens_on_a_screen(run: Called) -> None:
+def test_tokens_on_a_screen(run: Command) -> None:
     code, out, err = run(CL100K, "the\u65e5", "--show")
     assert (code, err) == (0, "")
     assert [line.split() for line in out.splitlines()] == [
@@ -214,7 +174,7 @@ def test_tokens_on_a_screen(run: Called) -> None:
     ]
 
 
-def test_colours_only_where_they_can_be_seen(run: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_only_where_they_can_be_seen(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in run(CL100K, "the", "--show")[1]
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -226,7 +186,7 @@ def test_colours_only_where_they_can_be_seen(run: Called, monkeypatch: pytest.Mo
     assert "\x1b" not in run(CL100K, "the", "--show")[1]
 
 
-def test_merges_on_a_screen(run: Called) -> None:
+def test_merges_on_a_screen(run: Command) -> None:
     code, out, _ = run(TEMPLATE, "Hello", "--explain", "--add-special-tokens")
     assert code == 0
     assert out.splitlines() == [
@@ -240,7 +200,7 @@ def test_merges_on_a_screen(run: Called) -> None:
     ]
 
 
-def test_tokens_and_merges_as_json(run: Called) -> None:
+def test_tokens_and_merges_as_json(run: Command) -> None:
     tokens = json.loads(run(CL100K, "--show", "--json", "--lines", stdin=b"the\n")[1])
     assert tokens == [
         [
@@ -256,7 +216,7 @@ def test_tokens_and_merges_as_json(run: Called) -> None:
     assert [token["characters"] for token in around] == [None, None]
 
 
-def test_what_encoding_refuses_is_refused(run: Called) -> None:
+def test_what_encoding_refuses_is_refused(run: Command) -> None:
     code, out, err = run(CL100K, "a<|endoftext|>", "--show")
     assert (code, out) == (2, "")
     assert "--special parse" in err

@@ -21,6 +21,7 @@ from bpe_interop.model import (
     Affixes,
     BPEModel,
     Fallback,
+    Kind,
     MergeRule,
     PairList,
     RankTable,
@@ -235,9 +236,9 @@ def test_missing_characters_are_bytes_only_with_byte_fallback() -> None:
 
 
 @pytest.mark.parametrize("kind", ["user_defined", "unused"])
-def test_kinds_that_a_rank_file_does_not_know_are_refused(kind: str) -> None:
+def test_kinds_that_a_rank_file_does_not_know_are_refused(kind: Kind) -> None:
     model = BPEModel(
-        Vocab({b"a": 0, b"aa": 1}, {1: kind}),  # type: ignore[dict-item]
+        Vocab({b"a": 0, b"aa": 1}, {1: kind}),
         PairList(()),
         alphabet="char",
     )

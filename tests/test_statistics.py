@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
-import signal
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
 from xml.etree import ElementTree
 
 import pytest
+from command_line import Command
 from conftest import FIXTURES
 from reports import HOSTILE
 from tokenizers import Tokenizer as Engine
 
-from bpe_interop.cli import main
 from bpe_interop.errors import EncodeError
 from bpe_interop.model import BPEModel, PairList, Vocab
 from bpe_interop.pages.plot import ROWS, to_svg
@@ -139,32 +135,15 @@ def test_any_name_can_be_drawn(found: list[Statistics]) -> None:
 
 # The command.
 
-Called: TypeAlias = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
-    """Runs ``inspect`` in this process and in an empty folder, with pipes for its streams."""
-    hook, handler = sys.excepthook, signal.getsignal(signal.SIGTERM)
+def run(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Runs ``inspect`` in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
-        out, err = io.BytesIO(), io.BytesIO()
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["bpe-interop", "inspect", *map(str, arguments)])
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
-            patch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
-            patch.setattr(sys, "stderr", io.TextIOWrapper(err, "utf-8", write_through=True))
-            with pytest.raises(SystemExit) as done:
-                main()
-            return int(done.value.code or 0), out.getvalue().decode(), err.getvalue().decode()
-
-    yield call
-    sys.excepthook = hook
-    signal.signal(signal.SIGTERM, handler)
+    return partial(command, "inspect")
 
 
-def test_a_table_and_a_drawing(run: Called, found: list[Statistics]) -> None:
+def test_a_table_and_a_drawing(run: Command, found: list[Statistics]) -> None:
     given = ("--corpus", EMOJI, "--corpus", NUMBERS, "--plot", "out.svg")
     code, out, err = run(GPT2, CL100K, *given)
     assert (code, err) == (0, "")
@@ -180,7 +159,7 @@ def test_a_table_and_a_drawing(run: Called, found: list[Statistics]) -> None:
     assert out.endswith("drawn       out.svg\n")
 
 
-def test_numbers_as_json(run: Called, found: list[Statistics]) -> None:
+def test_numbers_as_json(run: Command, found: list[Statistics]) -> None:
     code, out, _ = run(GPT2, CL100K, "--json", "--corpus", EMOJI, "--corpus", NUMBERS)
     data = json.loads(out)["statistics"]
     assert code == 0
@@ -190,7 +169,7 @@ def test_numbers_as_json(run: Called, found: list[Statistics]) -> None:
     assert (data[0]["file"], data[-1]["file"]) == (EMOJI.as_posix(), None)
 
 
-def test_standard_input_is_read_once_for_all(run: Called) -> None:
+def test_standard_input_is_read_once_for_all(run: Command) -> None:
     out = run(GPT2, CL100K, "--json", "--corpus", "-", stdin=b"in the year 2023\n")[1]
     assert [each["bytes"] for each in json.loads(out)["statistics"]] == [17, 17]
 
@@ -204,7 +183,7 @@ def test_standard_input_is_read_once_for_all(run: Called) -> None:
         ((GPT2, "--corpus", EMOJI, "--plot", "no/folder/out.svg"), "No such file"),
     ],
 )
-def test_what_makes_no_sense_is_refused(run: Called, arguments: tuple[object], said: str) -> None:
+def test_what_makes_no_sense_is_refused(run: Command, arguments: tuple[object], said: str) -> None:
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert said in err

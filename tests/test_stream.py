@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import sentencepiece
 import tiktoken
+from command_line import Command
 from conftest import FIXTURES
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_cli import Run, run
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 from tokenizers import decoders
 
@@ -34,8 +34,6 @@ from bpe_interop.steps import (
     WordPieces,
 )
 from bpe_interop.tokenizer import Tokenizer
-
-__all__ = ["run"]  # the fixture
 
 TOKENIZERS = FIXTURES / "tokenizers"
 BY_TOKENIZERS = (
@@ -235,8 +233,9 @@ def test_bytes_that_are_not_utf8_are_replaced_or_raised(kind: str) -> None:
         with pytest.raises(UnicodeDecodeError):
             list(tokenizer.decode_stream(errors="strict").texts(wrong))
         assert set("".join(tokenizer.decode_stream().texts(wrong))) == {"\ufffd"}
+    not_a_way: Any = "ignore"
     with pytest.raises(ValueError, match='"replace" or "strict"'):
-        tokenizer.decode_stream(errors="ignore")  # type: ignore[arg-type]
+        tokenizer.decode_stream(errors=not_a_way)
 
 
 def test_an_id_that_is_not_there_leaves_the_stream_as_it_was() -> None:
@@ -247,9 +246,10 @@ def test_an_id_that_is_not_there_leaves_the_stream_as_it_was() -> None:
     for wrong in (-1, tokenizer.n_vocab, 2**32, 2**64):
         with pytest.raises(DecodeError, match=f"no token with the id {wrong}"):
             stream.step(wrong)
-    for wrong in ("a", 1.0, None):
+    no_ids: tuple[Any, ...] = ("a", 1.0, None)
+    for wrong in no_ids:
         with pytest.raises(TypeError):
-            stream.step(wrong)  # type: ignore[arg-type]
+            stream.step(wrong)
     assert [stream.step(number) for number in rest] == ["", "中"]
     assert stream.finish() == ""
     for call in (stream.finish, lambda: stream.step(first)):
@@ -260,16 +260,16 @@ def test_an_id_that_is_not_there_leaves_the_stream_as_it_was() -> None:
 # The command.
 
 
-def test_the_command_prints_text_as_ids_come(run: Run) -> None:
+def test_the_command_prints_text_as_ids_come(command: Command) -> None:
     folder = TOKENIZERS / "spm-tiny" / "sentencepiece"
     engine = sentencepiece.SentencePieceProcessor(model_file=str(next(folder.glob("*.model"))))
     ids = engine.encode("hello 안녕하세요\n")
     for given_ids in (" ".join(map(str, ids)), str(ids), "\n".join(map(str, ids))):
-        found = run("decode", folder, "--stream", stdin=given_ids.encode())
-        assert (found.code, found.text) == (0, engine.decode(ids))
-    assert run("decode", folder, "--stream", stdin=b"").text == ""
+        found = command("decode", folder, "--stream", stdin=given_ids.encode())
+        assert (found.code, found.out) == (0, engine.decode(ids))
+    assert command("decode", folder, "--stream", stdin=b"").out == ""
     cut = engine.piece_to_id("<0xE4>")
-    assert run("decode", folder, "--stream", stdin=b"%d" % cut).text == "\ufffd"
+    assert command("decode", folder, "--stream", stdin=b"%d" % cut).out == "\ufffd"
 
 
 @pytest.mark.parametrize(
@@ -285,21 +285,21 @@ def test_the_command_prints_text_as_ids_come(run: Run) -> None:
     ],
 )
 def test_bad_ids_are_one_clear_error(
-    run: Run, arguments: list[str], stdin: bytes, said: str
+    command: Command, arguments: list[str], stdin: bytes, said: str
 ) -> None:
     folder = TOKENIZERS / "spm-tiny" / "sentencepiece"
     arguments = [{"228": "231"}.get(word, word) for word in arguments]
-    found = run("decode", folder, *arguments, stdin=stdin.replace(b"228", b"231"))
+    found = command("decode", folder, *arguments, stdin=stdin.replace(b"228", b"231"))
     assert found.code == 2
     assert said in found.err
     assert "Traceback" not in found.err
 
 
 def test_a_terminal_is_shown_control_characters_and_a_pipe_gets_them(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = TOKENIZERS / "gpt2-tiny" / "huggingface"
     ids = load(folder).encode("a\x1b[2J\r\n\tb\u202e")
-    assert run("decode", folder, *ids).text == "a\x1b[2J\r\n\tb\u202e"
+    assert command("decode", folder, *ids).out == "a\x1b[2J\r\n\tb\u202e"
     monkeypatch.setattr("bpe_interop.cli.decode._is_terminal", lambda: True)
-    assert run("decode", folder, *ids).text == "a\\u001b[2J\\u000d\n\tb\\u202e"
+    assert command("decode", folder, *ids).out == "a\\u001b[2J\\u000d\n\tb\\u202e"

@@ -2,59 +2,28 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 import tiktoken.load
+from command_line import Command
 from conftest import FIXTURES
-
-from bpe_interop.cli import main
 
 ENGLISH = FIXTURES / "corpora" / "english.txt"
 
 
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-
-Run: TypeAlias = Callable[..., Outcome]
-
-
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Runs the command in this process and in an empty folder, with pipes for its streams."""
-    hook, handler = sys.excepthook, signal.getsignal(signal.SIGTERM)
+def run(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Runs ``train`` in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: object, stdin: bytes = b"") -> Outcome:
-        out, err = io.BytesIO(), io.BytesIO()
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["bpe-interop", "train", *map(str, arguments)])
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
-            patch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
-            patch.setattr(sys, "stderr", io.TextIOWrapper(err, "utf-8", write_through=True))
-            with pytest.raises(SystemExit) as done:
-                main()
-            code = int(done.value.code or 0)
-            # What is written must be read before the wrappers close the streams.
-            return Outcome(code, out.getvalue().decode("utf-8"), err.getvalue().decode("utf-8"))
-
-    yield call
-    sys.excepthook = hook
-    signal.signal(signal.SIGTERM, handler)
+    return partial(command, "train")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -65,7 +34,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_it_says_what_was_learned(run: Run) -> None:
+def test_it_says_what_was_learned(run: Command) -> None:
     done = run("-", "-o", "out", "--to", "hf", "--merges", "3", stdin=b"Hello Hello Hello")
     assert done.code == 0
     assert done.out == (
@@ -114,7 +83,7 @@ def test_training_again_gives_the_same_files(tmp_path: Path, arguments: tuple[ob
     assert first == second
 
 
-def test_a_rank_file_for_tiktoken(run: Run, tmp_path: Path) -> None:
+def test_a_rank_file_for_tiktoken(run: Command, tmp_path: Path) -> None:
     asked = ("--vocab-size", 300, "--pattern", "gpt2", "--special", "<|end|>")
     done = run(ENGLISH, "-o", "mine.tiktoken", *asked, "--json")
     said = json.loads(done.out)
@@ -151,7 +120,7 @@ def test_a_rank_file_for_tiktoken(run: Run, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_ends_in_one_message_and_no_file(
-    run: Run, tmp_path: Path, arguments: tuple[object, ...], code: int, message: str
+    run: Command, tmp_path: Path, arguments: tuple[object, ...], code: int, message: str
 ) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "bad").write_bytes(b"abc\xff")
@@ -166,7 +135,7 @@ def test_bad_input_ends_in_one_message_and_no_file(
     assert done.out == ""
 
 
-def test_what_is_there_is_not_replaced(run: Run, tmp_path: Path) -> None:
+def test_what_is_there_is_not_replaced(run: Command, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "old").write_bytes(b"")
     asked = ("-", "-o", "out", "--to", "hf", "--merges", 1)

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import io
 import json
 import signal
 import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from functools import partial
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from command_line import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reports import HOSTILE
 from tokenizers import Tokenizer as Engine
 from werkzeug.test import Client, TestResponse
 
-from bpe_interop.cli import main
 from bpe_interop.errors import SourceError, TargetError
 from bpe_interop.model import BPEModel, PairList, Vocab
 from bpe_interop.pages.live import BODY_LIMIT, LIVE_LIMIT, LivePage
@@ -311,32 +310,15 @@ def test_a_port_in_use_and_an_address_for_all_are_refused() -> None:
 
 # The command.
 
-Called: TypeAlias = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
-    """Runs ``view`` in this process and in an empty folder, with pipes for its streams."""
-    hook, handler = sys.excepthook, signal.getsignal(signal.SIGTERM)
+def run(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Runs ``view`` in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
-        out, err = io.BytesIO(), io.BytesIO()
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["bpe-interop", "view", *map(str, arguments)])
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "utf-8"))
-            patch.setattr(sys, "stdout", io.TextIOWrapper(out, "utf-8", write_through=True))
-            patch.setattr(sys, "stderr", io.TextIOWrapper(err, "utf-8", write_through=True))
-            with pytest.raises(SystemExit) as done:
-                main()
-            return int(done.value.code or 0), out.getvalue().decode(), err.getvalue().decode()
-
-    yield call
-    sys.excepthook = hook
-    signal.signal(signal.SIGTERM, handler)
+    return partial(command, "view")
 
 
-def test_a_page_is_written(run: Called) -> None:
+def test_a_page_is_written(run: Command) -> None:
     sources = [TOKENIZERS / name for name in NAMES]
     assert run(*sources, "-o", "page.html", stdin=TEXT.encode()) == (
         0,
@@ -355,7 +337,7 @@ def test_a_page_is_written(run: Called) -> None:
     ("content", "said"),
     [(b"a" * (LIMIT + 1), "a page shows at most"), (b"\xff", "not UTF-8"), (None, "No such file")],
 )
-def test_a_text_that_cannot_be_shown(run: Called, content: bytes | None, said: str) -> None:
+def test_a_text_that_cannot_be_shown(run: Command, content: bytes | None, said: str) -> None:
     Path("page.html").write_text("before")
     if content is not None:
         Path("text.txt").write_bytes(content)
@@ -366,14 +348,14 @@ def test_a_text_that_cannot_be_shown(run: Called, content: bytes | None, said: s
     assert Path("page.html").read_text() == "before"
 
 
-def test_a_source_that_does_not_say_how_it_encodes_is_refused(run: Called) -> None:
+def test_a_source_that_does_not_say_how_it_encodes_is_refused(run: Command) -> None:
     code, out, err = run(TOKENIZERS / "gpt2-tiny" / "gpt2", "--serve", "--port", "0")
     assert (code, out) == (2, "")
     assert "--preset" in err
 
 
 @pytest.mark.parametrize("arguments", [(), ("-o", "x.html", "--serve"), ("--serve", "--text", "x")])
-def test_a_page_or_a_server_is_asked_for(run: Called, arguments: tuple[str, ...]) -> None:
+def test_a_page_or_a_server_is_asked_for(run: Command, arguments: tuple[str, ...]) -> None:
     assert run(TOKENIZERS / NAMES[0], *arguments)[0] == 2
 
 
