@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,20 +89,27 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page that fails its test where it complains, or asks for anything but itself."""
+@contextmanager
+def watched(browser: Browser, *own: str) -> Iterator[tuple[Page, list[str]]]:
+    """A page and the addresses it asks for; fails where it complains, or asks beyond ``own``."""
     made = browser.new_page()
     said: list[str] = []
     made.on("console", lambda message: said.append(message.text))
     made.on("pageerror", lambda error: said.append(str(error)))
     asked: list[str] = []
     made.on("request", lambda request: asked.append(request.url))
-    yield made
+    yield made, asked
     made.close()
     assert said == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-    assert len({url for url in asked if url.startswith("file:")}) == 1
+    assert [url for url in asked if not url.startswith(own)] == []
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that asks for nothing but itself."""
+    with watched(browser, "file:", "data:") as (made, asked):
+        yield made
+        assert len({url for url in asked if url.startswith("file:")}) == 1
 
 
 def show(page: Page, folder: Path, kind: str, width: int = 1200, colours: str = "light") -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import CONTRAST, MODES, browser, take
+from browser import CONTRAST, MODES, browser, take, watched
 from playwright.sync_api import Browser, Page, expect
 from reports import HOSTILE
 from tokenizers import Tokenizer as Engine
@@ -55,17 +55,9 @@ def file(sides: list[Viewed], tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    """A page that fails its test where it complains, or asks anybody else."""
-    made = browser.new_page()
-    said: list[str] = []
-    made.on("console", lambda message: said.append(message.text))
-    made.on("pageerror", lambda error: said.append(str(error)))
-    asked: list[str] = []
-    made.on("request", lambda request: asked.append(request.url))
-    yield made
-    made.close()
-    assert said == []
-    assert [url for url in asked if not url.startswith((address, "file:", "data:"))] == []
+    """A page that asks nobody but the server and files."""
+    with watched(browser, address, "file:", "data:") as (made, _):
+        yield made
 
 
 def fill(page: Page, text: str) -> None:
