@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from test_cli import Run, run
+from command_line import Command
 
 from bpe_interop.text import matching
 
@@ -22,8 +22,6 @@ ENCODER = (TOKENIZERS / "gpt2-tiny/gpt2/encoder.json").read_bytes()
 MERGES = (TOKENIZERS / "gpt2-tiny/gpt2/vocab.bpe").read_bytes()
 
 Files: TypeAlias = dict[str, bytes]
-
-__all__ = ["run"]  # the fixture
 
 
 def hub(change: Callable[[dict[str, Any]], object]) -> Files:
@@ -96,14 +94,14 @@ BAD: dict[str, tuple[Files, str, list[str]]] = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_one_clear_error(run: Run, tmp_path: Path, what: str) -> None:
+def test_bad_input_is_one_clear_error(command: Command, tmp_path: Path, what: str) -> None:
     files, target, said = BAD[what]
     source = tmp_path / "source"
     source.mkdir()
     for name, data in files.items():
         (source / name).write_bytes(data)
-    found = run("convert", source, tmp_path / "out", "--to", target)
-    assert (found.code, found.out) == (2, b""), found.err
+    found = command("convert", source, tmp_path / "out", "--to", target)
+    assert (found.code, found.out) == (2, ""), found.err
     for word in said:
         assert word in found.err
     assert found.err.startswith("error: ")
@@ -113,22 +111,22 @@ def test_bad_input_is_one_clear_error(run: Run, tmp_path: Path, what: str) -> No
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "t.tiktoken"])
-def test_what_cannot_be_read_is_an_error(run: Run, tmp_path: Path, name: str) -> None:
+def test_what_cannot_be_read_is_an_error(command: Command, tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
-    found = run("inspect", tmp_path / name)
+    found = command("inspect", tmp_path / name)
     assert found.code == 2
     assert found.err.startswith("error: ")
 
 
 def test_unmatched_text_that_the_target_would_drop_is_refused_with_a_witness(
-    run: Run, tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     def loose(whole: dict[str, Any]) -> None:
         step = whole["pre_tokenizer"]["pretokenizers"][0]
         step.update(pattern={"Regex": "[a-z]+"}, behavior="Isolated", invert=False)
 
     (tmp_path / "tokenizer.json").write_bytes(hub(loose)["tokenizer.json"])
-    found = run("convert", tmp_path, tmp_path / "out", "--to", "tiktoken", "--json")
+    found = command("convert", tmp_path, tmp_path / "out", "--to", "tiktoken", "--json")
     assert found.code == 1
     [loss] = [each for each in json.loads(found.out)["refused"] if each["field"] == "pretokenizer"]
     assert loss["grade"] == "ids"
@@ -137,25 +135,25 @@ def test_unmatched_text_that_the_target_would_drop_is_refused_with_a_witness(
 
 
 def test_a_pattern_that_backtracks_without_end_ends(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matching, "_SECONDS", 0.5)
     for name, data in pattern(r"(?:\w+\w+)+$|[\s\S]").items():
         (tmp_path / name).write_bytes(data)
-    found = run("encode", tmp_path, "--special", "text", "a" * 5_000 + "!")
-    assert (found.code, found.out) == (2, b"")
+    found = command("encode", tmp_path, "--special", "text", "a" * 5_000 + "!")
+    assert (found.code, found.out) == (2, "")
     assert found.err.startswith("error: ")
 
 
-def test_a_missing_byte_matters_only_where_it_is_needed(run: Run, tmp_path: Path) -> None:
+def test_a_missing_byte_matters_only_where_it_is_needed(command: Command, tmp_path: Path) -> None:
     kept = [line for line in LINES if b"!" not in base64.b64decode(line.split()[0])]
     for name, data in ranks(b"\n".join(kept)).items():
         (tmp_path / name).write_bytes(data)
-    assert "21" in run("inspect", tmp_path).text
-    assert run("encode", tmp_path, "hello").code == 0
-    found = run("encode", tmp_path, "hello!")
-    assert (found.code, found.out) == (2, b"")
+    assert "21" in command("inspect", tmp_path).out
+    assert command("encode", tmp_path, "hello").code == 0
+    found = command("encode", tmp_path, "hello!")
+    assert (found.code, found.out) == (2, "")
     assert '"!"' in found.err
-    refused = run("convert", tmp_path, tmp_path / "out", "--to", "hf")
+    refused = command("convert", tmp_path, tmp_path / "out", "--to", "hf")
     assert refused.code == 1
     assert "fallback" in refused.err

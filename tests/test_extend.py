@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 import sentencepiece
 import transformers
+from command_line import Command
 from conftest import FIXTURES
-from test_cli import Run, reference, run
+from test_cli import reference
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
 from bpe_interop import load
@@ -23,8 +24,6 @@ from bpe_interop.errors import LossyConversionError, UnstatedError
 from bpe_interop.extend import SpecialTokenError
 from bpe_interop.model import AddedToken
 from bpe_interop.tokenizer import Tokenizer
-
-__all__ = ["run"]  # the fixture
 
 TOKENIZERS = FIXTURES / "tokenizers"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
@@ -340,7 +339,7 @@ def test_nothing_new_asks_for_nothing() -> None:
 # The command.
 
 
-def test_the_command_writes_checks_and_tells(run: Run, tmp_path: Path) -> None:
+def test_the_command_writes_checks_and_tells(command: Command, tmp_path: Path) -> None:
     with_config(HUB, tmp_path / "in", vocab_size=702)
     target = tmp_path / "out"
     arguments = [
@@ -351,9 +350,9 @@ def test_the_command_writes_checks_and_tells(run: Run, tmp_path: Path) -> None:
         "--role",
         "eos=<|im_end|>",
     ]
-    done = run("extend", tmp_path / "in", target, *arguments)
+    done = command("extend", tmp_path / "in", target, *arguments)
     assert (done.code, done.err) == (0, "")
-    lines = [line.split(maxsplit=1) for line in done.text.splitlines()]
+    lines = [line.split(maxsplit=1) for line in done.out.splitlines()]
     said = dict(lines)
     assert [rest for label, rest in lines if label == "new"] == [
         '701 "<|im_start|>"', '704 "<|im_end|>"',
@@ -370,10 +369,12 @@ def test_the_command_writes_checks_and_tells(run: Run, tmp_path: Path) -> None:
     assert served.eos_token_id == 704
 
 
-def test_the_command_finds_the_configuration_beside_any_source(run: Run, tmp_path: Path) -> None:
+def test_the_command_finds_the_configuration_beside_any_source(
+    command: Command, tmp_path: Path
+) -> None:
     with_config(PIECES, tmp_path / "in", vocab_size=1280)
     arguments = ["--special", "<a>=5=1300", "--no-verify", "--json"]
-    done = run("extend", tmp_path / "in", tmp_path / "out", *arguments)
+    done = command("extend", tmp_path / "in", tmp_path / "out", *arguments)
     assert done.code == 0, done.err
     found = json.loads(done.out)
     assert found["target_format"] == "sentencepiece"
@@ -385,9 +386,9 @@ def test_the_command_finds_the_configuration_beside_any_source(run: Run, tmp_pat
     assert sentencepiece.SentencePieceProcessor(model_file=model).piece_to_id("<a>=5") == 1300
 
 
-def test_the_command_writes_a_rank_file(run: Run, tmp_path: Path) -> None:
+def test_the_command_writes_a_rank_file(command: Command, tmp_path: Path) -> None:
     target = tmp_path / "mine.tiktoken"
-    done = run("extend", RANKS, target, "--special", "<|tool|>", "--no-verify")
+    done = command("extend", RANKS, target, "--special", "<|tool|>", "--no-verify")
     assert done.code == 0, done.err
     stated = json.loads((tmp_path / "mine.tiktoken.json").read_text("utf-8"))
     assert stated["name"] == "mine"
@@ -411,9 +412,9 @@ def test_the_command_writes_a_rank_file(run: Run, tmp_path: Path) -> None:
     ],
 )
 def test_the_command_refuses_with_one_clear_error(
-    run: Run, tmp_path: Path, arguments: list[str], said: str
+    command: Command, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
-    done = run("extend", HUB, tmp_path / "out", *arguments)
+    done = command("extend", HUB, tmp_path / "out", *arguments)
     assert done.code == 2
     assert said in done.err
     assert "Traceback" not in done.err
@@ -421,17 +422,17 @@ def test_the_command_refuses_with_one_clear_error(
 
 
 def test_the_command_refuses_what_would_be_lost_and_keeps_the_source(
-    run: Run, tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
-    refused = run("extend", HUB, tmp_path / "out", "--special", "<a>", "--to", "gpt2", "--json")
+    refused = command("extend", HUB, tmp_path / "out", "--special", "<a>", "--to", "gpt2", "--json")
     assert refused.code == 1
     assert {"added"} <= {loss["field"] for loss in json.loads(refused.out)["refused"]}
     shutil.copytree(HUB, tmp_path / "in")
     before = {path.name: path.read_bytes() for path in (tmp_path / "in").iterdir()}
-    itself = run("extend", tmp_path / "in", tmp_path / "in", "--special", "<a>", "--force")
+    itself = command("extend", tmp_path / "in", tmp_path / "in", "--special", "<a>", "--force")
     assert itself.code == 2
     assert "the target holds the source" in itself.err
-    file = run("extend", HUB, tmp_path / "x.tiktoken", "--special", "<a>", "--to", "hf")
+    file = command("extend", HUB, tmp_path / "x.tiktoken", "--special", "<a>", "--to", "hf")
     assert file.code == 2
     assert {path.name: path.read_bytes() for path in (tmp_path / "in").iterdir()} == before
     assert [path.name for path in tmp_path.iterdir()] == ["in"]

@@ -15,8 +15,8 @@ import pytest
 import tiktoken
 import tokenizers
 from click.testing import CliRunner
+from command_line import Command
 from conftest import FIXTURES
-from test_cli import Run, run
 
 from bpe_interop.cli import cli
 from bpe_interop.engines import Engine, Special, from_files
@@ -28,8 +28,6 @@ from bpe_interop.verify import Report, verify
 from bpe_interop.verify.lock import dump, load, lock
 from bpe_interop.verify.locked import compare_with_lock
 from bpe_interop.verify.opening import open_side
-
-__all__ = ["run"]  # a fixture
 
 TOKENIZERS = FIXTURES / "tokenizers"
 TINY = TOKENIZERS / "cl100k-tiny"
@@ -157,37 +155,37 @@ def edited(data: bytes) -> bytes:
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_a_bad_lock_file_is_an_error_of_the_command_line(
-    run: Run, tmp_path: Path, damage: Callable[[bytes], bytes], said: str
+    command: Command, tmp_path: Path, damage: Callable[[bytes], bytes], said: str
 ) -> None:
     path = locked(TINY / "tiktoken", tmp_path)
     path.write_bytes(damage(path.read_bytes()))
-    done = run("verify", path, TINY / "tiktoken")
-    assert (done.code, done.text) == (2, "")
+    done = command("verify", path, TINY / "tiktoken")
+    assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"error: {path}")
     assert said in done.err
 
 
-def test_a_lock_file_in_the_wrong_place_is_an_error(run: Run, tmp_path: Path) -> None:
+def test_a_lock_file_in_the_wrong_place_is_an_error(command: Command, tmp_path: Path) -> None:
     path = locked(TINY / "tiktoken", tmp_path)
     for words in (("verify", path, path), ("lock", path, "-o", tmp_path / "other")):
-        done = run(*words)
-        assert (done.code, done.text) == (2, "")
+        done = command(*words)
+        assert (done.code, done.out) == (2, "")
         assert done.err.startswith("error: ")
-    for command in (("inspect", path), ("encode", path, "hi"), ("verify", path, path)):
-        done = run(*command)
-        assert (done.code, done.text) == (2, "")
+    for words in (("inspect", path), ("encode", path, "hi"), ("verify", path, path)):
+        done = command(*words)
+        assert (done.code, done.out) == (2, "")
         assert "this is a lock file" in done.err
         assert f"bpe-interop verify {path} SRC" in done.err
-    done = run("convert", path, tmp_path / "other", "--to", "hf")
+    done = command("convert", path, tmp_path / "other", "--to", "hf")
     assert (done.code, "this is a lock file" in done.err) == (2, True)
     assert not (tmp_path / "other").exists()
 
 
 def test_a_difference_is_said_with_its_text_ids_and_line_of_the_fingerprint(
-    run: Run, tmp_path: Path
+    command: Command, tmp_path: Path
 ) -> None:
     path = locked(TINY / "tiktoken", tmp_path)
-    done = run("verify", path, TOKENIZERS / "gpt2-tiny" / "tiktoken")
+    done = command("verify", path, TOKENIZERS / "gpt2-tiny" / "tiktoken")
     assert done.code == 1
     report = verify(path, TOKENIZERS / "gpt2-tiny" / "tiktoken")
     assert report.mismatch is not None
@@ -201,7 +199,7 @@ def test_a_difference_is_said_with_its_text_ids_and_line_of_the_fingerprint(
         " ".join(map(str, report.mismatch.ids_b)),
         f"{report.differing:,} of {report.compared:,} differ",
     ):
-        assert expected in done.text
+        assert expected in done.out
 
 
 def test_special_tokens_that_change_are_said_as_such(tmp_path: Path) -> None:
@@ -379,7 +377,7 @@ def test_one_changed_token_is_found_and_named(tmp_path: Path, edit: Edit) -> Non
         assert_parity(path, copy)
 
 
-def test_a_changed_fingerprint_without_a_text_is_no_yes(run: Run, tmp_path: Path) -> None:
+def test_a_changed_fingerprint_without_a_text_is_no_yes(command: Command, tmp_path: Path) -> None:
     path = locked(HUB, tmp_path)
     copy = edited_copy(HUB, tmp_path, swap_merges)
     report = verify(path, copy)
@@ -387,10 +385,10 @@ def test_a_changed_fingerprint_without_a_text_is_no_yes(run: Run, tmp_path: Path
     assert report.notes[0].startswith("the fingerprint is not the locked one (text)")
     assert any("merges are the locked ones" in note for note in report.notes)
     for words in ((), ("--engine-b", "tokenizers"), ("--require", "tested")):
-        done = run("verify", path, copy, *words, "--report", tmp_path / "lock.md")
+        done = command("verify", path, copy, *words, "--report", tmp_path / "lock.md")
         assert done.code == 2
-        assert done.text.startswith("UNKNOWN     equal on")
-        assert "another fingerprint" in done.text
+        assert done.out.startswith("UNKNOWN     equal on")
+        assert "another fingerprint" in done.out
         assert "Could not tell" in (tmp_path / "lock.md").read_text("utf-8")
     with pytest.raises(AssertionError, match=r"could not tell(?s:.)*is not the locked one"):
         assert_parity(path, copy)
