@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal, TypeAlias, Union
 
 from .errors import InvalidModelError
@@ -268,7 +269,11 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
                     index=token,
                 )
         return
-    for index, (left, right) in enumerate(merges.pairs):
+    pairs = merges.pairs
+    known, parts = ids.__contains__, map(ids.__contains__, chain.from_iterable(pairs))
+    if b"" not in ids and not cut and all(parts) and all(map(known, map(b"".join, pairs))):
+        return
+    for index, (left, right) in enumerate(pairs):
         product = left + right[cut:]
         if left in ids and right in ids and product in ids and left and right:
             continue

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from . import presets
+from . import collector, presets
 from .engines import registry
 from .errors import EngineMissingError, FormatError, SourceError
 from .formats import Files, Format, by_name
@@ -49,6 +49,7 @@ class Loaded:
     twins: tuple[str, ...] = ()
 
 
+@collector.paused()
 def load_source(
     source: str | Path,
     *,

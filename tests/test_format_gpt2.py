@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from bpe_interop.errors import BpeInteropError, FormatError
-from bpe_interop.formats.gpt2 import FORMAT, dump, load, losses, sniff
+from bpe_interop.formats.gpt2 import FORMAT, dump, load, sniff
 from bpe_interop.formats.huggingface.steps import BYTE_LEVEL_SPLIT
 from bpe_interop.model import (
     AddedToken,
@@ -69,7 +69,7 @@ def engine_accepts(files: dict[str, bytes], folder: Path) -> bool:
 
 
 def lost(of: BPEModel) -> set[tuple[str, str]]:
-    return {(loss.field, loss.grade) for loss in losses(of)}
+    return {(loss.field, loss.grade) for loss in FORMAT.losses(of)}
 
 
 def test_what_a_pair_says_and_does_not() -> None:
@@ -361,12 +361,12 @@ def test_losses(changes: dict[str, Any], expected: set[tuple[str, str]]) -> None
 
 
 def test_the_normalizer_is_shown_by_a_text() -> None:
-    (loss,) = losses(replace(load(pair()), normalizer=(UnicodeForm("NFC"),)))
+    (loss,) = FORMAT.losses(replace(load(pair()), normalizer=(UnicodeForm("NFC"),)))
     assert loss.witness == "\u0340"
 
 
 def test_a_lost_pattern_is_shown_by_a_text_that_gpt2s_own_splits_otherwise() -> None:
-    (loss,) = losses(replace(load(pair()), pretokenizer=SPLIT))
+    (loss,) = FORMAT.losses(replace(load(pair()), pretokenizer=SPLIT))
     assert loss.witness is not None
     gpt2 = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str(loss.witness)
     ours = regex.findall(r"\s+|\S+", loss.witness)
@@ -374,12 +374,12 @@ def test_a_lost_pattern_is_shown_by_a_text_that_gpt2s_own_splits_otherwise() -> 
 
 
 def test_a_lost_pattern_that_is_gpt2s_own_has_no_such_text() -> None:
-    (loss,) = losses(replace(load(pair()), pretokenizer=(BYTE_LEVEL_SPLIT,)))
+    (loss,) = FORMAT.losses(replace(load(pair()), pretokenizer=(BYTE_LEVEL_SPLIT,)))
     assert (loss.field, loss.witness) == ("pretokenizer", None)
 
 
 def test_a_lost_decoder_is_shown_by_a_text() -> None:
-    (loss,) = losses(replace(load(pair()), decoder=(JoinTokens(),)))
+    (loss,) = FORMAT.losses(replace(load(pair()), decoder=(JoinTokens(),)))
     assert loss.witness is not None
     engine = Tokenizer(models.BPE(VOCAB, [("a", "b"), ("Ġ", "ab"), ("ab", "c")]))
     engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -388,10 +388,10 @@ def test_a_lost_decoder_is_shown_by_a_text() -> None:
 
 def test_lookup_of_a_token_that_no_merge_builds_is_lost() -> None:
     known = replace(load(pair()), lookup_first=True, pretokenizer=SPLIT)
-    found = {loss.field: loss for loss in losses(known)}["lookup_first"]
+    found = {loss.field: loss for loss in FORMAT.losses(known)}["lookup_first"]
     assert (found.grade, found.witness, found.shown) == ("ids", "<|e|>", True)
     unknown = replace(known, pretokenizer=None)
-    (found,) = losses(unknown)
+    (found,) = FORMAT.losses(unknown)
     assert (found.field, found.shown) == ("lookup_first", False)
     reachable = replace(load(pair({k: n for k, n in VOCAB.items() if k != "<|e|>"})))
     assert lost(replace(reachable, lookup_first=True)) == set()
@@ -399,7 +399,7 @@ def test_lookup_of_a_token_that_no_merge_builds_is_lost() -> None:
 
 def test_a_missing_byte_that_is_an_error_is_shown_by_a_text() -> None:
     loaded = load(pair({key: number for key, number in VOCAB.items() if key != "!"}))
-    (loss,) = losses(replace(loaded, fallback=Fallback()))
+    (loss,) = FORMAT.losses(replace(loaded, fallback=Fallback()))
     assert (loss.field, loss.grade, loss.witness) == ("fallback", "ids", "!")
 
 
@@ -407,7 +407,7 @@ def test_a_merge_that_looks_like_a_comment_is_lost() -> None:
     ids = {bytes([byte]): byte for byte in range(256)}
     ids.update({b"#version"[:end]: 300 + end for end in range(2, 9)})
     ids[b"#version:"] = 400
-    (loss,) = losses(BPEModel(Vocab(ids), RankTable(ids), decoder=(JoinBytes(),)))
+    (loss,) = FORMAT.losses(BPEModel(Vocab(ids), RankTable(ids), decoder=(JoinBytes(),)))
     assert (loss.field, loss.grade) == ("merges", "ids")
 
 

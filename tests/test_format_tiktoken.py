@@ -21,7 +21,7 @@ from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_model
 from bpe_interop.errors import FormatError, TargetError, UnstatedError, UnsupportedError
 from bpe_interop.formats import by_name
-from bpe_interop.formats.tiktoken import FORMAT, dump, load, losses, notes, plugin, sniff
+from bpe_interop.formats.tiktoken import FORMAT, dump, load, notes, plugin, sniff
 from bpe_interop.formats.tiktoken.plugin import SHIPPED
 from bpe_interop.formats.tiktoken.ranks import _read_carefully, read_ranks, write_ranks
 from bpe_interop.model import (
@@ -80,7 +80,7 @@ def model(**changes: Any) -> BPEModel:
 
 
 def lost(of: BPEModel) -> set[tuple[str, str]]:
-    return {(loss.field, loss.grade) for loss in losses(of)}
+    return {(loss.field, loss.grade) for loss in FORMAT.losses(of)}
 
 
 def fixture(name: str) -> dict[str, bytes]:
@@ -451,7 +451,7 @@ def test_nothing_is_lost_of_a_rank_file() -> None:
     ],
 )
 def test_losses(changes: dict[str, Any], field: str, grade: str, witness: str | None) -> None:
-    (loss,) = losses(model(**changes))
+    (loss,) = FORMAT.losses(model(**changes))
     assert (loss.field, loss.grade, loss.witness) == (field, grade, witness)
 
 
@@ -463,7 +463,7 @@ def test_normalized_matters_only_where_it_can() -> None:
 
 def test_a_pattern_that_keeps_unmatched_text_is_lost_with_that_text() -> None:
     pattern = Pattern(r"\p{L}+", "oniguruma")
-    (loss,) = losses(model(pretokenizer=(Split(pattern, "isolated"),)))
+    (loss,) = FORMAT.losses(model(pretokenizer=(Split(pattern, "isolated"),)))
     assert loss.field == "pretokenizer"
     assert loss.shown
     assert loss.witness is not None
@@ -489,7 +489,7 @@ def test_a_missing_byte_that_is_dropped_is_a_loss() -> None:
 
     ranks = {token: rank for token, rank in RANKS.items() if token != b"\xe2"}
     dropping = replace(load({"t": lines(ranks)}), fallback=Fallback("drop"), pretokenizer=None)
-    (loss,) = losses(dropping)
+    (loss,) = FORMAT.losses(dropping)
     assert (loss.field, loss.grade) == ("fallback", "ids")
     assert loss.witness is not None
     assert 0xE2 in loss.witness.encode()
@@ -611,7 +611,7 @@ def test_text_that_is_not_cut_is_one_match() -> None:
         added=(),
         decoder=(JoinBytes(),),
     )
-    assert not list(losses(whole))
+    assert not list(FORMAT.losses(whole))
     files = dump(whole)
     assert load(files).pretokenizer == ()
     sidecar = json.loads(files["tokenizer.tiktoken.json"])
@@ -640,7 +640,7 @@ def ascii_pieces() -> BPEModel:
 
 def test_a_sentencepiece_model_is_written_where_it_is_proved_the_same() -> None:
     model = ascii_pieces()
-    found = list(losses(model))
+    found = list(FORMAT.losses(model))
     assert {loss.grade for loss in found} == {"metadata"}
     assert {"alphabet", "decoder"} <= {loss.field for loss in found}
     files = dump(model)

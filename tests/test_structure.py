@@ -19,7 +19,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors",),
+    ("errors", "collector"),
     ("steps",),
     ("model",),
     ("loss", "text", "strict_json"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 from types import ModuleType, TracebackType
 from typing import Literal, TypeAlias
 
@@ -34,10 +33,12 @@ def library(name: str) -> ModuleType:
 
 
 def installed(name: str) -> str | None:
-    """The installed version of a distribution; None if there is none. Imports nothing."""
+    """The installed version of a distribution; None if there is none. Imports none of it."""
+    from importlib import metadata  # slow to import, and most uses need no version
+
     try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         return None
 
 

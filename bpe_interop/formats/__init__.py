@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..errors import SourceError
 from ..loss import Loss
@@ -36,6 +36,18 @@ class Format:
     dump: Callable[[BPEModel], Files]
     losses: Callable[[BPEModel], Iterable[Loss]]
     options: Mapping[str, Callable[[BPEModel, Files], Files]] = field(default_factory=dict)
+
+
+def when_called(module: str, name: str, package: str) -> Callable[..., Any]:
+    """A function of a module that is imported at its first call.
+
+    Reading a file then does not wait for the import of what writing needs.
+    """
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        return getattr(importlib.import_module(module, package), name)(*arguments, **named)
+
+    return call
 
 
 _MODULES = ("gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe")

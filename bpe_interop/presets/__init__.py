@@ -192,7 +192,8 @@ def _say(found: tuple[int, bool] | None) -> str:
 def _id_clash(model: BPEModel, preset: Preset) -> str:
     ids = model.vocab.ids
     wanted = {token.id: token.text for token in preset.added}
-    for content, number in ids.items():
+    taken = () if wanted.keys().isdisjoint(ids.values()) else ids.items()
+    for content, number in taken:
         if number in wanted and all(
             content != t.text.encode() for t in preset.added if t.id == number
         ):

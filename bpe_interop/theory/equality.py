@@ -5,7 +5,7 @@ The theorems named here are proved in ``docs/theory.md``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from ..loss import Loss
 from ..model import BPEModel, show
@@ -61,6 +61,6 @@ def _lookups(model: BPEModel, table: Mapping[bytes, int]) -> Iterator[Loss]:
         )
 
 
-def missing_bytes(contents: Iterable[bytes]) -> frozenset[int]:
+def missing_bytes(contents: Container[bytes]) -> frozenset[int]:
     """The bytes that occur in UTF-8 and have no token."""
-    return UTF8_BYTES - {content[0] for content in contents if len(content) == 1}
+    return frozenset(byte for byte in UTF8_BYTES if bytes((byte,)) not in contents)

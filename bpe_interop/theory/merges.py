@@ -17,6 +17,7 @@ from math import inf
 from typing import Any, TypeAlias, Union
 from weakref import WeakKeyDictionary
 
+from ..collector import paused
 from ..model import (
     MAX_ID,
     Affixes,
@@ -200,6 +201,7 @@ class Canonical:
         return not self.disordered
 
 
+@paused()
 def canonical_of(
     rule: MergeRule,
     tokens: Collection[bytes],

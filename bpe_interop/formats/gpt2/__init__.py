@@ -20,8 +20,7 @@ before one that builds a part of it, this differs from tokenizers, whose BPE is 
 
 from __future__ import annotations
 
-from .. import Files, Format
-from .losses import losses
+from .. import Files, Format, when_called
 from .pair import dump, find_pairs, load
 
 
@@ -41,6 +40,6 @@ FORMAT = Format(
     sniff=sniff,
     load=load,
     dump=dump,
-    losses=losses,
+    losses=when_called(".losses", "losses", __name__),
     options={"vocab-names": lambda model, _: dump(model, names="vocab")},
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -39,7 +39,7 @@ def load(files: Files) -> BPEModel:
     contents, ids, literal = _read_vocab(parse(files[vocab_name], vocab_name))
     pairs = tuple(_read_merges(files[merges_name], merges_name, contents, literal))
     kinds: dict[int, Kind] = {ids[text.encode()]: "control" for text in literal}
-    spelled = (content for content, number in ids.items() if number not in kinds)
+    spelled = {content for content, number in ids.items() if number not in kinds}
     return BPEModel(
         vocab=Vocab(ids, kinds),
         merges=PairList(pairs),
@@ -171,7 +171,7 @@ def _fail(name: str, at: int, what: str, fix: str = "") -> NoReturn:
     raise FormatError(what, where=f"{name}:{at}", fix=fix)
 
 
-def fallback_of(contents: Iterable[bytes]) -> Fallback:
+def fallback_of(contents: Collection[bytes]) -> Fallback:
     """A byte without a token vanishes: tokenizers reads a pair without an unknown token."""
     return Fallback("drop") if missing_bytes(contents) else Fallback()
 

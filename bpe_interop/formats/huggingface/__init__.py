@@ -24,10 +24,8 @@ are for, and hold the chat template.
 from __future__ import annotations
 
 from ...model import FIELDS
-from .. import Files, Format
-from .losses import losses
+from .. import Files, Format, when_called
 from .read import load, main_file
-from .write import dump
 
 
 def sniff(files: Files) -> bool:
@@ -46,6 +44,6 @@ FORMAT = Format(
     needs=frozenset({"normalizer", "pretokenizer", "added"}),
     sniff=sniff,
     load=load,
-    dump=dump,
-    losses=losses,
+    dump=when_called(".write", "dump", __name__),
+    losses=when_called(".losses", "losses", __name__),
 )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
 from typing import NoReturn, TypeAlias
 
 from ...errors import FormatError
@@ -23,11 +25,13 @@ from ...model import (
 )
 from ...steps import PreTokenizerStep
 from ...strict_json import Node
-from ...text.bytechars import is_mapped, to_bytes
+from ...text.bytechars import all_to_bytes, is_mapped, to_bytes, to_chars
 from ...theory.pretokens import UTF8_BYTES, occurrence
 
 BYTE_TOKENS: dict[int, str] = {byte: f"<0x{byte:02X}>" for byte in range(256)}
 """How byte fallback spells each byte."""
+
+_COMMENT = "#version"
 
 Pairs: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
@@ -66,9 +70,8 @@ class Words:
     def has_every_byte(self) -> bool:
         """Whether a byte-level vocabulary has a token for every symbol that can occur."""
         prefix, suffix = self.affixes.prefix, self.affixes.suffix
-        present = {c for s, c in self.contents.items() if s not in self.literal}
         return all(
-            start + bytes([byte]) + end in present
+            to_chars(start + bytes([byte]) + end) in self.ids
             for byte in UTF8_BYTES
             for start in {b"", prefix}
             for end in {b"", suffix}
@@ -86,11 +89,9 @@ def read_words(model: Node, alphabet: Alphabet) -> Words:
     ids: dict[str, int] = node.be(dict)
     if not ids:
         node.fail("the vocabulary is empty")
-    for spelling, number in ids.items():
-        if type(number) is not int or not 0 <= number <= MAX_ID:
-            Node(number, node.file, f"{node.path}[{show(spelling)}]").fail(
-                f"expected an id (an integer from 0 to {MAX_ID})"
-            )
+    numbers = ids.values()
+    if set(map(type, numbers)) != {int} or min(numbers) < 0 or max(numbers) > MAX_ID:
+        _explain_ids(node, ids)
     affixes = Affixes(
         _read_affix(model.get("continuing_subword_prefix"), alphabet),
         _read_affix(model.get("end_of_word_suffix"), alphabet),
@@ -98,15 +99,24 @@ def read_words(model: Node, alphabet: Alphabet) -> Words:
     if alphabet == "char":
         encoded = {spelling: spelling.encode("utf-8") for spelling in ids}
         return Words(alphabet, affixes, ids, encoded, frozenset())
-    contents: dict[str, bytes] = {}
-    literal: list[str] = []
-    for spelling in ids:
-        try:
-            contents[spelling] = to_bytes(spelling)
-        except ValueError:
-            contents[spelling] = spelling.encode("utf-8")
-            literal.append(spelling)
-    return Words(alphabet, affixes, ids, contents, frozenset(literal))
+    try:
+        contents = dict(zip(ids, all_to_bytes(ids), strict=True))
+    except ValueError:
+        literal = frozenset(spelling for spelling in ids if not is_mapped(spelling))
+        contents = {s: s.encode("utf-8") if s in literal else to_bytes(s) for s in ids}
+        return Words(alphabet, affixes, ids, contents, literal)
+    return Words(alphabet, affixes, ids, contents, frozenset())
+
+
+def _explain_ids(node: Node, ids: dict[str, int]) -> NoReturn:
+    spelling, number = next(
+        (spelling, number)
+        for spelling, number in ids.items()
+        if type(number) is not int or not 0 <= number <= MAX_ID
+    )
+    Node(number, node.file, f"{node.path}[{show(spelling)}]").fail(
+        f"expected an id (an integer from 0 to {MAX_ID})"
+    )
 
 
 def _read_affix(node: Node, alphabet: Alphabet) -> bytes:
@@ -128,14 +138,19 @@ def read_merges(node: Node, words: Words) -> Pairs:
         FormatError: an entry is malformed or names what is not in the vocabulary.
     """
     listed = node.be(list)
-    contents = words.contents
+    kinds = set(map(type, listed))
+    if kinds == {str}:
+        if f"\n{_COMMENT}" in "\n" + "\n".join(listed):
+            listed = [entry for entry in listed if not entry.startswith(_COMMENT)]
+        listed = [entry.split(" ") for entry in listed]
+        kinds = {list}
+    if kinds - {list} or set(map(len, listed)) - {2}:
+        _explain_merges(node, words)
+    content = words.contents.__getitem__
     try:
-        if listed and isinstance(listed[0], str):
-            split = [entry.split(" ") for entry in listed if not _is_comment(entry)]
-            pairs = tuple((contents[left], contents[right]) for left, right in split)
-        else:
-            pairs = tuple((contents[left], contents[right]) for left, right in listed)
-    except (KeyError, ValueError, TypeError, AttributeError):
+        lefts, rights = (map(content, map(itemgetter(side), listed)) for side in (0, 1))
+        pairs = tuple(zip(lefts, rights, strict=True))
+    except (KeyError, TypeError):
         _explain_merges(node, words)
     if words.literal:
         for entry, parts in _entries(node):
@@ -172,7 +187,7 @@ def _entries(node: Node) -> Iterator[tuple[Node, list[str]]]:
 
 def _is_comment(merge: Json) -> bool:
     """Readers pass over a string that begins so (tokenizers, ``models/bpe/model.rs``)."""
-    return isinstance(merge, str) and merge.startswith("#version")
+    return isinstance(merge, str) and merge.startswith(_COMMENT)
 
 
 def _explain_merges(node: Node, words: Words) -> NoReturn:
@@ -272,9 +287,7 @@ def vocabulary(
     byte_tokens = {spelling for spelling in BYTE_TOKENS.values() if by_bytes}
     dropped: set[str] = set()
     if numbering:
-        cut = len(words.affixes.prefix)
-        used = {part for pair in pairs for part in pair}
-        used.update(left + right[cut:] for left, right in pairs)
+        used = _used(pairs, {words.contents[text] for text in numbering}, words.affixes)
         dropped = {
             text
             for text in numbering
@@ -288,20 +301,34 @@ def vocabulary(
                 )
             )
         }
+    kept, contents = words.ids, list(words.contents.values())
+    if dropped:
+        kept = {text: number for text, number in kept.items() if text not in dropped}
+        contents = [words.contents[text] for text in kept]
+    ids = dict(zip(contents, kept.values(), strict=True))
+    if len(ids) != len(kept):
+        _explain_twins(contents, kept.values(), file)
+    kinds: dict[int, Kind] = {kept[text]: "byte" for text in byte_tokens if text in kept}
+    kinds.update({kept[text]: "control" for text in words.literal if text in kept})
+    return Vocab(ids, kinds)
+
+
+def _used(pairs: Pairs, contents: set[bytes], affixes: Affixes) -> set[bytes]:
+    """Which contents are a merge's part or product."""
+    used = contents.intersection(chain.from_iterable(pairs))
+    if affixes.prefix:
+        cut = len(affixes.prefix)
+        return used | contents.intersection(left + right[cut:] for left, right in pairs)
+    return used | contents.intersection(map(b"".join, pairs))
+
+
+def _explain_twins(contents: Iterable[bytes], numbers: Iterable[int], file: str) -> NoReturn:
     ids: dict[bytes, int] = {}
-    kinds: dict[int, Kind] = {}
-    for spelling, number in words.ids.items():
-        if spelling in dropped:
-            continue
-        content = words.contents[spelling]
+    for content, number in zip(contents, numbers, strict=True):
         if content in ids:
             raise FormatError(
                 f"the token {show(content)} has two ids, {ids[content]} and {number}",
                 where=f"{file}: $.model.vocab",
             )
         ids[content] = number
-        if spelling in words.literal:
-            kinds[number] = "control"
-        elif spelling in byte_tokens:
-            kinds[number] = "byte"
-    return Vocab(ids, kinds)
+    raise AssertionError("no two contents are the same")

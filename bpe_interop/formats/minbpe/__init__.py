@@ -18,13 +18,10 @@ it to ``RegexTokenizer(pattern)`` too.
 
 from __future__ import annotations
 
-from .. import Files, Format
-from .listing import vocab_listing
-from .losses import losses
+from .. import Files, Format, when_called
 from .read import VERSION, load
-from .write import dump
 
-__all__ = ["FORMAT", "dump", "load", "losses", "sniff"]
+__all__ = ["FORMAT", "load", "sniff"]
 
 
 def sniff(files: Files) -> bool:
@@ -42,7 +39,7 @@ FORMAT = Format(
     needs=frozenset({"normalizer", "pretokenizer", "added"}),
     sniff=sniff,
     load=load,
-    dump=dump,
-    losses=losses,
-    options={"vocab-listing": vocab_listing},
+    dump=when_called(".write", "dump", __name__),
+    losses=when_called(".losses", "losses", __name__),
+    options={"vocab-listing": when_called(".listing", "vocab_listing", __name__)},
 )

@@ -18,14 +18,12 @@ Beside it, ``tokenizer_config.json`` may say what stands around a text, and the 
 
 from __future__ import annotations
 
-from .. import Files, Format
+from .. import Files, Format, when_called
 from .beside import CONFIG
-from .losses import losses
 from .read import SUFFIX, load, main_file
 from .schema import looks_like_model
-from .write import dump, vocab_listing
 
-__all__ = ["FORMAT", "dump", "load", "losses", "sniff"]
+__all__ = ["FORMAT", "load", "sniff"]
 
 
 def sniff(files: Files) -> bool:
@@ -60,7 +58,7 @@ FORMAT = Format(
     needs=frozenset({"normalizer", "pretokenizer", "added"}),
     sniff=sniff,
     load=load,
-    dump=dump,
-    losses=losses,
-    options={"vocab-listing": vocab_listing},
+    dump=when_called(".write", "dump", __name__),
+    losses=when_called(".losses", "losses", __name__),
+    options={"vocab-listing": when_called(".write", "vocab_listing", __name__)},
 )

@@ -35,13 +35,12 @@ from ...steps import (
 )
 from ...theory.equality import missing_bytes
 from .. import Files, Format
-from .losses import losses_of
 from .pattern import pat_str, read_pattern
 from .plugin import plugin
 from .ranks import looks_like_ranks, read_ranks, write_ranks, written_tokens
 from .sidecar import OWN_KEY, Sidecar, n_vocab, read_sidecar, told_apart, write_sidecar
 
-__all__ = ["FORMAT", "dump", "load", "losses", "notes", "plugin", "sniff"]
+__all__ = ["FORMAT", "dump", "load", "notes", "plugin", "sniff"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SUFFIX = ".tiktoken"
@@ -127,8 +126,10 @@ def dump(model: BPEModel, *, name: str | None = None) -> Files:
     }
 
 
-def losses(model: BPEModel) -> Iterable[Loss]:
-    """What would be lost, by field."""
+def _losses(model: BPEModel) -> Iterable[Loss]:
+    """What would be lost, by field. What finds that is imported now, not before reading."""
+    from .losses import losses_of
+
     return losses_of(model, lambda: load(dump(model)))
 
 
@@ -200,6 +201,6 @@ FORMAT = Format(
     sniff=sniff,
     load=load,
     dump=dump,
-    losses=losses,
+    losses=_losses,
     options={"plugin": _with_plugin},
 )

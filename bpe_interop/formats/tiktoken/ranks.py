@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
@@ -52,9 +53,11 @@ def read_ranks(data: bytes, name: str) -> dict[bytes, int]:
     plain = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     words = plain.split()
     spelled, digits = words[0::2], words[1::2]
+    listed = b",".join(digits)
     try:
         tokens = list(map(binascii.a2b_base64, spelled))
-        numbers = list(map(int, digits))
+        # JSON allows no leading zeros either, and is read faster than one number at a time.
+        numbers: list[int] = json.loads(b"[%b]" % listed)
     except ValueError:
         return _read_carefully(data, name)
     ranks = dict(zip(tokens, numbers, strict=False))
@@ -63,8 +66,7 @@ def read_ranks(data: bytes, name: str) -> dict[bytes, int]:
         and len(set(numbers)) == len(ranks)
         and max(numbers) <= MAX_RANK
         and plain.translate(None, _NO_SEPARATOR).rstrip(b"\n") == (b" \n" * len(ranks))[:-1]
-        and b"".join(digits).isdigit()
-        and plain.count(b" 0") == plain.count(b" 0\n")
+        and not listed.translate(None, b",0123456789")
         # Base64 that is written back the same was canonical.
         and b"".join(map(binascii.b2a_base64, tokens)) == b"\n".join(spelled) + b"\n"
     )

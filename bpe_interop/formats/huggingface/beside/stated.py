@@ -30,6 +30,8 @@ def tell_ids(
     Raises:
         FormatError: an id is no integer.
     """
+    if not papers.added.be(dict):
+        return
     unread = DECODER in papers.config
     ids = dict(root["model"]["vocab"].be(dict))
     ids.update({token.text: token.id for token in (listed if unread else served)})
