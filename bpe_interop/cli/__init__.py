@@ -5,6 +5,7 @@ Exit codes: 0 yes, 1 no (different, or a refused loss), 2 could not tell.
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import signal
@@ -14,25 +15,45 @@ from types import FrameType, TracebackType
 import click
 
 from ..errors import BpeInteropError, CheckFailedError, LossyConversionError
-from .convert import convert_command
-from .decode import decode_command
-from .encode import encode_command
-from .extend import extend_command
-from .fingerprint import fingerprint_command
-from .formats import formats_command
-from .inspect import inspect_command
-from .lock import lock_command
-from .train import train_command
-from .verify import verify_command
-from .view import view_command
 
 YES, NO, UNKNOWN = 0, 1, 2
 CLOSED, INTERRUPTED, TERMINATED = 141, 130, 143
 """What a shell reports of programs that end by SIGPIPE, SIGINT, SIGTERM."""
 
 
+COMMANDS = (
+    "formats",
+    "inspect",
+    "convert",
+    "verify",
+    "encode",
+    "decode",
+    "fingerprint",
+    "lock",
+    "train",
+    "extend",
+    "view",
+)
+"""Each is a module here, with a function of its name and ``_command``."""
+
+
 class _Commands(click.Group):
-    """A group that keeps click from ending with 1, which means "no" here, on a closed pipe."""
+    """A group whose commands are imported when they are asked for.
+
+    It also keeps click from ending with 1, which means "no" here, on a closed pipe.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands, in the order of the alphabet."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name; None if there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f".{cmd_name}", __name__)
+        found: click.Command = getattr(module, f"{cmd_name}_command")
+        return found
 
     def invoke(self, ctx: click.Context) -> object:
         """Runs the command."""
@@ -56,22 +77,6 @@ def cli() -> None:
 
     Exit codes: 0 yes; 1 no (different, or a refused loss); 2 could not tell.
     """
-
-
-for _command in (
-    formats_command,
-    inspect_command,
-    convert_command,
-    verify_command,
-    encode_command,
-    decode_command,
-    fingerprint_command,
-    lock_command,
-    train_command,
-    extend_command,
-    view_command,
-):
-    cli.add_command(_command)
 
 
 def main() -> None:

@@ -10,8 +10,8 @@ from unicodedata import normalize
 
 from ..model import BPEModel
 
-SCALARS = tuple(c for c in range(sys.maxunicode + 1) if not 0xD800 <= c <= 0xDFFF)
-"""All 1,112,064 Unicode scalar values."""
+SCALARS = sys.maxunicode + 1 - 0x800
+"""How many Unicode scalar values there are: all code points but the surrogates."""
 
 _SPACES = (
     " ", "  ", "   ", "\t", "\n", "\n\n", "\r", "\r\n", "\r\r\n", " \n", "\n ", "\t\n", "\n\t",
@@ -220,9 +220,8 @@ def _whole(content: bytes) -> str | None:
 
 def code_points(limit: int, seed: int = 0) -> Iterator[str]:
     """Code points between letters, spaces and beside a combining mark, many to a text."""
-    points: Sequence[int] = SCALARS
-    if len(points) > limit:
-        points = sorted({*range(0x3000), *random.Random(seed).sample(SCALARS, limit)})
+    few = limit < SCALARS
+    points = sorted({*range(0x3000), *_sample(limit, seed)}) if few else [*_scalars()]
     for start in range(0, len(points), 200):
         chars = [chr(point) for point in points[start : start + 200]]
         yield "".join(f"a{c}b" for c in chars)
@@ -233,10 +232,23 @@ def code_points(limit: int, seed: int = 0) -> Iterator[str]:
 
 def alone(limit: int, seed: int = 0) -> Iterator[str]:
     """Code points each in a text of its own: controls, Latin, and others at random."""
-    points: Sequence[int] = SCALARS
-    if len(points) > limit:
-        points = [*range(0x180), *random.Random(seed).sample(SCALARS, limit)]
-    yield from map(chr, points)
+    if limit < SCALARS:
+        yield from map(chr, (*range(0x180), *_sample(limit, seed)))
+    else:
+        yield from map(chr, _scalars())
+
+
+def _sample(count: int, seed: int) -> Iterator[int]:
+    return map(_scalar, random.Random(seed).sample(range(SCALARS), count))
+
+
+def _scalars() -> Iterator[int]:
+    return map(_scalar, range(SCALARS))
+
+
+def _scalar(place: int) -> int:
+    """The scalar value at a place among all."""
+    return place if place < 0xD800 else place + 0x800
 
 
 def twins(limit: int, seed: int = 0) -> Iterator[str]:
