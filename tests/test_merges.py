@@ -22,6 +22,7 @@ from bpe_interop.model import (
     RankTable,
     Vocab,
 )
+from bpe_interop.theory.last_merges import last_merges
 from bpe_interop.theory.merges import (
     Merger,
     canonical,
@@ -166,6 +167,45 @@ def by_definition(ranks: dict[bytes, int], symbols: list[bytes]) -> list[bytes]:
             return symbols
         at = min(places)[1]
         symbols[at : at + 2] = [symbols[at] + symbols[at + 1]]
+
+
+def by_runs(rule: MergeRule, tokens: Sequence[bytes]) -> dict[bytes, tuple[bytes, ...]]:
+    """Each token that its own run builds, and the two parts that the run comes to."""
+    merger = Merger(rule)
+    found = {token: tuple(merger.run(symbols_of(token), 2)) for token in tokens}
+    return {t: p for t, p in found.items() if len(p) == 2 and merger.priority(*p) is not None}
+
+
+@pytest.mark.parametrize("kind", ["ranks", "one pair for each", "many pairs for each"])
+def test_last_merges_are_those_of_runs(kind: str) -> None:
+    rng = random.Random(kind)
+    late = 0
+    for _ in range(3000):
+        tokens = random_tokens(rng, "ab" if rng.random() < 0.5 else "abc")
+        rng.shuffle(tokens)
+        rule: MergeRule = RankTable({token: place for place, token in enumerate(tokens)})
+        if kind != "ranks":
+            cuts = [
+                [(t[:n], t[n:]) for n in range(1, len(t)) if {t[:n], t[n:]} <= {*tokens}]
+                for t in tokens
+            ]
+            most = 1 if kind.startswith("one") else 9
+            rule = PairList(tuple(p for c in cuts for p in rng.sample(c, min(most, len(c)))))
+        found = last_merges(rule, tokens, "byte", None, lambda rule=rule: Merger(rule))
+        assert found is not None
+        assert dict(found.splits) == by_runs(rule, tokens)
+        assert {t: Merger(rule).priority(*p) for t, p in found.splits.items()} == found.priority
+        assert [*found.priority.values()] == sorted(found.priority.values())
+        late += bool(canonical_of(rule, tokens).disordered)
+    assert late > 300
+
+
+def test_last_merges_are_left_to_runs_where_order_is_open() -> None:
+    tokens = [b"a", b"b", b"ab", b"ba", b"aba"]
+    tied = RankTable({token: len(token) for token in tokens})
+    mixed = PairList(((b"ab", b"a"), (b"a", b"b"), (b"a", b"ba"), (b"b", b"a")))
+    for rule in (tied, mixed):
+        assert last_merges(rule, tokens, "byte", None, lambda rule=rule: Merger(rule)) is None
 
 
 @given(

@@ -26,6 +26,7 @@ from ..model import (
     MergeRule,
     RankTable,
 )
+from .last_merges import last_merges
 from .symbols import spellings, symbols_of, user_defined
 
 Priority: TypeAlias = Union[int, float]
@@ -212,8 +213,13 @@ def canonical_of(
     """The canonical form of a merge rule over a vocabulary.
 
     ``base`` are the symbols that are there before merging, None for all: with a symbol that is
-    dropped or replaced no token can be built. One run for each token and place.
+    dropped or replaced no token can be built. One run for each token and place, where the last
+    merges are not found faster (Theorem 16).
     """
+    if affixes == _NO_AFFIXES:
+        whole = _from_shorter(rule, tokens, alphabet, base)
+        if whole is not None:
+            return whole
     merger = Merger(rule, affixes)
     found: dict[bytes, tuple[bytes, bytes]] = {}
     priority: dict[bytes, Priority] = {}
@@ -237,13 +243,42 @@ def canonical_of(
             twofold.append(token)
     ordered = sorted(found, key=priority.__getitem__)
     splits = {token: found[token] for token in ordered}
-    disordered = tuple(
-        token
-        for token, (left, right) in splits.items()
-        if max(priority.get(left, -inf), priority.get(right, -inf)) >= priority[token]
-    )
     priority = {token: priority[token] for token in ordered}
+    disordered = _disordered(splits, priority)
     return Canonical(splits, priority, tuple(unreachable), disordered, tuple(twofold))
+
+
+def _disordered(
+    splits: Mapping[bytes, tuple[bytes, bytes]], priority: Mapping[bytes, Priority]
+) -> tuple[bytes, ...]:
+    get = priority.get
+    return tuple(
+        token
+        for (token, (left, right)), own in zip(splits.items(), priority.values(), strict=True)
+        if get(left, -inf) >= own or get(right, -inf) >= own
+    )
+
+
+def _from_shorter(
+    rule: MergeRule,
+    tokens: Collection[bytes],
+    alphabet: Alphabet,
+    base: Container[bytes] | None,
+) -> Canonical | None:
+    """The canonical form, found from short tokens to long ones; None where only runs tell."""
+    known = last_merges(rule, tokens, alphabet, base, lambda: Merger(rule))
+    if known is None:
+        return None
+    kept = tokens if isinstance(tokens, Container) else frozenset(tokens)
+    splits = {token: pair for token, pair in known.splits.items() if token in kept}
+    priority = {token: known.priority[token] for token in splits}
+    built = splits.keys() | known.symbols
+    return Canonical(
+        splits,
+        priority,
+        tuple(token for token in tokens if token not in built),
+        _disordered(splits, priority),
+    )
 
 
 _canonical: WeakKeyDictionary[BPEModel, Canonical] = WeakKeyDictionary()

@@ -121,6 +121,8 @@ def pairs_of(model: BPEModel) -> Rewrite:
 
 def _user_defined(model: BPEModel) -> list[tuple[str, int]]:
     kinds = model.vocab.kinds
+    if "user_defined" not in kinds.values():
+        return []
     return [
         (content.decode("utf-8"), number)
         for content, number in model.vocab.ids.items()
