@@ -367,3 +367,34 @@ def test_a_pretoken_of_a_million_letters() -> None:
     encoder, engine = Encoder(model_of(SMALL)), byte_level().model
     for text in ("a" * 1_000_000, "ab" * 500_000):
         assert encoder.encode(text) == [token.id for token in engine.tokenize(text)]
+
+
+def test_long_pretokens_are_cut_only_where_nothing_merges() -> None:
+    rng = random.Random(16)
+    letters = "中丮国é¢🙂🙃кa"
+    crossing = 0
+    for _ in range(150):
+        tokens = [bytes([byte]) for byte in range(256)]
+        for _ in range(rng.randrange(5, 60)):
+            text = "".join(rng.choices(letters, k=4)).encode()
+            ids = tiktoken.Encoding(
+                "x", pat_str=r"(?s).+", mergeable_ranks=ranked(tokens), special_tokens={}
+            ).encode_ordinary(text.decode())
+            at = rng.randrange(len(ids) - 1) if len(ids) > 1 else 0
+            new = b"".join(tokens[number] for number in ids[at : at + 2])
+            if new not in tokens:
+                tokens.append(new)
+        rng.shuffle(tokens)
+        encoding = tiktoken.Encoding(
+            "x", pat_str=r"(?s).+", mergeable_ranks=ranked(tokens), special_tokens={}
+        )
+        own = Encoder(model_of(encoding))
+        crossing += sum(1 for t in tokens if len(t) > 1 and t[0] & 0xC0 == 0x80)
+        for _ in range(40):
+            text = "".join(rng.choices(letters, k=rng.randrange(5, 40)))
+            assert own.encode(text) == encoding.encode_ordinary(text)
+    assert crossing > 500
+
+
+def ranked(tokens: list[bytes]) -> dict[bytes, int]:
+    return {token: rank for rank, token in enumerate(tokens)}

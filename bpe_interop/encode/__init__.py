@@ -17,6 +17,7 @@ from ..text.added import AddedMatcher, Allowed
 from ..text.bytechars import to_bytes
 from ..text.normalize import Spans, align, leading, normalize, repair, repaired_spans
 from ..text.split import Splitter, compiled
+from .character_cuts import CharacterCuts
 from .decode import Decoder
 from .parts import Parts
 from .pretoken import Placed, PretokenEncoder
@@ -27,6 +28,8 @@ T = TypeVar("T")
 _CACHED = 1 << 18
 """How many pretokens are remembered, and in characters how long one may be."""
 _CACHED_LENGTH = 128
+_SHORT = 4
+"""Characters up to which a pretoken is not worth cutting."""
 
 
 class _Remembered(dict[str, tuple[int, ...]]):
@@ -249,9 +252,41 @@ class Encoder:
 
     @cached_property
     def _remembered(self) -> _Remembered:
-        to_content = to_bytes if self._splitter.maps else str.encode
         compute = self._pretoken.ids
-        return _Remembered(lambda pretoken: tuple(compute(to_content(pretoken))))
+        if self._splitter.maps:
+            return _Remembered(lambda pretoken: tuple(compute(to_bytes(pretoken))))
+        long = self._long
+        if long is None:
+            return _Remembered(lambda pretoken: tuple(compute(pretoken.encode())))
+
+        def ids(pretoken: str) -> tuple[int, ...]:
+            if len(pretoken) > _SHORT and not pretoken.isascii():
+                return long(pretoken)
+            return tuple(compute(pretoken.encode()))
+
+        return _Remembered(ids)
+
+    @cached_property
+    def _long(self) -> Callable[[str], tuple[int, ...]] | None:
+        """Encodes long pretokens in parts that merge independently; None where that is not done."""
+        model, pretoken = self.model, self._pretoken
+        if model.alphabet != "byte" or not pretoken.plain:
+            return None
+        cuts: list[CharacterCuts] = []
+        parts = _Remembered(lambda part: tuple(pretoken.merged(part.encode())))
+
+        def ids(text: str) -> tuple[int, ...]:
+            if not cuts:
+                cuts.append(CharacterCuts(model.merges))
+            content = text.encode()
+            if not pretoken.looked_up(content):
+                try:
+                    return tuple(chain.from_iterable(map(parts.__getitem__, cuts[0](text))))
+                except KeyError:
+                    pass  # a symbol is missing, which is told of the whole pretoken
+            return tuple(pretoken.ids(content))
+
+        return ids
 
     def _begins(self, segment: str) -> int:
         """``first`` of :class:`.text.split.Splitter`, of a segment that begins its text."""

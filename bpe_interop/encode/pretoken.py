@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from ..errors import EncodeError, InvalidModelError
-from ..model import BPEModel, PairList, show
+from ..model import Affixes, BPEModel, PairList, show
 from ..theory.merges import Merger, textual
 from ..theory.symbols import Symbols, symbols_of
 
@@ -31,6 +31,7 @@ class PretokenEncoder:
     def __init__(self, model: BPEModel) -> None:
         self._model = model
         self._ids = textual(model)
+        self._alphabet = model.alphabet
         self._fallback = model.fallback
         kinds = model.vocab.kinds
         self._unused = frozenset(number for number, kind in kinds.items() if kind == "unused")
@@ -43,6 +44,14 @@ class PretokenEncoder:
         _refuse_merged_fallback(model, self._byte_ids.values())
         self._symbols = Symbols(model)
         self._merger = Merger(model.merges, model.affixes)
+        self._lookup = self._ids if model.lookup_first else {}
+        # Nothing but merging and numbering is left to do with most pretokens of most models.
+        self.plain = (
+            self._merges_all
+            and not self._unused
+            and not self._symbols.user_defined
+            and model.affixes == Affixes()
+        )
 
     def ids(self, content: bytes) -> list[int]:
         """The ids of a pretoken.
@@ -51,8 +60,13 @@ class PretokenEncoder:
             EncodeError: a symbol is not in the vocabulary and the model has no fallback.
         """
         ids = self._ids
-        if self._model.lookup_first and content and content in ids:
+        if content in self._lookup and content:
             return [ids[content]]
+        if self.plain:
+            try:
+                return self.merged(content)
+            except KeyError:
+                return [number for number, _, _ in self.placed(content)]
         numbers: list[int] = []
         for symbols in self._symbols.segments(content):
             if not self._merges_all and not all(map(ids.__contains__, symbols)):
@@ -66,6 +80,19 @@ class PretokenEncoder:
                 return numbers
         # Something falls back or is split again, which needs to know where it stands.
         return [number for number, _, _ in self.placed(content)]
+
+    def looked_up(self, content: bytes) -> bool:
+        """Whether a pretoken is a token without being merged."""
+        return content in self._lookup
+
+    def merged(self, content: bytes) -> list[int]:
+        """The ids that merging alone gives, where nothing else is to be done (``plain``).
+
+        Raises:
+            KeyError: a symbol is not in the vocabulary.
+        """
+        ids = self._ids
+        return [ids[token] for token in self._merger.run(symbols_of(content, self._alphabet))]
 
     def placed(self, content: bytes) -> Iterator[Placed]:
         """The tokens of a pretoken and where they stand; otherwise as :meth:`ids`."""

@@ -80,15 +80,19 @@ class Merger:
     def _scan_products(self, symbols: list[bytes], keep: int) -> list[bytes]:
         get = self._get
         ranks = [get(x + y, inf) for x, y in pairwise(symbols)]
-        while len(ranks) >= keep:
+        left = len(ranks)
+        while left >= keep:
             least = min(ranks)
             if least == inf:
                 break
+            left -= 1
             at = ranks.index(least)
             symbols[at] = token = symbols[at] + symbols.pop(at + 1)
-            del ranks[at]
-            if at < len(ranks):
+            if at < left:
+                del ranks[at]
                 ranks[at] = get(token + symbols[at + 1], inf)
+            else:
+                ranks.pop()
             if at:
                 ranks[at - 1] = get(symbols[at - 1] + token, inf)
         return symbols
