@@ -21,6 +21,8 @@ def rank_table(model: BPEModel) -> dict[bytes, int]:
     of character-level models also UNUSED ones. A token for a byte (``<0xE4>``) is that byte.
     """
     kinds, ids = model.vocab.kinds, model.vocab.ids
+    if not kinds:
+        return {content: number for content, number in ids.items() if content}
     table = {
         bytes([int(content[3:5], 16)]): number
         for content, number in ids.items()

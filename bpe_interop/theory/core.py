@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
-from .merges import Canonical, canonical, canonical_of, textual
+from .merges import Canonical, canonical, canonical_of, is_known, textual
 from .spelled import SymbolCodes
 from .spines import Spines
 from .symbols import symbols_of
@@ -36,8 +37,8 @@ class System:
     """A merge rule over an alphabet, and what it can start from and build.
 
     ``tokens``: all that a merge may produce, and whatever else the vocabulary has. ``base``: the
-    symbols that are there before merging, None for all. ``form_of`` gives its canonical form,
-    where that is found elsewhere.
+    symbols that are there before merging, None for all. The canonical form is that of ``model``,
+    if these are its merges, or ``known``, or found from the rule.
     """
 
     rule: MergeRule
@@ -45,14 +46,26 @@ class System:
     alphabet: Alphabet = "byte"
     base: Container[bytes] | None = None
     affixes: Affixes = _NO_AFFIXES
-    form_of: Callable[[], Canonical] | None = field(default=None, repr=False)
+    model: BPEModel | None = field(default=None, repr=False)
+    known: Canonical | None = field(default=None, repr=False)
 
     @cached_property
     def form(self) -> Canonical:
         """The canonical form (Theorem 3)."""
-        if self.form_of is not None:
-            return self.form_of()
+        if self.known is not None:
+            return self.known
+        if self.model is not None:
+            return canonical(self.model)
         return canonical_of(self.rule, self.tokens, self.alphabet, self.base, self.affixes)
+
+    @property
+    def has_form(self) -> bool:
+        """Whether the canonical form is there already."""
+        return (
+            "form" in vars(self)
+            or self.known is not None
+            or (self.model is not None and is_known(self.model))
+        )
 
     @cached_property
     def spines(self) -> Spines:
@@ -103,7 +116,7 @@ def system_of(model: BPEModel) -> System:
         model.alphabet,
         None if kept else ids,
         model.affixes,
-        lambda: canonical(model),
+        model,
     )
 
 
@@ -183,7 +196,7 @@ def _decide_spelled(
 
 def _coded(codes: SymbolCodes, form: Canonical) -> System:
     tokens = [*codes.alphabet(), *form.splits]
-    return System(PairList(()), tokens, "char", form_of=lambda: form)
+    return System(PairList(()), tokens, "char", known=form)
 
 
 def conflicts_of(a: System, b: System, budget: int) -> Conflicts:
@@ -262,8 +275,13 @@ def _plainly_equal(a: System, b: System) -> str | None:
         return "the merges are the same"
     if isinstance(a.rule, PairList) and isinstance(b.rule, RankTable):
         a, b = b, a
-    if _listed_as_ranked(a, b):
-        return "the list has each token's split in rank order (Theorem 4)"
+    # Each way spares a canonical form: of the list, or of the ranks.
+    ways = [_listed_as_ranked, _ranked_as_listed]
+    if b.has_form and not a.has_form:
+        ways.reverse()
+    proof = next(filter(None, (way(a, b) for way in ways)), None)
+    if proof is not None:
+        return proof
     if a.form.splits == b.form.splits and _same_order(a.form, b.form):
         return "the merges that fire are the same, in one order (Theorem 3)"
     return None
@@ -279,27 +297,48 @@ def _same_order(a: Canonical, b: Canonical) -> bool:
     )
 
 
-def _listed_as_ranked(ranked: System, listed: System) -> bool:
+def _ranked_as_listed(ranked: System, listed: System) -> str | None:
+    """Whether ranks are those of the tokens that a list builds, in its order (Theorem 13)."""
+    table, rule = ranked.rule, listed.rule
+    if not isinstance(table, RankTable) or not isinstance(rule, PairList):
+        return None
+    if listed.affixes != _NO_AFFIXES:
+        return None
+    splits, size = listed.form.splits, listed.size
+    if any(token not in splits and size(token) > 1 for token in table.ranks):
+        return None
+    order = [table.ranks.get(token, MAX_ID) for token in splits]
+    if not all(one < other for one, other in pairwise([-1, *order, MAX_ID])):
+        return None
+    if not _has_symbols(ranked, splits.values()):
+        return None
+    return "the ranks are those of the tokens that the list builds, in its order (Theorem 13)"
+
+
+def _listed_as_ranked(ranked: System, listed: System) -> str | None:
     """Whether a list has each reachable token's split in rank order (Theorem 4).
 
-    Pairs count at their last place. This spares the list's canonical form.
+    Pairs count at their last place.
     """
-    table, rule, form = ranked.rule, listed.rule, ranked.form
+    table, rule = ranked.rule, listed.rule
     if not isinstance(table, RankTable) or not isinstance(rule, PairList):
-        return False
+        return None
+    form = ranked.form
     if len(set(form.priority.values())) != len(form.priority) or listed.affixes != _NO_AFFIXES:
-        return False
+        return None
     places = {pair: place for place, pair in enumerate(rule.pairs)}
     last = -1
     for pair in form.splits.values():
         place = places.get(pair)
         if place is None or place < last:
-            return False
+            return None
         last = place
     if not _has_symbols(listed, form.splits.values()) or not _has_symbols(ranked, places):
-        return False
+        return None
     # The largest rank never merges.
-    return all(table.ranks.get(left + right, MAX_ID) != MAX_ID for left, right in places)
+    if any(table.ranks.get(left + right, MAX_ID) == MAX_ID for left, right in places):
+        return None
+    return "the list has each token's split in rank order (Theorem 4)"
 
 
 def _has_symbols(system: System, pairs: Iterable[tuple[bytes, bytes]]) -> bool:

@@ -302,6 +302,11 @@ def canonical(model: BPEModel) -> Canonical:
     return known
 
 
+def is_known(model: BPEModel) -> bool:
+    """Whether a model's canonical form is computed already."""
+    return model in _canonical
+
+
 def _canonical_of_model(model: BPEModel) -> Canonical:
     ids, tokens = model.vocab.ids, textual(model)
     built, symbols = _sorted_out(model) if model.vocab.kinds else (tokens, ())
