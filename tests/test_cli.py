@@ -199,6 +199,9 @@ def test_a_full_disk_is_no_answer() -> None:
             command("encode", RANKS, "a"), stdout=full, stderr=subprocess.PIPE, check=False
         )
     assert done.returncode == 2
+    assert (
+        done.stderr.splitlines()[-1] == b"  check the path, the right to it, and that there is room"
+    )
     assert b"Traceback" not in done.stderr
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from ..engines import Special
-from ..errors import SourceError, UnstatedError
+from ..errors import UnstatedError
 from ..gate import ways_to_say
-from ..io import replace_file
+from ..io import replace_file, unreadable
 from ..pages.panels import Viewed, check_size
 from ..pages.serving import LOOPBACK, listen
 from ..pages.view import LIMIT, to_view
@@ -108,5 +108,5 @@ def _text(file: str | None) -> str:
         check_size(path.stat().st_size, LIMIT)
         data = path.read_bytes()
     except OSError as error:
-        raise SourceError(error.strerror or "cannot be read", where=file) from None
+        raise unreadable(error, file) from None
     return as_text(data, where=file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .reading import MAX_FILE, Found, find, read
+from .reading import MAX_FILE, Found, find, read, unreadable
 from .writing import check_target, is_file_target, plain_names, replace_file, staged
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "read",
     "replace_file",
     "staged",
+    "unreadable",
 ]

@@ -137,7 +137,9 @@ def is_file_target(target: Path) -> bool:
 def _write(stage: Path, name: str, data: bytes) -> None:
     path = stage / name
     if stage.resolve() not in path.resolve().parents:
-        raise TargetError("a file name leads outside the target", where=name)
+        raise TargetError(
+            "a file name leads outside the target", where=name, fix="name it by a path inside"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         file.write(data)

@@ -81,7 +81,7 @@ def compare_with_lock(
     """
     model = opened.model
     if model is None:
-        raise SourceError(opened.unread, where=opened.label)
+        raise SourceError(opened.unread, where=opened.label, fix="give the tokenizer's own files")
     now = fingerprint(model)
     stages = tuple(
         Stage(part, "proved", "the same fingerprint")

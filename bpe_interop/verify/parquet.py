@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import SourceError
 from .documents import GO_ON, NAME_FIELD, Document, Errors, Place, Shard, no_field, size_of
-from .streams import optional
+from .streams import DAMAGED, optional
 
 _ROWS = 256
 _TEXTUAL = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
@@ -23,7 +23,9 @@ def rows(shard: Shard, start: Place, errors: Errors) -> Iterator[Document]:
     """
     arrow, parquet = optional("pyarrow", "parquet"), optional("pyarrow.parquet", "parquet")
     if shard.path is None:
-        raise SourceError("Parquet cannot be read from standard input", where=shard.label)
+        raise SourceError(
+            "Parquet cannot be read from standard input", where=shard.label, fix="name the file"
+        )
     size = shard.path.stat().st_size
     try:
         with parquet.ParquetFile(shard.path) as file:
@@ -37,7 +39,9 @@ def rows(shard: Shard, start: Place, errors: Errors) -> Iterator[Document]:
                 read = size * (row + 1) // total
                 yield Document(text, size_of(text), shard, place, after, read, replaced)
     except arrow.ArrowException as error:
-        raise SourceError(f"not Parquet, or damaged: {error}", where=shard.label) from error
+        raise SourceError(
+            f"not Parquet, or damaged: {error}", where=shard.label, fix=DAMAGED
+        ) from error
 
 
 def _check(file: Any, shard: Shard, arrow: Any) -> None:

@@ -125,6 +125,7 @@ def _lines(data: bytes, name: str) -> list[str]:
         raise FormatError(
             f"not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}",
             where=f"{name}:{at}",
+            fix="the file may be damaged; get it again",
         ) from None
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
