@@ -8,13 +8,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..model import show
-from ..verify import SCOPES
+from ..verify import SCOPES, counts
 from ..verify.report import Report
 from .document import installed
 from .rows import rows
 from .telling import (
     HEADLINES,
-    counts,
     differences,
     examples,
     failed,

@@ -23,7 +23,7 @@ from .report import Example, Report
 from .running import PATIENCE, Corpora, Pairing, Ran, run
 from .scoping import Inside, modes_of
 from .sides import Failure, Mismatch
-from .stages import Stage
+from .stages import Stage, counts
 from .sweep import Progress, Sides
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "Report",
     "Scope",
     "Stage",
+    "counts",
     "verify",
 ]
 
