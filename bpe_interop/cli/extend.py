@@ -8,17 +8,15 @@ from pathlib import Path
 import click
 
 from ..convert import Written, keep_apart, write_checked
-from ..errors import LossyConversionError
 from ..extend import Surgery, surgery, with_special_tokens
 from ..formats import Format, by_name
 from ..gate import describe, renamed
 from ..io import check_target, is_file_target, plain_names, read
-from ..loss import Loss
 from ..model import FIELDS, AddedToken, BPEModel, show
 from ..sources import Loaded, load_source
-from .convert import show_check, verdict_sentence
 from .options import format_option, json_option, offline_option, preset_option
 from .screen import as_json, counting, lines
+from .written import refusals, show_outcome
 
 
 @click.command("extend")
@@ -86,24 +84,18 @@ def extend_command(
     row = _target_format(loaded, target, to)
     model = with_special_tokens(_renamed(loaded.model, target), asked, named)
     found = surgery(loaded.model, model, _config(loaded, config))
-    try:
-        with counting("checking") as tick:
-            done = write_checked(
-                loaded,
-                loaded.model,
-                model,
-                row,
-                target,
-                drop=drop,
-                force=force,
-                verify=not no_verify,
-                tick=tick,
-            )
-    except LossyConversionError as error:
-        if json_output:
-            refused = [asdict(loss) for loss in error.losses if isinstance(loss, Loss)]
-            as_json({"source": source, "target": str(target), "refused": refused})
-        raise
+    with refusals(source, target, json_output=json_output), counting("checking") as tick:
+        done = write_checked(
+            loaded,
+            loaded.model,
+            model,
+            row,
+            target,
+            drop=drop,
+            force=force,
+            verify=not no_verify,
+            tick=tick,
+        )
     if json_output:
         as_json(_as_dict(source, target, row, found, done))
     else:
@@ -164,13 +156,7 @@ def _show(target: Path, found: Surgery, roles: dict[str, str], done: Written) ->
     lines("rows", [_rows(found)])
     lines("dropped", [describe(loss) for loss in done.losses])
     lines("note", found.notes)
-    for check in done.checks:
-        show_check(check)
-    if done.verdict is not None:
-        lines("verdict", [verdict_sentence(done.verdict)])
-        lines("note", done.verdict.notes)
-    if not done.checks:
-        lines("not checked", ["--no-verify was given"])
+    show_outcome(done.checks, done.verdict)
 
 
 def _said(token: AddedToken) -> str:
