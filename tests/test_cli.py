@@ -18,6 +18,8 @@ import tiktoken
 import tokenizers
 from command_line import Command
 
+from bpe_interop.cli import cli
+
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 TINY = TOKENIZERS / "gpt2-tiny"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
@@ -385,6 +387,12 @@ def test_odd_tokens_are_escaped(run: Command, tmp_path: Path) -> None:
 
 
 # Usage.
+
+
+def test_help_says_in_whole_sentences_what_commands_do(run: Command) -> None:
+    said = run("--help").out.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in said] == sorted(cli.commands)
+    assert all(line.endswith(".") and not line.endswith("...") for line in said)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from .screen import as_json, counting, lines
 from .written import refusals, show_outcome
 
 
-@click.command("convert")
+@click.command("convert", short_help="Convert SRC to DST, and check the result.")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST", type=click.Path(path_type=Path))
 @click.option("--to", metavar="F", help="The target's format: hf, tiktoken, gpt2, spm, minbpe.")

@@ -19,7 +19,7 @@ from .screen import as_json, counting, lines
 from .written import refusals, show_outcome
 
 
-@click.command("extend")
+@click.command("extend", short_help="Add special tokens, and say how many rows a network needs.")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST", type=click.Path(path_type=Path))
 @click.option(

@@ -23,7 +23,7 @@ from .screen import as_json, lines
 from .statistics import show_statistics
 
 
-@click.command("inspect")
+@click.command("inspect", short_help="Show what SRC holds, and what is peculiar about it.")
 @click.argument("sources", metavar="SRC...", nargs=-1, required=True)
 @click.option(
     "--corpus",

@@ -29,7 +29,7 @@ FIRST = 10
 """How many of the merges are printed."""
 
 
-@click.command("train")
+@click.command("train", short_help="Learn a tokenizer from FILES, and write it.")
 @click.argument("files", metavar="FILES...", nargs=-1, required=True)
 @click.option(
     "-o",

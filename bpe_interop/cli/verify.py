@@ -20,7 +20,7 @@ _CODES = {"proved": 0, "tested": 0, "refuted": 1, "unknown": 2}
 _INTERRUPTED = 130
 
 
-@click.command("verify")
+@click.command("verify", short_help="Decide whether A and B are equal, and run both on texts.")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @click.option(

@@ -18,7 +18,7 @@ from .options import format_option, offline_option, preset_option
 from .screen import as_text, lines, read_stdin
 
 
-@click.command("view")
+@click.command("view", short_help="Show a text as coloured tokens on a page.")
 @click.argument("sources", metavar="SRC...", nargs=-1, required=True)
 @click.option(
     "--text",
