@@ -84,7 +84,7 @@ def convert(
         BpeInteropError: anything else that :mod:`bpe_interop.errors` lists.
     """
     place = Path(target)
-    row = _target_format(place, to)
+    row = target_format(place, to)
     ways = [_option(row, option) for option in options]
     check_target(place, force=force)
     loaded = load_source(source, format=format, preset=preset, offline=offline)
@@ -191,7 +191,13 @@ def keep_apart(source: str | Path, place: Path) -> None:
         )
 
 
-def _target_format(place: Path, to: str | None) -> Format:
+def target_format(place: Path, to: str | None) -> Format:
+    """The format of a target, as it is asked for or as the target's name says.
+
+    Raises:
+        TargetError: neither says it, or they contradict each other.
+        SourceError: there is no such format.
+    """
     if to is None and is_file_target(place):
         to = "tiktoken"
     if to is None:

@@ -10,8 +10,15 @@ import click
 from ..convert import Conversion, convert
 from ..gate import describe
 from ..io import plain_names
-from ..model import FIELDS
-from .options import format_option, json_option, offline_option, preset_option
+from .options import (
+    drop_option,
+    force_option,
+    format_option,
+    json_option,
+    no_verify_option,
+    offline_option,
+    preset_option,
+)
 from .screen import as_json, counting, lines
 from .written import refusals, show_outcome
 
@@ -22,15 +29,9 @@ from .written import refusals, show_outcome
 @click.option("--to", metavar="F", help="The target's format: hf, tiktoken, gpt2, spm, minbpe.")
 @format_option
 @preset_option
-@click.option(
-    "--drop",
-    multiple=True,
-    metavar="FIELD",
-    type=click.Choice(FIELDS),
-    help="Convert although this field is lost; may be repeated.",
-)
-@click.option("--force", is_flag=True, help="Replace the target as a whole.")
-@click.option("--no-verify", is_flag=True, help="Do not check what was written.")
+@drop_option
+@force_option
+@no_verify_option
 @click.option(
     "--names",
     type=click.Choice(["encoder", "vocab"]),

@@ -7,14 +7,22 @@ from pathlib import Path
 
 import click
 
-from ..convert import Written, keep_apart, write_checked
+from ..convert import Written, keep_apart, target_format, write_checked
 from ..extend import Surgery, surgery, with_special_tokens
-from ..formats import Format, by_name
+from ..formats import Format
 from ..gate import describe, renamed
 from ..io import check_target, is_file_target, plain_names, read
-from ..model import FIELDS, AddedToken, BPEModel, show
+from ..model import AddedToken, BPEModel, show
 from ..sources import Loaded, load_source
-from .options import format_option, json_option, offline_option, preset_option
+from .options import (
+    drop_option,
+    force_option,
+    format_option,
+    json_option,
+    no_verify_option,
+    offline_option,
+    preset_option,
+)
 from .screen import as_json, counting, lines
 from .written import refusals, show_outcome
 
@@ -44,15 +52,9 @@ from .written import refusals, show_outcome
 )
 @format_option
 @preset_option
-@click.option(
-    "--drop",
-    multiple=True,
-    metavar="FIELD",
-    type=click.Choice(FIELDS),
-    help="Write although this field is lost; may be repeated.",
-)
-@click.option("--force", is_flag=True, help="Replace the target as a whole.")
-@click.option("--no-verify", is_flag=True, help="Do not check what was written.")
+@drop_option
+@force_option
+@no_verify_option
 @offline_option
 @json_option
 def extend_command(
@@ -81,7 +83,8 @@ def extend_command(
     check_target(target, force=force)
     loaded = load_source(source, format=format, preset=preset, offline=offline)
     keep_apart(source, target)
-    row = _target_format(loaded, target, to)
+    usual = None if is_file_target(target) else loaded.format.name
+    row = target_format(target, usual if to is None else to)
     model = with_special_tokens(_renamed(loaded.model, target), asked, named)
     found = surgery(loaded.model, model, _config(loaded, config))
     with refusals(source, target, json_output=json_output), counting("checking") as tick:
@@ -124,14 +127,6 @@ def _named(roles: tuple[str, ...]) -> dict[str, str]:
             raise click.UsageError(f"--role {show(role)} is given twice")
         named[role] = text
     return named
-
-
-def _target_format(loaded: Loaded, target: Path, to: str | None) -> Format:
-    if is_file_target(target):
-        if to is not None and by_name(to).name != "tiktoken":
-            raise click.UsageError(f"--to {to} writes a directory, and {target} is a file's name")
-        return by_name("tiktoken")
-    return loaded.format if to is None else by_name(to)
 
 
 def _renamed(model: BPEModel, target: Path) -> BPEModel:
