@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from ..errors import SourceError, UnsupportedError
+from ..errors import SourceError, UnsupportedError, not_utf8
 from ..formats import Files, Format, all_formats, by_name
 
 MAX_FILE = 1 << 30
@@ -266,7 +266,7 @@ def _explain_json(path: Path, data: bytes) -> None:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise SourceError(
-            f"not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}",
+            not_utf8(error),
             where=str(path),
             fix=_AGAIN,
         ) from None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, Union
 
-from ..errors import PatternError, SourceError
+from ..errors import PatternError, SourceError, not_utf8
 from ..io import unreadable
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.normalize import repair
@@ -156,8 +156,7 @@ def _decoded(file: BinaryIO, path: Path) -> Iterator[str]:
             text = decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             raise SourceError(
-                f"not UTF-8: byte 0x{error.object[error.start]:02X} at offset "
-                f"{read - len(kept) + error.start}",
+                not_utf8(error, read - len(kept)),
                 where=str(path),
                 fix="a tokenizer learns from text, so make it UTF-8 first",
             ) from None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
-from ..errors import SourceError
+from ..errors import SourceError, not_utf8
 
 Kind: TypeAlias = Literal["text", "jsonl", "parquet"]
 Errors: TypeAlias = Literal["strict", "replace"]
@@ -162,10 +162,10 @@ def _decode(data: bytes, shard: Shard, place: Place, errors: Errors) -> tuple[st
     except UnicodeDecodeError as error:
         if errors == "replace":
             return data.decode("utf-8", "replace"), True
-        start = error.start
+        start, what = error.start, not_utf8(error, place.offset)
     looks = [name for head, name in _OTHERS if data.startswith(head) and not place.offset]
     raise SourceError(
-        f"not UTF-8: byte 0x{data[start]:02X} at offset {place.offset + start}",
+        what,
         where=f"{shard.label}:{place.line + data.count(bytes([10]), 0, start)}",
         fix=f"it looks like {looks[0]}" if looks else GO_ON,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import SourceError
+from ..errors import SourceError, not_utf8
 from .documents import GO_ON, NAME_FIELD, Document, Errors, Place, Shard, no_field, size_of
 from .streams import DAMAGED, optional
 
@@ -81,7 +81,7 @@ def _decode(data: bytes, shard: Shard, row: int, errors: Errors) -> tuple[str, b
         if errors == "replace":
             return data.decode("utf-8", "replace"), True
         raise SourceError(
-            f"not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start} of the text",
+            f"{not_utf8(error)} of the text",
             where=f"{shard.label}, row {row + 1}",
             fix=GO_ON,
         ) from None
