@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import PatternError, TargetError
-from .formats import Files, Format, all_formats, by_name
+from .formats import Files, Format, all_formats
 from .gate import refuse, renamed
-from .io import check_target, is_file_target, staged
+from .io import check_target, is_file_target, staged, target_format
 from .loss import Loss
 from .model import (
     BPEModel,
@@ -189,29 +189,6 @@ def keep_apart(source: str | Path, place: Path) -> None:
             where=str(place),
             fix="choose another target",
         )
-
-
-def target_format(place: Path, to: str | None) -> Format:
-    """The format of a target, as it is asked for or as the target's name says.
-
-    Raises:
-        TargetError: neither says it, or they contradict each other.
-        SourceError: there is no such format.
-    """
-    if to is None and is_file_target(place):
-        to = "tiktoken"
-    if to is None:
-        raise TargetError(
-            "the target's format is not given", where=str(place), fix="name it with --to (to=...)"
-        )
-    row = by_name(to)
-    if is_file_target(place) and row.name != "tiktoken":
-        raise TargetError(
-            f"{row.title} is a directory, and this is the name of a rank file",
-            where=str(place),
-            fix="name a directory, or leave --to out (to=...)",
-        )
-    return row
 
 
 def _option(row: Format, option: str) -> Callable[[BPEModel, Files], Files]:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from ..convert import Written, keep_apart, target_format, write_checked
+from ..convert import Written, keep_apart, write_checked
 from ..extend import Surgery, surgery, with_special_tokens
 from ..formats import Format
 from ..gate import describe, renamed
-from ..io import check_target, is_file_target, plain_names, read
+from ..io import check_target, is_file_target, plain_names, read, target_format
 from ..model import AddedToken, BPEModel, show
 from ..sources import Loaded, load_source
 from .options import (

@@ -12,9 +12,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..convert import target_format
 from ..gate import describe, refuse
-from ..io import check_target
+from ..io import check_target, target_format
 from ..loss import Loss
 from ..model import BPEModel, PairList, show
 from ..tokenizer import Tokenizer

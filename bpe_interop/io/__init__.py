@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .reading import MAX_FILE, Found, find, read, unreadable
-from .writing import check_target, is_file_target, plain_names, replace_file, staged
+from .writing import check_target, is_file_target, plain_names, replace_file, staged, target_format
 
 __all__ = [
     "MAX_FILE",
@@ -15,5 +15,6 @@ __all__ = [
     "read",
     "replace_file",
     "staged",
+    "target_format",
     "unreadable",
 ]
