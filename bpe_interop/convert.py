@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import PatternError, TargetError
-from .formats import Files, Format, all_formats, by_name
+from .formats import Files, Format, all_formats
 from .gate import refuse, renamed
-from .io import check_target, is_file_target, staged
+from .io import check_target, is_file_target, staged, target_format
 from .loss import Loss
 from .model import (
     BPEModel,
@@ -84,7 +84,7 @@ def convert(
         BpeInteropError: anything else that :mod:`bpe_interop.errors` lists.
     """
     place = Path(target)
-    row = _target_format(place, to)
+    row = target_format(place, to)
     ways = [_option(row, option) for option in options]
     check_target(place, force=force)
     loaded = load_source(source, format=format, preset=preset, offline=offline)
@@ -189,23 +189,6 @@ def keep_apart(source: str | Path, place: Path) -> None:
             where=str(place),
             fix="choose another target",
         )
-
-
-def _target_format(place: Path, to: str | None) -> Format:
-    if to is None and is_file_target(place):
-        to = "tiktoken"
-    if to is None:
-        raise TargetError(
-            "the target's format is not given", where=str(place), fix="name it with --to (to=...)"
-        )
-    row = by_name(to)
-    if is_file_target(place) and row.name != "tiktoken":
-        raise TargetError(
-            f"{row.title} is a directory, and this is the name of a rank file",
-            where=str(place),
-            fix="name a directory, or leave --to out (to=...)",
-        )
-    return row
 
 
 def _option(row: Format, option: str) -> Callable[[BPEModel, Files], Files]:

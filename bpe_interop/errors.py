@@ -52,6 +52,12 @@ def _rebuild(
     return error
 
 
+def not_utf8(error: UnicodeDecodeError, before: int = 0) -> str:
+    """What to say of bytes that are not UTF-8; ``before`` is how many were read before them."""
+    byte = error.object[error.start]
+    return f"not UTF-8: byte 0x{byte:02X} at offset {before + error.start}"
+
+
 class SourceError(BpeInteropError):
     """A source cannot be found or read, or it could be several things at once."""
 

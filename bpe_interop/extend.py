@@ -181,7 +181,8 @@ def _checked(tokens: Wanted) -> dict[str, int | None]:
             )
         if number is not None and not 0 <= number <= MAX_ID:
             raise SpecialTokenError(
-                f"the id {number} of {show(text)} is none: they are 0 to {MAX_ID}"
+                f"the id {number} of {show(text)} is none: they are 0 to {MAX_ID}",
+                fix="give one of these, or none",
             )
         asked[text] = number
     return asked
@@ -209,7 +210,10 @@ def _numbered(model: BPEModel, asked: Mapping[str, int | None]) -> dict[str, int
                 fix=f"give it another, or none: the first free one is {max(holders) + 1}",
             )
         if numbers[text] > MAX_ID:
-            raise SpecialTokenError(f"there is no id left for {show(text)}: the last is {MAX_ID}")
+            raise SpecialTokenError(
+                f"there is no id left for {show(text)}: the last is {MAX_ID}",
+                fix="give it one that has no token",
+            )
     return numbers
 
 

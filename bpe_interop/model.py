@@ -218,12 +218,16 @@ def show(content: bytes | str) -> str:
             content = content.decode("utf-8")
         except UnicodeDecodeError:
             return ascii(content)
-    plain = (c if c.isprintable() and c not in '"\\' else _escaped(c) for c in content)
-    return '"' + "".join(plain) + '"'
+    quotable = content.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped(quotable)}"'
 
 
-def _escaped(char: str) -> str:
-    return f"\\{char}" if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+def escaped(text: str) -> str:
+    """A text on one line, in which what would not show, or mislead, is escaped."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
 
 
 def _check_vocab(vocab: Vocab) -> None:

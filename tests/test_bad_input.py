@@ -118,6 +118,63 @@ def test_what_cannot_be_read_is_an_error(command: Command, tmp_path: Path, name:
     assert found.err.startswith("error: ")
 
 
+SOURCE = str(TOKENIZERS / "cl100k-tiny/tiktoken")
+UNREADABLE = ("missing", "empty", "folder", "binary.json", "half.encoder.json", "x.gguf")
+COMMANDS: dict[str, tuple[str, ...]] = {
+    # what is to be read stands for {}; a second word says what may be wrong with it
+    "inspect": ("inspect", "{}"),
+    "convert": ("convert", "{}", "out", "--to", "hf"),
+    "convert from": ("convert", "{}", "out", "--to", "hf", "--from", "spm"),
+    "verify a": ("verify", "{}", SOURCE),
+    "verify b": ("verify", SOURCE, "{}"),
+    "fingerprint": ("fingerprint", "{}"),
+    "lock": ("lock", "{}"),
+    "encode": ("encode", "{}", "x"),
+    "decode": ("decode", "{}", "1"),
+    "view": ("view", "{}", "-o", "out.html"),
+    "extend": ("extend", "{}", "out", "--special", "<x>"),
+    "train": ("train", "{}", "-o", "out", "--to", "hf", "--vocab-size", "300"),
+    "corpus": ("verify", SOURCE, SOURCE, "--corpus", "{}"),
+    "corpus of inspect": ("inspect", SOURCE, "--corpus", "{}"),
+    "text": ("view", SOURCE, "-o", "out.html", "--text", "{}"),
+    "config": ("extend", SOURCE, "out", "--special", "<x>", "--config", "{}"),
+    "state": ("verify", SOURCE, SOURCE, "--corpus", "text", "--state", "{}"),
+}
+FINE = {
+    *(("corpus", "empty"), ("corpus of inspect", "empty"), ("text", "empty")),
+    *(("state", "missing"), ("config", "half.encoder.json")),
+    *((command, name) for command in ("train", "corpus", "corpus of inspect", "text")
+      for name in UNREADABLE[4:]),
+}  # fmt: skip
+"""What can be read: no text is a text, half of a pair is one too, and an object besides."""
+
+
+@pytest.mark.parametrize(
+    ("command_name", "name"),
+    [(c, n) for c in COMMANDS for n in UNREADABLE if (c, n) not in FINE],
+)
+def test_what_cannot_be_read_says_what_to_do(
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command_name: str,
+    name: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    contents = {"empty": b"", "binary.json": b"\x89\xff\0", "x.gguf": b"GGUF", "text": b"a\n"}
+    for each, data in {**contents, "half.encoder.json": ENCODER}.items():
+        Path(each).write_bytes(data)
+    found = command(*(name if word == "{}" else word for word in COMMANDS[command_name]))
+    assert (found.code, found.out) == (2, "")
+    said, *fixes = found.err.splitlines()
+    assert said.startswith("error: ")
+    assert name in said or command_name == "config" or (command_name, name) == ("train", "empty")
+    assert fixes
+    assert fixes[0].startswith("  ")
+    assert not Path("out").exists()
+
+
 def test_unmatched_text_that_the_target_would_drop_is_refused_with_a_witness(
     command: Command, tmp_path: Path
 ) -> None:

@@ -13,10 +13,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import tiktoken
 import tokenizers
 from command_line import Command
+
+from bpe_interop.cli import cli
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 TINY = TOKENIZERS / "gpt2-tiny"
@@ -199,6 +202,9 @@ def test_a_full_disk_is_no_answer() -> None:
             command("encode", RANKS, "a"), stdout=full, stderr=subprocess.PIPE, check=False
         )
     assert done.returncode == 2
+    assert (
+        done.stderr.splitlines()[-1] == b"  check the path, the right to it, and that there is room"
+    )
     assert b"Traceback" not in done.stderr
 
 
@@ -382,6 +388,12 @@ def test_odd_tokens_are_escaped(run: Command, tmp_path: Path) -> None:
 
 
 # Usage.
+
+
+def test_help_says_in_whole_sentences_what_commands_do(run: Command) -> None:
+    said = run("--help").out.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in said] == cli.list_commands(click.Context(cli))
+    assert all(line.endswith(".") and not line.endswith("...") for line in said)
 
 
 @pytest.mark.parametrize(

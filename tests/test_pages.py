@@ -25,14 +25,12 @@ from markdown_it import MarkdownIt
 from reports import CL100K, GPT2, HOSTILE, example, few_texts, hostile, real
 
 from bpe_interop import pages
+from bpe_interop.fingerprint import PARTS
 from bpe_interop.model import show
 from bpe_interop.pages.rows import AROUND, COLUMNS, rows
-from bpe_interop.pages.telling import OUTSIDE
 from bpe_interop.pages.visible import parts, right_to_left, token_parts
-from bpe_interop.verify import Report
+from bpe_interop.verify import Report, Scope, counts
 from bpe_interop.verify.corpus_report import CorpusReport, Counts
-from bpe_interop.verify.locked import _COUNT
-from bpe_interop.verify.prove import _COUNTS_NOT
 from bpe_interop.verify.report import Example
 from bpe_interop.verify.sides import ORDINARY, Mismatch
 
@@ -81,11 +79,25 @@ def test_the_fixtures_are_what_they_are_called(reports: Reports) -> None:
     assert reports["refuted"].corpus is not None
 
 
-def test_what_counts_in_a_scope_is_what_verify_says() -> None:
-    for scope, outside in OUTSIDE.items():
-        lock = {"text", "specials", "template", "decoder"}
-        assert outside & lock == lock - {*_COUNT[scope]}
-        assert outside - lock == _COUNTS_NOT[scope]
+TEXT_STAGES = ["normalizer", "pre-tokenizer", "core", "lookup", "ids", "decoding"]
+COUNTED: dict[Scope, tuple[list[str], list[str]]] = {
+    # the stages of two tokenizers, and the parts of a lock file
+    "all": (
+        [*TEXT_STAGES, "added tokens", "special tokens", "sequence template"],
+        ["text", "specials", "template", "decoder"],
+    ),
+    "ordinary": ([*TEXT_STAGES, "added tokens"], ["text", "specials", "decoder"]),
+    "text": (TEXT_STAGES, ["text", "decoder"]),
+}
+
+
+@pytest.mark.parametrize("scope", COUNTED)
+def test_what_counts_in_a_scope(reports: Reports, scope: Scope) -> None:
+    stages, parts = COUNTED[scope]
+    told = pages.as_data(replace(reports["proved"], scope=scope))["stages"]
+    assert {each["name"] for each in told if each["counts"]} == {*stages}
+    assert {each["name"] for each in told} == {*COUNTED["all"][0]}
+    assert {part for part in PARTS if counts(part, scope)} == {*parts, "all"}
 
 
 # JSON

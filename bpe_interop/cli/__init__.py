@@ -20,6 +20,8 @@ YES, NO, UNKNOWN = 0, 1, 2
 CLOSED, INTERRUPTED, TERMINATED = 141, 130, 143
 """What a shell reports of programs that end by SIGPIPE, SIGINT, SIGTERM."""
 
+_SYSTEM = "check the path, the right to it, and that there is room"
+
 
 COMMANDS = (
     "formats",
@@ -64,7 +66,8 @@ class _Commands(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(CLOSED)
         except OSError as error:
-            click.echo(f"error: {error.strerror or error}", err=True)
+            where = f"{error.filename}: " if error.filename else ""
+            click.echo(f"error: {where}{error.strerror or error}\n  {_SYSTEM}", err=True)
             sys.exit(UNKNOWN)
 
 

@@ -8,33 +8,30 @@ from pathlib import Path
 import click
 
 from ..convert import Conversion, convert
-from ..errors import LossyConversionError
 from ..gate import describe
 from ..io import plain_names
-from ..loss import Loss
-from ..model import FIELDS
-from ..verify.established import Established
-from ..verify.prove import SCOPES
-from ..verify.written import Check
-from .options import format_option, json_option, offline_option, preset_option
-from .screen import as_json, counting, lines, show_text
+from .options import (
+    drop_option,
+    force_option,
+    format_option,
+    json_option,
+    no_verify_option,
+    offline_option,
+    preset_option,
+)
+from .screen import as_json, counting, lines
+from .written import refusals, show_outcome
 
 
-@click.command("convert")
+@click.command("convert", short_help="Convert SRC to DST, and check the result.")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST", type=click.Path(path_type=Path))
 @click.option("--to", metavar="F", help="The target's format: hf, tiktoken, gpt2, spm, minbpe.")
 @format_option
 @preset_option
-@click.option(
-    "--drop",
-    multiple=True,
-    metavar="FIELD",
-    type=click.Choice(FIELDS),
-    help="Convert although this field is lost; may be repeated.",
-)
-@click.option("--force", is_flag=True, help="Replace the target as a whole.")
-@click.option("--no-verify", is_flag=True, help="Do not check what was written.")
+@drop_option
+@force_option
+@no_verify_option
 @click.option(
     "--names",
     type=click.Choice(["encoder", "vocab"]),
@@ -79,27 +76,21 @@ def convert_command(
     if pretoken_level and to not in ("spm", "sentencepiece"):
         raise click.UsageError("--pretoken-level belongs to --to spm")
     asked = {"vocab-names": names == "vocab", "plugin": plugin, "vocab-listing": vocab_listing}
-    try:
-        with counting("checking") as tick:
-            done = convert(
-                source,
-                target,
-                to,
-                format=format,
-                preset=preset,
-                # Whole texts are what such a file cannot do: it is asked for knowing that.
-                drop=(*drop, "alphabet") if pretoken_level else drop,
-                force=force,
-                verify=not no_verify,
-                offline=offline,
-                options=[option for option, given in asked.items() if given],
-                tick=tick,
-            )
-    except LossyConversionError as error:
-        if json_output:
-            refused = [asdict(loss) for loss in error.losses if isinstance(loss, Loss)]
-            as_json({"source": source, "target": str(target), "refused": refused})
-        raise
+    with refusals(source, target, json_output=json_output), counting("checking") as tick:
+        done = convert(
+            source,
+            target,
+            to,
+            format=format,
+            preset=preset,
+            # Whole texts are what such a file cannot do: it is asked for knowing that.
+            drop=(*drop, "alphabet") if pretoken_level else drop,
+            force=force,
+            verify=not no_verify,
+            offline=offline,
+            options=[option for option, given in asked.items() if given],
+            tick=tick,
+        )
     if json_output:
         as_json(asdict(done))
     else:
@@ -112,39 +103,4 @@ def _show(done: Conversion, target: Path) -> None:
     lines("rewrote", done.rewrote)
     lines("dropped", [describe(loss) for loss in done.losses])
     lines("note", done.notes)
-    for check in done.checks:
-        show_check(check)
-    if done.verdict is not None:
-        lines("verdict", [verdict_sentence(done.verdict)])
-        lines("note", done.verdict.notes)
-    if not done.checks:
-        lines("not checked", ["--no-verify was given"])
-
-
-def show_check(check: Check) -> None:
-    """Prints what was compared with what, or why nothing was."""
-    if check.skipped:
-        lines("not checked", [f"{check.of} in {check.engine}: {check.skipped}"])
-        return
-    lines(
-        "checked",
-        [
-            f"{check.of}: same ids in {check.engine} {check.version} on {check.texts:,} texts "
-            f"({check.bytes:,} bytes): {'; '.join(check.scopes)}"
-        ],
-    )
-    if check.failures:
-        lines("not checked", [f"{check.failures:,} of these texts: {check.failed}"])
-
-
-def verdict_sentence(found: Established) -> str:
-    """The verdict as a sentence."""
-    but = f" but for what was dropped ({', '.join(found.dropped)})" if found.dropped else ""
-    if found.outcome == "proved":
-        return f"PROVED equal{but} for {SCOPES[found.scope]} ({', '.join(found.engines)})"
-    if found.outcome == "refuted":
-        text = show_text(found.witness or "")
-        return f"DIFFERENT by more than what was dropped, {found.why}; a text: {text}"
-    if found.outcome == "tested":
-        return f"TESTED equal{but} on {found.texts:,} texts; not proved: {found.why}"
-    return f"NONE: {found.why}"
+    show_outcome(done.checks, done.verdict)

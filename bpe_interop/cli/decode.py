@@ -26,7 +26,9 @@ _LAID_OUT = "\n\t"
 _PART = re.compile(rb"[\s,\[\]]")
 
 
-@click.command("decode", context_settings={"ignore_unknown_options": True})
+@click.command(
+    "decode", short_help="Print the text of IDS.", context_settings={"ignore_unknown_options": True}
+)
 @click.argument("source", metavar="SRC")
 @click.argument("ids", nargs=-1)
 @click.option("--lines", "by_line", is_flag=True, help="Decode each line of ids by itself.")

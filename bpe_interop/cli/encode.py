@@ -26,7 +26,7 @@ from .tokens import open_tokenizer
 T = TypeVar("T")
 
 
-@click.command("encode")
+@click.command("encode", short_help="Print the ids of TEXT, its tokens, or how they were merged.")
 @click.argument("source", metavar="SRC")
 @click.argument("text", required=False)
 @click.option("--lines", "by_line", is_flag=True, help="Encode each line (split at LF only).")

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ..encode import Encoder
 from ..encode.explain import Explained, Merge, Run
-from ..model import show
+from ..model import escaped, show
 from .screen import lines
 
 _STYLES = tuple(
@@ -61,10 +61,9 @@ def counted(tokens: int, size: int) -> str:
 def _inner(content: bytes) -> str:
     """A token as it reads between its neighbours, what would not show escaped."""
     try:
-        text = content.decode("utf-8")
+        return escaped(content.decode("utf-8"))
     except UnicodeDecodeError:
         return "".join(f"\\x{byte:02x}" for byte in content)
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def tokens_as_data(tokens: Sequence[Placed]) -> list[dict[str, Any]]:

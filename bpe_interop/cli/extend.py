@@ -8,20 +8,26 @@ from pathlib import Path
 import click
 
 from ..convert import Written, keep_apart, write_checked
-from ..errors import LossyConversionError
 from ..extend import Surgery, surgery, with_special_tokens
-from ..formats import Format, by_name
+from ..formats import Format
 from ..gate import describe, renamed
-from ..io import check_target, is_file_target, plain_names, read
-from ..loss import Loss
-from ..model import FIELDS, AddedToken, BPEModel, show
+from ..io import check_target, is_file_target, plain_names, read, target_format
+from ..model import AddedToken, BPEModel, show
 from ..sources import Loaded, load_source
-from .convert import show_check, verdict_sentence
-from .options import format_option, json_option, offline_option, preset_option
+from .options import (
+    drop_option,
+    force_option,
+    format_option,
+    json_option,
+    no_verify_option,
+    offline_option,
+    preset_option,
+)
 from .screen import as_json, counting, lines
+from .written import refusals, show_outcome
 
 
-@click.command("extend")
+@click.command("extend", short_help="Add special tokens, and say how many rows a network needs.")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST", type=click.Path(path_type=Path))
 @click.option(
@@ -46,15 +52,9 @@ from .screen import as_json, counting, lines
 )
 @format_option
 @preset_option
-@click.option(
-    "--drop",
-    multiple=True,
-    metavar="FIELD",
-    type=click.Choice(FIELDS),
-    help="Write although this field is lost; may be repeated.",
-)
-@click.option("--force", is_flag=True, help="Replace the target as a whole.")
-@click.option("--no-verify", is_flag=True, help="Do not check what was written.")
+@drop_option
+@force_option
+@no_verify_option
 @offline_option
 @json_option
 def extend_command(
@@ -83,27 +83,22 @@ def extend_command(
     check_target(target, force=force)
     loaded = load_source(source, format=format, preset=preset, offline=offline)
     keep_apart(source, target)
-    row = _target_format(loaded, target, to)
+    usual = None if is_file_target(target) else loaded.format.name
+    row = target_format(target, usual if to is None else to)
     model = with_special_tokens(_renamed(loaded.model, target), asked, named)
     found = surgery(loaded.model, model, _config(loaded, config))
-    try:
-        with counting("checking") as tick:
-            done = write_checked(
-                loaded,
-                loaded.model,
-                model,
-                row,
-                target,
-                drop=drop,
-                force=force,
-                verify=not no_verify,
-                tick=tick,
-            )
-    except LossyConversionError as error:
-        if json_output:
-            refused = [asdict(loss) for loss in error.losses if isinstance(loss, Loss)]
-            as_json({"source": source, "target": str(target), "refused": refused})
-        raise
+    with refusals(source, target, json_output=json_output), counting("checking") as tick:
+        done = write_checked(
+            loaded,
+            loaded.model,
+            model,
+            row,
+            target,
+            drop=drop,
+            force=force,
+            verify=not no_verify,
+            tick=tick,
+        )
     if json_output:
         as_json(_as_dict(source, target, row, found, done))
     else:
@@ -134,14 +129,6 @@ def _named(roles: tuple[str, ...]) -> dict[str, str]:
     return named
 
 
-def _target_format(loaded: Loaded, target: Path, to: str | None) -> Format:
-    if is_file_target(target):
-        if to is not None and by_name(to).name != "tiktoken":
-            raise click.UsageError(f"--to {to} writes a directory, and {target} is a file's name")
-        return by_name("tiktoken")
-    return loaded.format if to is None else by_name(to)
-
-
 def _renamed(model: BPEModel, target: Path) -> BPEModel:
     if not is_file_target(target):
         return model
@@ -164,13 +151,7 @@ def _show(target: Path, found: Surgery, roles: dict[str, str], done: Written) ->
     lines("rows", [_rows(found)])
     lines("dropped", [describe(loss) for loss in done.losses])
     lines("note", found.notes)
-    for check in done.checks:
-        show_check(check)
-    if done.verdict is not None:
-        lines("verdict", [verdict_sentence(done.verdict)])
-        lines("note", done.verdict.notes)
-    if not done.checks:
-        lines("not checked", ["--no-verify was given"])
+    show_outcome(done.checks, done.verdict)
 
 
 def _said(token: AddedToken) -> str:

@@ -12,7 +12,7 @@ from .options import json_option
 from .screen import as_json
 
 
-@click.command("formats")
+@click.command("formats", short_help="Show what each format can hold, and its engine.")
 @json_option
 def formats_command(json_output: bool) -> None:
     """Show the formats: what each can hold, and the engine it is checked in."""

@@ -18,21 +18,14 @@ from ..model import (
 )
 from ..sources import Loaded, load_source
 from .facts import facts_of
-from .options import format_option, json_option, offline_option, preset_option
+from .options import corpus_option, format_option, json_option, offline_option, preset_option
 from .screen import as_json, lines
 from .statistics import show_statistics
 
 
-@click.command("inspect")
+@click.command("inspect", short_help="Show what SRC holds, and what is peculiar about it.")
 @click.argument("sources", metavar="SRC...", nargs=-1, required=True)
-@click.option(
-    "--corpus",
-    "corpora",
-    multiple=True,
-    metavar="FILE",
-    help="Measure on these texts instead: a file, a directory, a glob, FILE.jsonl:FIELD; plain "
-    "text, JSONL or Parquet, gzip or zstd. May be repeated.",
-)
+@corpus_option("Measure on these texts instead")
 @click.option(
     "--plot", type=click.Path(path_type=Path), metavar="OUT.svg", help="Draw what was measured."
 )

@@ -15,7 +15,7 @@ from .options import format_option, offline_option, preset_option
 from .screen import lines
 
 
-@click.command("lock")
+@click.command("lock", short_help="Freeze what SRC does, to verify others against it.")
 @click.argument("source", metavar="SRC")
 @click.option(
     "-o",

@@ -16,7 +16,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from ..errors import SourceError
+from ..errors import SourceError, not_utf8
 from ..model import show
 from ..verify import Progress
 
@@ -162,7 +162,7 @@ def as_text(data: bytes, *, where: str = "standard input") -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise SourceError(
-            f"not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}",
+            not_utf8(error),
             where=where,
             fix="a tokenizer encodes text, so make it UTF-8 first",
         ) from None

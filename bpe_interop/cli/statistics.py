@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ..io import replace_file
+from ..model import escaped
 from ..pages.plot import to_svg
-from ..pages.visible import escaped
 from ..sources import Loaded
 from ..statistics import Statistics, measure
 from ..tokenizer import Tokenizer

@@ -12,24 +12,22 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..errors import TargetError
-from ..formats import Format, by_name
 from ..gate import describe, refuse
-from ..io import check_target, is_file_target
+from ..io import check_target, target_format
 from ..loss import Loss
-from ..model import FIELDS, BPEModel, PairList, show
+from ..model import BPEModel, PairList, show
 from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained
 from ..train.request import Algorithm, Option
 from ..train.training import Tick
-from .options import json_option
+from .options import drop_option, force_option, json_option
 from .screen import as_json, as_text, lines, read_stdin
 
 FIRST = 10
 """How many of the merges are printed."""
 
 
-@click.command("train")
+@click.command("train", short_help="Learn a tokenizer from FILES, and write it.")
 @click.argument("files", metavar="FILES...", nargs=-1, required=True)
 @click.option(
     "-o",
@@ -72,14 +70,8 @@ FIRST = 10
     help="An option of that library's trainer, by its own name; may be repeated.",
 )
 @click.option("--name", default="", metavar="NAME", help="The tokenizer's name.")
-@click.option(
-    "--drop",
-    multiple=True,
-    metavar="FIELD",
-    type=click.Choice(FIELDS),
-    help="Write although the target cannot hold this field; may be repeated.",
-)
-@click.option("--force", is_flag=True, help="Replace the target as a whole.")
+@drop_option
+@force_option
 @json_option
 def train_command(
     files: tuple[str, ...],
@@ -112,7 +104,7 @@ def train_command(
         options=dict(map(_option, options)),
         name=name,
     )
-    row = _target_format(target, to)
+    row = target_format(target, to)
     check_target(target, force=force)
     if algorithm == "tutorial":
         # What the format cannot hold should not come out after minutes of training.
@@ -138,21 +130,6 @@ def _option(text: str) -> tuple[str, Option]:
         with contextlib.suppress(ValueError):
             return key, kind(value)
     return key, value
-
-
-def _target_format(target: Path, to: str | None) -> Format:
-    if to is None and not is_file_target(target):
-        raise TargetError(
-            "the target's format is not given", where=str(target), fix="name it: --to"
-        )
-    row = by_name(to or "tiktoken")
-    if is_file_target(target) and row.name != "tiktoken":
-        raise TargetError(
-            f"{row.title} is a directory, and this is the name of a rank file",
-            where=str(target),
-            fix="name a directory, or leave --to out",
-        )
-    return row
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from ..engines import NAMES
 from ..pages import Require, to_json, write_reports
 from ..verify import SCOPES, Errors, Report, Scope, verify
 from ..verify.corpora import parse_sample
-from .options import json_option, offline_option
+from .options import corpus_option, json_option, offline_option
 from .reports import report_option
 from .screen import comparing
 from .verdict import show_report
@@ -20,7 +20,7 @@ _CODES = {"proved": 0, "tested": 0, "refuted": 1, "unknown": 2}
 _INTERRUPTED = 130
 
 
-@click.command("verify")
+@click.command("verify", short_help="Decide whether A and B are equal, and run both on texts.")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @click.option(
@@ -41,14 +41,7 @@ _INTERRUPTED = 130
 @click.option("--preset-b", metavar="NAME", help="Says what B leaves unsaid.")
 @click.option("--engine-a", type=_ENGINES, help="Run A in this engine instead of ours.")
 @click.option("--engine-b", type=_ENGINES, help="Run B in this engine instead of ours.")
-@click.option(
-    "--corpus",
-    "corpora",
-    multiple=True,
-    metavar="FILE",
-    help="Compare on these texts as well: a file, a directory, a glob, FILE.jsonl:FIELD; plain "
-    "text, JSONL or Parquet, gzip or zstd. May be repeated.",
-)
+@corpus_option("Compare on these texts as well")
 @click.option("--field", metavar="NAME", help="The field of JSONL or Parquet with the texts.")
 @click.option(
     "--max-bytes", type=click.IntRange(min=1), help="End the corpora after so many bytes of UTF-8."

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from ..engines import Special
-from ..errors import SourceError, UnstatedError
+from ..errors import UnstatedError
 from ..gate import ways_to_say
-from ..io import replace_file
+from ..io import replace_file, unreadable
 from ..pages.panels import Viewed, check_size
 from ..pages.serving import LOOPBACK, listen
 from ..pages.view import LIMIT, to_view
@@ -18,7 +18,7 @@ from .options import format_option, offline_option, preset_option
 from .screen import as_text, lines, read_stdin
 
 
-@click.command("view")
+@click.command("view", short_help="Show a text as coloured tokens on a page.")
 @click.argument("sources", metavar="SRC...", nargs=-1, required=True)
 @click.option(
     "--text",
@@ -108,5 +108,5 @@ def _text(file: str | None) -> str:
         check_size(path.stat().st_size, LIMIT)
         data = path.read_bytes()
     except OSError as error:
-        raise SourceError(error.strerror or "cannot be read", where=file) from None
+        raise unreadable(error, file) from None
     return as_text(data, where=file)

@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from ..loss import Loss
+from ..diff.reread import changed_losses
+from ..loss import Grade, Loss
 from ..model import Affixes, BPEModel
+from ..theory.byte_ranks import as_byte_ranks
 from ..theory.rewrite import Rewrite
 from ..theory.witness import with_affixes
+
+
+def with_changed(
+    model: BPEModel, found: Iterable[Loss], again: Callable[[], BPEModel]
+) -> Iterator[Loss]:
+    """The losses that were found, and what merging over bytes makes of a model that does not.
+
+    That is said field by field of what reading back finds changed: it is not foreseen.
+
+    Args:
+        model: what is written.
+        found: the losses that are foreseen.
+        again: gives what reading the written files back gives.
+    """
+    foreseen = list(found)
+    yield from foreseen
+    if model.alphabet == "byte" and model.affixes == Affixes():
+        return
+    rewrite = as_byte_ranks(model)
+    said = frozenset(loss.field for loss in foreseen)
+    grade: Grade = "metadata" if rewrite.rule is not None else "ids"
+    yield from changed_losses(model, again(), said, grade, rewrite.witness)
 
 
 def affixes_lost(model: BPEModel, holder: str) -> Iterator[Loss]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .reading import MAX_FILE, Found, find, read
-from .writing import check_target, is_file_target, plain_names, replace_file, staged
+from .reading import MAX_FILE, Found, find, read, unreadable
+from .writing import check_target, is_file_target, plain_names, replace_file, staged, target_format
 
 __all__ = [
     "MAX_FILE",
@@ -15,4 +15,6 @@ __all__ = [
     "read",
     "replace_file",
     "staged",
+    "target_format",
+    "unreadable",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from ..errors import SourceError, UnsupportedError
+from ..errors import SourceError, UnsupportedError, not_utf8
 from ..formats import Files, Format, all_formats, by_name
 
 MAX_FILE = 1 << 30
@@ -24,6 +24,8 @@ _BESIDE = (
     "chat_template.jinja",
 )
 _TEMPLATES = "additional_chat_templates"
+_OWN_FILE = "name the file of the tokenizer itself, or the directory that it is in"
+_AGAIN = "the file is damaged, or another one was meant: get it again, or name that"
 _NAMES = (".json", ".tiktoken", ".model", ".txt", ".bpe", ".gguf")
 
 
@@ -46,7 +48,7 @@ def find(path: Path, format: str | None = None) -> Found:
     """
     wanted = by_name(format) if format else None
     if "\0" in str(path):
-        raise SourceError("a name cannot hold a NUL character")
+        raise SourceError("a name cannot hold a NUL character", fix="check the name")
     if path.is_dir():
         return _find_in_directory(path, wanted)
     if not path.exists():
@@ -140,10 +142,27 @@ def read(path: Path) -> bytes:
     """
     try:
         if path.stat().st_size > MAX_FILE:
-            raise SourceError("the file is too large to be a tokenizer", where=str(path))
+            raise SourceError(
+                "the file is too large to be a tokenizer",
+                where=str(path),
+                fix=_OWN_FILE,
+            )
         return path.read_bytes()
     except OSError as error:
-        raise SourceError(error.strerror or "cannot be read", where=str(path)) from None
+        raise unreadable(error, str(path)) from None
+
+
+def unreadable(error: OSError, where: str) -> SourceError:
+    """The error for what the system does not let be read."""
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        fix = "check the path"
+    elif isinstance(error, IsADirectoryError):
+        fix = "name a file in it"
+    elif isinstance(error, PermissionError):
+        fix = "see to the right to read it, or name another"
+    else:
+        fix = "check that it is there, whole, and a file"
+    return SourceError(error.strerror or str(error) or "cannot be read", where=where, fix=fix)
 
 
 def _recognise(files: Files, wanted: Format | None) -> Format | None:
@@ -177,7 +196,7 @@ def _find_in_directory(directory: Path, wanted: Format | None) -> Found:
     what = f"no {wanted.title} is here" if wanted else "no tokenizer is here"
     inner = [entry.name for entry in _entries(directory) if entry.is_dir()]
     listed = ", ".join(inner[:8]) + (", ..." if len(inner) > 8 else "")
-    fix = f"name a file, or one of the folders in it: {listed}" if inner else ""
+    fix = f"name a file, or one of the folders in it: {listed}" if inner else _OWN_FILE
     raise SourceError(what, where=str(directory), fix=fix)
 
 
@@ -194,7 +213,7 @@ def _entries(directory: Path) -> list[Path]:
     try:
         return sorted(directory.iterdir())
     except OSError as error:
-        raise SourceError(error.strerror or "cannot be read", where=str(directory)) from None
+        raise unreadable(error, str(directory)) from None
 
 
 def _groups(directory: Path) -> Iterator[Found]:
@@ -224,12 +243,21 @@ def _explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
             raise SourceError(
                 f"half of a GPT-2 pair; {other if path.name.endswith(own) else own} is missing",
                 where=str(path),
+                fix="put the other half beside it",
             )
     if path.suffix == ".json":
         _explain_json(path, data)
-    names = wanted.title if wanted else ", ".join(row.title for row in all_formats())
+    if wanted:
+        raise SourceError(
+            f"this is no {wanted.title}",
+            where=str(path),
+            fix=f"{_OWN_FILE}, or another format with --from (format=...)",
+        )
+    titles = ", ".join(row.title for row in all_formats())
     raise SourceError(
-        f"this is not a {names}" if wanted else f"this is none of: {names}", where=str(path)
+        f"this is none of: {titles}",
+        where=str(path),
+        fix=_OWN_FILE,
     )
 
 
@@ -238,10 +266,12 @@ def _explain_json(path: Path, data: bytes) -> None:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise SourceError(
-            f"not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}", where=str(path)
+            not_utf8(error),
+            where=str(path),
+            fix=_AGAIN,
         ) from None
     if not data.lstrip().startswith(b"{"):
-        raise SourceError("this is no JSON object", where=str(path))
+        raise SourceError("this is no JSON object", where=str(path), fix=_AGAIN)
 
 
 def _refuse_by_name(path: Path, data: bytes) -> None:
@@ -258,4 +288,8 @@ def _refuse_by_name(path: Path, data: bytes) -> None:
     elif head[:1] == b"{" and b'"config"' in head and b'"pattern"' in head:
         kind = "a tekken.json (Mistral)"
     if kind:
-        raise UnsupportedError(f"this is {kind}, which is not supported yet", where=str(path))
+        raise UnsupportedError(
+            f"this is {kind}, which is not supported yet",
+            where=str(path),
+            fix="use the same tokenizer's tokenizer.json, .model or rank file",
+        )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..errors import TargetError
-from ..formats import Files
+from ..formats import Files, Format, by_name
 
 
 @contextlib.contextmanager
@@ -134,10 +134,35 @@ def is_file_target(target: Path) -> bool:
     return target.name.endswith(".tiktoken") and not target.is_dir()
 
 
+def target_format(place: Path, to: str | None) -> Format:
+    """The format of a target, as it is asked for or as the target's name says.
+
+    Raises:
+        TargetError: neither says it, or they contradict each other.
+        SourceError: there is no such format.
+    """
+    if to is None and is_file_target(place):
+        to = "tiktoken"
+    if to is None:
+        raise TargetError(
+            "the target's format is not given", where=str(place), fix="name it with --to (to=...)"
+        )
+    row = by_name(to)
+    if is_file_target(place) and row.name != "tiktoken":
+        raise TargetError(
+            f"{row.title} is a directory, and this is the name of a rank file",
+            where=str(place),
+            fix="name a directory, or leave --to out (to=...)",
+        )
+    return row
+
+
 def _write(stage: Path, name: str, data: bytes) -> None:
     path = stage / name
     if stage.resolve() not in path.resolve().parents:
-        raise TargetError("a file name leads outside the target", where=name)
+        raise TargetError(
+            "a file name leads outside the target", where=name, fix="name it by a path inside"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         file.write(data)

@@ -8,9 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from ..engines import versions
+from ..verify import counts
 from ..verify.report import Example, Report
 from ..verify.sides import Mismatch
-from .telling import counts, differences, examples, failed, summary
+from .telling import differences, examples, failed, summary
 
 KIND = "bpe-interop verification"
 SCHEMA = 1

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
-from ..model import show
-from ..verify import Stage
+from ..model import escaped, show
+from ..verify import Stage, counts
 from ..verify.corpus_report import CorpusReport, Counts, Found
 from ..verify.report import Report
 from ..verify.sides import Mismatch
-from .telling import HEADLINES, accepted, counts, file_outcome, place, summary, word
-from .visible import escaped, shortened
+from .telling import HEADLINES, accepted, file_outcome, place, summary, word
+from .visible import shortened
 
 Kind: TypeAlias = Literal["failure", "error", "skipped", ""]
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..model import show
+from ..model import escaped, show
 from ..verify import SCOPES
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import Counts
 from ..verify.report import Example, Report
 from .telling import HEADLINES, differences, examples, file_outcome, place, summary, troubles, word
-from .visible import escaped, shortened
+from .visible import shortened
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -7,14 +7,13 @@ import hashlib
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..model import show
-from ..verify import SCOPES
+from ..model import escaped, show
+from ..verify import SCOPES, counts
 from ..verify.report import Report
 from .document import installed
 from .rows import rows
 from .telling import (
     HEADLINES,
-    counts,
     differences,
     examples,
     failed,
@@ -24,7 +23,7 @@ from .telling import (
     troubles,
     word,
 )
-from .visible import Part, escaped, parts, shortened, token_parts
+from .visible import Part, parts, shortened, token_parts
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..model import escaped
 from ..statistics import Statistics
 from .page import templates
-from .visible import escaped
 
 LONGEST = 16
 """Bytes up to which each length has its own bar; longer tokens share one."""

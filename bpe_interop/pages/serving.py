@@ -70,7 +70,9 @@ def _bound(host: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             fix = "name another with --port, or 0 for any that is free"
             raise TargetError("the port is in use", where=where, fix=fix) from None
-        raise TargetError(error.strerror or "cannot be listened at", where=where) from None
+        what = error.strerror or "cannot be listened at"
+        fix = "name an address of this machine with --host, a port with --port"
+        raise TargetError(what, where=where, fix=fix) from None
 
 
 def _names(host: str, port: int) -> set[str]:

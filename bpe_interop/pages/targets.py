@@ -46,7 +46,7 @@ def check_targets(paths: Iterable[str | Path]) -> None:
                 pass
         except OSError as error:
             missing = isinstance(error, FileNotFoundError) and not path.parent.is_dir()
-            fix = "make the directory first" if missing else ""
+            fix = "make the directory first" if missing else "choose a place that can be written"
             what = error.strerror or "cannot be written"
             raise TargetError(what, where=str(path), fix=fix) from None
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..diff import Difference
-from ..verify import SCOPES, Stage
+from ..verify import SCOPES, Scope, Stage, counts
 from ..verify.alignment import align
 from ..verify.corpus_report import Counts, Source
 from ..verify.report import Example, Report, Verdict
@@ -25,20 +25,6 @@ OUTCOMES: Mapping[str, str] = {
     "unknown": "not proved",
 }
 """What a page calls what was established of a stage."""
-
-OUTSIDE: Mapping[str, frozenset[str]] = {
-    "all": frozenset(),
-    "ordinary": frozenset({"special tokens", "sequence template", "template"}),
-    "text": frozenset(
-        {"added tokens", "special tokens", "sequence template", "specials", "template"}
-    ),
-}
-"""The stages, and the parts of a lock file, that do not count in a scope."""
-
-
-def counts(stage: str, scope: str) -> bool:
-    """Whether a stage counts in a scope."""
-    return stage not in OUTSIDE[scope]
 
 
 def summary(report: Report) -> str:
@@ -63,7 +49,7 @@ def accepted(report: Report, require: str) -> bool:
     return report.verdict == "proved" or (report.verdict == "tested" and require != "proved")
 
 
-def word(stage: Stage, scope: str) -> str:
+def word(stage: Stage, scope: Scope) -> str:
     """What was established of a stage."""
     outside = "" if counts(stage.name, scope) else ", outside the scope"
     return f"{OUTCOMES[stage.outcome]}{outside}"

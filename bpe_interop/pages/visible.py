@@ -79,14 +79,6 @@ def _named(char: str) -> str:
     return f"U+{ord(char):04X} {name}".rstrip()
 
 
-def escaped(text: str) -> str:
-    """A text on one line in which everything unprintable is escaped, as XML and HTML need it."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        for char in text
-    )
-
-
 def shortened(text: str, limit: int = SHOWN) -> tuple[str, str]:
     """The start of a text, and what to say where that is not all of it."""
     if len(text) <= limit:

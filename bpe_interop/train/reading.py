@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, Union
 
-from ..errors import PatternError, SourceError
+from ..errors import PatternError, SourceError, not_utf8
+from ..io import unreadable
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.normalize import repair
 from ..text.patterns import parse
@@ -122,7 +123,11 @@ def _files(path: Path) -> list[Path]:
         if not any(part.startswith(".") for part in file.relative_to(path).parts) and file.is_file()
     )
     if not found:
-        raise SourceError("the directory holds no file to learn from", where=str(path))
+        raise SourceError(
+            "the directory holds no file to learn from",
+            where=str(path),
+            fix="name one that does; files whose names begin with a dot are left out",
+        )
     return found
 
 
@@ -137,7 +142,7 @@ def _windows(path: Path, cut: re.Pattern[str] | None) -> Iterator[str]:
                     held = []
                 held.append(text[place:])
     except OSError as error:
-        raise SourceError(error.strerror or "cannot be read", where=str(path)) from None
+        raise unreadable(error, str(path)) from None
     if held:
         yield "".join(held)
 
@@ -151,8 +156,7 @@ def _decoded(file: BinaryIO, path: Path) -> Iterator[str]:
             text = decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             raise SourceError(
-                f"not UTF-8: byte 0x{error.object[error.start]:02X} at offset "
-                f"{read - len(kept) + error.start}",
+                not_utf8(error, read - len(kept)),
                 where=str(path),
                 fix="a tokenizer learns from text, so make it UTF-8 first",
             ) from None

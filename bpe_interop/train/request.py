@@ -86,18 +86,20 @@ def steps(pattern: str | None) -> tuple[PreTokenizerStep, ...]:
     ``regex.findall`` does.
 
     Raises:
-        SourceError: it looks like a name, and there is none like it.
+        SourceError: it is empty, or looks like a name, and there is none like it.
     """
     if pattern is None:
         return ()
     preset = PRESETS.get(pattern) or PRESETS.get(f"{pattern}_base")
     if preset is not None:
         return preset.pretokenizer
-    if not pattern or _NAME.fullmatch(pattern):
+    if not pattern:
+        raise SourceError("the pattern is empty", fix="leave it out, to cut texts nowhere")
+    if _NAME.fullmatch(pattern):
         raise SourceError(
-            f"there is no pattern of the name {show(pattern)}",
-            fix=f"names: gpt2, cl100k, o200k, {', '.join(PRESETS)}; for the regular expression "
-            f"{show(pattern)}, write {show(f'(?:{pattern})')}",
+            f"there is no pattern of the name {pattern}",
+            fix=f"names: cl100k, o200k, {', '.join(PRESETS)}; for the regular expression "
+            f"{pattern}, write (?:{pattern})",
         )
     return (Split(Pattern(pattern, "python"), "removed", invert=True),)
 
@@ -152,11 +154,14 @@ def _check_special(tokens: Mapping[str, int] | tuple[str, ...]) -> None:
         texts: dict[int, str] = {}
         for text, number in tokens.items():
             if number > MAX_ID:
-                raise SourceError(f"the id {number} of {show(text)} is above {MAX_ID}")
+                raise SourceError(
+                    f"the id {number} of {show(text)} is above {MAX_ID}", fix="give a smaller one"
+                )
             other = texts.setdefault(number, text)
             if other != text:
                 raise SourceError(
-                    f"the special tokens {show(other)} and {show(text)} have the same id {number}"
+                    f"the special tokens {show(other)} and {show(text)} have the same id {number}",
+                    fix="give each its own",
                 )
 
 

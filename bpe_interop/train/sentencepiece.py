@@ -129,4 +129,6 @@ def _number(options: Mapping[str, Option], name: str, otherwise: int) -> int:
     try:
         return int(str(option))
     except ValueError:
-        raise SourceError(f"{name} is {option!r}, which is no number") from None
+        raise SourceError(
+            f"{name} is {option!r}, which is no number", fix="give a whole number"
+        ) from None

@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ..diff import diff
 from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..model import BPEModel
 from .building import Kept, side_of
-from .conclusion import conclude
 from .corpora import Selection
 from .documents import Errors
-from .examples import examples_of
 from .lock import Lock
 from .locked import compare_with_lock, locked
-from .matters import matters
 from .opening import Opened, open_side, run_in_transformers
-from .prove import SCOPES, Proof, Scope, prove
+from .prove import SCOPES, Scope, prove
 from .report import Example, Report
+from .reporting import report_of
 from .running import PATIENCE, Corpora, Pairing, Ran, run
 from .scoping import Inside, modes_of
 from .sides import Failure, Mismatch
-from .stages import Stage
+from .stages import Stage, counts
 from .sweep import Progress, Sides
 
 __all__ = [
@@ -36,6 +33,7 @@ __all__ = [
     "Report",
     "Scope",
     "Stage",
+    "counts",
     "verify",
 ]
 
@@ -126,42 +124,8 @@ def verify(
         watch=watch,
     )
     notes += _notes(ran, inside)
-    return _reported(scope, pairing, proof, ran, notes)
-
-
-def _reported(
-    scope: Scope, pairing: Pairing, proof: Proof | None, ran: Ran, notes: list[str]
-) -> Report:
-    opened, engines, models = pairing.opened, pairing.engines, pairing.models
-    modes, tally = pairing.sides.modes, ran.total()
-    found = conclude(proof, tally, opened, models, engines, notes)
-    one, two = models
-    differences = () if one is None or two is None else diff(one, two)
-    return Report(
-        verdict=found.verdict,
-        scope=scope,
-        a=opened[0].label,
-        b=opened[1].label,
-        engine_a=f"{engines[0].name} {engines[0].version}",
-        engine_b=f"{engines[1].name} {engines[1].version}",
-        texts=tally.texts,
-        bytes=tally.bytes,
-        compared=tally.compared,
-        differing=tally.differing,
-        scopes=tuple(mode.scope for mode in modes),
-        mismatch=found.mismatch,
-        stage=found.stage,
-        stages=() if proof is None else proof.stages,
-        assumptions=found.assumptions,
-        replayed=found.replayed,
-        failures=tuple(tally.failures),
-        differences=differences,
-        notes=tuple(notes),
-        examples=examples_of(found.mismatch, ran.corpus, modes, models),
-        corpus=ran.corpus,
-        matters=() if proof is None else matters(differences, proof),
-        interrupted=ran.interrupted,
-    )
+    both = pairing.opened, pairing.engines, pairing.models
+    return report_of(scope, *both, pairing.sides.modes, proof, ran, notes)
 
 
 def _notes(ran: Ran, inside: Inside) -> list[str]:

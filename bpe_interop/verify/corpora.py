@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import SourceError
+from ..io import unreadable
 from .documents import START, Document, Errors, Kind, Place, Shard, records, texts
 from .parquet import rows
 from .streams import COMPRESSED, named, opened, skip
@@ -49,7 +50,10 @@ class Selection:
 
     def __post_init__(self) -> None:
         if self.max_bytes is not None and self.max_bytes < 1:
-            raise SourceError(f"max_bytes is {self.max_bytes}; at least one byte must be read")
+            raise SourceError(
+                f"max_bytes is {self.max_bytes}, so that nothing would be read",
+                fix="give 1 or more, or leave it out",
+            )
         if self.sample is None:
             return
         fraction = isinstance(self.sample, float)
@@ -129,8 +133,10 @@ def _expand(corpus: str | Path, field: str | None) -> Iterator[Shard]:
         inner = [_below(match) if match.is_dir() else [match] for match in matches]
         files = [(path, path.as_posix()) for each in inner for path in each]
     if not files:
-        what = "no files in this directory" if root.is_dir() else "no file matches"
-        raise SourceError(what, where=name)
+        if root.is_dir():
+            fix = "name one that holds some; hidden files are left out"
+            raise SourceError("no files in this directory", where=name, fix=fix)
+        raise SourceError("no file matches", where=name, fix="check the pattern")
     for path, short in files:
         kind = _kind(path, own_field is not None)
         yield Shard(_spelled(path.as_posix()), path, kind, own_field or field or "text", short)
@@ -163,7 +169,7 @@ def _below(root: Path) -> list[Path]:
     found: list[Path] = []
 
     def fail(error: OSError) -> None:
-        raise SourceError(error.strerror or "cannot be read", where=error.filename or str(root))
+        raise unreadable(error, error.filename or str(root))
 
     for folder, folders, files in os.walk(root, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
-from ..errors import SourceError
+from ..errors import SourceError, not_utf8
 
 Kind: TypeAlias = Literal["text", "jsonl", "parquet"]
 Errors: TypeAlias = Literal["strict", "replace"]
@@ -27,6 +27,7 @@ GO_ON = (
     'make it UTF-8 first, or read malformed parts as U+FFFD: --errors replace (errors="replace")'
 )
 NAME_FIELD = "name the field that holds the texts: FILE:FIELD"
+ONE_OBJECT = "JSONL has one object per line; plain text needs another suffix, and no :FIELD"
 
 _OTHERS = (
     (b"\xff\xfe", "UTF-16"),
@@ -140,7 +141,11 @@ def records(
     while data := stream.readline(LONGEST_RECORD):
         where = f"{shard.label}:{place.line}"
         if len(data) == LONGEST_RECORD and not data.endswith(b"\n"):
-            raise SourceError(f"a line of more than {LONGEST_RECORD >> 20} MiB", where=where)
+            raise SourceError(
+                f"a line of more than {LONGEST_RECORD >> 20} MiB",
+                where=where,
+                fix="cut it into several records, or make it plain text",
+            )
         line, replaced = _decode(data, shard, place, errors)
         after = Place(place.line + 1, place.offset + len(data))
         line = line.removeprefix("\ufeff") if place.line == 1 else line
@@ -157,10 +162,10 @@ def _decode(data: bytes, shard: Shard, place: Place, errors: Errors) -> tuple[st
     except UnicodeDecodeError as error:
         if errors == "replace":
             return data.decode("utf-8", "replace"), True
-        start = error.start
+        start, what = error.start, not_utf8(error, place.offset)
     looks = [name for head, name in _OTHERS if data.startswith(head) and not place.offset]
     raise SourceError(
-        f"not UTF-8: byte 0x{data[start]:02X} at offset {place.offset + start}",
+        what,
         where=f"{shard.label}:{place.line + data.count(bytes([10]), 0, start)}",
         fix=f"it looks like {looks[0]}" if looks else GO_ON,
     )
@@ -173,9 +178,9 @@ def _field(line: str, field: str, where: str) -> str | None:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"not JSON: {error}", where=where) from None
+        raise SourceError(f"not JSON: {error}", where=where, fix=ONE_OBJECT) from None
     if not isinstance(record, dict):
-        raise SourceError("not a JSON object", where=where)
+        raise SourceError("not a JSON object", where=where, fix=ONE_OBJECT)
     if field not in record:
         raise no_field(field, [*record], where)
     value = record[field]

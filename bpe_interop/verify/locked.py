@@ -11,7 +11,7 @@ from typing import TypeAlias
 from ..encode import Encoder
 from ..engines import Engine
 from ..errors import SourceError
-from ..fingerprint import fingerprint
+from ..fingerprint import PARTS, fingerprint
 from ..io import read
 from ..model import BPEModel
 from .alignment import align
@@ -23,17 +23,13 @@ from .opening import Opened
 from .prove import Scope
 from .report import Example, Report, Verdict
 from .sides import ORDINARY, PARSED, TEMPLATED, Failure, Mismatch, Own, encode_one
-from .stages import Stage
+from .stages import Stage, counts
 
 Golden: TypeAlias = tuple[str, str, tuple[int, ...]]
 """How ids are asked for, a text, and its locked ids."""
 
 _MODES = {"text": ORDINARY, "parse": PARSED, "template": TEMPLATED}
-_COUNT: dict[Scope, tuple[str, ...]] = {
-    "all": ("text", "specials", "template", "decoder"),
-    "ordinary": ("text", "specials", "decoder"),
-    "text": ("text", "decoder"),
-}
+_LINES = tuple(part for part in PARTS if part != "all")
 _IDS = ("text", "specials", "template")
 """The lines of a fingerprint of which ids depend; of the decoder none do."""
 
@@ -81,13 +77,13 @@ def compare_with_lock(
     """
     model = opened.model
     if model is None:
-        raise SourceError(opened.unread, where=opened.label)
+        raise SourceError(opened.unread, where=opened.label, fix="give the tokenizer's own files")
     now = fingerprint(model)
     stages = tuple(
         Stage(part, "proved", "the same fingerprint")
         if now[part] == held.fingerprint[part]
         else Stage(part, "unknown", "another fingerprint")
-        for part in _COUNT["all"]
+        for part in _LINES
     )
     changed = _changed(stages, scope)
     ways = _ways(model, side, scope)
@@ -144,7 +140,7 @@ def _ways(model: BPEModel, side: Engine, scope: Scope) -> tuple[str, ...]:
 def _changed(stages: tuple[Stage, ...], scope: Scope) -> list[str]:
     """The lines of the fingerprint that are others and count."""
     changed = (stage.name for stage in stages if stage.outcome != "proved")
-    return [name for name in changed if name in _COUNT[scope]]
+    return [name for name in changed if counts(name, scope)]
 
 
 def _unfound(lines: list[str]) -> str:

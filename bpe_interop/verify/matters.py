@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..diff import Difference
 from .prove import Proof
-from .stages import Stage
+from .stages import Stage, counts
 
 STAGES: dict[str, tuple[str, ...]] = {
     "alphabet": ("core", "ids"),
@@ -64,4 +64,4 @@ def _beside_others(names: tuple[str, ...], differences: Sequence[Difference], pr
 
 
 def _outside(stage: Stage, proof: Proof) -> str:
-    return "" if stage in proof.counted else " (outside the scope)"
+    return "" if counts(stage.name, proof.scope) else " (outside the scope)"

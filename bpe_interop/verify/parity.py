@@ -9,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..diff import diff
 from ..engines import Engine, from_files
 from ..engines.choice import exact_engine
 from ..engines.library import guarded
@@ -22,20 +21,18 @@ from ..formats import Files, by_name
 from ..model import BPEModel
 from ..tokenizer import Tokenizer
 from .compare import compare
-from .conclusion import conclude
-from .examples import examples_of
 from .lock import Lock
 from .locked import compare_with_lock, locked
-from .matters import matters
 from .opening import Opened, open_side
 from .prove import Scope, prove
 from .report import Report
+from .reporting import report_of
+from .running import PATIENCE, Ran
 from .scoping import Inside, modes_of
 from .sides import Own
 from .stress import awkward
 
 _LIBRARIES = ("tiktoken", "tokenizers", "sentencepiece", "transformers")
-_PATIENCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +46,6 @@ class Runner:
     def model(self) -> BPEModel | None:
         """The tokenizer's facts, None where they are not known."""
         return self.opened.model
-
-    @property
-    def label(self) -> str:
-        """What ran, for people."""
-        return f"{self.engine.name} {self.engine.version}"
 
 
 class _Ours(Own):
@@ -106,34 +98,11 @@ def _compare(
     modes = modes_of(scope, models, engines, notes)
     proved = prove(one, two, scope) if proof and one is not None and two is not None else None
     inside = Inside(scope, models)
-    tally = compare(*engines, inside.of(texts), modes, patience=_PATIENCE)
+    tally = compare(*engines, inside.of(texts), modes, patience=PATIENCE)
     if inside.left_out:
         notes.append(f"{inside.left_out:,} texts with added tokens are outside the scope")
-    found = conclude(proved, tally, (left.opened, right.opened), models, engines, notes)
-    differences = () if one is None or two is None else diff(one, two)
-    return Report(
-        verdict=found.verdict,
-        scope=scope,
-        a=left.opened.label,
-        b=right.opened.label,
-        engine_a=left.label,
-        engine_b=right.label,
-        texts=tally.texts,
-        bytes=tally.bytes,
-        compared=tally.compared,
-        differing=tally.differing,
-        scopes=tuple(mode.scope for mode in modes),
-        mismatch=found.mismatch,
-        stage=found.stage,
-        stages=() if proved is None else proved.stages,
-        assumptions=found.assumptions,
-        replayed=found.replayed,
-        failures=tuple(tally.failures),
-        differences=differences,
-        notes=tuple(notes),
-        examples=examples_of(found.mismatch, None, modes, models),
-        matters=() if proved is None else matters(differences, proved),
-    )
+    both = (left.opened, right.opened), engines, models
+    return report_of(scope, *both, modes, proved, Ran(tally), notes)
 
 
 def _with_lock(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import SourceError
+from ..errors import SourceError, not_utf8
 from .documents import GO_ON, NAME_FIELD, Document, Errors, Place, Shard, no_field, size_of
-from .streams import optional
+from .streams import DAMAGED, optional
 
 _ROWS = 256
 _TEXTUAL = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
@@ -23,7 +23,9 @@ def rows(shard: Shard, start: Place, errors: Errors) -> Iterator[Document]:
     """
     arrow, parquet = optional("pyarrow", "parquet"), optional("pyarrow.parquet", "parquet")
     if shard.path is None:
-        raise SourceError("Parquet cannot be read from standard input", where=shard.label)
+        raise SourceError(
+            "Parquet cannot be read from standard input", where=shard.label, fix="name the file"
+        )
     size = shard.path.stat().st_size
     try:
         with parquet.ParquetFile(shard.path) as file:
@@ -37,7 +39,9 @@ def rows(shard: Shard, start: Place, errors: Errors) -> Iterator[Document]:
                 read = size * (row + 1) // total
                 yield Document(text, size_of(text), shard, place, after, read, replaced)
     except arrow.ArrowException as error:
-        raise SourceError(f"not Parquet, or damaged: {error}", where=shard.label) from error
+        raise SourceError(
+            f"not Parquet, or damaged: {error}", where=shard.label, fix=DAMAGED
+        ) from error
 
 
 def _check(file: Any, shard: Shard, arrow: Any) -> None:
@@ -77,7 +81,7 @@ def _decode(data: bytes, shard: Shard, row: int, errors: Errors) -> tuple[str, b
         if errors == "replace":
             return data.decode("utf-8", "replace"), True
         raise SourceError(
-            f"not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start} of the text",
+            f"{not_utf8(error)} of the text",
             where=f"{shard.label}, row {row + 1}",
             fix=GO_ON,
         ) from None

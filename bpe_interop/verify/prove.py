@@ -18,6 +18,7 @@ from .stages import (
     Scope,
     Stage,
     added_stages,
+    counts,
     decoding_stage,
     template_stage,
     text_stages,
@@ -31,12 +32,6 @@ SCOPES: dict[Scope, str] = {
     "text": "every text; no added token matches",
 }
 """What a verdict is about, by name."""
-
-_COUNTS_NOT: dict[Scope, frozenset[str]] = {
-    "all": frozenset(),
-    "ordinary": frozenset({"special tokens", "sequence template"}),
-    "text": frozenset({"added tokens", "special tokens", "sequence template"}),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +50,7 @@ class Proof:
     @property
     def counted(self) -> tuple[Stage, ...]:
         """The stages that count in the scope."""
-        return tuple(s for s in self.stages if s.name not in _COUNTS_NOT[self.scope])
+        return tuple(s for s in self.stages if counts(s.name, self.scope))
 
 
 def prove(a: BPEModel, b: BPEModel, scope: Scope = "all") -> Proof:
@@ -69,11 +64,10 @@ def prove(a: BPEModel, b: BPEModel, scope: Scope = "all") -> Proof:
     sides = [_Side(model, scope) for model in (a, b)]
     stages: list[Stage] = []
     for stage in _stages(pair):
-        counts = stage.name not in _COUNTS_NOT[scope]
-        if stage.outcome == "refuted" and counts:
+        if stage.outcome == "refuted" and counts(stage.name, scope):
             stage = _replayed(stage, sides)
         stages.append(stage)
-    counted = [stage for stage in stages if stage.name not in _COUNTS_NOT[scope]]
+    counted = [stage for stage in stages if counts(stage.name, scope)]
     refuted = [stage for stage in counted if stage.outcome == "refuted"]
     if refuted:
         first = refuted[0]

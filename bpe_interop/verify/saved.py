@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from ..errors import SourceError
-from ..io import replace_file
+from ..errors import FormatError, SourceError
+from ..io import replace_file, unreadable
 from ..strict_json import Node, parse
 from .corpora import BEGINNING, Mark, Selection, identity
 from .corpus_report import CorpusReport, check_schema, read_report
@@ -15,6 +15,7 @@ from .documents import Place, Shard
 
 SCHEMA = 1
 KIND = "bpe-interop comparison begun"
+_ANOTHER = "name another file for the state"
 
 
 class Saved:
@@ -48,10 +49,13 @@ class Saved:
         except FileNotFoundError:
             return report, BEGINNING
         except OSError as error:
-            raise SourceError(error.strerror or "cannot be read", where=str(self._path)) from None
-        node = parse(data, str(self._path))
+            raise unreadable(error, str(self._path)) from None
+        try:
+            node = parse(data, str(self._path))
+        except FormatError as error:
+            raise FormatError(error.what, where=error.where, fix=_ANOTHER) from None
         if node.get("kind").value != KIND:
-            node.fail(f"this is no {KIND}", fix="name another file for the state")
+            node.fail(f"this is no {KIND}", fix=_ANOTHER)
         check_schema(node, SCHEMA)
         self._check_same(node)
         mark = node["mark"]

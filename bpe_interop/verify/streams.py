@@ -15,9 +15,11 @@ from types import ModuleType
 from typing import Any, BinaryIO, cast
 
 from ..errors import EngineMissingError, SourceError
+from ..io import unreadable
 
 COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 """Suffixes of compressed files."""
+DAMAGED = "get the file again"
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -38,10 +40,9 @@ def named(label: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        what = error.strerror or str(error) or "cannot be read"
-        raise SourceError(what, where=label) from error
+        raise unreadable(error, label) from error
     except (EOFError, zlib.error) as error:
-        raise SourceError(f"cut off or damaged: {error}", where=label) from error
+        raise SourceError(f"cut off or damaged: {error}", where=label, fix=DAMAGED) from error
 
 
 @contextmanager
@@ -71,7 +72,9 @@ def _decompressed(file: BinaryIO, suffix: str, label: str) -> BinaryIO:
         return io.BufferedReader(ZstdStream(file), 1 << 16)
     if suffix in COMPRESSED:
         raise SourceError(
-            f"named {suffix}, but its content is not {COMPRESSED[suffix]}", where=label
+            f"named {suffix}, but its content is not {COMPRESSED[suffix]}",
+            where=label,
+            fix="name it by what it holds, or get it again",
         )
     return file
 
@@ -157,4 +160,8 @@ def skip(stream: BinaryIO, offset: int, label: str) -> None:
         while left and (data := stream.read(min(left, 1 << 20))):
             left -= len(data)
     if left:
-        raise SourceError("shorter than when it was read before", where=label)
+        raise SourceError(
+            "shorter than when it was read before",
+            where=label,
+            fix="begin anew with another file for the state",
+        )

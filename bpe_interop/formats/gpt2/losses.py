@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...diff.reread import changed_losses
 from ...loss import Grade, Loss
-from ...model import Affixes, BPEModel, SequenceTemplate, show
+from ...model import BPEModel, SequenceTemplate, show
 from ...steps import JoinBytes, Pattern
 from ...text.bytechars import is_mapped
 from ...theory.byte_ranks import as_byte_ranks, rank_table
@@ -20,7 +19,7 @@ from ...theory.witness import (
     split_otherwise,
     text_with,
 )
-from ..byte_losses import affixes_lost, alphabet_lost, extras_lost
+from ..byte_losses import affixes_lost, alphabet_lost, extras_lost, with_changed
 from .pair import COMMENT, dump, entries, fallback_of, load, pair_list
 
 _PATTERN = Pattern(
@@ -31,15 +30,7 @@ _PATTERN = Pattern(
 
 def losses(model: BPEModel) -> Iterable[Loss]:
     """What a pair cannot hold. What the model does not state (``None``) cannot be lost."""
-    found = list(_losses(model))
-    yield from found
-    if model.alphabet == "byte" and model.affixes == Affixes():
-        return
-    # What merging over bytes makes of such a model is said field by field, not foreseen.
-    rewrite = as_byte_ranks(model)
-    said = frozenset(loss.field for loss in found)
-    grade: Grade = "metadata" if rewrite.rule is not None else "ids"
-    yield from changed_losses(model, load(dump(model)), said, grade, rewrite.witness)
+    return with_changed(model, _losses(model), lambda: load(dump(model)))
 
 
 def _losses(model: BPEModel) -> Iterator[Loss]:

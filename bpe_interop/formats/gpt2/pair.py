@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NoReturn
 
-from ...errors import FormatError
+from ...errors import FormatError, not_utf8
 from ...model import MAX_ID, Affixes, BPEModel, Fallback, Kind, Origin, PairList, Vocab, show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
@@ -155,7 +155,7 @@ def _lines(data: bytes, name: str) -> Iterator[tuple[int, str]]:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         at = data.count(b"\n", 0, error.start) + 1
-        _fail(name, at, f"not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}")
+        _fail(name, at, not_utf8(error), "the file may be damaged; get it again")
     if text.startswith("\ufeff"):
         _fail(name, 1, "the file begins with a byte order mark", "save it as UTF-8 without one")
     *ended, last = text.split("\n")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 
-from ...errors import PatternError
 from ...loss import Loss
 from ...model import BPEModel
-from ...steps import Pattern, PrefixSpace, PreTokenizerStep, Split
+from ...steps import Pattern
 from ...text.matching import python_source
 from ...text.patterns import emit, parse, preferred
-from ...theory.automata import uncovered
 from ...theory.merges import whole_lookups
+from ..one_pattern import one_pattern
 
-_CONSEQUENCE = "minbpe would cut texts elsewhere, and the ids would differ"
 _MAY_CAPTURE = re.compile(r"\((?!\?)|\(\?P?<(?![=!])")
 
 
@@ -30,30 +28,11 @@ def captures(source: str) -> bool:
 
 
 def express(model: BPEModel) -> str | Loss:
-    """The pattern whose matches are the pretokens, or why there is none; empty if nothing is cut.
-
-    minbpe drops text that the pattern leaves unmatched: where the step keeps it, the pattern must
-    match all of every text.
-    """
+    """The pattern whose matches are the pretokens (empty: nothing is cut), or why there is none."""
     steps = model.pretokenizer
     if not steps:
         return ""
-    step = steps[0] if len(steps) == 1 else None
-    if not isinstance(step, Split) or not isinstance(step.pattern, Pattern):
-        return _not_one_pattern(steps)
-    keeps = step.behavior == "isolated" or (
-        step.behavior in ("merged_with_previous", "merged_with_next") and not step.invert
-    )
-    if not keeps and not (step.behavior == "removed" and step.invert):
-        return _loss(f"a split that is {step.behavior}", shown=False)
-    try:
-        if keeps:
-            left = uncovered(parse(step.pattern))
-            if left is not None:
-                return _loss("a pattern that leaves text unmatched and keeps it", witness=left)
-        return _one_line(step.pattern, model)
-    except PatternError as error:
-        return _loss(f"a pattern of which it is not shown ({error.what})", shown=False)
+    return one_pattern(steps, "minbpe", lambda pattern: _one_line(pattern, model))
 
 
 def _one_line(pattern: Pattern, model: BPEModel) -> str:
@@ -74,21 +53,3 @@ def _one_line(pattern: Pattern, model: BPEModel) -> str:
     if captures(source) or "\n" in source or "\r" in source or source != source.strip():
         source = emit(parse(pattern), "python")
     return source if source and source == source.strip() else f"(?:{source})"
-
-
-def _not_one_pattern(steps: tuple[PreTokenizerStep, ...]) -> Loss:
-    if isinstance(steps[0], PrefixSpace):
-        return _loss("a space put before each text", witness="a")
-    names = ", ".join(type(step).__name__ for step in steps)
-    return _loss(f"the steps {names}", shown=False)
-
-
-def _loss(what: str, *, witness: str | None = None, shown: bool = True) -> Loss:
-    return Loss(
-        "pretokenizer",
-        "ids",
-        f"minbpe takes one pattern whose matches are the pretokens; {what} cannot be said so",
-        _CONSEQUENCE,
-        witness=witness,
-        shown=shown,
-    )

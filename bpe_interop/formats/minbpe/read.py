@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn
 
-from ...errors import FormatError, PatternError
+from ...errors import FormatError, PatternError, not_utf8
 from ...model import MAX_ID, AddedToken, BPEModel, Origin, PairList, SequenceTemplate, Vocab, show
 from ...steps import JoinBytes, Pattern, Split
 from ...text.charsets import Chars
@@ -123,8 +123,9 @@ def _lines(data: bytes, name: str) -> list[str]:
     except UnicodeDecodeError as error:
         at = data.count(b"\n", 0, error.start) + 1
         raise FormatError(
-            f"not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}",
+            not_utf8(error),
             where=f"{name}:{at}",
+            fix="the file may be damaged; get it again",
         ) from None
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...diff import normalized_matters
-from ...diff.reread import changed_losses
-from ...loss import Grade, Loss
+from ...loss import Loss
 from ...model import (
     AddedToken,
-    Affixes,
     BPEModel,
     Fallback,
     show,
@@ -19,7 +17,7 @@ from ...text.charsmap import SPACE
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.equality import missing_bytes, rank_file_losses
 from ...theory.witness import decoded_otherwise, first_changed, text_with
-from ..byte_losses import affixes_lost, alphabet_lost, extras_lost
+from ..byte_losses import affixes_lost, alphabet_lost, extras_lost, with_changed
 from .pattern import express
 from .ranks import MAX_RANK
 from .sidecar import prefixed_text
@@ -30,15 +28,7 @@ def losses_of(model: BPEModel, again: Callable[[], BPEModel]) -> Iterable[Loss]:
 
     ``again`` gives what reading the written files back gives.
     """
-    found = list(_losses(model))
-    yield from found
-    if model.alphabet == "byte" and model.affixes == Affixes():
-        return
-    # What merging over bytes makes of such a model is said field by field, not foreseen.
-    rewrite = as_byte_ranks(model)
-    said = frozenset(loss.field for loss in found)
-    grade: Grade = "metadata" if rewrite.rule is not None else "ids"
-    yield from changed_losses(model, again(), said, grade, rewrite.witness)
+    return with_changed(model, _losses(model), again)
 
 
 def _losses(model: BPEModel) -> Iterator[Loss]:

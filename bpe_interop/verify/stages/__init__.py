@@ -14,7 +14,7 @@ from .decoding import decoding_stage
 from .merging import core_stage
 from .normalizing import normalizer_stage
 from .numbering import ids_stage, lookup_stage
-from .pair import Outcome, Pair, Scope, Stage
+from .pair import Outcome, Pair, Scope, Stage, counts
 from .splitting import pretokenizer_stage
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Scope",
     "Stage",
     "added_stages",
+    "counts",
     "decoding_stage",
     "template_stage",
     "text_stages",

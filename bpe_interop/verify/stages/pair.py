@@ -17,6 +17,19 @@ from ...theory.pretokens import occurrence
 Outcome: TypeAlias = Literal["proved", "refuted", "unknown"]
 Scope: TypeAlias = Literal["all", "ordinary", "text"]
 
+OUTSIDE: dict[Scope, frozenset[str]] = {
+    "all": frozenset(),
+    "ordinary": frozenset({"special tokens", "sequence template", "template"}),
+    "text": frozenset(
+        {"added tokens", "special tokens", "sequence template", "specials", "template"}
+    ),
+}
+"""The stages, and the parts of a lock file (``specials``, ``template``), that do not count.
+
+A lock file's ``specials`` are all added tokens, of which some match where special strings are
+text.
+"""
+
 CONTEXTS = ("{}", "a{}", "{}a", " {}", "{} ", "a{}b", " {} ", "{}\u0301", "{}\n", "{}1", ".{}")
 """Where a text that two patterns split otherwise is put, so that the ids may show it."""
 
@@ -33,6 +46,11 @@ class Stage:
     outcome: Outcome
     why: str
     witness: str | None = None
+
+
+def counts(stage: str, scope: Scope) -> bool:
+    """Whether a stage, or a part of a lock file, counts in a scope."""
+    return stage not in OUTSIDE[scope]
 
 
 class Pair:

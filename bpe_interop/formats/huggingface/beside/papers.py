@@ -45,7 +45,9 @@ def read_papers(files: Mapping[str, bytes]) -> Papers:
     """
     for name in (*NAMES, *(name for name in files if name.startswith(CHAT_TEMPLATES))):
         if len(files.get(name, b"")) > MAX_BESIDE:
-            raise FormatError(f"larger than {MAX_BESIDE:,} bytes", where=name)
+            raise FormatError(
+                f"larger than {MAX_BESIDE:,} bytes", where=name, fix="get it again, or leave it out"
+            )
     return Papers(
         _object(files, CONFIG),
         _object(files, SPECIAL_MAP),
@@ -66,7 +68,8 @@ def _lenient(files: Mapping[str, bytes], name: str) -> Node:
     try:
         value: object = json.loads(files.get(name, b"{}"))
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"not JSON: {error}", where=name) from None
+        fix = "get it again, or leave it out"
+        raise FormatError(f"not JSON: {error}", where=name, fix=fix) from None
     node = Node(cast(Json, value), name)
     node.be(dict)
     return node

@@ -1,0 +1,68 @@
+"""What ``convert`` and ``extend`` say alike of what they wrote, or were refused to write."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from ..errors import LossyConversionError
+from ..loss import Loss
+from ..verify.established import Established
+from ..verify.prove import SCOPES
+from ..verify.written import Check
+from .screen import as_json, lines, show_text
+
+
+@contextlib.contextmanager
+def refusals(source: str, target: Path, *, json_output: bool) -> Iterator[None]:
+    """A block whose refused losses are printed as JSON, where that is asked for."""
+    try:
+        yield
+    except LossyConversionError as error:
+        if json_output:
+            refused = [asdict(loss) for loss in error.losses if isinstance(loss, Loss)]
+            as_json({"source": source, "target": str(target), "refused": refused})
+        raise
+
+
+def show_outcome(checks: Iterable[Check], verdict: Established | None) -> None:
+    """Prints what was checked and what is known of what was written."""
+    checked = list(checks)
+    for check in checked:
+        _show_check(check)
+    if verdict is not None:
+        lines("verdict", [_sentence(verdict)])
+        lines("note", verdict.notes)
+    if not checked:
+        lines("not checked", ["--no-verify was given"])
+
+
+def _show_check(check: Check) -> None:
+    """Prints what was compared with what, or why nothing was."""
+    if check.skipped:
+        lines("not checked", [f"{check.of} in {check.engine}: {check.skipped}"])
+        return
+    lines(
+        "checked",
+        [
+            f"{check.of}: same ids in {check.engine} {check.version} on {check.texts:,} texts "
+            f"({check.bytes:,} bytes): {'; '.join(check.scopes)}"
+        ],
+    )
+    if check.failures:
+        lines("not checked", [f"{check.failures:,} of these texts: {check.failed}"])
+
+
+def _sentence(found: Established) -> str:
+    """The verdict as a sentence."""
+    but = f" but for what was dropped ({', '.join(found.dropped)})" if found.dropped else ""
+    if found.outcome == "proved":
+        return f"PROVED equal{but} for {SCOPES[found.scope]} ({', '.join(found.engines)})"
+    if found.outcome == "refuted":
+        text = show_text(found.witness or "")
+        return f"DIFFERENT by more than what was dropped, {found.why}; a text: {text}"
+    if found.outcome == "tested":
+        return f"TESTED equal{but} on {found.texts:,} texts; not proved: {found.why}"
+    return f"NONE: {found.why}"
