@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from .collector import paused
 from .errors import PatternError, TargetError
 from .formats import Files, Format, all_formats
 from .gate import refuse, renamed
@@ -23,9 +25,10 @@ from .steps import Pattern, Split
 from .text.patterns import parse
 from .theory.automata import first_difference
 from .theory.merges import canonical
-from .verify.established import Established, establish
-from .verify.sides import Own
-from .verify.written import Check, check_source, check_written
+
+if TYPE_CHECKING:
+    from .verify.established import Established
+    from .verify.written import Check
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,7 @@ class Written:
     verdict: Established | None = None
 
 
+@paused()
 def write_checked(
     loaded: Loaded,
     read: BPEModel,
@@ -167,6 +171,10 @@ def write_checked(
     if not verify:
         with staged(place, files, force=force):
             return Written(files, again, losses)
+    from .verify.established import establish
+    from .verify.sides import Own
+    from .verify.written import check_source, check_written
+
     own = Own(model)
     checks = [check_source(loaded.format, loaded.files, own if read is model else Own(read), tick)]
     with staged(place, files, force=force) as stage:

@@ -16,7 +16,7 @@ from .model import (
     RankTable,
     show,
 )
-from .presets import PRESETS, by_sha256, candidates, fill
+from .presets import KNOWN_FORMATS, PRESETS, by_sha256, candidates, fill
 
 
 def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
@@ -108,6 +108,8 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
 
 def _restored(model: BPEModel, target: Format) -> frozenset[str]:
     """Fields that a reader of the written files gets back because it knows their sha256."""
+    if target.name not in KNOWN_FORMATS:
+        return frozenset()
     files: Files = target.dump(model)
     if not by_sha256(sha256(data).hexdigest() for data in files.values()):
         return frozenset()

@@ -8,7 +8,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -18,7 +18,9 @@ from rich.progress import Progress as Bars
 
 from ..errors import SourceError, not_utf8
 from ..model import show
-from ..verify import Progress
+
+if TYPE_CHECKING:
+    from ..verify import Progress
 
 LABEL = 12
 """Columns that the label of a line takes."""

@@ -6,13 +6,15 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import LossyConversionError
 from ..loss import Loss
-from ..verify.established import Established
-from ..verify.prove import SCOPES
-from ..verify.written import Check
 from .screen import as_json, lines, show_text
+
+if TYPE_CHECKING:
+    from ..verify.established import Established
+    from ..verify.written import Check
 
 
 @contextlib.contextmanager
@@ -57,6 +59,8 @@ def _show_check(check: Check) -> None:
 
 def _sentence(found: Established) -> str:
     """The verdict as a sentence."""
+    from ..verify.prove import SCOPES  # a verdict was found, so its modules are there
+
     but = f" but for what was dropped ({', '.join(found.dropped)})" if found.dropped else ""
     if found.outcome == "proved":
         return f"PROVED equal{but} for {SCOPES[found.scope]} ({', '.join(found.engines)})"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ..collector import paused
 from ..encode import Encoder
 from ..errors import EncodeError
 from ..model import BPEModel
@@ -53,6 +54,7 @@ class Proof:
         return tuple(s for s in self.stages if counts(s.name, self.scope))
 
 
+@paused()
 def prove(a: BPEModel, b: BPEModel, scope: Scope = "all") -> Proof:
     """Decides what can be decided of two models.
 

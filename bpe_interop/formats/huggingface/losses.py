@@ -23,7 +23,7 @@ from .write import (
     oniguruma_decoder,
     oniguruma_normalizer,
     oniguruma_steps,
-    spell,
+    spellings,
     stated_in_vocab,
 )
 
@@ -114,7 +114,7 @@ def _added(model: BPEModel) -> Iterator[Loss]:
                 f"{show(token.text)} would be encoded as ordinary text",
                 witness=token.text,
             )
-    numbers = {spell(model, content): number for content, number in model.vocab.ids.items()}
+    numbers = dict(zip(spellings(model).values(), model.vocab.ids.values(), strict=True))
     for token in held:
         if numbers.get(token.text, token.id) != token.id:
             yield Loss(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 from ...model import BPEModel, PairList, Vocab
 from ...steps import (
@@ -39,8 +40,18 @@ def in_own_terms(model: BPEModel) -> BPEModel:
 
     Byte tokens keep their kind. User-defined tokens become added tokens, or stay in the
     vocabulary without a merge; unused ones stay there too, but for single characters, which
-    would be found.
+    would be found. Worked out once for each model.
     """
+    known = _written.get(model)
+    if known is None:
+        known = _written[model] = _in_own_terms(model)
+    return known
+
+
+_written: WeakKeyDictionary[BPEModel, BPEModel] = WeakKeyDictionary()
+
+
+def _in_own_terms(model: BPEModel) -> BPEModel:
     vocab, held = model.vocab, found_as_added(model)
     left_out = unused_characters(model) | {token.id for token in held if len(token.text) > 1}
     return replace(

@@ -22,7 +22,7 @@ from ...steps import (
     Replace,
     Split,
 )
-from ...text.bytechars import to_chars
+from ...text.bytechars import all_to_chars, to_chars
 from ...text.patterns import parse, preferred, translate
 from ...theory.automata import uncovered
 from ...theory.merges import canonical, whole_lookups
@@ -46,7 +46,7 @@ def dump(model: BPEModel) -> dict[str, bytes]:
         model = in_own_terms(model)
     extras = cast("Mapping[str, Json]", model.extras.get("huggingface") or {})
     added = held_tokens(model.added or ())
-    words = {content: spell(model, content) for content in model.vocab.ids}
+    words = spellings(model)
     names = {number: words[content] for content, number in model.vocab.ids.items()}
     names.update({token.id: token.text for token in reversed(added)})
     vocab = {words[content]: number for content, number in model.vocab.ids.items()}
@@ -69,11 +69,16 @@ def dump(model: BPEModel) -> dict[str, bytes]:
     return files | write_beside(model, added, extras)
 
 
-def spell(model: BPEModel, content: bytes) -> str:
-    """A token's content as ``model.vocab`` spells it."""
-    if model.alphabet == "char" or model.vocab.kinds.get(model.vocab.ids[content]) == "control":
-        return content.decode("utf-8")
-    return to_chars(content)
+def spellings(model: BPEModel) -> dict[bytes, str]:
+    """Each token's content, and how ``model.vocab`` spells it."""
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    if model.alphabet == "char":
+        return {content: content.decode("utf-8") for content in ids}
+    spelled = dict(zip(ids, all_to_chars(ids), strict=True))
+    if kinds:
+        control = (content for content, number in ids.items() if kinds.get(number) == "control")
+        spelled.update((content, content.decode("utf-8")) for content in control)
+    return spelled
 
 
 def held_tokens(added: Iterable[AddedToken]) -> tuple[AddedToken, ...]:
@@ -91,7 +96,7 @@ def stated_in_vocab(model: BPEModel, added: Sequence[AddedToken]) -> Sequence[Ad
     last of them can be numbered so, in a run that begins exactly there. The token for unknown
     text is looked for in the vocabulary only.
     """
-    spelled = {spell(model, content) for content in model.vocab.ids}
+    spelled = {*spellings(model).values()}
     new = [token for token in added if token.text not in spelled]
     size = len(spelled)
     least = next((n + 1 for n, t in enumerate(new) if t.id == model.fallback.unknown), 0)
