@@ -94,6 +94,8 @@ class PairList:
     """
 
     pairs: tuple[tuple[bytes, bytes], ...]
+    _vocab: Vocab | None = field(default=None, init=False, repr=False, compare=False)
+    """The vocabulary that these were found to fit, which need not be seen again."""
 
 
 MergeRule: TypeAlias = Union[RankTable, PairList]
@@ -273,9 +275,12 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
                     index=token,
                 )
         return
+    if merges._vocab is vocab:
+        return
     pairs = merges.pairs
     known, parts = ids.__contains__, map(ids.__contains__, chain.from_iterable(pairs))
     if b"" not in ids and not cut and all(parts) and all(map(known, map(b"".join, pairs))):
+        object.__setattr__(merges, "_vocab", vocab)
         return
     for index, (left, right) in enumerate(pairs):
         product = left + right[cut:]

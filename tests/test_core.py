@@ -24,9 +24,10 @@ from conftest import Data
 from tokenizers import models
 
 from bpe_interop import load
-from bpe_interop.model import Affixes, PairList, RankTable
+from bpe_interop.diff import diff
+from bpe_interop.model import Affixes, BPEModel, PairList, RankTable, Vocab
 from bpe_interop.theory.core import Decision, System, decide, system_of
-from bpe_interop.theory.merges import canonical_of
+from bpe_interop.theory.merges import canonical, canonical_of, is_known
 from bpe_interop.theory.unused import Resplit, decide_resplit
 from bpe_interop.theory.utf8 import ends_inside, is_inside_utf8, starts_inside
 from fixtures.piece_model import UNKNOWN, Piece, with_pieces, write
@@ -382,3 +383,15 @@ def test_llama_3_without_the_merges_that_recovery_misses(data: Data) -> None:
     assert b".:.:" in found.ours
     reachable = {t: rank for t, rank in model.merges.ranks.items() if t in a.form.splits}
     assert decide(a, System(RankTable(reachable), reachable)).verdict == "proved"
+
+
+def test_the_form_of_a_list_is_learned_from_ranks() -> None:
+    rng = Random(4)
+    for _ in range(300):
+        tokens = random_tokens(rng, "ab")
+        ids = {token: number for number, token in enumerate(tokens)}
+        pairs = PairList(tuple(canonical_of(RankTable(ids), ids).splits.values()))
+        ranked, listed = BPEModel(Vocab(ids), RankTable(ids)), BPEModel(Vocab(ids), pairs)
+        assert "merges" not in [each.field for each in diff(ranked, listed)]
+        assert is_known(listed)
+        assert canonical(listed) == canonical_of(pairs, ids)

@@ -5,6 +5,7 @@ Exit codes: 0 yes, 1 no (different, or a refused loss), 2 could not tell.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import os
@@ -84,6 +85,8 @@ def cli() -> None:
 
 def main() -> None:
     """Runs the command line; errors of ours end in one message and an exit code."""
+    # A command holds large tables to its end: looking through them rarely is enough.
+    gc.set_threshold(100_000, 20, 20)
     sys.excepthook = _crash
     signal.signal(signal.SIGTERM, _terminate)
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
-from ..theory.core import System, decide, system_of
+from ..theory.core import System, decide, plainly_equal, system_of
 from ..theory.merges import Canonical, canonical
 from ..theory.plain import found_as_added, is_as_good_as_normal, is_left_alone, pairs_of
 from ..theory.pretokens import UTF8_BYTES
@@ -99,6 +99,8 @@ def compare_merges(a: BPEModel, b: BPEModel) -> str:
     if a.merges == b.merges and _unused(a) == _unused(b):
         return ""
     found = frozenset(token.text for model in (a, b) for token in _always_found(model))
+    if not (found or a.vocab.kinds or b.vocab.kinds) and plainly_equal(system_of(a), system_of(b)):
+        return ""
     one, two = _form(a), _form(b)
     left, right = _splits(a, one, found), _splits(b, two, found)
     if _same_order(left, right, one, two) or _agree(a, b, found):

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
-from .merges import Canonical, canonical, canonical_of, is_known, textual
+from .merges import Canonical, canonical, canonical_of, is_known, learn, textual
 from .spelled import SymbolCodes
 from .spines import Spines
 from .symbols import symbols_of
@@ -162,7 +162,7 @@ def decide(
         raise ValueError("affixes differ")
     if (a.alphabet, b.alphabet) == ("byte", "char"):
         raise ValueError("a system of bytes must be the second")
-    plain = _plainly_equal(a, b)
+    plain = plainly_equal(a, b)
     if plain is not None:
         return Decision("proved", plain)
     if a.affixes != _NO_AFFIXES:
@@ -268,7 +268,8 @@ def conclude(
     return Decision("undecided", seen)
 
 
-def _plainly_equal(a: System, b: System) -> str | None:
+def plainly_equal(a: System, b: System) -> str | None:
+    """The theorem by which two systems are the same, where comparing their forms shows it."""
     if a.alphabet != b.alphabet:
         return None
     if a.rule == b.rule and a.base is b.base is None and set(a.tokens) == set(b.tokens):
@@ -338,6 +339,8 @@ def _listed_as_ranked(ranked: System, listed: System) -> str | None:
     # The largest rank never merges.
     if any(table.ranks.get(left + right, MAX_ID) == MAX_ID for left, right in places):
         return None
+    if listed.model is not None:
+        learn(listed.model, {token: places[pair] for token, pair in form.splits.items()}, form)
     return "the list has each token's split in rank order (Theorem 4)"
 
 

@@ -88,11 +88,9 @@ class Merger:
             left -= 1
             at = ranks.index(least)
             symbols[at] = token = symbols[at] + symbols.pop(at + 1)
+            del ranks[at]
             if at < left:
-                del ranks[at]
                 ranks[at] = get(token + symbols[at + 1], inf)
-            else:
-                ranks.pop()
             if at:
                 ranks[at - 1] = get(symbols[at - 1] + token, inf)
         return symbols
@@ -100,14 +98,16 @@ class Merger:
     def _scan_pairs(self, symbols: list[bytes], keep: int) -> list[bytes]:
         get, cut = self._get, self._cut
         ranks = [get(pair, inf) for pair in pairwise(symbols)]
-        while len(ranks) >= keep:
+        left = len(ranks)
+        while left >= keep:
             least = min(ranks)
             if least == inf:
                 break
+            left -= 1
             at = ranks.index(least)
             symbols[at] = token = symbols[at] + symbols.pop(at + 1)[cut:]
             del ranks[at]
-            if at < len(ranks):
+            if at < left:
                 ranks[at] = get((token, symbols[at + 1]), inf)
             if at:
                 ranks[at - 1] = get((symbols[at - 1], token), inf)
@@ -305,6 +305,22 @@ def canonical(model: BPEModel) -> Canonical:
 def is_known(model: BPEModel) -> bool:
     """Whether a model's canonical form is computed already."""
     return model in _canonical
+
+
+def learn(model: BPEModel, priority: Mapping[bytes, Priority], form: Canonical) -> None:
+    """Keeps the canonical form of a model of which the splits are proved to be those of another.
+
+    Args:
+        model: the model.
+        priority: the priorities of its merges, by what they build.
+        form: the other canonical form.
+    """
+    if model.vocab.kinds or is_known(model):
+        return
+    splits = form.splits
+    others = (token for token in model.vocab.ids if token not in splits)
+    unreachable = tuple(t for t in others if len(symbols_of(t, model.alphabet)) != 1)
+    _canonical[model] = Canonical(splits, priority, unreachable, _disordered(splits, priority))
 
 
 def _canonical_of_model(model: BPEModel) -> Canonical:

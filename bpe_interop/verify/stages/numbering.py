@@ -66,10 +66,14 @@ def ids_stage(pair: Pair) -> Stage:
 def _given(model: BPEModel) -> dict[bytes, int]:
     """The tokens that merging, lookup or fallback give, and their ids."""
     ids, kinds = model.vocab.ids, model.vocab.kinds
-    reached = set(canonical(model).splits) | lone_symbols(model) | whole_lookups(model)
-    reached |= {t for t, n in ids.items() if kinds.get(n) == "byte"}
-    reached |= {text.encode("utf-8") for text in user_defined(model)}
-    return {token: ids[token] for token in reached if kinds.get(ids[token]) != "unused"}
+    built = canonical(model).splits
+    others = lone_symbols(model) | whole_lookups(model)
+    others |= {text.encode("utf-8") for text in user_defined(model)}
+    given = {token: n for token, n in ids.items() if token in built or token in others}
+    if not kinds:
+        return given
+    byte_tokens = {token: n for token, n in ids.items() if kinds.get(n) == "byte"}
+    return {t: n for t, n in (given | byte_tokens).items() if kinds.get(n) != "unused"}
 
 
 def _unknown(model: BPEModel) -> int | None:
