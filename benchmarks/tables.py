@@ -1,0 +1,198 @@
+"""A run as tables in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from .ratios import Spread
+from .results import Curve, LimitRun, Run, SideRun, WorkRun
+from .works import OURS
+
+
+class Loss(NamedTuple):
+    """A work in which somebody is faster, or needs less memory."""
+
+    work: str
+    peer: str
+    measure: str
+    ratio: Spread
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ") or "-"
+
+
+def seconds(value: float) -> str:
+    """A time for people, with three digits."""
+    if value < 0.001:
+        return f"{value * 1e6:.0f} µs"
+    if value < 0.0995:
+        return f"{value * 1e3:.1f} ms"
+    if value < 0.9995:
+        return f"{value * 1e3:.0f} ms"
+    if value < 99.5:
+        return f"{value:.2f} s"
+    if value < 10_000:
+        return f"{value:.0f} s"
+    return f"{value / 3600:,.1f} h"
+
+
+def size(count: float) -> str:
+    """A number of bytes for people."""
+    for unit, power in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= power:
+            return f"{count / power:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def mebibytes(count: float) -> str:
+    """An amount of memory for people."""
+    return f"{count / 2**20:.0f} MiB"
+
+
+def times(value: float) -> str:
+    """A ratio for people."""
+    if value >= 99.5:
+        return f"{value:,.0f}x"
+    return f"{value:.1f}x" if value >= 9.95 else f"{value:.2f}x"
+
+
+def spread(found: Spread | None, shown: object = seconds) -> str:
+    """A median, with the least and the most where they are not the same."""
+    if found is None or not callable(shown):
+        return "-"
+    if found.least == found.most:
+        return str(shown(found.median))
+    return f"{shown(found.median)} ({shown(found.least)} - {shown(found.most)})"
+
+
+def _shown(limit: LimitRun) -> tuple[str, str, str]:
+    """Ours, the peer's and what was reached, of a limit."""
+    unit = mebibytes if limit.measure == "peak" else seconds
+    reached = seconds if limit.form in ("absolute", "over") else times
+    theirs = "-" if limit.theirs is None else f"{unit(limit.theirs.median)} ({limit.peer})"
+    ours = "-" if limit.ours is None else unit(limit.ours.median)
+    return ours, theirs, spread(limit.reached, reached)
+
+
+def verdict(limit: LimitRun) -> str:
+    """Whether a limit was met, in a word."""
+    found = "not measured" if limit.met is None else "met" if limit.met else "**not met**"
+    return f"{found}; {limit.said}" if limit.met and limit.said else found
+
+
+def targets(run: Run) -> str:
+    """The table of targets."""
+    rows = [
+        (limit.title, *_shown(limit), limit.text, verdict(limit))
+        for work in run.works
+        for limit in work.limits
+    ]
+    return table(("work", "ours", "peer", "reached (min - max)", "target", "met"), rows)
+
+
+def reasons(run: Run) -> list[str]:
+    """A line for each limit that was not met or not measured: what was reached, and why."""
+    lines = []
+    for work in run.works:
+        for limit in work.limits:
+            if limit.met:
+                continue
+            why = limit.said or (work.why if limit.met is False else "") or "no reason was found"
+            _, _, reached = _shown(limit)
+            lines.append(f"{limit.title}: {reached}, where the target is {limit.text}. {why}")
+    return lines
+
+
+def losses(run: Run) -> list[Loss]:
+    """Every work and peer that takes less time than ours, or less memory, the worst first."""
+    found = []
+    for work in run.works:
+        if not any(side.name == OURS for side in work.sides):
+            continue
+        for side in work.sides:
+            if side.name == OURS or side.state != "measured" or side.name == "bare interpreter":
+                continue
+            for measure in (work.measure, "peak"):
+                ratio = work.against(side, measure)
+                if ratio is not None and ratio.median > 1:
+                    said = "memory" if measure == "peak" else "time"
+                    found.append(Loss(work.title, side.name, said, ratio))
+    return sorted(found, key=lambda loss: -loss.ratio.median)
+
+
+def losing(run: Run) -> str:
+    """The table of where we lose."""
+    found = losses(run)
+    if not found:
+        return "Nowhere in this run."
+    rows = [(loss.work, loss.peer, loss.measure, spread(loss.ratio, times)) for loss in found]
+    return table(("work", "peer", "of", "ours / the peer's (min - max)"), rows)
+
+
+def sides(work: WorkRun) -> str:
+    """The table of one work: everybody who does it, and who cannot."""
+    columns = ["call", "process", "peak"]
+    kept = [c for c in columns if any(side.values(c) for side in work.sides)]
+    head = ["", *kept, *(["MB/s"] if work.size else []), "ours / it", ""]
+    rows = []
+    for side in work.sides:
+        cells = [spread(side.spread(c), mebibytes if c == "peak" else seconds) for c in kept]
+        if work.size:
+            taken = side.spread(work.measure)
+            cells.append(f"{work.size / taken.median / 1e6:.1f}" if taken else "-")
+        rows.append((side.name, *cells, _against(work, side), _remark(side)))
+    return table(head, rows)
+
+
+def _against(work: WorkRun, side: SideRun) -> str:
+    if side.name == OURS or not any(one.name == OURS for one in work.sides):
+        return "-"
+    return spread(work.against(side, work.measure), times)
+
+
+def _remark(side: SideRun) -> str:
+    return "; ".join(part for part in (side.said, side.differs, side.note) if part)
+
+
+def power(slope: float | None) -> str:
+    """How a cost grows, in a word."""
+    return "-" if slope is None else f"n^{slope:.2f}"
+
+
+def growth(curve: Curve) -> str:
+    """The table of a curve: sizes across, and the power with which it grows."""
+    sizes = sorted({point.size for points in curve.series.values() for point in points})
+    rows = []
+    for name, points in curve.series.items():
+        taken = {point.size: point for point in points}
+        cells = [_point(taken[n].seconds, taken[n].peak) if n in taken else "-" for n in sizes]
+        rows.append((name, *cells, power(curve.slopes.get(name))))
+    shown = [size(n) if curve.unit == "bytes" else f"{n:,}" for n in sizes]
+    return table((curve.unit, *shown, "grows as"), rows)
+
+
+def _point(taken: float, peak: int | None) -> str:
+    return seconds(taken) if peak is None else f"{seconds(taken)}, {mebibytes(peak)}"
+
+
+def packages(run: Run) -> str:
+    """The versions of everything."""
+    return ", ".join(f"{name} {version or 'absent'}" for name, version in run.packages.items())
+
+
+def corpora(run: Run) -> str:
+    """The texts, with sizes and hashes."""
+    head = ("corpus", "bytes", "documents", "sha256", "made of")
+    rows = [
+        (c["name"], f"{c['bytes']:,}", f"{c['documents']:,}", f"`{c['sha256']}`", c["made_of"])
+        for c in run.corpora
+    ]
+    return table(head, rows)
