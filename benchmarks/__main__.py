@@ -11,8 +11,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from . import converting, loading
+from . import converting, encoding, loading, training, verifying
 from .corpora import documents
+from .growth import curves
 from .machine import commit, machine, versions
 from .made import AbsentDataError, Place, place
 from .page import as_text, markdown, read, write
@@ -20,7 +21,13 @@ from .results import Run
 from .running import run_work, selected
 from .works import Work
 
-WORKS: tuple[Work, ...] = (*loading.WORKS, *converting.WORKS)
+WORKS: tuple[Work, ...] = (
+    *loading.WORKS,
+    *converting.WORKS,
+    *verifying.WORKS,
+    *encoding.WORKS,
+    *training.WORKS,
+)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -40,7 +47,8 @@ WORKS: tuple[Work, ...] = (*loading.WORKS, *converting.WORKS)
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Measure nothing: take a run that was kept.",
 )
-@click.option("--growth/--no-growth", "growing", default=None, help="How cost grows.")
+@click.option("--growth/--no-growth", "growing", default=None, help="How cost grows, too.")
+@click.option("--long", is_flag=True, help="Verify 1 GB of text, too; takes minutes.")
 def main(
     json_file: Path | None,
     only: tuple[str, ...],
@@ -49,6 +57,7 @@ def main(
     page: Path | None,
     kept: Path | None,
     growing: bool | None,
+    long: bool,
 ) -> None:
     """Measure this library beside others, in one run.
 
@@ -62,7 +71,8 @@ def main(
         if kept is not None:
             run = read(kept)
         else:
-            run = measure(only, quick=quick, growing=not only if growing is None else growing)
+            growing = not only if growing is None else growing
+            run = measure(only, quick=quick, growing=growing, long=long)
     except KeyError as error:
         raise click.UsageError(f"there is no work {error}; --list names them") from None
     except (ValueError, AbsentDataError) as error:
@@ -81,7 +91,7 @@ def _list() -> None:
         click.echo(f"{work.group:10} {work.name:24} {work.title}")
 
 
-def measure(only: tuple[str, ...], *, quick: bool, growing: bool) -> Run:
+def measure(only: tuple[str, ...], *, quick: bool, growing: bool, long: bool) -> Run:
     """Measures the works that are asked for.
 
     Raises:
@@ -102,11 +112,16 @@ def measure(only: tuple[str, ...], *, quick: bool, growing: bool) -> Run:
         if any(_needs_data(work) for work in works) or growing:
             _ = here.data
         task = progress.add_task("", total=len(works))
+
+        def tick(what: str) -> None:
+            progress.update(task, description=what)
+
         for work in works:
-            run.works.append(
-                run_work(work, here, found, lambda what: progress.update(task, description=what))
-            )
+            run.works.append(run_work(work, here, found, tick))
             progress.advance(task)
+        if growing:
+            for curve in curves(here, long=long, tick=tick):
+                run.growth.append(curve)
         run.corpora = _corpora(here)
     run.seconds = time.perf_counter() - began
     return run

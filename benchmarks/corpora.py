@@ -32,7 +32,7 @@ class Texts(Enum):
     """How large the corpora are, in bytes of UTF-8: English, code, many scripts."""
 
     WHOLE = (10_000_000, 5_000_000, 5_000_000)
-    QUICK = (400_000, 400_000, 400_000)
+    QUICK = (1_000_000, 1_000_000, 1_000_000)
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Corpus:
         return hashlib.sha256(self.text.encode("utf-8")).hexdigest()
 
 
-def documents(text: str) -> list[str]:
-    """The text in documents of whole lines of about ``DOCUMENT`` characters."""
+def documents(text: str, size: int = DOCUMENT) -> list[str]:
+    """The text in documents of whole lines of about ``size`` characters."""
     cuts, start = [], 0
     while start < len(text):
-        end = text.find("\n", start + DOCUMENT, start + LONGEST) + 1
+        end = text.find("\n", start + size, start + LONGEST) + 1
         end = end or start + LONGEST
         cuts.append(text[start:end])
         start = end

@@ -8,6 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from . import tables
+from .plots import draw
 from .results import Run, WorkRun, from_json, to_json
 
 TEMPLATES = Path(__file__).resolve().parent
@@ -74,14 +75,22 @@ def rendered(run: Run, pictures: dict[str, str]) -> str:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    template = environment.get_template("performance.md.jinja")
-    return template.render(run=run, tables=tables, groups=groups(run), pictures=pictures)
+    limits = [limit for work in run.works for limit in work.limits]
+    met = sum(limit.met is True for limit in limits)
+    return environment.get_template("performance.md.jinja").render(
+        run=run,
+        tables=tables,
+        groups=groups(run),
+        pictures=pictures,
+        met=met,
+        total=len(limits),
+        unmet=len(limits) - met,
+        missed=tables.reasons(run),
+    )
 
 
 def write(run: Run, target: Path) -> list[Path]:
     """Writes the page, its data beside it, and its pictures; returns what was written."""
-    from .plots import draw
-
     written = []
     pictures: dict[str, str] = {}
     for curve in run.growth:

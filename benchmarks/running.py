@@ -158,11 +158,18 @@ def _run_apart(
         found = taken(name, "check")
         if found is not None:
             answers[name] = found.said.get("answer")
+            if declared[name].once:
+                sides[name].samples.append(found.sample())
+                sides[name].note = found.said.get("note", "")
     against = _truth(work, place, answers)
     if work.compared and against is not None:
         _compare(work, sides, answers, against)
     for turn in range(rounds):
-        names = [name for name in declared if sides[name].state == "measured"]
+        names = [
+            side.name
+            for side in work.sides
+            if sides[side.name].state == "measured" and not side.once
+        ]
         for name in rotated(names, turn):
             found = taken(name, "time")
             if found is not None:
@@ -178,7 +185,7 @@ def _truth(work: Work, place: Place, answers: Mapping[str, Any]) -> tuple[str, A
     if work.truth is not None:
         with contextlib.suppress(FailedError):
             return work.truth.name, _sample(work.truth, work, place, "check").said.get("answer")
-    peers = [limit.peer for limit in work.limits if limit.peer in answers]
+    peers = [limit.peer for limit in work.limits if answers.get(limit.peer) is not None]
     named = (peers or [name for name in answers if name != OURS])[:1]
     return (named[0], answers[named[0]]) if named else None
 
@@ -189,7 +196,7 @@ def _compare(
     """Notes whose answer is another one."""
     against, expected = truth
     for name, answer in answers.items():
-        if answer != expected:
+        if answer is not None and answer != expected:
             where = _extent(answer, expected)
             sides[name].differs = f"{work.compared} differ from {against}'s{where}"
 

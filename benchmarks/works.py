@@ -26,7 +26,7 @@ class Side:
     ``{data}`` (the folder of real files), ``{made}/NAME`` (what :mod:`.made` makes once) and
     ``{out}`` (a new folder for each sample). ``code`` instead is a bare ``python -c``.
     ``packages`` are the distributions without which it is absent; ``quick`` replaces settings
-    where things have to be quick.
+    where things have to be quick. ``once``: it takes so long that the first run has to do.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Side:
     settings: Mapping[str, str] = field(default_factory=dict)
     quick: Mapping[str, str] = field(default_factory=dict)
     code: str = ""
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,9 @@ class Work:
     Each sample is a process of its own; with ``inside``, all sides share one and take turns, and
     ``inside`` is the function that gives them. ``rounds`` and ``quick`` are how often each side
     is run; ``processes`` how many processes share ``rounds`` where they share one.
-    ``size`` names what of the corpora one run reads, for MB/s. ``compared`` says what the sides
-    have to agree on with each other, or with ``truth``, which is run once and not measured. ``why`` is the reason why a limit is not met, if it is not; it is not shown
-    else.
+    ``corpus`` and ``share`` say what one run reads, for MB/s. ``compared`` says what the sides
+    have to agree on with each other, or with ``truth``, which is run once and not measured.
+    ``why`` is the reason why a limit is not met; it is not shown where it is.
     """
 
     name: str

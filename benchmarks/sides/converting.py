@@ -11,33 +11,26 @@ from typing import Any, TypeAlias
 Side: TypeAlias = "tuple[Callable[[], Any], Callable[[Any], object]]"
 
 
-def command(words: list[str]) -> Callable[[], int]:
-    """``bpe-interop WORDS``, as its console script runs it; the result is the exit code."""
+def command(words: list[str]) -> Callable[[], None]:
+    """``bpe-interop WORDS``, as its console script runs it; ends the process where that fails."""
 
-    def run() -> int:
+    def run() -> None:
         from bpe_interop.cli import main
 
         sys.argv = ["bpe-interop", *words]
         try:
             main()
         except SystemExit as done:
-            return int(done.code or 0)
-        return 0
+            if done.code:
+                raise SystemExit(f"bpe-interop {words[0]} ended with {done.code}") from None
 
     return run
 
 
-def _succeeded(code: int) -> None:
-    if code:
-        raise SystemExit(f"bpe-interop ended with {code}")
-
-
 def _json_written(out: str) -> Callable[[Any], object]:
-    def check(code: Any) -> object:
+    def check(result: Any) -> object:
         from .answers import of_tokenizer_json
 
-        if isinstance(code, int):
-            _succeeded(code)
         return of_tokenizer_json(f"{out}/tokenizer.json")
 
     return check
@@ -54,12 +47,11 @@ def ours_to_ranks(source: str, out: str) -> Side:
     """``bpe-interop convert`` to a rank file."""
     target = f"{out}/to.tiktoken"
 
-    def check(code: int) -> object:
+    def check(result: Any) -> object:
         from base64 import b64decode
 
         from .answers import of_ranks
 
-        _succeeded(code)
         lines = Path(target).read_bytes().splitlines()
         return of_ranks({b64decode(token): int(n) for token, n in map(bytes.split, lines)}, ())
 
