@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .works import OURS, SINGLE, Limit, Side, Work
+from .works import OURS, SINGLE, THREADS, Limit, Side, Work
 
 _CORPORA = {"english": "English", "code": "code", "scripts": "many scripts"}
 _RANKS = {
@@ -91,6 +91,7 @@ def _batch(engine: str) -> Work:
         settings={**_given("cl100k_base", "english"), "engine": engine, "share": "0.4"},
         corpus="english",
         share=0.4,
+        environ=THREADS,
         compared="ids",
         note="Lists of ids on both sides; threads as each library starts them.",
         why="A batch of the engine's is checked for special tokens by us before it is given away.",
@@ -161,7 +162,7 @@ _LETTERS = Work(
     rounds=2,
     quick=1,
     environ=SINGLE,
-    note="cl100k_base. With `--quick` a tenth of the letters.",
+    note="cl100k_base. With `--quick`, a tenth of the letters.",
     why="A linked list and heaps in Python: a few microseconds for each merge.",
 )
 

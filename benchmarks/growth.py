@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
 
 from .corpora import documents
 from .made import AbsentDataError, Place
@@ -12,12 +11,12 @@ from .ratios import slope
 from .results import Curve, Point
 from .running import FailedError, Said, Tick, run_child
 from .sides.growing import write_corpus, write_ranks
-from .works import SINGLE
+from .works import SINGLE, THREADS
 
 O200K = "o200k_base/o200k_base.tiktoken"
 VOCABULARIES = tuple(1_000 * 2**power for power in range(9))
 TEXTS = tuple(1_000 * 4**power for power in range(7))
-PRETOKENS = tuple(256 * 4**power for power in range(7))
+PRETOKENS = tuple(256 * 4**power for power in range(6))
 CORPORA = (1_000_000, 10_000_000, 100_000_000)
 LONG = 1_000_000_000
 LETTERS = ("equal letters", "random letters", "random Chinese characters")
@@ -47,10 +46,16 @@ def curves(
         yield curve
 
 
-def _run(place: Place, mode: str, function: str, settings: dict[str, str]) -> Said:
+def _run(
+    place: Place,
+    mode: str,
+    function: str,
+    settings: dict[str, str],
+    environ: Mapping[str, str] = SINGLE,
+) -> Said:
     given = [f"{key}={value}" for key, value in settings.items()]
     words = ["-m", "benchmarks.child", mode, f"growing.{function}", *given]
-    return run_child(place, words, SINGLE)
+    return run_child(place, words, environ)
 
 
 def vocabulary(place: Place, tick: Tick) -> Curve:
@@ -128,8 +133,6 @@ def pretoken(place: Place, tick: Tick) -> Curve:
     for letters in LETTERS:
         tick(f"growth: {letters}")
         sizes = PRETOKENS[:4] if place.quick else PRETOKENS
-        if "Chinese" in letters:
-            sizes = sizes[:-1]  # three bytes each
         given = {"letters": letters, "sizes": ",".join(map(str, sizes))}
         curve.series[letters] = _listed(place, "pretoken", given)
     return curve
@@ -142,8 +145,8 @@ def verify(place: Place, tick: Tick, *, long: bool) -> Curve:
         "`verify` over a corpus, by its size",
         "bytes",
         note="tiktoken against tokenizers, cl100k_base, on all cores; the English corpus again "
-        "and again, with other numbers in each document, in one file. The memory is that of the "
-        "whole process, both engines included"
+        "and again, with other numbers in each document, in one file. Building both engines is "
+        "in the time, and their memory in that of the process"
         + ("." if long else "; with `--long`, 1 GB as well."),
     )
     sizes = CORPORA[:2] if place.quick else (*CORPORA, *((LONG,) if long else ()))
@@ -157,13 +160,7 @@ def verify(place: Place, tick: Tick, *, long: bool) -> Curve:
             "source": str(place.real("cl100k_base/cl100k_base.tiktoken")),
             "preset": "cl100k_base",
         }
-        found = _threads(place, given)
+        found = _run(place, "time", "verify", given, THREADS)
         curve.series.setdefault("verify", []).append(_point(size, found))
         file.unlink()
     return curve
-
-
-def _threads(place: Place, settings: dict[str, str]) -> Said:
-    given = [f"{key}={value}" for key, value in settings.items()]
-    words = ["-m", "benchmarks.child", "time", "growing.verify", *given]
-    return run_child(place, words, {"TOKENIZERS_PARALLELISM": "true"})

@@ -26,7 +26,7 @@ IMPORT = Work(
     ),
     measure="process",
     rounds=15,
-    quick=3,
+    quick=2,
     note="`python -c 'import X'`, the whole process.",
 )
 

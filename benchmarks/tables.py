@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from .ratios import Spread
 from .results import Curve, LimitRun, Run, SideRun, WorkRun
 from .works import OURS
+
+_UNIT = re.compile(r"^-?[\d.,]+")
 
 
 class Loss(NamedTuple):
@@ -26,21 +29,21 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ") or "-"
+    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def seconds(value: float) -> str:
     """A time for people, with three digits."""
+    if value < 0:
+        return f"-{seconds(-value)}"
     if value < 0.001:
         return f"{value * 1e6:.0f} µs"
     if value < 0.0995:
         return f"{value * 1e3:.1f} ms"
     if value < 0.9995:
         return f"{value * 1e3:.0f} ms"
-    if value < 99.5:
-        return f"{value:.2f} s"
     if value < 10_000:
-        return f"{value:.0f} s"
+        return f"{value:.2f} s" if value < 99.5 else f"{value:.0f} s"
     return f"{value / 3600:,.1f} h"
 
 
@@ -64,13 +67,18 @@ def times(value: float) -> str:
     return f"{value:.1f}x" if value >= 9.95 else f"{value:.2f}x"
 
 
-def spread(found: Spread | None, shown: object = seconds) -> str:
-    """A median, with the least and the most where they are not the same."""
-    if found is None or not callable(shown):
+def spread(found: Spread | None, shown: Callable[[float], str] = seconds) -> str:
+    """A median, with the least and the most where they are not the same: ``25 ms (24 - 31)``."""
+    if found is None:
         return "-"
-    if found.least == found.most:
-        return str(shown(found.median))
-    return f"{shown(found.median)} ({shown(found.least)} - {shown(found.most)})"
+    median, least, most = map(shown, (found.median, found.least, found.most))
+    if least == most:
+        return median
+    units = {_UNIT.sub("", text) for text in (median, least, most)}
+    if len(units) == 1:
+        [unit] = units
+        least, most = least.removesuffix(unit), most.removesuffix(unit)
+    return f"{median} ({least} - {most})"
 
 
 def _shown(limit: LimitRun) -> tuple[str, str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .works import OURS, Limit, Side, Work
+from .works import OURS, THREADS, Limit, Side, Work
 
 LOOP = "the tutorials' own loop"
 _GIVEN = {"corpus": "{made}/english.txt", "size": "32000"}
@@ -25,9 +25,10 @@ _TRAIN = Work(
     rounds=3,
     quick=1,
     corpus="english",
+    environ=THREADS,
     compared="the first merges",
     note="GPT-2's pattern. tokenizers and gigatoken choose other merges where pairs are equally "
-    "frequent, and use all cores. With `--quick` 2,000 tokens of 0.4 MB.",
+    "frequent, and use all cores. With `--quick`, 2,000 tokens of 1 MB.",
     why="Python goes over each place where a pair is merged.",
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .works import OURS, Limit, Side, Work
+from .works import OURS, THREADS, Limit, Side, Work
 
 _O200K = "{data}/o200k_base/o200k_base.tiktoken"
 LOOP, BATCHES = "naive loop", "both engines' batch calls"
@@ -66,7 +66,7 @@ def _documents(size: int) -> Work:
         },
         corpus="english",
         share=0.3,
-        environ={"TOKENIZERS_PARALLELISM": "true"},
+        environ=THREADS,
         compared="ids",
         note="tiktoken against tokenizers, cl100k, English; both with threads on all cores. Ours "
         "is `bpe_interop.verify.compare`; it compares what the ids decode to as well.",

@@ -17,6 +17,9 @@ OURS = "bpe_interop"
 SINGLE = {"RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 """The environment in which peers that would start threads work on one."""
 
+THREADS = {"TOKENIZERS_PARALLELISM": "true"}
+"""The environment in which tokenizers uses all cores, whatever this process was told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Side:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -143,7 +143,7 @@ def write_ranks(source: Path, target: Path, count: int) -> None:
 
     real = [b64decode(line.split()[0]) for line in source.read_bytes().splitlines()]
     known = set(real)
-    pairs = (one + two for one, two in zip(real[256:], real[257:], strict=False))
+    pairs = (one + two for one, two in pairwise(real[256:]))
     made: Iterable[bytes] = (token for token in dict.fromkeys(pairs) if token not in known)
     tokens = (token for token, _ in zip(chain(real, made), range(count), strict=False))
     lines = [b"%s %d\n" % (b64encode(token), rank) for rank, token in enumerate(tokens)]
