@@ -13,6 +13,11 @@ from .results import Run, WorkRun, from_json, to_json
 
 TEMPLATES = Path(__file__).resolve().parent
 DATA = "performance.json"
+COMPACT = {
+    "encode": "Our encoder, warm",
+    "unseen": "Our encoder, never-seen text",
+}
+"""Groups that have so many works that one table shows all of them."""
 
 
 def markdown(run: Run) -> str:
@@ -34,7 +39,12 @@ def markdown(run: Run) -> str:
 
 
 def _section(work: WorkRun) -> list[str]:
-    return [f"**{work.title}** ({work.rounds} rounds)", tables.sides(work)]
+    return [f"**{work.title}** (rounds: {work.rounds})", tables.sides(work)]
+
+
+def capital(title: str) -> str:
+    """A title that begins with a capital, unless with a name: ``o200k``."""
+    return title[:1].upper() + title[1:] if title.split()[0].isalpha() else title
 
 
 def groups(run: Run) -> list[tuple[str, list[WorkRun]]]:
@@ -80,6 +90,8 @@ def rendered(run: Run, pictures: dict[str, str]) -> str:
     return environment.get_template("performance.md.jinja").render(
         run=run,
         tables=tables,
+        capital=capital,
+        compact=COMPACT,
         groups=groups(run),
         pictures=pictures,
         met=met,

@@ -139,7 +139,8 @@ def held_to(work: Work, limit: Limit, sides: Mapping[str, SideRun]) -> LimitRun:
     else:
         reached = ratio(mine, others)
     met: bool | None = None
-    said = "; ".join(f"{s.name}: {s.said}" for s in (ours, peer) if s is not None and s.said)
+    told = dict.fromkeys(side.said for side in (ours, peer) if side is not None and side.said)
+    said = "; ".join(told)
     if reached is not None:
         enough = reached.median >= limit.bound if limit.form == "speed" else None
         met = reached.median <= limit.bound if enough is None else enough

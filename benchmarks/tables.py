@@ -10,16 +10,30 @@ from .ratios import Spread
 from .results import Curve, LimitRun, Run, SideRun, WorkRun
 from .works import OURS
 
+BARE = "bare interpreter"
+
+HEADLINES = {
+    "load-o200k": "loading o200k's rank file takes {} the time of {}",
+    "load-qwen3": "loading Qwen3's `tokenizer.json` {} that of {}",
+    "convert-o200k": "converting o200k {} that of {}",
+    "encode-cl100k-english": "our own encoder has {} the speed of {} on English that it has seen",
+    "unseen-cl100k-english": "and {} that of {} on English that it has not",
+}
+
 _UNIT = re.compile(r"^-?[\d.,]+")
 
 
 class Loss(NamedTuple):
-    """A work in which somebody is faster, or needs less memory."""
+    """A work in which others take less time than ours, or less memory: who, and ours / theirs."""
 
     work: str
-    peer: str
-    measure: str
-    ratio: Spread
+    time: list[tuple[SideRun, Spread]]
+    memory: list[tuple[SideRun, Spread]]
+
+    @property
+    def worst(self) -> float:
+        """The greatest of the ratios."""
+        return max(ratio.median for _, ratio in (*self.time, *self.memory))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -113,36 +127,90 @@ def reasons(run: Run) -> list[str]:
         for limit in work.limits:
             if limit.met:
                 continue
-            why = limit.said or (work.why if limit.met is False else "") or "no reason was found"
+            why = [work.why if limit.met is False else "", limit.said and f"{limit.said}."]
             _, _, reached = _shown(limit)
-            lines.append(f"{limit.title}: {reached}, where the target is {limit.text}. {why}")
+            told = f"{limit.title}: {reached}, where the target is {limit.text}."
+            lines.append(" ".join([told, *filter(None, why)]))
     return lines
 
 
 def losses(run: Run) -> list[Loss]:
-    """Every work and peer that takes less time than ours, or less memory, the worst first."""
+    """Every work in which somebody takes less time than ours, or less memory, the worst first."""
     found = []
     for work in run.works:
-        if not any(side.name == OURS for side in work.sides):
-            continue
-        for side in work.sides:
-            if side.name == OURS or side.state != "measured" or side.name == "bare interpreter":
-                continue
-            for measure in (work.measure, "peak"):
-                ratio = work.against(side, measure)
-                if ratio is not None and ratio.median > 1:
-                    said = "memory" if measure == "peak" else "time"
-                    found.append(Loss(work.title, side.name, said, ratio))
-    return sorted(found, key=lambda loss: -loss.ratio.median)
+        loss = Loss(work.title, _less(work, work.measure), _less(work, "peak"))
+        if loss.time or loss.memory:
+            found.append(loss)
+    return sorted(found, key=lambda loss: -loss.worst)
+
+
+def _less(work: WorkRun, measure: str) -> list[tuple[SideRun, Spread]]:
+    """Who needs less of something, the one that needs least first."""
+    if not any(side.name == OURS for side in work.sides):
+        return []
+    ratios = (
+        (side, work.against(side, measure))
+        for side in work.sides
+        if side.state == "measured" and not side.name.startswith((OURS, BARE))
+    )
+    found = [(side, ratio) for side, ratio in ratios if ratio is not None and ratio.median > 1]
+    return sorted(found, key=lambda pair: -pair[1].median)
 
 
 def losing(run: Run) -> str:
     """The table of where we lose."""
-    found = losses(run)
-    if not found:
+    rows = [(loss.work, _listed(loss.time), _listed(loss.memory)) for loss in losses(run)]
+    if not rows:
         return "Nowhere in this run."
-    rows = [(loss.work, loss.peer, loss.measure, spread(loss.ratio, times)) for loss in found]
-    return table(("work", "peer", "of", "ours / the peer's (min - max)"), rows)
+    return table(("work", "our time / theirs", "our memory / theirs"), rows)
+
+
+def _listed(found: list[tuple[SideRun, Spread]]) -> str:
+    return ", ".join(
+        f"{side.name} {times(ratio.median)}" + (" (its answers differ)" if side.differs else "")
+        for side, ratio in found
+    )
+
+
+def compact(works: Sequence[WorkRun]) -> str:
+    """One table of several works on texts: a line each, a column for each side."""
+    names = list(dict.fromkeys(side.name for work in works for side in work.sides))
+    rows = []
+    for work in works:
+        there = {side.name: side for side in work.sides}
+        cells = [_rate(work, there[name]) if name in there else "" for name in names]
+        rows.append((work.title, *cells))
+    return table(("MB/s (ours / it, in time)", *names), rows)
+
+
+def _rate(work: WorkRun, side: SideRun) -> str:
+    taken = side.spread(work.measure)
+    if taken is None or not work.size:
+        return side.said or "-"
+    against = _against(work, side)
+    rate = f"{work.size / taken.median / 1e6:.1f}"
+    mark = " †" if side.differs else ""
+    return f"{rate} ({against}){mark}" if side.name != OURS else f"{rate}{mark}"
+
+
+def remarks(works: Sequence[WorkRun]) -> list[str]:
+    """A line for each side of the works that gives other answers."""
+    return [
+        f"† {work.title}, {side.name}: {side.differs}"
+        for work in works
+        for side in work.sides
+        if side.differs
+    ]
+
+
+def headline(run: Run) -> str:
+    """What to take away, of the works that were measured."""
+    said = []
+    for name, words in HEADLINES.items():
+        limits = [limit for work in run.works if work.name == name for limit in work.limits]
+        if limits and limits[0].reached is not None:
+            said.append(words.format(times(limits[0].reached.median), limits[0].peer))
+    return "; ".join(said)
 
 
 def sides(work: WorkRun) -> str:

@@ -276,7 +276,7 @@ def test_the_page_is_written_from_what_was_kept(run: Run, tmp_path: Path) -> Non
     for line in (
         "| load a file | 300 ms | 150 ms (tiktoken) | 2.00x | at most 0.45x | **not met** |",
         "- load a file: 2.00x, where the target is at most 0.45x. Python is slow.",
-        "| load a file | tiktoken | time | 2.00x |",
+        "| load a file | tiktoken 2.00x |  |",
         "| bpe_interop | 300 ms (200 - 400) | 400 ms (300 - 500) | 1 MiB | - |  |",
         "| kitoken | - | - | - | - | failed: no \\| such file |",
         "| load | 500 ms, 1 MiB | 1.00 s, 2 MiB | n^1.00 |",
@@ -330,10 +330,10 @@ def test_corpora_are_the_same_every_time(texts: Path) -> None:
 
 
 def test_documents_are_whole_lines_and_all_of_the_text() -> None:
-    lines, long = "".join(f"line {number}\n" for number in range(5000)), "x" * 50_000
+    lines, long = "".join(f"line {number:04}\n" for number in range(5000)), "x" * 50_000
     found = documents(lines + long)
     assert "".join(found) == lines + long
-    assert {len(one) for one in found if one.endswith("\n")} <= set(range(4_000, 4_010))
+    assert {len(one) for one in found[:11]} == {4_010}
     assert max(map(len, found)) == 16_000
     assert [len(one) for one in documents("a\n" * 50, 10)] == [12] * 8 + [4]
 

@@ -48,6 +48,7 @@ def _tiktoken(source: str, preset: str) -> Encode:
 def _tokenizers(source: str, preset: str) -> Encode:
     """tokenizers on what our model is in its format."""
     made = tokenizer(source, preset).to_tokenizers()
+    made.encode_special_tokens = True  # their text is ordinary text, as for the others
     return lambda text: made.encode(text, add_special_tokens=False).ids
 
 
