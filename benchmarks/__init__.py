@@ -1,0 +1,1 @@
+"""Measurements: this library beside others, in one run. ``python -m benchmarks --help``."""

@@ -16,6 +16,7 @@ from bpe_interop.convert import convert
 from bpe_interop.errors import LossyConversionError, UnstatedError
 from bpe_interop.formats import by_name
 from bpe_interop.gate import refuse
+from bpe_interop.loss import Loss
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import Loaded, load_source
 
@@ -71,7 +72,7 @@ def refusal(model: BPEModel, target: str) -> str:
     try:
         refuse(model, by_name(target))
     except LossyConversionError as error:
-        return ", ".join(sorted({loss.field for loss in error.losses}))
+        return ", ".join(sorted({loss.field for loss in error.losses if isinstance(loss, Loss)}))
     except UnstatedError:
         return "not stated"
     return ""

@@ -1,0 +1,162 @@
+"""``python -m benchmarks``: one command that measures everything."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+import time
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from . import converting, encoding, loading, training, verifying
+from .corpora import documents
+from .growth import curves
+from .machine import commit, machine, versions
+from .made import AbsentDataError, Place, place
+from .page import as_text, markdown, read, write
+from .results import Run
+from .running import run_work, selected
+from .works import Work
+
+WORKS: tuple[Work, ...] = (
+    *loading.WORKS,
+    *converting.WORKS,
+    *verifying.WORKS,
+    *encoding.WORKS,
+    *training.WORKS,
+)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Keep the run here.")
+@click.option("--only", multiple=True, metavar="NAME", help="A work or a group; repeatable.")
+@click.option("--quick", is_flag=True, help="Few rounds, small corpora: does everything run?")
+@click.option("--list", "listed", is_flag=True, help="Name the works and groups.")
+@click.option(
+    "--write",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the page, its pictures, and its data beside it.",
+)
+@click.option(
+    "--from",
+    "kept",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Measure nothing: take a run that was kept.",
+)
+@click.option("--growth/--no-growth", "growing", default=None, help="How cost grows, too.")
+@click.option("--long", is_flag=True, help="Verify 1 GB of text, too; takes minutes.")
+def main(
+    json_file: Path | None,
+    only: tuple[str, ...],
+    quick: bool,
+    listed: bool,
+    page: Path | None,
+    kept: Path | None,
+    growing: bool | None,
+    long: bool,
+) -> None:
+    """Measure this library beside others, in one run.
+
+    Real tokenizers and texts come from the folder that BPE_INTEROP_DATA names. Tables in
+    Markdown go to standard output.
+    """
+    if listed:
+        _list()
+        return
+    try:
+        if kept is not None:
+            run = read(kept)
+        else:
+            growing = not only if growing is None else growing
+            run = measure(only, quick=quick, growing=growing, long=long)
+    except KeyError as error:
+        raise click.UsageError(f"there is no work {error}; --list names them") from None
+    except (ValueError, AbsentDataError) as error:
+        raise click.ClickException(str(error)) from None
+    if json_file is not None:
+        json_file.write_text(as_text(run), "utf-8")
+    if page is not None:
+        for file in write(run, page):
+            click.echo(f"wrote {file}", err=True)
+    else:
+        click.echo(markdown(run))
+
+
+def _list() -> None:
+    for work in WORKS:
+        click.echo(f"{work.group:10} {work.name:24} {work.title}")
+
+
+def measure(only: tuple[str, ...], *, quick: bool, growing: bool, long: bool) -> Run:
+    """Measures the works that are asked for.
+
+    Raises:
+        KeyError: a name that no work and no group has.
+        AbsentDataError: the folder of real files is needed, and not named.
+    """
+    works = selected(WORKS, only)
+    began = time.perf_counter()
+    found = versions()
+    run = Run(
+        date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        commit=commit(),
+        quick=quick,
+        machine=machine(),
+        packages=found,
+    )
+    with place(quick=quick) as here, _progress() as progress:
+        if any(_needs_data(work) for work in works) or growing:
+            _ = here.data
+        task = progress.add_task("", total=len(works))
+
+        def tick(what: str) -> None:
+            progress.update(task, description=what)
+
+        for work in works:
+            run.works.append(run_work(work, here, found, tick))
+            progress.advance(task)
+        if growing:
+            for curve in curves(here, long=long, tick=tick):
+                run.growth.append(curve)
+        run.corpora = _corpora(here)
+    run.seconds = time.perf_counter() - began
+    return run
+
+
+def _needs_data(work: Work) -> bool:
+    return bool(work.corpus) or any(
+        "{" in value for side in work.sides for value in side.settings.values()
+    )
+
+
+def _corpora(here: Place) -> list[dict[str, object]]:
+    """The texts that were used, if any were."""
+    return [
+        {
+            "name": corpus.name,
+            "bytes": corpus.bytes,
+            "documents": len(documents(corpus.text)),
+            "sha256": corpus.sha256,
+            "made_of": corpus.made_of,
+        }
+        for corpus in here.used()
+    ]
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(file=sys.stderr),
+        transient=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Works: whole processes from one file to another."""
+
+from __future__ import annotations
+
+from .works import OURS, SINGLE, Limit, Side, Work
+
+_WHY = "Python runs the merges of every token once, to find the one split that is ever used."
+
+
+def _ranks_to_json(preset: str, title: str, limits: tuple[Limit, ...]) -> Work:
+    source = "{data}/" + f"{preset}/{preset}.tiktoken"
+    given = {"source": source, "out": "{out}", "preset": preset}
+    return Work(
+        name=f"convert-{preset.removesuffix('_base')}",
+        group="convert",
+        title=title,
+        sides=(
+            Side(OURS, "converting.ours", (), {**given, "to": "hf"}),
+            Side(
+                "transformers",
+                "converting.tiktoken_converter",
+                ("transformers", "tiktoken"),
+                given,
+            ),
+        ),
+        limits=limits,
+        measure="process",
+        environ=SINGLE,
+        compared="ids",
+        note=f"`bpe-interop convert SRC DST --to hf --preset {preset} --no-verify` against "
+        "`TikTokenConverter(...).converted().save(...)`. Both files run in tokenizers and give "
+        "the same ids; ours holds one split of each token, the other one all.",
+        why=_WHY,
+    )
+
+
+_TO_RANKS = Work(
+    name="export-o200k",
+    group="convert",
+    title="`tokenizer.json` to `.tiktoken`, o200k, process",
+    sides=(
+        Side(
+            OURS,
+            "converting.ours_to_ranks",
+            (),
+            {"source": "{made}/o200k-json", "out": "{out}"},
+        ),
+        Side(
+            "autotiktokenizer",
+            "converting.autotiktokenizer",
+            ("autotiktokenizer",),
+            {"source": "{made}/o200k-json"},
+        ),
+        Side(
+            "tiktokenizer",
+            "converting.tiktokenizer",
+            ("tiktokenizer",),
+            {"source": "{made}/o200k-json", "out": "{out}"},
+        ),
+    ),
+    limits=(Limit("at most 0.40x", 0.40, measure="process", peer="autotiktokenizer"),),
+    measure="process",
+    environ=SINGLE,
+    compared="ranks",
+    note="The source is ours, made once. Ours writes the file; autotiktokenizer gives a "
+    "`tiktoken.Encoding` and writes nothing, tiktokenizer gives one and writes JSON. Compared are "
+    "the ranks of all tokens that are not special: autotiktokenizer gives every tokenizer the same "
+    "pattern, so its ids are others.",
+    why=_WHY,
+)
+
+_LLAMA = Work(
+    name="convert-llama-2",
+    group="convert",
+    title="Llama-2 `.model` to `tokenizer.json`, process",
+    sides=(
+        Side(
+            OURS,
+            "converting.ours",
+            (),
+            {"source": "{made}/llama-2-model", "out": "{out}", "to": "hf"},
+        ),
+        Side(
+            "transformers",
+            "converting.llama_tokenizer",
+            ("transformers", "sentencepiece"),
+            {"source": "{made}/llama-2-model", "out": "{out}"},
+        ),
+    ),
+    limits=(Limit("at most 0.20x", 0.20, measure="process", peer="transformers"),),
+    measure="process",
+    environ=SINGLE,
+    compared="ids",
+    truth=Side(
+        "sentencepiece", "loading.sentencepiece", (), {"source": "{data}/llama-2/tokenizer.model"}
+    ),
+    note="The source is a folder with nothing but `tokenizer.model`.",
+    why="Pairs of 32,000 pieces are looked up in Python.",
+)
+
+_CHECKED = Work(
+    name="convert-checked",
+    group="convert",
+    title="cl100k to `tokenizer.json`, checked in both engines and proved, process",
+    sides=(
+        Side(
+            OURS,
+            "converting.ours",
+            (),
+            {
+                "source": "{data}/cl100k_base/cl100k_base.tiktoken",
+                "out": "{out}",
+                "to": "hf",
+                "preset": "cl100k_base",
+                "verify": "yes",
+            },
+        ),
+    ),
+    measure="process",
+    rounds=3,
+    quick=1,
+    note="What `bpe-interop convert` does if nothing is said; nobody else has it.",
+)
+
+WORKS = (
+    _ranks_to_json(
+        "o200k_base",
+        "o200k rank file to `tokenizer.json`, process, unverified",
+        (
+            Limit("at most 0.40x", 0.40, measure="process", peer="transformers"),
+            Limit("peak memory at most 0.45x", 0.45, measure="peak", peer="transformers"),
+        ),
+    ),
+    _ranks_to_json(
+        "cl100k_base",
+        "cl100k rank file to `tokenizer.json`, process, unverified",
+        (Limit("at most 0.30x", 0.30, measure="process", peer="transformers"),),
+    ),
+    _TO_RANKS,
+    _LLAMA,
+    _CHECKED,
+)

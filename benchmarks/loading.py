@@ -1,0 +1,101 @@
+"""Works: import and load."""
+
+from __future__ import annotations
+
+from .works import OURS, SINGLE, Limit, Side, Work
+
+_PEERS = ("tiktoken", "tokenizers", "sentencepiece", "transformers", "kitoken", "gigatoken")
+
+IMPORT = Work(
+    name="import",
+    group="import",
+    title="`import bpe_interop`",
+    sides=(
+        Side(OURS, code="import bpe_interop"),
+        Side("bare interpreter", code="pass"),
+        *(Side(name, code=f"import {name}", packages=(name,)) for name in _PEERS),
+    ),
+    limits=(
+        Limit(
+            "at most 30 ms over a bare interpreter",
+            0.030,
+            form="over",
+            measure="process",
+            peer="bare interpreter",
+        ),
+    ),
+    measure="process",
+    rounds=15,
+    quick=2,
+    note="`python -c 'import X'`, the whole process.",
+)
+
+_O200K = "{data}/o200k_base/o200k_base.tiktoken"
+
+LOAD_O200K = Work(
+    name="load-o200k",
+    group="load",
+    title="load o200k rank file (model ready; no engine built)",
+    sides=(
+        Side(OURS, "loading.ours", (), {"source": _O200K, "preset": "o200k_base"}),
+        Side("tiktoken", "loading.tiktoken", ("tiktoken",), {"name": "o200k_base"}),
+        Side("kitoken", "loading.kitoken", ("kitoken",), {"source": _O200K, "kind": "tiktoken"}),
+        Side(
+            "gigatoken", "loading.gigatoken", ("gigatoken",), {"source": _O200K, "kind": "tiktoken"}
+        ),
+    ),
+    limits=(Limit("at most 0.45x", 0.45, peer="tiktoken"),),
+    rounds=7,
+    environ=SINGLE,
+    compared="ids",
+    note="The others build what encodes as well; ours does that when it first encodes.",
+    why="Python reads 200,000 lines of base64 and makes a token of each.",
+)
+
+
+def _tokenizer_json(name: str, title: str, limit: Limit, why: str) -> Work:
+    source = "{data}/" + name + "/tokenizer.json"
+    given = {"source": source}
+    return Work(
+        name=f"load-{name}",
+        group="load",
+        title=title,
+        sides=(
+            Side(OURS, "loading.ours", (), given),
+            Side("tokenizers", "loading.tokenizers", ("tokenizers",), given),
+            Side("transformers", "loading.transformers", ("transformers",), given),
+            Side("kitoken", "loading.kitoken", ("kitoken",), {**given, "kind": "tokenizers"}),
+            Side("gigatoken", "loading.gigatoken", ("gigatoken",), {**given, "kind": "json"}),
+            Side("tokie", "loading.tokie", ("tokie",), given),
+        ),
+        limits=(limit,),
+        environ=SINGLE,
+        compared="ids",
+        why=why,
+    )
+
+
+_JSON = "The standard `json` alone takes most of it; ours then copies what it read into a model."
+
+WORKS = (
+    IMPORT,
+    LOAD_O200K,
+    _tokenizer_json(
+        "qwen3",
+        "load Qwen3 `tokenizer.json`",
+        Limit("at most 0.6x", 0.6, peer="tokenizers"),
+        _JSON,
+    ),
+    _tokenizer_json(
+        "llama-3.2",
+        "load Llama-3.2 `tokenizer.json`",
+        Limit("at most 0.6x", 0.6, peer="tokenizers"),
+        _JSON,
+    ),
+    _tokenizer_json(
+        "gpt-oss",
+        "load gpt-oss `tokenizer.json`",
+        Limit("at most 1.0x, canonical form deferred until asked for", 1.0, peer="tokenizers"),
+        _JSON,
+    ),
+)

@@ -1,0 +1,87 @@
+"""On what a run was measured: the machine, and the versions of everything."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+from .made import ROOT
+
+PACKAGES = (
+    "tiktoken",
+    "tokenizers",
+    "sentencepiece",
+    "transformers",
+    "kitoken",
+    "gigatoken",
+    "tiktokenizer",
+    "autotiktokenizer",
+    "tokie",
+    "regex",
+    "protobuf",
+    "numpy",
+    "matplotlib",
+)
+"""The peers, and what a result could depend on."""
+
+
+def versions() -> dict[str, str | None]:
+    """The version of each package, None where it is not installed. Imports none of them."""
+    found: dict[str, str | None] = {}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def machine() -> dict[str, str]:
+    """What this machine is, without any name that is only its own."""
+    memory = _memory()
+    return {
+        "CPU": _cpu_model(),
+        "cores": str(os.cpu_count() or "not known"),
+        "memory": f"{memory / 2**30:.0f} GiB" if memory else "not known",
+        "OS": f"{platform.system()} {platform.release()}",
+        "Python": f"{platform.python_implementation()} {platform.python_version()}",
+    }
+
+
+def commit() -> str:
+    """The commit that was measured, with ``+`` where files had been changed since."""
+    short = _git("rev-parse", "--short=12", "HEAD")
+    if not short:
+        return "not known"
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", "bpe_interop")
+    return f"{short}+" if changed else short
+
+
+def _git(*words: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _cpu_model() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine() or "not known"
+
+
+def _memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0

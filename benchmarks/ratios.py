@@ -1,0 +1,45 @@
+"""The arithmetic: spreads, ratios of the same round, and the power with which a cost grows."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A median, and how far around it the samples lie."""
+
+    median: float
+    least: float
+    most: float
+
+
+def spread(values: Sequence[float]) -> Spread | None:
+    """The spread of samples; None where there are none."""
+    if not values:
+        return None
+    return Spread(statistics.median(values), min(values), max(values))
+
+
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Spread | None:
+    """The spread of the ratios of samples that were taken in the same round."""
+    return spread([a / b for a, b in zip(ours, theirs, strict=False) if b > 0])
+
+
+def over(ours: Sequence[float], theirs: Sequence[float]) -> Spread | None:
+    """The spread of the differences of samples that were taken in the same round."""
+    return spread([a - b for a, b in zip(ours, theirs, strict=False)])
+
+
+def slope(points: Sequence[tuple[float, float]], last: int = 4) -> float | None:
+    """The power of the size with which a cost grows: n^slope, over the last few points.
+
+    Least squares over logarithms. None for fewer than two points.
+    """
+    taken = [(math.log(x), math.log(y)) for x, y in points if x > 0 and y > 0][-last:]
+    if len(taken) < 2:
+        return None
+    return statistics.linear_regression(*zip(*taken, strict=True)).slope

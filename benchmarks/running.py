@@ -1,0 +1,248 @@
+"""Runs works: child processes turn by turn, and what they say put together."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from .made import ROOT, AbsentDataError, Place
+from .order import rotated
+from .results import Sample, SideRun, WorkRun, held_to
+from .works import OURS, Side, Work
+
+PATIENCE = 900.0
+"""Seconds after which a child is given up."""
+
+Tick = Callable[[str], None]
+
+
+class FailedError(Exception):
+    """A child ended otherwise than it should; the message is the last thing it said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a child said, and what its process cost."""
+
+    said: dict[str, Any]
+    process: float
+    cpu: float | None
+
+    def sample(self) -> Sample:
+        """The sample of a child that ran one side."""
+        return Sample(self.said.get("call"), self.process, self.cpu, self.said.get("peak"))
+
+
+def run_child(place: Place, words: list[str], environ: Mapping[str, str]) -> Said:
+    """Runs Python with arguments, to its end.
+
+    Raises:
+        FailedError: it failed, or took longer than ``PATIENCE``.
+    """
+    before, began = _cpu(), time.perf_counter()
+    try:
+        done = subprocess.run(
+            [sys.executable, *words],
+            cwd=ROOT,
+            env=place.environ(environ),
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise FailedError(f"took longer than {PATIENCE:.0f} s") from None
+    process, after = time.perf_counter() - began, _cpu()
+    if done.returncode:
+        raise FailedError(place.without_paths(_last_line(done.stderr) or f"code {done.returncode}"))
+    said = json.loads(_last_line(done.stdout)) if "benchmarks.child" in words else {}
+    return Said(said, process, None if before is None or after is None else after - before)
+
+
+def _cpu() -> float | None:
+    """The CPU seconds of all children so far, where that is known."""
+    with contextlib.suppress(ImportError):
+        resource = import_module("resource")
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used: float = usage.ru_utime + usage.ru_stime
+        return used
+    return None
+
+
+def _last_line(data: bytes) -> str:
+    lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
+    return lines[-1].strip() if lines else ""
+
+
+def run_work(
+    work: Work, place: Place, versions: Mapping[str, str | None], tick: Tick = lambda what: None
+) -> WorkRun:
+    """Measures one work: whoever can do it, and why the others cannot."""
+    rounds = work.quick if place.quick else work.rounds
+    sides = {side.name: SideRun(side.name) for side in work.sides}
+    for side in work.sides:
+        missing = [name for name in side.packages if versions.get(name) is None]
+        if missing:
+            named = " ".join(missing)
+            sides[side.name].state = "absent"
+            sides[side.name].said = f"absent: not installed (pip install {named})"
+    size = None
+    try:
+        if work.corpus:
+            size = int(place.corpora()[work.corpus].bytes * work.share)
+        if work.inside:
+            _run_inside(work, place, sides, rounds, tick)
+        else:
+            _run_apart(work, place, sides, rounds, tick)
+    except AbsentDataError as error:
+        for found in sides.values():
+            if found.state == "measured":
+                found.state, found.said, found.samples = "absent", f"absent: {error}", []
+    return WorkRun(
+        name=work.name,
+        group=work.group,
+        title=work.title,
+        measure=work.measure,
+        rounds=max((len(found.samples) for found in sides.values()), default=0),
+        sides=list(sides.values()),
+        limits=[held_to(work, limit, sides) for limit in work.limits],
+        compared=work.compared,
+        size=size,
+        note=work.note,
+        why=work.why,
+    )
+
+
+@contextlib.contextmanager
+def _settled(side: Side, place: Place) -> Iterator[dict[str, str]]:
+    settings = place.settle({**side.settings, **(side.quick if place.quick else {})})
+    try:
+        yield settings
+    finally:
+        place.swept(settings)
+
+
+def _sample(side: Side, work: Work, place: Place, mode: str) -> Said:
+    if side.code:
+        return run_child(place, ["-c", side.code], work.environ)
+    with _settled(side, place) as settings:
+        given = [f"{key}={value}" for key, value in settings.items()]
+        words = ["-m", "benchmarks.child", mode, side.run, *given]
+        return run_child(place, words, work.environ)
+
+
+def _run_apart(
+    work: Work, place: Place, sides: dict[str, SideRun], rounds: int, tick: Tick
+) -> None:
+    """A process for each sample. The first of each side is not counted: it is checked."""
+    declared = {side.name: side for side in work.sides}
+    answers: dict[str, Any] = {}
+
+    def taken(name: str, mode: str) -> Said | None:
+        tick(f"{work.name}: {name}")
+        try:
+            return _sample(declared[name], work, place, mode)
+        except FailedError as error:
+            sides[name].state, sides[name].said = "failed", f"failed: {str(error)[:200]}"
+            sides[name].samples = []
+            return None
+
+    for name in [name for name in declared if sides[name].state == "measured"]:
+        found = taken(name, "check")
+        if found is not None:
+            answers[name] = found.said.get("answer")
+            if declared[name].once:
+                sides[name].samples.append(found.sample())
+                sides[name].note = found.said.get("note", "")
+    against = _truth(work, place, answers)
+    if work.compared and against is not None:
+        _compare(work, sides, answers, against)
+    for turn in range(rounds):
+        names = [
+            side.name
+            for side in work.sides
+            if sides[side.name].state == "measured" and not side.once
+        ]
+        for name in rotated(names, turn):
+            found = taken(name, "time")
+            if found is not None:
+                sides[name].samples.append(found.sample())
+                sides[name].note = found.said.get("note", "")
+
+
+def _truth(work: Work, place: Place, answers: Mapping[str, Any]) -> tuple[str, Any] | None:
+    """Who says what is right, and the answer: the peer that ours is held against, if nobody else.
+
+    None where there is nobody to ask.
+    """
+    if work.truth is not None:
+        with contextlib.suppress(FailedError):
+            return work.truth.name, _sample(work.truth, work, place, "check").said.get("answer")
+    peers = [limit.peer for limit in work.limits if answers.get(limit.peer) is not None]
+    named = (peers or [name for name in answers if name != OURS])[:1]
+    return (named[0], answers[named[0]]) if named else None
+
+
+def _compare(
+    work: Work, sides: dict[str, SideRun], answers: Mapping[str, Any], truth: tuple[str, Any]
+) -> None:
+    """Notes whose answer is another one."""
+    against, expected = truth
+    for name, answer in answers.items():
+        if answer is not None and answer != expected:
+            where = _extent(answer, expected)
+            sides[name].differs = f"{work.compared} differ from {against}'s{where}"
+
+
+def _extent(answer: Any, expected: Any) -> str:
+    if not isinstance(answer, dict) or not isinstance(expected, dict):
+        return ""
+    wrong = [key for key in expected if answer.get(key) != expected[key]]
+    return f" ({', '.join(wrong)})"
+
+
+def _run_inside(
+    work: Work, place: Place, sides: dict[str, SideRun], rounds: int, tick: Tick
+) -> None:
+    """All sides in one process, turn by turn; or in several, each with its share of the rounds."""
+    names = [name for name, found in sides.items() if found.state == "measured"]
+    processes = min(work.processes, rounds) or 1
+    settings = place.settle({**work.settings, "sides": ",".join(names)})
+
+    def run(mode: str, turn: int) -> dict[str, Any]:
+        tick(f"{work.name}: {', '.join(names)}")
+        given = {**settings, "rounds": str(-(-rounds // processes)), "turn": str(turn)}
+        words = ["-m", "benchmarks.child", mode, work.inside]
+        words += [f"{key}={value}" for key, value in given.items()]
+        return run_child(place, words, work.environ).said
+
+    try:
+        for name, differs in run("compare", 0)["differing"].items():
+            sides[name].differs = differs
+        for turn in range(processes):
+            for name, calls in run("rounds", turn)["calls"].items():
+                sides[name].samples += [Sample(call=call) for call in calls]
+    except FailedError as error:
+        for name in names:
+            sides[name].state, sides[name].said = "failed", f"failed: {str(error)[:200]}"
+            sides[name].samples = []
+
+
+def selected(works: tuple[Work, ...], only: tuple[str, ...]) -> tuple[Work, ...]:
+    """The works of these names or groups, all where none is named.
+
+    Raises:
+        KeyError: a name that nothing has.
+    """
+    known = {name for work in works for name in (work.name, work.group)}
+    for name in only:
+        if name not in known:
+            raise KeyError(name)
+    return tuple(work for work in works if not only or work.name in only or work.group in only)

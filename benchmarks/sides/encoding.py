@@ -1,0 +1,130 @@
+"""Encoding and decoding: sides that share a process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from .texts import Encode, differing, encoders, read, tokenizer
+
+Inside: TypeAlias = "tuple[dict[str, Callable[[], Any]], Callable[[], dict[str, str]]]"
+Side: TypeAlias = "tuple[Callable[[], Any], Callable[[Any], object]]"
+
+
+def _over(encode: Encode, texts: list[str]) -> Callable[[], Any]:
+    return partial(_each, encode, texts)
+
+
+def warm(sides: str, corpus: str, source: str, preset: str, share: str = "1") -> Inside:
+    """Text that was encoded before."""
+    texts, encode = read(corpus, share), encoders(sides, source, preset)
+    for one in encode.values():
+        _over(one, texts)()
+    runs = {name: _over(one, texts) for name, one in encode.items()}
+    return runs, lambda: differing(encode, "tiktoken", texts)
+
+
+def unseen(sides: str, corpus: str, source: str, preset: str) -> Inside:
+    """Every other document, after the ones between were encoded."""
+    texts, encode = read(corpus), encoders(sides, source, preset)
+    for one in encode.values():
+        _over(one, texts[::2])()
+    runs = {name: _over(one, texts[1::2]) for name, one in encode.items()}
+    return runs, lambda: differing(encode, "tiktoken", texts)
+
+
+def batch(
+    sides: str, engine: str, corpus: str, source: str, preset: str, share: str = "1"
+) -> Inside:
+    """``Tokenizer.encode_batch`` with an engine, and the engine's own call that gives lists."""
+    names = import_module("bpe_interop.engines").NAMES
+    if engine not in names:
+        raise SystemExit(f"bpe_interop has no engine {engine}; it has {', '.join(names)}")
+    texts, model = read(corpus, share), tokenizer(source, preset)
+    ours = model.with_engine(engine)
+    alone = _ALONE[engine](model, source, preset)
+    known = {"bpe_interop": ours.encode_batch, engine: alone}
+    batches = {name: known[name] for name in sides.split(",")}
+    runs: dict[str, Callable[[], Any]] = {
+        name: partial(call, texts) for name, call in batches.items()
+    }
+    each: dict[str, Encode] = {name: partial(_first, call) for name, call in batches.items()}
+    return runs, lambda: differing(each, engine, texts)
+
+
+def _first(call: Callable[[list[str]], Any], text: str) -> Any:
+    return call([text])[0]
+
+
+def _tiktoken_batch(model: Any, source: str, preset: str) -> Callable[[list[str]], Any]:
+    call: Callable[[list[str]], Any] = import_module("tiktoken").get_encoding(preset).encode_batch
+    return call
+
+
+def _tokenizers_batch(model: Any, source: str, preset: str) -> Callable[[list[str]], Any]:
+    made = model.to_tokenizers()
+    return lambda texts: [
+        encoding.ids for encoding in made.encode_batch_fast(texts, add_special_tokens=False)
+    ]
+
+
+def _gigatoken_batch(model: Any, source: str, preset: str) -> Callable[[list[str]], Any]:
+    kind, scheme = import_module("gigatoken").Tokenizer, preset.removesuffix("_base")
+    call: Callable[[list[str]], Any] = kind.from_tiktoken(
+        source, pretokenizer=scheme
+    ).encode_batch_list
+    return call
+
+
+_ALONE = {
+    "tiktoken": _tiktoken_batch,
+    "tokenizers": _tokenizers_batch,
+    "gigatoken": _gigatoken_batch,
+}
+
+
+def to_numpy(sides: str, corpus: str, source: str, preset: str, share: str = "1") -> Inside:
+    """``encode_to_numpy`` of ours on tiktoken, and tiktoken's."""
+    texts, model = read(corpus, share), tokenizer(source, preset)
+    known: dict[str, Encode] = {
+        "bpe_interop": model.with_engine("tiktoken").encode_to_numpy,
+        "tiktoken": import_module("tiktoken").get_encoding(preset).encode_to_numpy,
+    }
+    encode = {name: known[name] for name in sides.split(",")}
+    runs = {name: _over(one, texts) for name, one in encode.items()}
+    return runs, lambda: differing(encode, "tiktoken", texts)
+
+
+def decoding(sides: str, corpus: str, source: str, preset: str, share: str = "1") -> Inside:
+    """``decode``, on what the texts are encoded to."""
+    texts, model = read(corpus, share), tokenizer(source, preset)
+    encoding = import_module("tiktoken").get_encoding(preset)
+    ids = [encoding.encode_ordinary(text) for text in texts]
+    known: dict[str, Callable[[list[int]], str]] = {
+        "bpe_interop": model.decode,
+        "tiktoken": encoding.decode,
+    }
+    decode = {name: known[name] for name in sides.split(",")}
+
+    def compare() -> dict[str, str]:
+        wrong = {
+            name: sum(one(i) != t for i, t in zip(ids, texts, strict=True))
+            for name, one in decode.items()
+        }
+        return {name: f"{count:,} texts are others" for name, count in wrong.items() if count}
+
+    return {name: partial(_each, one, ids) for name, one in decode.items()}, compare
+
+
+def _each(call: Callable[[Any], Any], given: list[Any]) -> list[Any]:
+    return [call(one) for one in given]
+
+
+def letters(count: str, source: str, preset: str, by: str) -> Side:
+    """One pretoken of equal letters."""
+    from .answers import digest
+
+    encode, text = encoders(by, source, preset)[by], "a" * int(count)
+    return lambda: encode(text), lambda ids: {count: digest(ids)}

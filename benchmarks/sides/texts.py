@@ -1,0 +1,80 @@
+"""Texts and engines for sides: read before anything is timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpora import DOCUMENT, documents
+
+Encode = Callable[[str], Any]
+
+
+def read(path: str, share: str = "1", size: str = str(DOCUMENT)) -> list[str]:
+    """The documents of a text, or a share of them, each of about ``size`` characters."""
+    found = documents(Path(path).read_bytes().decode("utf-8"), int(size))
+    return found[: max(1, int(len(found) * float(share)))]
+
+
+def tokenizer(source: str, preset: str) -> Any:
+    """Ours."""
+    return import_module("bpe_interop").load(source, preset=preset)
+
+
+def encoders(names: str, source: str, preset: str) -> dict[str, Encode]:
+    """A function from text to ids for each side that is named."""
+    makers: Mapping[str, Callable[[str, str], Encode]] = {
+        "bpe_interop": _ours,
+        "tiktoken": _tiktoken,
+        "tokenizers": _tokenizers,
+        "kitoken": _kitoken,
+        "gigatoken": _gigatoken,
+    }
+    return {name: makers[name](source, preset) for name in names.split(",")}
+
+
+def _ours(source: str, preset: str) -> Encode:
+    encode: Encode = tokenizer(source, preset).encode_ordinary
+    return encode
+
+
+def _tiktoken(source: str, preset: str) -> Encode:
+    encode: Encode = import_module("tiktoken").get_encoding(preset).encode_ordinary
+    return encode
+
+
+def _tokenizers(source: str, preset: str) -> Encode:
+    """tokenizers on what our model is in its format."""
+    made = tokenizer(source, preset).to_tokenizers()
+    made.encode_special_tokens = True  # their text is ordinary text, as for the others
+    return lambda text: made.encode(text, add_special_tokens=False).ids
+
+
+def _kitoken(source: str, preset: str) -> Encode:
+    encode: Encode = import_module("kitoken").Kitoken.from_tiktoken_file(source).encode
+    return encode
+
+
+def _gigatoken(source: str, preset: str) -> Encode:
+    """Its ids are an array, which it does not have to make a list of."""
+    scheme = preset.removesuffix("_base")
+    kind = import_module("gigatoken").Tokenizer
+    encode: Encode = kind.from_tiktoken(source, pretokenizer=scheme).encode
+    return encode
+
+
+def differing(
+    encode: Mapping[str, Encode], against: str, texts: list[str], what: str = "ids"
+) -> dict[str, str]:
+    """Who gives other ids than ``against``, and on how many of the texts."""
+    if against not in encode:
+        return {}
+    expected = [list(encode[against](text)) for text in texts]
+    found: dict[str, str] = {}
+    for name, one in encode.items():
+        wrong = sum(list(one(text)) != ids for text, ids in zip(texts, expected, strict=True))
+        if wrong:
+            found[name] = f"{what} differ from {against}'s on {wrong:,} of {len(texts):,} texts"
+    return found

@@ -1,0 +1,77 @@
+"""Works: the canonical form, proofs, and comparing over documents."""
+
+from __future__ import annotations
+
+from .works import OURS, THREADS, Limit, Side, Work
+
+_O200K = "{data}/o200k_base/o200k_base.tiktoken"
+LOOP, BATCHES = "naive loop", "both engines' batch calls"
+
+_CANONICAL = Work(
+    name="canonical",
+    group="theory",
+    title="canonical form, 200,000 tokens",
+    sides=(Side(OURS, "theory.canonical", (), {"source": _O200K, "preset": "o200k_base"}),),
+    limits=(Limit("at most 1.5 s", 1.5, form="absolute"),),
+    note="o200k_base, in a new process; loading it is not counted.",
+    why="One run of the merges for each token, in Python.",
+)
+
+_PROOF = Work(
+    name="proof",
+    group="theory",
+    title="`verify` proof, gpt-oss json vs o200k_base, cold process",
+    sides=(
+        Side(
+            OURS,
+            "verifying.proof",
+            ("tiktoken",),
+            {"source": "{data}/gpt-oss/tokenizer.json", "other": "tiktoken:o200k_base"},
+        ),
+    ),
+    limits=(Limit("at most 6 s", 6.0, form="absolute", measure="process"),),
+    measure="process",
+    rounds=3,
+    quick=1,
+    note="`bpe-interop verify A tiktoken:o200k_base --scope ordinary --require proved`; it has to "
+    "end with exit code 0. The awkward texts are compared as well.",
+    why="Both files are read, both canonical forms are computed, and thousands of awkward texts "
+    "are run on both sides.",
+)
+
+
+def _documents(size: int) -> Work:
+    return Work(
+        name=f"verify-{size // 1000}kb",
+        group="verify",
+        title=f"`verify` over documents of about {size // 1000} kB",
+        sides=(
+            Side(OURS, packages=("tiktoken", "tokenizers")),
+            Side(BATCHES, packages=("tiktoken", "tokenizers")),
+            Side(LOOP, packages=("tiktoken", "tokenizers")),
+        ),
+        limits=(
+            Limit("at most 1.10x the sum of the two engines' own batch time", 1.10, peer=BATCHES),
+            Limit("at least 2x the naive loop", 2.0, form="speed", peer=LOOP),
+        ),
+        rounds=5,
+        quick=2,
+        inside="verifying.documents",
+        settings={
+            "corpus": "{made}/english.txt",
+            "source": "{data}/cl100k_base/cl100k_base.tiktoken",
+            "preset": "cl100k_base",
+            "size": str(size),
+            "share": "0.3",
+        },
+        corpus="english",
+        share=0.3,
+        environ=THREADS,
+        compared="ids",
+        note="tiktoken against tokenizers, cl100k, English; both with threads on all cores. Ours "
+        "is `bpe_interop.verify.compare`; it compares what the ids decode to as well.",
+        why="What ids decode to is compared as well, and documents are handed over in chunks.",
+    )
+
+
+WORKS = (_CANONICAL, _PROOF, _documents(1_000), _documents(4_000))
