@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import TypeAlias
 
 from ..errors import EngineMissingError
@@ -34,6 +35,9 @@ Flagged: TypeAlias = tuple[int, int, bool]
 """A stretch of text (start, end) and whether the pattern matched it."""
 
 Cutter: TypeAlias = Callable[[str], Iterable[Cut]]
+
+_CACHED, _SHORT = 1 << 16, 32
+"""How many pretokens between steps are remembered, and up to how many characters."""
 
 
 def split(
@@ -67,7 +71,7 @@ class Splitter:
     token, mostly 1 else (:func:`.normalize.leading`).
     """
 
-    __slots__ = ("_asks_late", "_find_all", "_keeps_rest", "_steps", "asks_first", "maps")
+    __slots__ = ("_asks_late", "_find_all", "_keeps_rest", "_parts", "_steps", "asks_first", "maps")
 
     def __init__(self, steps: Sequence[PreTokenizerStep]) -> None:
         self.maps = any(isinstance(step, ByteChars) for step in steps)
@@ -78,6 +82,9 @@ class Splitter:
             step if isinstance(step, (PrefixSpace, ByteChars, Metaspace)) else _cutter(step)
             for step in steps
         ]
+        self._parts = {
+            place: _Parts(step) for place, step in enumerate(self._steps) if callable(step)
+        }
         # The one split that most tokenizers have, whose matches are the pretokens.
         self._find_all: Callable[[str], list[str]] | None = None
         self._keeps_rest = False
@@ -96,13 +103,15 @@ class Splitter:
         if self._asks_late:
             return [pretoken for pretoken, _ in self.align(text, first=first)]
         pretokens = [text] if text else []
-        for step in self._steps:
+        for place, step in enumerate(self._steps):
             if isinstance(step, PrefixSpace):
                 pretokens = [p if p[0] == " " else " " + p for p in pretokens]
             elif isinstance(step, ByteChars):
                 pretokens = [to_chars(p.encode("utf-8")) for p in pretokens]
             elif isinstance(step, Metaspace):
                 pretokens = [_with_metaspace(step, p, begins=first > 0) for p in pretokens]
+            elif place:
+                pretokens = [*chain.from_iterable(map(self._parts[place].__getitem__, pretokens))]
             else:
                 pretokens = [p[a:b] for p in pretokens for a, b in step(p) if a < b]
         return pretokens
@@ -134,6 +143,27 @@ class Splitter:
             else:
                 found = [(p[a:b], spans[a:b]) for p, spans in found for a, b in step(p) if a < b]
         return found
+
+
+class _Parts(dict[str, list[str]]):
+    """How a step cuts pretokens of the step before: they are short, and the same again and again.
+
+    Each is a text of its own to the step, so nothing else counts.
+    """
+
+    __slots__ = ("_cut",)
+
+    def __init__(self, cut: Cutter) -> None:
+        super().__init__()
+        self._cut = cut
+
+    def __missing__(self, pretoken: str) -> list[str]:
+        parts = [pretoken[start:end] for start, end in self._cut(pretoken) if start < end]
+        if len(pretoken) <= _SHORT:
+            if len(self) >= _CACHED:
+                self.clear()
+            self[pretoken] = parts
+        return parts
 
 
 def _grown(pretoken: str, spans: Spans) -> tuple[str, Spans]:
