@@ -28,6 +28,8 @@ T = TypeVar("T")
 _CACHED = 1 << 18
 """How many pretokens are remembered, and in characters how long one may be."""
 _CACHED_LENGTH = 128
+_SHORT_TEXT = 64
+"""Characters up to which a text is not cut at its spaces: it may not be met again."""
 _SHORT = 4
 """Characters up to which a pretoken is not worth cutting."""
 
@@ -54,6 +56,7 @@ class Encoder:
     def __init__(self, model: BPEModel) -> None:
         self.model = model
         self._decoder = Decoder(model)
+        self._words: dict[str, tuple[int, ...]] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
         return Encoder, (self.model,)
@@ -293,6 +296,48 @@ class Encoder:
         return leading(self.model.normalizer or (), segment) if self._splitter.asks_first else 1
 
     def _ordinary(self, text: str, begins: int) -> list[int]:
+        words_of = self._splitter.words
+        words = None if words_of is None or len(text) <= _SHORT_TEXT else words_of(text)
+        if words is None:
+            return self._whole(text, begins)
+        first = words.pop(0)
+        known = self._known(words)
+        if known is None:
+            return self._whole(text, begins)
+        ids = self._whole(first, begins) if first else []
+        ids += chain.from_iterable(map(known.__getitem__, words))
+        return ids
+
+    def _known(self, words: list[str]) -> dict[str, tuple[int, ...]] | None:
+        """The ids of words, each with the space before it; None where some are not remembered.
+
+        What is new is cut as one text. Words of which the pattern leaves something unmatched
+        may not stand alone, because that goes with its neighbours.
+        """
+        if len(self._words) > _CACHED:
+            self._words = {}
+        known = self._words
+        new = [*dict.fromkeys([word for word in words if word not in known])]
+        if not new:
+            return known
+        if max(map(len, new)) > _CACHED_LENGTH:
+            return None
+        text = " " + " ".join(new)
+        pretokens = self._splitter(text)
+        if sum(map(len, pretokens)) != len(text):
+            return None
+        found, remembered = iter(pretokens), self._remembered
+        for word in new:
+            ids: list[int] = []
+            left = len(word) + 1
+            while left:
+                pretoken = next(found)
+                left -= len(pretoken)
+                ids += remembered[pretoken]
+            known[word] = tuple(ids)
+        return known
+
+    def _whole(self, text: str, begins: int) -> list[int]:
         pretokens: Iterable[str] = self._splitter(text, first=begins)
         if self._parts is not None:
             pretokens = chain.from_iterable(map(self._parts, pretokens))

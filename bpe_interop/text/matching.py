@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from ..errors import PatternError
@@ -33,6 +33,7 @@ from .regex_syntax import (
     leaves,
     matches_empty,
 )
+from .spaces import begins_at_spaces
 from .spellings import is_known
 from .unicode import Ranges
 
@@ -67,6 +68,11 @@ class Matcher:
         # Known patterns end on every text; regex is half as fast where it watches the clock.
         self._timed = not is_known(self._node)
         self._copy: _Copy | None = None
+
+    @cached_property
+    def begins_at_spaces(self) -> bool:
+        """Whether a text may be cut before spaces (:func:`.spaces.begins_at_spaces`)."""
+        return self.pattern.dialect != "python" and begins_at_spaces(self._node)
 
     def findall(self, text: str) -> list[str]:
         """The matched texts, in order."""

@@ -28,6 +28,7 @@ from ..steps import (
 from .bytechars import to_chars
 from .normalize import Spans, literal_matches
 from .patterns import Matcher
+from .spaces import words_of
 from .unicode import ClassName, char_class
 
 Cut: TypeAlias = tuple[int, int]
@@ -68,10 +69,21 @@ class Splitter:
     ``maps``: its pretokens are in the byte alphabet. ``asks_first``: they depend on ``first``,
     which says how many characters of the text, from its start on, come from where the whole
     text begins, before normalizing and before added tokens were cut out: 0 behind an added
-    token, mostly 1 else (:func:`.normalize.leading`).
+    token, mostly 1 else (:func:`.normalize.leading`). ``words``: gives what lies between the
+    spaces of a text; each of these with the space before it may be cut by itself, if nothing of
+    it is left unmatched. None where no text may be cut so.
     """
 
-    __slots__ = ("_asks_late", "_find_all", "_keeps_rest", "_parts", "_steps", "asks_first", "maps")
+    __slots__ = (
+        "_asks_late",
+        "_find_all",
+        "_keeps_rest",
+        "_parts",
+        "_steps",
+        "asks_first",
+        "maps",
+        "words",
+    )
 
     def __init__(self, steps: Sequence[PreTokenizerStep]) -> None:
         self.maps = any(isinstance(step, ByteChars) for step in steps)
@@ -87,12 +99,16 @@ class Splitter:
         }
         # The one split that most tokenizers have, whose matches are the pretokens.
         self._find_all: Callable[[str], list[str]] | None = None
+        self.words: Callable[[str], list[str] | None] | None = None
         self._keeps_rest = False
         if len(steps) == 1 and isinstance(step := steps[0], Split):
             self._keeps_rest = step.behavior == "isolated"
             only_matches = step.behavior == "removed" and step.invert
             if not isinstance(step.pattern, str) and (self._keeps_rest or only_matches):
-                self._find_all = Matcher(step.pattern).findall
+                matcher = Matcher(step.pattern)
+                self._find_all = matcher.findall
+                if matcher.begins_at_spaces:
+                    self.words = words_of
 
     def __call__(self, text: str, *, first: int = 1) -> list[str]:
         """The pretokens of a text."""

@@ -1,0 +1,79 @@
+"""Texts cut before spaces: where that is done, the matches are those of the whole text."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import regex
+import tiktoken
+from conftest import Data
+
+from bpe_interop import load
+from bpe_interop.steps import Pattern
+from bpe_interop.text.patterns import Matcher
+from bpe_interop.text.spaces import words_of
+from bpe_interop.text.spellings import SPELLINGS
+
+CUT = [
+    *SPELLINGS.values(),
+    Pattern(r"\S+|\s+", "fancy-regex"),
+    Pattern(r"[^ ]| +", "oniguruma"),
+    Pattern(r" ?\p{L}+|[^\s\p{L}]{1,2}|\s+(?!\S)|\s+$|\s", "oniguruma"),
+    Pattern(r"(?:\s|\r\n)?+(?:\p{L}|')+|\p{N}|\s*\n|\s", "fancy-regex"),
+]
+NOT_CUT = [
+    r".+",
+    r"\w+(?= )|\s|\S",
+    r"\w+$|\s|\S",
+    r"(?<!a) b|\s|\S",
+    r"a b|\s|\S",
+    r"\s|\S|",
+    r"^ a|\s|\S",
+    r"\s(?=ab)|\s|\S",
+    r"[^a]+|a",
+]
+
+
+@pytest.mark.parametrize("pattern", CUT, ids=lambda pattern: pattern.source)
+def test_words_with_the_space_before_them_are_matched_alike(pattern: Pattern) -> None:
+    whole = Matcher(pattern)
+    assert whole.begins_at_spaces
+    rng = random.Random(pattern.source)
+    cut = 0
+    for _ in range(4000):
+        letters = "aA1!'\n\r\u3000é/"
+        sizes = rng.choices(range(5), k=rng.randrange(1, 5))
+        text = " ".join("".join(rng.choices(letters, k=size)) for size in sizes)
+        words = words_of(text)
+        if words is not None:
+            parts = [words[0], *(f" {word}" for word in words[1:])]
+            assert [m for part in parts for m in whole.findall(part)] == whole.findall(text)
+            cut += len(parts) > 2
+    assert cut > 500
+
+
+@pytest.mark.parametrize("source", NOT_CUT)
+def test_patterns_that_look_or_go_across_are_told(source: str) -> None:
+    assert not Matcher(Pattern(source, "fancy-regex")).begins_at_spaces
+
+
+def test_no_text_is_cut_where_a_space_follows_white_space() -> None:
+    white = [chr(c) for c in range(0x110000) if regex.match(r"\p{White_Space}", chr(c))]
+    assert len(white) == 25
+    assert [words_of(f"a{char} b") for char in white] == [None] * 25
+    assert words_of(" a\u200b b\nc ") == ["", "a\u200b", "b\nc", ""]
+
+
+def test_texts_of_words_that_were_met_and_that_are_new(data: Data) -> None:
+    ours = load(data("cl100k_base/cl100k_base.tiktoken"))
+    engine = tiktoken.get_encoding("cl100k_base")
+    book = data("corpora/pride_and_prejudice.txt").read_text("utf-8")[:300_000]
+    others = data("corpora/udhr/udhr_all.txt").read_text("utf-8")[:300_000]
+    rng = random.Random(7)
+    for _ in range(400):
+        text = rng.choice((book, others))
+        start = rng.randrange(len(text))
+        part = text[start : start + rng.randrange(2_000)] + " " * rng.randrange(2)
+        part += rng.choice(("", "x" * 500, " \n y", "\u3000 z")) + part[:100]
+        assert ours.encode_ordinary(part) == engine.encode_ordinary(part)
