@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
 import regex
 import tiktoken
-from conftest import Data
+from conftest import FIXTURES, Data
+from tokenizers import Tokenizer
 
+import bpe_interop
 from bpe_interop import load
 from bpe_interop.steps import Pattern
 from bpe_interop.text.patterns import Matcher
@@ -77,3 +80,18 @@ def test_texts_of_words_that_were_met_and_that_are_new(data: Data) -> None:
         part = text[start : start + rng.randrange(2_000)] + " " * rng.randrange(2)
         part += rng.choice(("", "x" * 500, " \n y", "\u3000 z")) + part[:100]
         assert ours.encode_ordinary(part) == engine.encode_ordinary(part)
+
+
+@pytest.mark.parametrize("source", [r" ?\p{L}+|\s", r" ?[a-z]+|[0-9]", r" ?\p{L}{1,3}| [0-9]+"])
+@pytest.mark.parametrize("behavior", ["Isolated", "Removed", "Contiguous"])
+def test_what_is_left_unmatched_goes_with_its_neighbours(source: str, behavior: str) -> None:
+    hub = json.loads((FIXTURES / "tokenizers/cl100k-tiny/huggingface/tokenizer.json").read_bytes())
+    step = hub["pre_tokenizer"]["pretokenizers"][0]
+    step.update(pattern={"Regex": source}, behavior=behavior, invert=behavior == "Removed")
+    engine = Tokenizer.from_str(json.dumps(hub))
+    ours = bpe_interop.Tokenizer.from_tokenizers(engine)
+    rng = random.Random(source)
+    for _ in range(300):
+        sizes = rng.choices(range(1, 6), k=40)
+        text = " ".join("".join(rng.choices("ab1!é", k=size)) for size in sizes)
+        assert ours.encode_ordinary(text) == engine.encode(text, add_special_tokens=False).ids

@@ -322,9 +322,8 @@ class Encoder:
             return known
         if max(map(len, new)) > _CACHED_LENGTH:
             return None
-        text = " " + " ".join(new)
-        pretokens = self._splitter(text)
-        if sum(map(len, pretokens)) != len(text):
+        pretokens = self._splitter.all_matched(" " + " ".join(new))
+        if pretokens is None:
             return None
         found, remembered = iter(pretokens), self._remembered
         for word in new:

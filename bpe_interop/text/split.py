@@ -132,6 +132,11 @@ class Splitter:
                 pretokens = [p[a:b] for p in pretokens for a, b in step(p) if a < b]
         return pretokens
 
+    def all_matched(self, text: str) -> list[str] | None:
+        """The pretokens of a text that is matched from end to end; None where it is not."""
+        found = self._find_all(text) if self._find_all is not None else []
+        return list(filter(None, found)) if len("".join(found)) == len(text) else None
+
     def align(self, text: str, *, first: int = 1) -> list[tuple[str, Spans]]:
         """The pretokens, and where in ``text`` each of their characters comes from.
 
