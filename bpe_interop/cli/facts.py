@@ -50,8 +50,8 @@ from ..model import FIELDS, BPEModel, PairList
 from ..presets import candidates
 from ..sources import Loaded
 from ..text.unicode import UNICODE_TABLES
-from ..theory.equality import missing_bytes
 from ..theory.merges import canonical
+from ..theory.pretokens import missing_bytes
 
 
 def facts_of(loaded: Loaded) -> dict[str, Any]:

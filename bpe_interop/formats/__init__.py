@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -56,8 +56,17 @@ _MODULES = ("gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe")
 
 def all_formats() -> tuple[Format, ...]:
     """Every format, in the order of the table."""
-    rows: list[Format] = [importlib.import_module(f".{name}", __name__).FORMAT for name in _MODULES]
-    return tuple(rows)
+    return tuple(each_format())
+
+
+def each_format() -> Iterator[Format]:
+    """The same one by one, each imported when it comes."""
+    return map(_row, _MODULES)
+
+
+def _row(name: str) -> Format:
+    row: Format = importlib.import_module(f".{name}", __name__).FORMAT
+    return row
 
 
 def by_name(name: str) -> Format:
@@ -66,8 +75,10 @@ def by_name(name: str) -> Format:
     Raises:
         SourceError: there is none; the message lists them.
     """
-    for row in all_formats():
-        if name == row.name or name in row.aliases:
+    if name in _MODULES:
+        return _row(name)
+    for row in each_format():
+        if name in row.aliases:
             return row
     names = ", ".join("/".join((row.name, *row.aliases)) for row in all_formats())
     raise SourceError(f"there is no format {name!r}", fix=f"the formats are: {names}")

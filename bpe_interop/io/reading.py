@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..errors import SourceError, UnsupportedError, not_utf8
-from ..formats import Files, Format, all_formats, by_name
+from ..formats import Files, Format, all_formats, by_name, each_format
 
 MAX_FILE = 1 << 30
 """No file of a tokenizer comes near one gibibyte."""
@@ -166,7 +166,7 @@ def unreadable(error: OSError, where: str) -> SourceError:
 
 
 def _recognise(files: Files, wanted: Format | None) -> Format | None:
-    rows = [wanted] if wanted else all_formats()
+    rows = [wanted] if wanted else each_format()
     return next((row for row in rows if row.sniff(files)), None)
 
 

@@ -5,13 +5,13 @@ The theorems named here are proved in ``docs/theory.md``.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from ..loss import Loss
 from ..model import BPEModel, show
 from .byte_ranks import as_byte_ranks, rank_table
 from .merges import canonical
-from .pretokens import UTF8_BYTES, occurrence
+from .pretokens import occurrence
 
 
 def rank_file_losses(model: BPEModel) -> Iterator[Loss]:
@@ -59,8 +59,3 @@ def _lookups(model: BPEModel, table: Mapping[bytes, int]) -> Iterator[Loss]:
             "a pretoken that is such a token would be encoded as its id",
             shown=False,
         )
-
-
-def missing_bytes(contents: Container[bytes]) -> frozenset[int]:
-    """The bytes that occur in UTF-8 and have no token."""
-    return frozenset(byte for byte in UTF8_BYTES if bytes((byte,)) not in contents)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -76,3 +76,8 @@ def _parsed(pattern: Pattern) -> tuple[Node, bool]:
     """A pattern's tree, and whether it leaves nothing of any text: asked for many contents."""
     tree = parse(pattern)
     return tree, uncovered(tree) is None
+
+
+def missing_bytes(contents: Container[bytes]) -> frozenset[int]:
+    """The bytes that occur in UTF-8 and have no token."""
+    return frozenset(byte for byte in UTF8_BYTES if bytes((byte,)) not in contents)

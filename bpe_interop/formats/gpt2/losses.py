@@ -9,9 +9,8 @@ from ...model import BPEModel, SequenceTemplate, show
 from ...steps import JoinBytes, Pattern
 from ...text.bytechars import is_mapped
 from ...theory.byte_ranks import as_byte_ranks, rank_table
-from ...theory.equality import missing_bytes
 from ...theory.merges import whole_lookups
-from ...theory.pretokens import Occurrence, occurrence
+from ...theory.pretokens import Occurrence, missing_bytes, occurrence
 from ...theory.witness import (
     decoded_otherwise,
     first_changed,

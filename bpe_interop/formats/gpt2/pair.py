@@ -13,9 +13,8 @@ from ...model import MAX_ID, Affixes, BPEModel, Fallback, Kind, Origin, PairList
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
 from ...text.bytechars import is_mapped, to_bytes, to_chars
-from ...theory.byte_ranks import over_bytes
-from ...theory.equality import missing_bytes
 from ...theory.merges import canonical
+from ...theory.pretokens import missing_bytes
 from .. import Files
 
 NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -67,6 +66,8 @@ def dump(model: BPEModel, *, names: str = "encoder") -> Files:
             ``merges.txt``).
     """
     if model.alphabet != "byte":
+        from ...theory.byte_ranks import over_bytes  # reading does not wait for it
+
         model = over_bytes(model) or model
     vocab_name, merges_name = NAMES[names]
     in_order = dict(sorted(entries(model).items(), key=lambda item: item[1]))

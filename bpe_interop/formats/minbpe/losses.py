@@ -12,9 +12,8 @@ from ...loss import Loss
 from ...model import AddedToken, BPEModel, show
 from ...steps import Pattern, Split
 from ...theory.byte_ranks import as_byte_ranks, rank_table
-from ...theory.equality import missing_bytes
 from ...theory.merges import canonical, whole_lookups
-from ...theory.pretokens import occurrence
+from ...theory.pretokens import missing_bytes, occurrence
 from ...theory.witness import decoded_otherwise, first_changed, split_otherwise, text_with
 from ..byte_losses import affixes_lost, alphabet_lost, extras_lost
 from .pattern import express

@@ -33,7 +33,7 @@ from ...steps import (
     JoinBytes,
     PreTokenizerStep,
 )
-from ...theory.equality import missing_bytes
+from ...theory.pretokens import missing_bytes
 from .. import Files, Format
 from .pattern import pat_str, read_pattern
 from .plugin import plugin

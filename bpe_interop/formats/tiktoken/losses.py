@@ -15,7 +15,8 @@ from ...model import (
 from ...steps import JoinBytes, JoinPieces, NormalizerStep
 from ...text.charsmap import SPACE
 from ...theory.byte_ranks import as_byte_ranks, rank_table
-from ...theory.equality import missing_bytes, rank_file_losses
+from ...theory.equality import rank_file_losses
+from ...theory.pretokens import missing_bytes
 from ...theory.witness import decoded_otherwise, first_changed, text_with
 from ..byte_losses import affixes_lost, alphabet_lost, extras_lost, with_changed
 from .pattern import express

@@ -10,7 +10,6 @@ from typing import NoReturn
 
 from ...errors import FormatError
 from ...model import BPEModel, show
-from ...theory.byte_ranks import rank_table
 
 MAX_RANK = 2**32 - 2
 """The largest rank: tiktoken marks "no merge" with 2**32 - 1 (``src/lib.rs``, ``Rank::MAX``)."""
@@ -75,6 +74,8 @@ def read_ranks(data: bytes, name: str) -> dict[bytes, int]:
 
 def written_tokens(model: BPEModel) -> dict[bytes, int]:
     """The tokens that have a line, in the order of their ids; the empty token is one of them."""
+    from ...theory.byte_ranks import rank_table  # reading does not wait for it
+
     table = rank_table(model)
     if b"" in model.vocab.ids:
         table[b""] = model.vocab.ids[b""]
