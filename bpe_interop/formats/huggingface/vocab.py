@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice, repeat
 from operator import itemgetter
 from typing import NoReturn, TypeAlias
 
@@ -139,17 +139,22 @@ def read_merges(node: Node, words: Words) -> Pairs:
     """
     listed = node.be(list)
     kinds = set(map(type, listed))
+    lefts: Iterator[str]
+    rights: Iterator[str]
     if kinds == {str}:
         if f"\n{_COMMENT}" in "\n" + "\n".join(listed):
             listed = [entry for entry in listed if not entry.startswith(_COMMENT)]
-        listed = [entry.split(" ") for entry in listed]
-        kinds = {list}
-    if kinds - {list} or set(map(len, listed)) - {2}:
+        if set(map(str.count, listed, repeat(" "))) - {1}:
+            _explain_merges(node, words)
+        flat = " ".join(listed).split(" ") if listed else []
+        lefts, rights = islice(flat, 0, None, 2), islice(flat, 1, None, 2)
+    elif kinds - {list} or set(map(len, listed)) - {2}:
         _explain_merges(node, words)
+    else:
+        lefts, rights = map(itemgetter(0), listed), map(itemgetter(1), listed)
     content = words.contents.__getitem__
     try:
-        lefts, rights = (map(content, map(itemgetter(side), listed)) for side in (0, 1))
-        pairs = tuple(zip(lefts, rights, strict=True))
+        pairs = tuple(zip(map(content, lefts), map(content, rights), strict=True))
     except (KeyError, TypeError):
         _explain_merges(node, words)
     if words.literal:
