@@ -51,6 +51,7 @@ def _warm(preset: str, corpus: str) -> Work:
 
 def _unseen(preset: str, corpus: str) -> Work:
     bounds = {"english": 0.3, "scripts": 0.2}
+    rounds = 3 if preset == "cl100k_base" else 2
     named = preset.removesuffix("_base")
     bound = bounds.get(corpus) if preset == "cl100k_base" else None
     limits = (
@@ -64,11 +65,11 @@ def _unseen(preset: str, corpus: str) -> Work:
         title=f"our encoder, never-seen text: {_CORPORA[corpus]}, {named}",
         sides=_ALL if preset == "cl100k_base" else _TWO,
         limits=limits,
-        rounds=3,
+        rounds=rounds,
         quick=1,
         inside="encoding.unseen",
         settings=_given(preset, corpus),
-        processes=3,
+        processes=rounds,
         corpus=corpus,
         share=0.5,
         environ=SINGLE,

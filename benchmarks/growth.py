@@ -68,7 +68,10 @@ def vocabulary(place: Place, tick: Tick) -> Curve:
         "two neighbouring tokens as one. `load`, `canonical form` and `proof` (the rank file "
         "against its `tokenizer.json`) are the call alone, without loading what they work on; "
         "`convert` is `bpe-interop convert --no-verify`, the call with its imports. The median of "
-        "three for load, one run for the others.",
+        "three for load, one run for the others. The canonical form is one run of the merges for "
+        "each token, which costs about the square of the token's length, and later tokens are "
+        "longer: the mean square is 35 for the first 32,000 tokens of o200k_base and 64 for all. "
+        "That is what is above n; a proof computes two canonical forms.",
     )
     for count in VOCABULARIES[:4] if place.quick else VOCABULARIES:
         tick(f"growth: {count:,} tokens")
@@ -117,8 +120,7 @@ def text(place: Place, tick: Tick) -> Curve:
         tick(f"growth: texts of {name}")
         corpus = str(place.folder / f"{name}.txt")
         given = {"corpus": corpus, "sizes": ",".join(map(str, sizes))}
-        points = _listed(place, "encode", given)
-        curve.series[name] = list({point.size: point for point in points}.values())
+        curve.series[name] = _listed(place, "encode", given)
     return curve
 
 

@@ -49,11 +49,12 @@ def test_differences_and_spreads() -> None:
     assert spread([]) is None
 
 
-def test_the_slope_is_the_power_over_the_last_points() -> None:
+def test_the_slope_is_the_power_at_the_end() -> None:
     square = [(n, 7 * n**2) for n in (1, 2, 4, 8, 16)]
     assert slope(square) == pytest.approx(2)
     late = [(1, 100), (2, 100), (4, 1), (8, 2), (16, 4), (32, 8)]
-    assert slope(late, last=4) == pytest.approx(1)
+    assert slope(late) == pytest.approx(1)
+    assert slope([(1, 5), (10, 5), (100, 50)]) == pytest.approx(1)
     log = [(n, n * math.log(n)) for n in (2**17, 2**18, 2**19, 2**20)]
     assert 1.05 < (slope(log) or 0) < 1.1
     assert slope([(8, 1)]) is None
