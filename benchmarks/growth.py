@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from .corpora import documents
 from .made import AbsentDataError, Place
@@ -17,26 +17,24 @@ O200K = "o200k_base/o200k_base.tiktoken"
 VOCABULARIES = tuple(1_000 * 2**power for power in range(9))
 TEXTS = tuple(1_000 * 4**power for power in range(7))
 PRETOKENS = tuple(256 * 4**power for power in range(6))
+GROUP = "growth"
+NAMES = ("vocabulary", "text", "pretoken", "corpus")
 CORPORA = (1_000_000, 10_000_000, 100_000_000)
 LONG = 1_000_000_000
 LETTERS = ("equal letters", "random letters", "random Chinese characters")
 
 
-def curves(
-    place: Place, *, long: bool, tick: Tick, only: frozenset[str] = frozenset()
-) -> Iterator[Curve]:
-    """Measures each curve; one that cannot be measured says why."""
+def curves(place: Place, names: Iterable[str], *, long: bool, tick: Tick) -> Iterator[Curve]:
+    """Measures curves of ``NAMES``; one that cannot be measured says why."""
     makers: dict[str, Callable[[], Curve]] = {
         "vocabulary": lambda: vocabulary(place, tick),
         "text": lambda: text(place, tick),
         "pretoken": lambda: pretoken(place, tick),
-        "verify": lambda: verify(place, tick, long=long),
+        "corpus": lambda: verify(place, tick, long=long),
     }
-    for name, make in makers.items():
-        if only and name not in only:
-            continue
+    for name in names:
         try:
-            curve = make()
+            curve = makers[name]()
         except (FailedError, AbsentDataError) as error:
             curve = Curve(name, name, "", said=f"not measured: {error}")
         curve.slopes = {
@@ -143,7 +141,7 @@ def pretoken(place: Place, tick: Tick) -> Curve:
 def verify(place: Place, tick: Tick, *, long: bool) -> Curve:
     """Comparing over a corpus, by its size."""
     curve = Curve(
-        "verify",
+        "corpus",
         "`verify` over a corpus, by its size",
         "bytes",
         note="tiktoken against tokenizers, cl100k_base, on all cores; the English corpus again "

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import __main__ as command
-from benchmarks import page, tables
+from benchmarks import page, running, tables
 from benchmarks.corpora import Texts, corpora, documents
 from benchmarks.made import AbsentDataError, Place
 from benchmarks.order import rotated
@@ -88,6 +88,16 @@ def test_works_are_chosen_by_name_or_group() -> None:
     assert selected(command.WORKS, ()) == command.WORKS
     with pytest.raises(KeyError):
         selected(command.WORKS, ("nothing",))
+
+
+def test_curves_are_chosen_too() -> None:
+    every = (command.WORKS, command.NAMES)
+    assert command.chosen((), None) == command.chosen((), True) == every
+    assert command.chosen((), False) == (command.WORKS, ())
+    assert command.chosen(("text",), None) == ((), ("text",))
+    assert command.chosen(("growth",), None) == ((), command.NAMES)
+    works, curves = command.chosen(("import", "corpus"), None)
+    assert ([work.name for work in works], curves) == (["import"], ("corpus",))
 
 
 def test_names_are_unique_and_limits_name_sides() -> None:
@@ -181,6 +191,22 @@ def test_who_is_absent_is_named(place: Place) -> None:
     assert [side["said"] for side in kept["works"][0]["sides"]][1] == said
     assert kept["packages"] == {"ghost": None}
     assert kept["works"][0]["limits"][0]["met"] is None
+
+
+def test_who_fails_among_others_is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_child(place: Place, words: list[str], environ: dict[str, str]) -> running.Said:
+        [given] = [word for word in words if word.startswith("sides=")]
+        names = given.removeprefix("sides=").split(",")
+        if "broken" in names:
+            raise running.FailedError("it is broken")
+        calls = {name: [1.0, 2.0] for name in names}
+        return running.Said({"differing": {}, "calls": calls}, 0.0, None)
+
+    monkeypatch.setattr(running, "run_child", run_child)
+    sides = (Side(OURS), Side("broken"), Side("tiktoken"))
+    found = run_work(Work("w", "g", "a work", sides, inside="a.b", quick=2), place, {})
+    assert found.side("broken").said == "failed: it is broken"
+    assert [len(found.side(name).samples) for name in (OURS, "broken", "tiktoken")] == [2, 0, 2]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
