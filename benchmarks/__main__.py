@@ -30,8 +30,21 @@ WORKS: tuple[Work, ...] = (
 )
 
 
+def in_a_folder(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """A file that can be written when all is measured: its folder is there."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise click.BadParameter(f"there is no folder for {path}")
+    return path
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Keep the run here.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=in_a_folder,
+    help="Keep the run here.",
+)
 @click.option(
     "--only", multiple=True, metavar="NAME", help="A work, a curve or a group; may be repeated."
 )
@@ -41,6 +54,7 @@ WORKS: tuple[Work, ...] = (
     "--write",
     "page",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=in_a_folder,
     help="Write the page, its pictures, and its data beside it.",
 )
 @click.option(
@@ -70,12 +84,11 @@ def main(
         _list()
         return
     try:
-        if kept is not None:
-            run = read(kept)
-        else:
-            run = measure(*chosen(only, growing), quick=quick, long=long)
+        asked = chosen(only, growing)
     except KeyError as error:
         raise click.UsageError(f"there is no work {error}; --list names them") from None
+    try:
+        run = read(kept) if kept is not None else measure(*asked, quick=quick, long=long)
     except (ValueError, AbsentDataError) as error:
         raise click.ClickException(str(error)) from None
     if json_file is not None:

@@ -249,6 +249,8 @@ def test_real_files_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     done = CliRunner().invoke(command.main, ["--only", "nothing"])
     assert done.exit_code == 2
     assert "there is no work 'nothing'" in done.output
+    done = CliRunner().invoke(command.main, ["--quick", "--json", "no such folder/run.json"])
+    assert done.exit_code == 2
 
 
 # The page.
