@@ -80,6 +80,33 @@ def _unseen(preset: str, corpus: str) -> Work:
     )
 
 
+_PIECES = Work(
+    name="encode-llama-2",
+    group="pieces",
+    title="our encoder, warm, English, Llama-2 `.model`",
+    sides=(
+        Side(OURS),
+        Side("sentencepiece", packages=("sentencepiece",)),
+        Side("tokenizers", packages=("tokenizers",)),
+        Side("kitoken", packages=("kitoken",)),
+        Side("gigatoken", packages=("gigatoken",)),
+    ),
+    rounds=3,
+    inside="encoding.warm_pieces",
+    settings={
+        "corpus": "{made}/english.txt",
+        "source": "{data}/llama-2/tokenizer.model",
+        "share": "0.2",
+    },
+    corpus="english",
+    share=0.2,
+    environ=SINGLE,
+    compared="ids",
+    note="The text was encoded before, by all sides; one text after another, one thread. "
+    "gigatoken gives arrays, the others lists.",
+)
+
+
 def _batch(engine: str) -> Work:
     return Work(
         name=f"batch-{engine}",
@@ -171,6 +198,7 @@ _LETTERS = Work(
 WORKS = (
     *(_warm(preset, corpus) for preset in _RANKS for corpus in _CORPORA),
     *(_unseen(preset, corpus) for preset in _RANKS for corpus in _CORPORA),
+    _PIECES,
     *(_batch(engine) for engine in ("tiktoken", "tokenizers", "gigatoken")),
     _NUMPY,
     _DECODE,

@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from .texts import Encode, differing, encoders, read, tokenizer
+from .texts import Encode, differing, encoders, piece_encoders, read, tokenizer
 
 Inside: TypeAlias = "tuple[dict[str, Callable[[], Any]], Callable[[], dict[str, str]]]"
 Side: TypeAlias = "tuple[Callable[[], Any], Callable[[Any], object]]"
@@ -24,6 +24,15 @@ def warm(sides: str, corpus: str, source: str, preset: str, share: str = "1") ->
         _over(one, texts)()
     runs = {name: _over(one, texts) for name, one in encode.items()}
     return runs, lambda: differing(encode, "tiktoken", texts)
+
+
+def warm_pieces(sides: str, corpus: str, source: str, share: str = "1") -> Inside:
+    """Text that was encoded before, by a SentencePiece model."""
+    texts, encode = read(corpus, share), piece_encoders(sides, source)
+    for one in encode.values():
+        _over(one, texts)()
+    runs = {name: _over(one, texts) for name, one in encode.items()}
+    return runs, lambda: differing(encode, "sentencepiece", texts)
 
 
 def unseen(sides: str, corpus: str, source: str, preset: str) -> Inside:
