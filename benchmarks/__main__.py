@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from . import converting, encoding, loading, training, verifying
 from .corpora import documents
-from .growth import curves
+from .growth import GROUP, NAMES, curves
 from .machine import commit, machine, versions
 from .made import AbsentDataError, Place, place
 from .page import as_text, markdown, read, write
@@ -30,15 +30,31 @@ WORKS: tuple[Work, ...] = (
 )
 
 
+def in_a_folder(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """A file that can be written when all is measured: its folder is there."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise click.BadParameter(f"there is no folder for {path}")
+    return path
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Keep the run here.")
-@click.option("--only", multiple=True, metavar="NAME", help="A work or a group; repeatable.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    callback=in_a_folder,
+    help="Keep the run here.",
+)
+@click.option(
+    "--only", multiple=True, metavar="NAME", help="A work, a curve or a group; may be repeated."
+)
 @click.option("--quick", is_flag=True, help="Few rounds, small corpora: does everything run?")
 @click.option("--list", "listed", is_flag=True, help="Name the works and groups.")
 @click.option(
     "--write",
     "page",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=in_a_folder,
     help="Write the page, its pictures, and its data beside it.",
 )
 @click.option(
@@ -68,13 +84,11 @@ def main(
         _list()
         return
     try:
-        if kept is not None:
-            run = read(kept)
-        else:
-            growing = not only if growing is None else growing
-            run = measure(only, quick=quick, growing=growing, long=long)
+        asked = chosen(only, growing)
     except KeyError as error:
         raise click.UsageError(f"there is no work {error}; --list names them") from None
+    try:
+        run = read(kept) if kept is not None else measure(*asked, quick=quick, long=long)
     except (ValueError, AbsentDataError) as error:
         raise click.ClickException(str(error)) from None
     if json_file is not None:
@@ -89,16 +103,31 @@ def main(
 def _list() -> None:
     for work in WORKS:
         click.echo(f"{work.group:10} {work.name:24} {work.title}")
+    for name in NAMES:
+        click.echo(f"{GROUP:10} {name:24} how cost grows")
 
 
-def measure(only: tuple[str, ...], *, quick: bool, growing: bool, long: bool) -> Run:
-    """Measures the works that are asked for.
+def chosen(only: tuple[str, ...], growing: bool | None) -> tuple[tuple[Work, ...], tuple[str, ...]]:
+    """The works, and the names of the curves, that are asked for.
 
     Raises:
-        KeyError: a name that no work and no group has.
+        KeyError: a name that no work, no curve and no group has.
+    """
+    named = tuple(name for name in NAMES if name in only or GROUP in only)
+    rest = tuple(name for name in only if name not in NAMES and name != GROUP)
+    if growing is not None:
+        named = (named or NAMES) if growing else ()
+    elif not only:
+        named = NAMES
+    return (selected(WORKS, rest) if rest or not only else ()), named
+
+
+def measure(works: tuple[Work, ...], growing: tuple[str, ...], *, quick: bool, long: bool) -> Run:
+    """Measures works, and curves of how cost grows.
+
+    Raises:
         AbsentDataError: the folder of real files is needed, and not named.
     """
-    works = selected(WORKS, only)
     began = time.perf_counter()
     found = versions()
     run = Run(
@@ -119,9 +148,8 @@ def measure(only: tuple[str, ...], *, quick: bool, growing: bool, long: bool) ->
         for work in works:
             run.works.append(run_work(work, here, found, tick))
             progress.advance(task)
-        if growing:
-            for curve in curves(here, long=long, tick=tick):
-                run.growth.append(curve)
+        for curve in curves(here, growing, long=long, tick=tick):
+            run.growth.append(curve)
         run.corpora = _corpora(here)
     run.seconds = time.perf_counter() - began
     return run

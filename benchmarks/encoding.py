@@ -51,6 +51,7 @@ def _warm(preset: str, corpus: str) -> Work:
 
 def _unseen(preset: str, corpus: str) -> Work:
     bounds = {"english": 0.3, "scripts": 0.2}
+    rounds = 3 if preset == "cl100k_base" else 2
     named = preset.removesuffix("_base")
     bound = bounds.get(corpus) if preset == "cl100k_base" else None
     limits = (
@@ -64,11 +65,11 @@ def _unseen(preset: str, corpus: str) -> Work:
         title=f"our encoder, never-seen text: {_CORPORA[corpus]}, {named}",
         sides=_ALL if preset == "cl100k_base" else _TWO,
         limits=limits,
-        rounds=3,
+        rounds=rounds,
         quick=1,
         inside="encoding.unseen",
         settings=_given(preset, corpus),
-        processes=3,
+        processes=rounds,
         corpus=corpus,
         share=0.5,
         environ=SINGLE,
@@ -77,6 +78,33 @@ def _unseen(preset: str, corpus: str) -> Work:
         "between are timed, once; one thread. gigatoken gives arrays, the others lists.",
         why=_COLD,
     )
+
+
+_PIECES = Work(
+    name="encode-llama-2",
+    group="pieces",
+    title="our encoder, warm, English, Llama-2 `.model`",
+    sides=(
+        Side(OURS),
+        Side("sentencepiece", packages=("sentencepiece",)),
+        Side("tokenizers", packages=("tokenizers",)),
+        Side("kitoken", packages=("kitoken",)),
+        Side("gigatoken", packages=("gigatoken",)),
+    ),
+    rounds=3,
+    inside="encoding.warm_pieces",
+    settings={
+        "corpus": "{made}/english.txt",
+        "source": "{data}/llama-2/tokenizer.model",
+        "share": "0.2",
+    },
+    corpus="english",
+    share=0.2,
+    environ=SINGLE,
+    compared="ids",
+    note="The text was encoded before, by all sides; one text after another, one thread. "
+    "gigatoken gives arrays, the others lists.",
+)
 
 
 def _batch(engine: str) -> Work:
@@ -170,6 +198,7 @@ _LETTERS = Work(
 WORKS = (
     *(_warm(preset, corpus) for preset in _RANKS for corpus in _CORPORA),
     *(_unseen(preset, corpus) for preset in _RANKS for corpus in _CORPORA),
+    _PIECES,
     *(_batch(engine) for engine in ("tiktoken", "tokenizers", "gigatoken")),
     _NUMPY,
     _DECODE,

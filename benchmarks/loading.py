@@ -75,6 +75,47 @@ def _tokenizer_json(name: str, title: str, limit: Limit, why: str) -> Work:
     )
 
 
+_MODEL = "{data}/llama-2/tokenizer.model"
+_PIECES = {"source": _MODEL, "kind": "sentencepiece"}
+
+LOAD_MODEL = Work(
+    name="load-llama-2",
+    group="load",
+    title="load Llama-2 `.model`",
+    sides=(
+        Side(OURS, "loading.ours", (), {"source": _MODEL}),
+        Side("sentencepiece", "loading.sentencepiece", ("sentencepiece",), {"source": _MODEL}),
+        Side("kitoken", "loading.kitoken", ("kitoken",), _PIECES),
+        Side("gigatoken", "loading.gigatoken", ("gigatoken",), _PIECES),
+    ),
+    environ=SINGLE,
+    compared="ids",
+)
+
+WRITTEN = Work(
+    name="written",
+    group="load",
+    title="`tokenizers` loads o200k's `tokenizer.json`, ours and the one that transformers writes",
+    sides=(
+        Side(
+            OURS,
+            "loading.tokenizers",
+            ("tokenizers",),
+            {"source": "{made}/o200k-json/tokenizer.json"},
+        ),
+        Side(
+            "transformers",
+            "loading.tokenizers",
+            ("tokenizers", "transformers"),
+            {"source": "{made}/o200k-transformers/tokenizer.json"},
+        ),
+    ),
+    environ=SINGLE,
+    compared="ids",
+    note="Both run in tokenizers; the name says who wrote the file. Ours lists one split of each "
+    "token, the other one all.",
+)
+
 _JSON = "The standard `json` alone takes most of it; ours then copies what it read into a model."
 
 WORKS = (
@@ -98,4 +139,6 @@ WORKS = (
         Limit("at most 1.0x, canonical form deferred until asked for", 1.0, peer="tokenizers"),
         _JSON,
     ),
+    LOAD_MODEL,
+    WRITTEN,
 )

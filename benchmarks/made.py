@@ -37,6 +37,7 @@ class Place:
         self._texts: dict[str, Corpus] | None = None
         self._makers: Mapping[str, Callable[[Path], None]] = {
             "o200k-json": self._o200k_json,
+            "o200k-transformers": self._o200k_transformers,
             "llama-2-model": self._llama_model,
         }
 
@@ -97,8 +98,10 @@ class Place:
         path = self.folder / name
         if name.endswith(".txt"):
             self.corpora()
-        elif not path.exists():
-            self._makers[name](path)
+            return path
+        folder, _, _ = name.partition("/")
+        if not (self.folder / folder).exists():
+            self._makers[folder](self.folder / folder)
         return path
 
     def swept(self, settings: Mapping[str, str]) -> None:
@@ -110,12 +113,31 @@ class Place:
     def _o200k_json(self, path: Path) -> None:
         source = self.real("o200k_base/o200k_base.tiktoken")
         words = ["convert", str(source), str(path), "--to", "hf", "--preset", "o200k_base"]
-        subprocess.run(
-            [sys.executable, "-m", "bpe_interop", *words, "--no-verify"],
-            check=True,
+        self._make(path, ["-m", "bpe_interop", *words, "--no-verify"])
+
+    def _o200k_transformers(self, path: Path) -> None:
+        source = self.real("o200k_base/o200k_base.tiktoken")
+        path.mkdir()
+        given = [f"source={source}", f"out={path}", "preset=o200k_base"]
+        words = ["-m", "benchmarks.child", "time", "converting.tiktoken_converter", *given]
+        self._make(path, words)
+
+    def _make(self, path: Path, words: list[str]) -> None:
+        """Runs Python with arguments, which writes to a path.
+
+        Raises:
+            AbsentDataError: it fails.
+        """
+        done = subprocess.run(
+            [sys.executable, *words],
+            check=False,
             capture_output=True,
+            cwd=ROOT,
             env=self.environ({}),
         )
+        if done.returncode:
+            shutil.rmtree(path, ignore_errors=True)
+            raise AbsentDataError(f"{path.name} could not be made")
 
     def _llama_model(self, path: Path) -> None:
         source = self.real("llama-2/tokenizer.model")

@@ -34,12 +34,15 @@ def over(ours: Sequence[float], theirs: Sequence[float]) -> Spread | None:
     return spread([a - b for a, b in zip(ours, theirs, strict=False)])
 
 
-def slope(points: Sequence[tuple[float, float]], last: int = 4) -> float | None:
-    """The power of the size with which a cost grows: n^slope, over the last few points.
+def slope(points: Sequence[tuple[float, float]], reach: float = 10.0) -> float | None:
+    """The power of the size with which a cost grows at the end: n^slope.
 
-    Least squares over logarithms. None for fewer than two points.
+    Least squares over the logarithms of the points whose size is at least the last one's divided
+    by ``reach``, so that what is the same at every size counts less. None for fewer than two.
     """
-    taken = [(math.log(x), math.log(y)) for x, y in points if x > 0 and y > 0][-last:]
+    known = [(x, y) for x, y in points if x > 0 and y > 0]
+    last = max((x for x, _ in known), default=0.0)
+    taken = [(math.log(x), math.log(y)) for x, y in known if x * reach >= last]
     if len(taken) < 2:
         return None
     return statistics.linear_regression(*zip(*taken, strict=True)).slope

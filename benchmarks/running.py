@@ -98,9 +98,13 @@ def run_work(
         if work.corpus:
             size = int(place.corpora()[work.corpus].bytes * work.share)
         if work.inside:
-            _run_inside(work, place, sides, rounds, tick)
+            _Together(work, place, sides, rounds, tick).measure()
         else:
             _run_apart(work, place, sides, rounds, tick)
+    except FailedError as error:
+        for found in sides.values():
+            if found.state == "measured":
+                _fail(found, error)
     except AbsentDataError as error:
         for found in sides.values():
             if found.state == "measured":
@@ -150,8 +154,7 @@ def _run_apart(
         try:
             return _sample(declared[name], work, place, mode)
         except FailedError as error:
-            sides[name].state, sides[name].said = "failed", f"failed: {str(error)[:200]}"
-            sides[name].samples = []
+            _fail(sides[name], error)
             return None
 
     for name in [name for name in declared if sides[name].state == "measured"]:
@@ -208,31 +211,53 @@ def _extent(answer: Any, expected: Any) -> str:
     return f" ({', '.join(wrong)})"
 
 
-def _run_inside(
-    work: Work, place: Place, sides: dict[str, SideRun], rounds: int, tick: Tick
-) -> None:
+class _Together:
     """All sides in one process, turn by turn; or in several, each with its share of the rounds."""
-    names = [name for name, found in sides.items() if found.state == "measured"]
-    processes = min(work.processes, rounds) or 1
-    settings = place.settle({**work.settings, "sides": ",".join(names)})
 
-    def run(mode: str, turn: int) -> dict[str, Any]:
-        tick(f"{work.name}: {', '.join(names)}")
-        given = {**settings, "rounds": str(-(-rounds // processes)), "turn": str(turn)}
-        words = ["-m", "benchmarks.child", mode, work.inside]
+    def __init__(
+        self, work: Work, place: Place, sides: dict[str, SideRun], rounds: int, tick: Tick
+    ) -> None:
+        self._work, self._place, self._sides, self._tick = work, place, sides, tick
+        self._processes = min(work.processes, rounds) or 1
+        self._rounds = -(-rounds // self._processes)
+
+    def measure(self) -> None:
+        """Compares what they give, and then takes the samples."""
+        try:
+            compared = self._run("compare", 0, self._names())
+        except FailedError:
+            self._blame()
+            if not self._names():
+                return
+            compared = self._run("compare", 0, self._names())
+        for name, differs in compared["differing"].items():
+            self._sides[name].differs = differs
+        for turn in range(self._processes):
+            for name, calls in self._run("rounds", turn, self._names())["calls"].items():
+                self._sides[name].samples += [Sample(call=call) for call in calls]
+
+    def _names(self) -> list[str]:
+        return [name for name, found in self._sides.items() if found.state == "measured"]
+
+    def _run(self, mode: str, turn: int, names: list[str]) -> dict[str, Any]:
+        self._tick(f"{self._work.name}: {', '.join(names)}")
+        given = self._place.settle({**self._work.settings, "sides": ",".join(names)})
+        given |= {"rounds": str(self._rounds), "turn": str(turn)}
+        words = ["-m", "benchmarks.child", mode, self._work.inside]
         words += [f"{key}={value}" for key, value in given.items()]
-        return run_child(place, words, work.environ).said
+        return run_child(self._place, words, self._work.environ).said
 
-    try:
-        for name, differs in run("compare", 0)["differing"].items():
-            sides[name].differs = differs
-        for turn in range(processes):
-            for name, calls in run("rounds", turn)["calls"].items():
-                sides[name].samples += [Sample(call=call) for call in calls]
-    except FailedError as error:
-        for name in names:
-            sides[name].state, sides[name].said = "failed", f"failed: {str(error)[:200]}"
-            sides[name].samples = []
+    def _blame(self) -> None:
+        """Marks those who fail, each tried alone."""
+        for name in self._names():
+            try:
+                self._run("compare", 0, [name])
+            except FailedError as error:
+                _fail(self._sides[name], error)
+
+
+def _fail(found: SideRun, error: FailedError) -> None:
+    found.state, found.said, found.samples = "failed", f"failed: {str(error)[:200]}", []
 
 
 def selected(works: tuple[Work, ...], only: tuple[str, ...]) -> tuple[Work, ...]:

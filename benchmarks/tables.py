@@ -180,7 +180,7 @@ def compact(works: Sequence[WorkRun]) -> str:
         there = {side.name: side for side in work.sides}
         cells = [_rate(work, there[name]) if name in there else "" for name in names]
         rows.append((work.title, *cells))
-    return table(("MB/s (ours / it, in time)", *names), rows)
+    return table(("MB/s, and our time / its", *names), rows)
 
 
 def _rate(work: WorkRun, side: SideRun) -> str:
@@ -190,7 +190,7 @@ def _rate(work: WorkRun, side: SideRun) -> str:
     against = _against(work, side)
     rate = f"{work.size / taken.median / 1e6:.1f}"
     mark = " †" if side.differs else ""
-    return f"{rate} ({against}){mark}" if side.name != OURS else f"{rate}{mark}"
+    return f"{rate}, {against}{mark}" if side.name != OURS else f"{rate}{mark}"
 
 
 def remarks(works: Sequence[WorkRun]) -> list[str]:

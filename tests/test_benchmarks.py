@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import __main__ as command
-from benchmarks import page, tables
+from benchmarks import page, running, tables
 from benchmarks.corpora import Texts, corpora, documents
 from benchmarks.made import AbsentDataError, Place
 from benchmarks.order import rotated
@@ -49,11 +49,12 @@ def test_differences_and_spreads() -> None:
     assert spread([]) is None
 
 
-def test_the_slope_is_the_power_over_the_last_points() -> None:
+def test_the_slope_is_the_power_at_the_end() -> None:
     square = [(n, 7 * n**2) for n in (1, 2, 4, 8, 16)]
     assert slope(square) == pytest.approx(2)
     late = [(1, 100), (2, 100), (4, 1), (8, 2), (16, 4), (32, 8)]
-    assert slope(late, last=4) == pytest.approx(1)
+    assert slope(late) == pytest.approx(1)
+    assert slope([(1, 5), (10, 5), (100, 50)]) == pytest.approx(1)
     log = [(n, n * math.log(n)) for n in (2**17, 2**18, 2**19, 2**20)]
     assert 1.05 < (slope(log) or 0) < 1.1
     assert slope([(8, 1)]) is None
@@ -87,6 +88,16 @@ def test_works_are_chosen_by_name_or_group() -> None:
     assert selected(command.WORKS, ()) == command.WORKS
     with pytest.raises(KeyError):
         selected(command.WORKS, ("nothing",))
+
+
+def test_curves_are_chosen_too() -> None:
+    every = (command.WORKS, command.NAMES)
+    assert command.chosen((), None) == command.chosen((), True) == every
+    assert command.chosen((), False) == (command.WORKS, ())
+    assert command.chosen(("text",), None) == ((), ("text",))
+    assert command.chosen(("growth",), None) == ((), command.NAMES)
+    works, curves = command.chosen(("import", "corpus"), None)
+    assert ([work.name for work in works], curves) == (["import"], ("corpus",))
 
 
 def test_names_are_unique_and_limits_name_sides() -> None:
@@ -182,6 +193,22 @@ def test_who_is_absent_is_named(place: Place) -> None:
     assert kept["works"][0]["limits"][0]["met"] is None
 
 
+def test_who_fails_among_others_is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_child(place: Place, words: list[str], environ: dict[str, str]) -> running.Said:
+        [given] = [word for word in words if word.startswith("sides=")]
+        names = given.removeprefix("sides=").split(",")
+        if "broken" in names:
+            raise running.FailedError("it is broken")
+        calls = {name: [1.0, 2.0] for name in names}
+        return running.Said({"differing": {}, "calls": calls}, 0.0, None)
+
+    monkeypatch.setattr(running, "run_child", run_child)
+    sides = (Side(OURS), Side("broken"), Side("tiktoken"))
+    found = run_work(Work("w", "g", "a work", sides, inside="a.b", quick=2), place, {})
+    assert found.side("broken").said == "failed: it is broken"
+    assert [len(found.side(name).samples) for name in (OURS, "broken", "tiktoken")] == [2, 0, 2]
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     here = Place(tmp_path, str(tmp_path), quick=True)
     side = Side(OURS, "loading.ours", (), {"source": "{data}/none/tokenizer.json"})
@@ -222,6 +249,8 @@ def test_real_files_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     done = CliRunner().invoke(command.main, ["--only", "nothing"])
     assert done.exit_code == 2
     assert "there is no work 'nothing'" in done.output
+    done = CliRunner().invoke(command.main, ["--quick", "--json", "no such folder/run.json"])
+    assert done.exit_code == 2
 
 
 # The page.

@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from .texts import Encode, differing, encoders, read, tokenizer
+from .texts import Encode, differing, encoders, piece_encoders, read, tokenizer
 
 Inside: TypeAlias = "tuple[dict[str, Callable[[], Any]], Callable[[], dict[str, str]]]"
 Side: TypeAlias = "tuple[Callable[[], Any], Callable[[Any], object]]"
@@ -24,6 +24,15 @@ def warm(sides: str, corpus: str, source: str, preset: str, share: str = "1") ->
         _over(one, texts)()
     runs = {name: _over(one, texts) for name, one in encode.items()}
     return runs, lambda: differing(encode, "tiktoken", texts)
+
+
+def warm_pieces(sides: str, corpus: str, source: str, share: str = "1") -> Inside:
+    """Text that was encoded before, by a SentencePiece model."""
+    texts, encode = read(corpus, share), piece_encoders(sides, source)
+    for one in encode.values():
+        _over(one, texts)()
+    runs = {name: _over(one, texts) for name, one in encode.items()}
+    return runs, lambda: differing(encode, "sentencepiece", texts)
 
 
 def unseen(sides: str, corpus: str, source: str, preset: str) -> Inside:
@@ -50,12 +59,18 @@ def batch(
     runs: dict[str, Callable[[], Any]] = {
         name: partial(call, texts) for name, call in batches.items()
     }
-    each: dict[str, Encode] = {name: partial(_first, call) for name, call in batches.items()}
-    return runs, lambda: differing(each, engine, texts)
 
+    def compare() -> dict[str, str]:
+        ours, theirs = (
+            [list(ids) for ids in batches[name](texts)] if name in batches else None
+            for name in ("bpe_interop", engine)
+        )
+        if ours is None or theirs is None or ours == theirs:
+            return {}
+        wrong = sum(one != two for one, two in zip(ours, theirs, strict=True))
+        return {"bpe_interop": f"ids differ from {engine}'s on {wrong:,} of {len(texts):,} texts"}
 
-def _first(call: Callable[[list[str]], Any], text: str) -> Any:
-    return call([text])[0]
+    return runs, compare
 
 
 def _tiktoken_batch(model: Any, source: str, preset: str) -> Callable[[list[str]], Any]:

@@ -62,8 +62,8 @@ def encode(corpus: str, source: str, preset: str, sizes: str) -> Side:
 
     def run() -> None:
         for size in map(int, sizes.split(",")):
-            part = text[:size]
-            points.append((len(part), _least(kind, model, [part] * _times(size))))
+            if size <= len(text):
+                points.append((size, _least(kind, model, [text[:size]] * _times(size))))
 
     return run, lambda result: points
 

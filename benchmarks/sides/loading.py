@@ -46,15 +46,15 @@ def transformers(source: str) -> Side:
 
 
 def kitoken(source: str, kind: str) -> Side:
-    """``kitoken.Kitoken.from_tokenizers_file`` or ``from_tiktoken_file``."""
+    """``kitoken.Kitoken.from_tokenizers_file``, ``_tiktoken_`` or ``_sentencepiece_``."""
     load = getattr(import_module("kitoken").Kitoken, f"from_{kind}_file")
     return lambda: load(source), _ids(lambda t, s: t.encode(s))
 
 
 def gigatoken(source: str, kind: str) -> Side:
-    """``gigatoken.Tokenizer`` or its ``from_tiktoken``."""
+    """``gigatoken.Tokenizer``, its ``from_tiktoken`` or ``from_sentencepiece``."""
     made = import_module("gigatoken").Tokenizer
-    load = made.from_tiktoken if kind == "tiktoken" else made
+    load = made if kind == "json" else getattr(made, f"from_{kind}")
     return lambda: load(source), _ids(lambda t, s: t.encode(s).tolist())
 
 

@@ -47,7 +47,10 @@ def _tiktoken(source: str, preset: str) -> Encode:
 
 def _tokenizers(source: str, preset: str) -> Encode:
     """tokenizers on what our model is in its format."""
-    made = tokenizer(source, preset).to_tokenizers()
+    return _ids_of(tokenizer(source, preset).to_tokenizers())
+
+
+def _ids_of(made: Any) -> Encode:
     made.encode_special_tokens = True  # their text is ordinary text, as for the others
     return lambda text: made.encode(text, add_special_tokens=False).ids
 
@@ -63,6 +66,23 @@ def _gigatoken(source: str, preset: str) -> Encode:
     kind = import_module("gigatoken").Tokenizer
     encode: Encode = kind.from_tiktoken(source, pretokenizer=scheme).encode
     return encode
+
+
+def piece_encoders(names: str, model: str) -> dict[str, Encode]:
+    """The same for a SentencePiece ``.model``; tokenizers runs what our model is in its format."""
+    made: dict[str, Encode] = {}
+    for name in names.split(","):
+        if name == "bpe_interop":
+            made[name] = import_module("bpe_interop").load(model).encode_ordinary
+        elif name == "tokenizers":
+            made[name] = _ids_of(import_module("bpe_interop").load(model).to_tokenizers())
+        elif name == "sentencepiece":
+            made[name] = import_module(name).SentencePieceProcessor(model_file=model).encode
+        elif name == "kitoken":
+            made[name] = import_module(name).Kitoken.from_sentencepiece_file(model).encode
+        else:
+            made[name] = import_module(name).Tokenizer.from_sentencepiece(model).encode
+    return made
 
 
 def differing(
