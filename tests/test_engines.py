@@ -17,7 +17,7 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 from tokenizers import models
 
-from bpe_interop import presets
+from bpe_interop import load, presets, verify
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import (
     NAMES,
@@ -47,7 +47,10 @@ from bpe_interop.errors import (
 )
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel
+from bpe_interop.steps import Pattern, Split
+from bpe_interop.verify import stress
 
+TOKENIZERS = FIXTURES / "tokenizers"
 FIXED = sorted(
     (path.parent.name, path.name) for path in FIXTURES.glob("tokenizers/*/*") if path.is_dir()
 )
@@ -250,7 +253,7 @@ def test_lone_surrogates_fail_in_tokenizers() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_missing_library_is_said(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    formats = {"tiktoken": "tiktoken", "sentencepiece": "sentencepiece"}
+    formats = {"tiktoken": "tiktoken", "gigatoken": "tiktoken", "sentencepiece": "sentencepiece"}
     format = formats.get(name, "huggingface")
     fixture = {"tiktoken": "gpt2-tiny", "sentencepiece": "spm-tiny"}.get(name, "gpt2-tiny")
     with pytest.raises(EngineMissingError) as caught:
@@ -531,3 +534,64 @@ def test_a_token_added_live_after_a_hole_keeps_the_id_it_has() -> None:
     live.add_special_tokens(["<x>"])
     ours = Encoder(model_from_tokenizers(live))
     assert ours.encode("ab<x>", "all") == live.encode("ab<x>").ids
+
+
+GIGATOKEN = {
+    "cl100k_base": "cl100k_base/cl100k_base.tiktoken",
+    "o200k_base": "o200k_base/o200k_base.tiktoken",
+    "o200k_harmony": "o200k_base/o200k_base.tiktoken",
+    "gpt2": "gpt2/gpt2.tiktoken",
+    "qwen": "qwen/qwen.tiktoken",
+}
+
+
+@pytest.mark.parametrize("preset", GIGATOKEN)
+def test_gigatoken_gives_the_ids_of_tiktoken(data: Data, preset: str) -> None:
+    source = load(data(GIGATOKEN[preset]), preset=preset)
+    fast, engine = exact_engine("gigatoken", source.model), source.to_tiktoken()
+    special = [token.text for token in source.model.added or ()]
+    texts = [
+        *stress.fixed(),
+        *stress.code_points(6_000),
+        *stress.alone(6_000),
+        *stress.tokens(source.model, 1_500),
+        *stress.random_classes(2_000),
+        *(f"a{text}b {text}{text}c {text[:-1]}" for text in special),
+    ]
+    for name in ("udhr/udhr_all.txt", "xiyou.txt", "code/ggml.c"):
+        text = data(f"corpora/{name}").read_text("utf-8")[:400_000]
+        texts += [text[start : start + 2_000] for start in range(0, len(text), 2_000)]
+    assert fast.encode_batch(texts) == [engine.encode_ordinary(text) for text in texts]
+    parsed = [engine.encode(text, allowed_special="all") for text in texts]
+    assert fast.encode_batch(texts, special="parse") == parsed
+    assert [fast.decode(ids) for ids in parsed[:3_000]] == [*map(engine.decode, parsed[:3_000])]
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("p50k_base/p50k_base.tiktoken", "ranks must be dense"),
+        ("llama-3/tokenizer.model", "gigatoken panicked on the rank file"),
+    ],
+)
+def test_gigatoken_refuses_what_it_cannot_run(data: Data, source: str, said: str) -> None:
+    model = load(data(source), preset=source.split("/")[0]).model
+    with pytest.raises(EngineError, match=said):
+        exact_engine("gigatoken", model)
+
+
+def test_gigatoken_is_not_given_a_pattern_that_it_has_not() -> None:
+    model = load(TOKENIZERS / "cl100k-tiny" / "tiktoken").model
+    other = replace(model, pretokenizer=(Split(Pattern(r"\S+|\s+", "fancy-regex"), "isolated"),))
+    with pytest.raises(EngineError, match="no pre-tokenizer that is known to be this pattern"):
+        exact_engine("gigatoken", other)
+    assert exact_engine("gigatoken", model).encode("Hello, world") == load(
+        TOKENIZERS / "cl100k-tiny" / "tiktoken"
+    ).encode("Hello, world")
+
+
+def test_what_gigatoken_gives_is_not_called_proved() -> None:
+    source = TOKENIZERS / "cl100k-tiny" / "tiktoken"
+    found = verify(source, TOKENIZERS / "cl100k-tiny" / "huggingface", engine_a="gigatoken")
+    assert (found.verdict, found.differing) == ("tested", 0)
+    assert any("without a regex engine" in note for note in found.notes)

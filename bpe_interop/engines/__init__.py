@@ -23,12 +23,13 @@ __all__ = [
     "from_directory",
     "from_files",
     "from_model",
+    "reads",
     "registry",
     "served_model",
     "versions",
 ]
 
-NAMES = ("tiktoken", "tokenizers", "transformers", "sentencepiece")
+NAMES = ("tiktoken", "tokenizers", "transformers", "sentencepiece", "gigatoken")
 """The engines there are."""
 
 _WRITES = {
@@ -36,6 +37,7 @@ _WRITES = {
     "tokenizers": "huggingface",
     "transformers": "huggingface",
     "sentencepiece": "sentencepiece",
+    "gigatoken": "tiktoken",
 }
 """The format in which an engine is handed a model."""
 
@@ -46,6 +48,7 @@ _READERS = {
     ("tokenizers", "minbpe"): "minbpe",
     ("transformers", "huggingface"): "transformers",
     ("sentencepiece", "sentencepiece"): "sentencepiece",
+    ("gigatoken", "tiktoken"): "gigatoken",
 }
 """The module whose ``read`` gives an engine the files of a format."""
 
@@ -97,6 +100,11 @@ class Engine(Protocol):
 def versions() -> dict[str, str | None]:
     """Each engine's installed version, None where it is not installed. Imports none of them."""
     return {name: installed(name) for name in NAMES}
+
+
+def reads(name: str, format: str) -> bool:
+    """Whether an engine is handed the files of a format, by its name, as they are."""
+    return (name, format) in _READERS
 
 
 def from_files(name: str, format: str, files: Files, model: BPEModel | None = None) -> Engine:

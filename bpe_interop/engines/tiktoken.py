@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..errors import EngineError, UnstatedError
 from ..formats import Files
 from ..model import BPEModel
 from .library import Special, guarded, installed, library, pays_as_batch
+from .rank_files import rank_file, ranks_of, stated_beside, unsaid
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -67,11 +65,11 @@ def read(files: Files, model: BPEModel | None) -> TiktokenEngine:
         EngineMissingError, EngineError, UnstatedError: as :func:`engines.from_files`.
     """
     tiktoken = library("tiktoken")
-    name = _rank_file(files)
+    name = rank_file(files)
     with guarded("tiktoken", f"on the rank file {name}"):
-        ranks = _ranks(files[name])
-        stated = json.loads(files.get(f"{name}.json", b"{}"))
-        pattern, special = _unsaid(stated, model)
+        ranks = ranks_of(files[name])
+        pattern, special = unsaid(files, name, model)
+        stated = stated_beside(files, name)
         encoding = tiktoken.Encoding(
             stated.get("name") or name,
             pat_str=pattern,
@@ -80,49 +78,3 @@ def read(files: Files, model: BPEModel | None) -> TiktokenEngine:
             explicit_n_vocab=stated.get("explicit_n_vocab"),
         )
     return TiktokenEngine(encoding)
-
-
-def _rank_file(files: Files) -> str:
-    """The rank file that is no sidecar and no part of a plugin's folder."""
-    names = [
-        name
-        for name in files
-        if "/" not in name and not (name.endswith(".json") and name.removesuffix(".json") in files)
-    ]
-    if len(names) != 1:
-        raise EngineError(f"expected one rank file, found {', '.join(sorted(names)) or 'none'}")
-    return names[0]
-
-
-def _ranks(data: bytes) -> dict[bytes, int]:
-    """The rule of tiktoken's own ``load_tiktoken_bpe`` (``tiktoken/load.py``).
-
-    That function itself copies whatever it reads into its cache, so it is not called.
-    """
-    ranks: dict[bytes, int] = {}
-    for line in data.splitlines():
-        if line:
-            token, rank = line.split()
-            ranks[base64.b64decode(token)] = int(rank)
-    return ranks
-
-
-def _unsaid(stated: dict[str, Any], model: BPEModel | None) -> tuple[str, dict[str, int]]:
-    """Pattern and special tokens: from the sidecar, else from the model."""
-    pattern = stated.get("pat_str")
-    if pattern is None and model is not None:
-        from ..formats.tiktoken.pattern import pat_str
-
-        pattern = pat_str(model)
-    special = stated.get("special_tokens")
-    if special is None and model is not None and model.added is not None:
-        special = {token.text: token.id for token in model.added}
-    if pattern is None:
-        raise _unstated("the pattern of this rank file is not stated")
-    if special is None:
-        raise _unstated("the special tokens of this rank file are not stated")
-    return pattern, special
-
-
-def _unstated(what: str) -> UnstatedError:
-    return UnstatedError(what, fix="name a preset (preset=...), or give a sidecar file")

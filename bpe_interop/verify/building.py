@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 from functools import partial
 
-from ..engines import Engine, from_directory, from_files, versions
+from ..engines import Engine, from_directory, from_files, reads, versions
 from ..errors import EngineError, SourceError
 from .corpus_report import SideName
 from .opening import Opened
@@ -57,7 +57,7 @@ def side_of(opened: Opened, engine: str | None = None) -> tuple[Build, SideName]
                 "transformers reads a directory", where=opened.label, fix="name the directory"
             )
         return partial(from_directory, engine, opened.directory), name
-    if engine != opened.format.engine:
+    if not reads(engine, opened.format.name):
         raise EngineError(
             f"{engine} does not run {opened.format.title}",
             where=opened.label,

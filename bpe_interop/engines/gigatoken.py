@@ -1,0 +1,100 @@
+"""gigatoken (https://github.com/marcelroed/gigatoken) as an engine for rank files.
+
+It has no regex engine but pre-tokenizers written by hand, one for each family of patterns, so a
+pattern that is not proved equal to one of these is refused. It refuses rank files with holes
+and with tokens that merging never builds. What it gives on the others is tested, not proved.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import EngineError, PatternError
+from ..formats import Files
+from ..model import BPEModel
+from ..steps import Pattern
+from ..text.patterns import preferred
+from ..text.spellings import FAMILIES
+from .library import Special, guarded, installed, library
+from .rank_files import rank_file, ranks_of, unsaid
+
+_SCHEMES = {"gpt2": "gpt2", "cl100k": "cl100k", "qwen2": "qwen2", "o200k": "o200k"}
+"""Its pre-tokenizers, by the names of our families of patterns."""
+
+
+class GigatokenEngine:
+    """Two of its tokenizers, one of which finds special tokens."""
+
+    name = "gigatoken"
+    parses_special = True
+
+    def __init__(self, plain: Any, parsing: Any) -> None:
+        self._by_special = {"text": plain, "parse": parsing}
+        self.version = installed("gigatoken") or ""
+
+    def encode(
+        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
+    ) -> list[int]:
+        """The ids of a text; ``add_special_tokens`` adds nothing."""
+        with guarded(self.name, "on the text", text):
+            return list(self._by_special[special].encode(text).tolist())
+
+    def encode_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        special: Special = "text",
+        add_special_tokens: bool = False,
+    ) -> list[list[int]]:
+        """The ids of each text, in threads."""
+        listed = list(texts)
+        with guarded(self.name, f"on one of {len(listed)} texts"):
+            return list(self._by_special[special].encode_batch_list(listed))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids, each malformed part as U+FFFD."""
+        with guarded(self.name, f"to decode {ids[:8]}"):
+            return bytes(self._by_special["parse"].decode(list(ids))).decode("utf-8", "replace")
+
+
+def read(files: Files, model: BPEModel | None) -> GigatokenEngine:
+    """Reads a rank file and its sidecar ``NAME.json``; the model says what they do not.
+
+    Raises:
+        EngineMissingError, EngineError, UnstatedError: as :func:`engines.from_files`.
+    """
+    tokenizer = library("gigatoken").Tokenizer
+    name = rank_file(files)
+    pattern, special = unsaid(files, name, model)
+    scheme = _scheme(pattern, files[name], model)
+    with guarded("gigatoken", f"on the rank file {name}"), tempfile.TemporaryDirectory() as folder:
+        # It reads a path only.
+        path = Path(folder, "ranks.tiktoken")
+        path.write_bytes(files[name])
+        plain = tokenizer.from_tiktoken(path, pretokenizer=scheme)
+        parsing = tokenizer.from_tiktoken(path, pretokenizer=scheme, special_tokens=special)
+    return GigatokenEngine(plain, parsing)
+
+
+def _scheme(pattern: str, data: bytes, model: BPEModel | None) -> str:
+    """Its pre-tokenizer for a pattern.
+
+    The spellings of one family may differ in what tokens never show; every token is reachable
+    in the files that it takes.
+    """
+    given = Pattern(pattern, "fancy-regex")
+    tokens = ranks_of(data) if model is None else model.vocab.ids
+    try:
+        known = preferred(given, "fancy-regex", vocabulary=tokens, unreachable=tuple)
+    except PatternError:
+        known = given
+    for family in FAMILIES:
+        if known.source == family.preferred:
+            return _SCHEMES[family.name]
+    raise EngineError(
+        "gigatoken has no pre-tokenizer that is known to be this pattern",
+        fix="name another engine, or none (engine=None)",
+    )

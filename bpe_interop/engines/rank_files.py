@@ -1,0 +1,72 @@
+"""Rank files as engines for them take them, read apart from our own reader."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from ..errors import EngineError, UnstatedError
+from ..formats import Files
+from ..model import BPEModel
+
+
+def rank_file(files: Files) -> str:
+    """The name of the rank file: it is no sidecar and no part of a plugin's folder.
+
+    Raises:
+        EngineError: there is none, or several.
+    """
+    names = [
+        name
+        for name in files
+        if "/" not in name and not (name.endswith(".json") and name.removesuffix(".json") in files)
+    ]
+    if len(names) != 1:
+        raise EngineError(f"expected one rank file, found {', '.join(sorted(names)) or 'none'}")
+    return names[0]
+
+
+def ranks_of(data: bytes) -> dict[bytes, int]:
+    """The rule of tiktoken's own ``load_tiktoken_bpe`` (``tiktoken/load.py``).
+
+    That function itself copies whatever it reads into its cache, so it is not called.
+    """
+    ranks: dict[bytes, int] = {}
+    for line in data.splitlines():
+        if line:
+            token, rank = line.split()
+            ranks[base64.b64decode(token)] = int(rank)
+    return ranks
+
+
+def stated_beside(files: Files, name: str) -> dict[str, Any]:
+    """What the sidecar of a rank file says; nothing where there is none."""
+    stated: dict[str, Any] = json.loads(files.get(f"{name}.json", b"{}"))
+    return stated
+
+
+def unsaid(files: Files, name: str, model: BPEModel | None) -> tuple[str, dict[str, int]]:
+    """Pattern and special tokens of a rank file: from its sidecar, else from the model.
+
+    Raises:
+        UnstatedError: neither says it.
+    """
+    stated = stated_beside(files, name)
+    pattern = stated.get("pat_str")
+    if pattern is None and model is not None:
+        from ..formats.tiktoken.pattern import pat_str
+
+        pattern = pat_str(model)
+    special = stated.get("special_tokens")
+    if special is None and model is not None and model.added is not None:
+        special = {token.text: token.id for token in model.added}
+    if pattern is None:
+        raise _unstated("the pattern of this rank file is not stated")
+    if special is None:
+        raise _unstated("the special tokens of this rank file are not stated")
+    return pattern, special
+
+
+def _unstated(what: str) -> UnstatedError:
+    return UnstatedError(what, fix="name a preset (preset=...), or give a sidecar file")
