@@ -58,3 +58,16 @@ def proof(source: str, other: str) -> Side:
     """``bpe-interop verify --scope ordinary --require proved``, as its console script runs it."""
     words = ["verify", source, other, "--scope", "ordinary", "--require", "proved"]
     return command(words), lambda result: {"proved": True}
+
+
+def proof_alone(source: str, other: str, preset: str) -> Side:
+    """Reading both files and proving them equal, without running a text."""
+
+    def run() -> Any:
+        from bpe_interop.sources import load_source
+        from bpe_interop.verify.prove import prove
+
+        left, right = load_source(source).model, load_source(other, preset=preset).model
+        return prove(left, right, "ordinary").outcome
+
+    return run, lambda result: {"proved": result == "proved"}

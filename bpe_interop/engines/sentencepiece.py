@@ -79,7 +79,7 @@ class SentencePieceEngine:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids."""
-        with guarded(self.name, f"to decode {list(ids)[:8]}"):
+        with guarded(self.name, f"to decode {list(ids[:8])}"):
             return str(self.processor.decode(list(ids)))
 
 

@@ -54,7 +54,7 @@ class TiktokenEngine:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids, each malformed part as U+FFFD."""
-        with guarded(self.name, f"to decode {list(ids)[:8]}"):
+        with guarded(self.name, f"to decode {list(ids[:8])}"):
             return self.encoding.decode(ids)
 
 

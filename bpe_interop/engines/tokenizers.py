@@ -59,7 +59,7 @@ class TokenizersEngine:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids. tokenizers passes over an id that it does not know."""
-        with guarded(self.name, f"to decode {list(ids)[:8]}"):
+        with guarded(self.name, f"to decode {list(ids[:8])}"):
             return self._by_special["text"].decode(list(ids), skip_special_tokens=False)
 
     def _tokenizer(self, special: Special) -> Tokenizer:

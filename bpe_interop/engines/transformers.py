@@ -68,7 +68,7 @@ class TransformersEngine:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids, cleaned up or not as the directory's configuration says."""
-        with guarded(self.name, f"to decode {list(ids)[:8]}"):
+        with guarded(self.name, f"to decode {list(ids[:8])}"):
             return str(self.tokenizer.decode(list(ids), skip_special_tokens=False))
 
     @property

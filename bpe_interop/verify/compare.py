@@ -42,7 +42,7 @@ __all__ = [
     "shrink",
 ]
 
-_CHUNK = 64
+_CHUNK = 256
 
 
 @dataclass(slots=True)
