@@ -94,8 +94,8 @@ def _documents(size: int) -> Work:
         compared="ids",
         note="tiktoken against tokenizers, cl100k, English; both with threads on all cores. Ours "
         "is `bpe_interop.verify.compare`; it compares what the ids decode to as well.",
-        why="What ids decode to is compared as well, which the peers do not do; comparing ids costs "
-        "nearly nothing.",
+        why="What ids decode to is compared as well, which the peers do not do; to compare ids "
+        "costs nearly nothing.",
     )
 
 
