@@ -11,6 +11,7 @@ from ..errors import SourceError
 from ..model import MAX_ID, AddedToken, show
 from ..presets import PRESETS
 from ..steps import Pattern, PreTokenizerStep, Split
+from ..text.patterns import parse
 from .merging import BYTES
 
 Algorithm: TypeAlias = Literal["tutorial", "huggingface", "sentencepiece"]
@@ -87,6 +88,7 @@ def steps(pattern: str | None) -> tuple[PreTokenizerStep, ...]:
 
     Raises:
         SourceError: it is empty, or looks like a name, and there is none like it.
+        PatternError: it is malformed, or not understood.
     """
     if pattern is None:
         return ()
@@ -101,7 +103,9 @@ def steps(pattern: str | None) -> tuple[PreTokenizerStep, ...]:
             fix=f"names: cl100k, o200k, {', '.join(PRESETS)}; for the regular expression "
             f"{pattern}, write (?:{pattern})",
         )
-    return (Split(Pattern(pattern, "python"), "removed", invert=True),)
+    given = Pattern(pattern, "python")
+    parse(given)  # what is malformed is told before anything is read
+    return (Split(given, "removed", invert=True),)
 
 
 def special_ids(request: Request, first: int) -> tuple[AddedToken, ...]:
