@@ -275,7 +275,7 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
                     index=token,
                 )
         return
-    if merges._vocab is vocab:
+    if merges._vocab is vocab and not cut:
         return
     pairs = merges.pairs
     known, parts = ids.__contains__, map(ids.__contains__, chain.from_iterable(pairs))

@@ -395,3 +395,23 @@ def test_the_form_of_a_list_is_learned_from_ranks() -> None:
         assert "merges" not in [each.field for each in diff(ranked, listed)]
         assert is_known(listed)
         assert canonical(listed) == canonical_of(pairs, ids)
+
+
+def test_nothing_is_learned_where_ranks_have_more_than_their_form() -> None:
+    ids = {b"a": 0, b"b": 1, b"c": 2, b"ab": 3, b"bc": 4}
+    ranks = RankTable({b"ab": 3, b"bc": 4})
+    for kind in ("user_defined", "control"):
+        ranked = BPEModel(Vocab(ids, {3: kind}), ranks, "char")
+        both = BPEModel(Vocab(ids), PairList(((b"a", b"b"), (b"b", b"c"))), "char")
+        one = BPEModel(Vocab(ids), PairList(((b"b", b"c"),)), "char")
+        decide(system_of(ranked), system_of(both))
+        assert [each.field for each in diff(both, one)] == ["merges"]
+
+
+def test_ranks_with_affixes_are_never_taken_for_a_list_without() -> None:
+    ids = {token: number for number, token in enumerate([b"a", b"b", b"<", b"b<", b"ab<"])}
+    suffix = Affixes(suffix=b"<")
+    ranked = BPEModel(Vocab(ids), RankTable({b"ab<": 9}), "char", affixes=suffix)
+    listed = BPEModel(Vocab(ids), PairList(((b"a", b"b<"),)), "char")
+    assert {each.field for each in diff(ranked, listed)} == {"affixes", "merges"}
+    assert canonical(listed).splits == {}

@@ -11,11 +11,13 @@ from itertools import product
 
 import pytest
 import tiktoken
+from conftest import FIXTURES
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as EngineToken
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
+from bpe_interop import load
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import DecodeError, EncodeError, InvalidModelError, UnstatedError
 from bpe_interop.model import (
@@ -398,3 +400,14 @@ def test_long_pretokens_are_cut_only_where_nothing_merges() -> None:
 
 def ranked(tokens: list[bytes]) -> dict[bytes, int]:
     return {token: rank for rank, token in enumerate(tokens)}
+
+
+def test_what_is_remembered_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoding = load(FIXTURES / "tokenizers" / "cl100k-tiny" / "tiktoken").to_tiktoken()
+    ours = Encoder(model_of(encoding))
+    monkeypatch.setattr("bpe_interop.encode._CACHED", 50)
+    rng = random.Random(3)
+    for size in (10, 45, 49, 50, 51, 60, 400, 20, 45):
+        text = " ".join(str(rng.randrange(10**9)) for _ in range(size))
+        assert ours.encode(text) == encoding.encode_ordinary(text)
+        assert len(ours._words) <= 50

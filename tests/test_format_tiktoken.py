@@ -654,3 +654,24 @@ def test_a_sentencepiece_model_is_written_where_it_is_proved_the_same() -> None:
     theirs = from_model("sentencepiece", model)
     for text in ("the thing in  the", "th\u00e9 \u4e2d\u6587 \U0001f642", "\x00\n\u2581 the", ""):
         assert engine.encode_ordinary(text) == theirs.encode(text)
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["0,1", "1,0", "2,", ",2", "null", "true", '"a"', "[1]", "{}", "[" * 100_000, "1e2", "1.0",
+     "-1", "+1", "01", "1_0", " 1", "\t1", "١"],
+)  # fmt: skip
+def test_what_is_no_plain_number_is_told_with_its_line(number: str) -> None:
+    ranks = [f"{base64.b64encode(bytes([byte])).decode()} {byte}" for byte in range(256)]
+    for at in (0, 7, 255):
+        changed = [*ranks]
+        changed[at] = f"{changed[at].split()[0]} {number}"
+        data = "".join(f"{line}\n" for line in changed).encode()
+        with pytest.raises(FormatError) as caught:
+            load({"t.tiktoken": data})
+        assert caught.value.where == f"t.tiktoken:{at + 1}"
+
+
+def test_a_surplus_number_does_not_move_the_others() -> None:
+    with pytest.raises(FormatError, match="'2,1' is not a plain decimal number"):
+        load({"t.tiktoken": b"YQ== 2,1\nYg== 0\nYw== 1\n"})

@@ -99,7 +99,8 @@ def compare_merges(a: BPEModel, b: BPEModel) -> str:
     if a.merges == b.merges and _unused(a) == _unused(b):
         return ""
     found = frozenset(token.text for model in (a, b) for token in _always_found(model))
-    if not (found or a.vocab.kinds or b.vocab.kinds) and plainly_equal(system_of(a), system_of(b)):
+    plain = not (found or a.vocab.kinds or b.vocab.kinds) and a.affixes == b.affixes
+    if plain and plainly_equal(system_of(a), system_of(b)):
         return ""
     one, two = _form(a), _form(b)
     left, right = _splits(a, one, found), _splits(b, two, found)

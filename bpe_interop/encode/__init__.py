@@ -314,13 +314,14 @@ class Encoder:
         What is new is cut as one text. Words of which the pattern leaves something unmatched
         may not stand alone, because that goes with its neighbours.
         """
-        if len(self._words) > _CACHED:
-            self._words = {}
         known = self._words
         new = [*dict.fromkeys([word for word in words if word not in known])]
         if not new:
             return known
-        if max(map(len, new)) > _CACHED_LENGTH:
+        if len(known) + len(new) > _CACHED:
+            known = self._words = {}
+            new = [*dict.fromkeys(words)]
+        if len(new) > _CACHED or max(map(len, new)) > _CACHED_LENGTH:
             return None
         pretokens = self._splitter.all_matched(" " + " ".join(new))
         if pretokens is None:

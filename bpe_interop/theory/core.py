@@ -303,7 +303,7 @@ def _ranked_as_listed(ranked: System, listed: System) -> str | None:
     table, rule = ranked.rule, listed.rule
     if not isinstance(table, RankTable) or not isinstance(rule, PairList):
         return None
-    if listed.affixes != _NO_AFFIXES:
+    if not ranked.affixes == listed.affixes == _NO_AFFIXES:
         return None
     splits, size = listed.form.splits, listed.size
     if any(token not in splits and size(token) > 1 for token in table.ranks):
@@ -324,8 +324,10 @@ def _listed_as_ranked(ranked: System, listed: System) -> str | None:
     table, rule = ranked.rule, listed.rule
     if not isinstance(table, RankTable) or not isinstance(rule, PairList):
         return None
+    if not ranked.affixes == listed.affixes == _NO_AFFIXES:
+        return None
     form = ranked.form
-    if len(set(form.priority.values())) != len(form.priority) or listed.affixes != _NO_AFFIXES:
+    if len(set(form.priority.values())) != len(form.priority):
         return None
     places = {pair: place for place, pair in enumerate(rule.pairs)}
     last = -1
@@ -339,7 +341,8 @@ def _listed_as_ranked(ranked: System, listed: System) -> str | None:
     # The largest rank never merges.
     if any(table.ranks.get(left + right, MAX_ID) == MAX_ID for left, right in places):
         return None
-    if listed.model is not None:
+    # Where tokens have kinds, the form may leave some of what the rule builds out.
+    if listed.model is not None and (ranked.model is None or not ranked.model.vocab.kinds):
         learn(listed.model, {token: places[pair] for token, pair in form.splits.items()}, form)
     return "the list has each token's split in rank order (Theorem 4)"
 

@@ -29,12 +29,14 @@ class Runs(Protocol):
 class LastMerges:
     """The last merge of each token that merging builds, in the order of priorities; these.
 
-    ``symbols``: the single symbols that are there before merging.
+    ``symbols``: the single symbols that are there before merging. ``disordered``: the tokens
+    whose merge does not come after those of both their parts.
     """
 
     splits: Mapping[bytes, tuple[bytes, bytes]]
     priority: Mapping[bytes, int]
     symbols: frozenset[bytes]
+    disordered: tuple[bytes, ...]
 
 
 def last_merges(
@@ -72,33 +74,58 @@ def last_merges(
     symbols = frozenset(each for each in singles if base is None or each in base)
     every = [*dict.fromkeys(chain(symbols, order))]
     number = {token: at for at, token in enumerate(every)}
-    built = _Built(len(every), len(symbols))
-    find, known, apart, runs = number.get, built.known, built.apart, None
-    for at in sorted(range(len(symbols), len(every)), key=[*map(len, every)].__getitem__):
+    size = len(every)
+    left_of, right_of = [-1] * size, [-1] * size
+    fires: dict[int, int] = {}
+    late: dict[int, int] = {}
+    disordered: list[int] = []
+    apart = _boundary(len(symbols), left_of, right_of, fires, late)
+    find, runs = number.get, None
+    for at in sorted(range(len(symbols), size), key=[*map(len, every)].__getitem__):
         token = every[at]
+        left = right = -1
         for cut in listed[token] if listed else range(len(token) - 1, 0, -1):
-            left = find(token[:cut], -1)
-            if left < 0 or not known[left]:
+            left, right = find(token[:cut], -1), -1
+            if left < 0:
                 continue
             right = find(token[cut:], -1)
-            if right < 0 or not known[right]:
+            if right < 0:
                 continue
             stay = apart(left, right)
             if stay:
-                built.add(at, left, right)
                 break
             if stay is None:
                 runs = runs or merger()
                 parts = runs.run(symbols_of(token, alphabet), 2)
                 if len(parts) == 2 and (not listed or len(parts[0]) in listed[token]):
-                    built.add(at, number[parts[0]], number[parts[1]])
+                    left, right = number[parts[0]], number[parts[1]]
+                else:
+                    right = -1
                 break
-    pairs = zip(every, built.left, built.right, strict=True)
-    splits = {token: (every[x], every[y]) for token, x, y in pairs if x >= 0}
+            right = -1
+        if right < 0:
+            # Nothing is built from it, so it is not found as a part.
+            del number[token]
+            continue
+        left_of[at], right_of[at], fires[left * size + right] = left, right, at
+        last = left if left > right else right
+        if last >= at:
+            disordered.append(at)
+        if late:
+            last = max(last, late.get(left, 0), late.get(right, 0))
+        if last >= at:
+            late[at] = last
+    splits = {
+        token: (every[x], every[y])
+        for token, x, y in zip(every, left_of, right_of, strict=True)
+        if x >= 0
+    }
     if isinstance(rule, RankTable):
-        return LastMerges(splits, {token: rule.ranks[token] for token in splits}, symbols)
-    places = {pair: place for place, pair in enumerate(rule.pairs)}
-    return LastMerges(splits, {t: places[pair] for t, pair in splits.items()}, symbols)
+        priority = {token: rule.ranks[token] for token in splits}
+    else:
+        places = {pair: place for place, pair in enumerate(rule.pairs)}
+        priority = {token: places[pair] for token, pair in splits.items()}
+    return LastMerges(splits, priority, symbols, tuple(every[at] for at in sorted(disordered)))
 
 
 def _cuts(pairs: Sequence[tuple[bytes, bytes]]) -> Mapping[bytes, Collection[int]] | None:
@@ -126,57 +153,41 @@ def _singles(tokens: Iterable[bytes], alphabet: Alphabet) -> Collection[bytes]:
     return [char.encode("utf-8") for char in set(joined.decode("utf-8", "ignore"))]
 
 
-class _Built:
-    """Last merges that are known. The first tokens by number are symbols; all may be parts.
+def _boundary(
+    symbols: int,
+    left_of: Sequence[int],
+    right_of: Sequence[int],
+    fires: Mapping[int, int],
+    late: Collection[int],
+) -> Callable[[int, int], bool | None]:
+    """Asks about last merges that are known: their parts, and what two parts become.
 
-    ``late``: of tokens whose merge does not come after all merges of their parts, the last one
-    in their run.
+    ``late``: the tokens whose merge does not come after all merges of their parts. The first
+    tokens by number are symbols.
     """
+    size, find = len(left_of), fires.get
 
-    __slots__ = ("_fires", "_size", "_symbols", "apart", "known", "late", "left", "right")
+    def apart(left: int, right: int) -> bool | None:
+        """Whether two tokens stay as they are side by side; None: this cannot tell.
 
-    def __init__(self, size: int, symbols: int) -> None:
-        self._size, self._symbols = size, symbols
-        self.known = bytearray(b"\1" * symbols + bytes(size - symbols))
-        self.left, self.right = [-1] * size, [-1] * size
-        self.late: dict[int, int] = {}
-        self._fires: dict[int, int] = {}
-        self.apart = self._boundary()
+        What stands at the boundary is taken apart in the order opposite to that in which it
+        was merged, and each time it is seen whether the two tokens there would merge with
+        each other before what was last taken apart was built.
+        """
+        limit = size
+        while True:
+            if find(left * size + right, size) < limit:
+                return False
+            if late and (left in late or right in late):
+                return None
+            # Of the same merge on both sides the left one came first.
+            if left > right:
+                if left < symbols:
+                    return True
+                limit, left = left, right_of[left]
+            else:
+                if right < symbols:
+                    return True
+                limit, right = right + 1, left_of[right]
 
-    def add(self, token: int, left: int, right: int) -> None:
-        """Adds a token that is built from two others, which are known."""
-        self.left[token], self.right[token], self.known[token] = left, right, True
-        self._fires[left * self._size + right] = token
-        late = self.late
-        last = max(late.get(left, left), late.get(right, right)) if late else max(left, right)
-        if last >= token:
-            late[token] = last
-
-    def _boundary(self) -> Callable[[int, int], bool | None]:
-        size, symbols = self._size, self._symbols
-        fires, left_of, right_of, late = self._fires.get, self.left, self.right, self.late
-
-        def apart(left: int, right: int) -> bool | None:
-            """Whether two tokens stay as they are side by side; None: this cannot tell.
-
-            What stands at the boundary is taken apart in the order opposite to that in which it
-            was merged, and each time it is seen whether the two tokens there would merge with
-            each other before what was last taken apart was built.
-            """
-            limit = size
-            while True:
-                if fires(left * size + right, size) < limit:
-                    return False
-                if late and (left in late or right in late):
-                    return None
-                # Of the same merge on both sides the left one came first.
-                if left > right:
-                    if left < symbols:
-                        return True
-                    limit, left = left, right_of[left]
-                else:
-                    if right < symbols:
-                        return True
-                    limit, right = right + 1, left_of[right]
-
-        return apart
+    return apart

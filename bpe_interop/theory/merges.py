@@ -274,15 +274,14 @@ def _from_shorter(
     if known is None:
         return None
     kept = tokens if isinstance(tokens, Container) else frozenset(tokens)
-    splits = {token: pair for token, pair in known.splits.items() if token in kept}
-    priority = {token: known.priority[token] for token in splits}
+    splits, priority, disordered = known.splits, known.priority, known.disordered
+    if not all(map(kept.__contains__, splits)):
+        splits = {token: pair for token, pair in splits.items() if token in kept}
+        priority = {token: priority[token] for token in splits}
+        disordered = tuple(token for token in disordered if token in kept)
     built = splits.keys() | known.symbols
-    return Canonical(
-        splits,
-        priority,
-        tuple(token for token in tokens if token not in built),
-        _disordered(splits, priority),
-    )
+    unreachable = tuple(token for token in tokens if token not in built)
+    return Canonical(splits, priority, unreachable, disordered)
 
 
 _canonical: WeakKeyDictionary[BPEModel, Canonical] = WeakKeyDictionary()

@@ -114,7 +114,8 @@ def _added(model: BPEModel) -> Iterator[Loss]:
                 f"{show(token.text)} would be encoded as ordinary text",
                 witness=token.text,
             )
-    numbers = dict(zip(spellings(model).values(), model.vocab.ids.values(), strict=True))
+    words = spellings(model)
+    numbers = dict(zip(words.values(), model.vocab.ids.values(), strict=True))
     for token in held:
         if numbers.get(token.text, token.id) != token.id:
             yield Loss(
@@ -125,7 +126,9 @@ def _added(model: BPEModel) -> Iterator[Loss]:
                 witness=token.text,
             )
     stated = [
-        t.text for t in stated_in_vocab(model, held) if t.text.encode() not in model.vocab.ids
+        t.text
+        for t in stated_in_vocab(model, held, words)
+        if t.text.encode() not in model.vocab.ids
     ]
     if model.alphabet == "char":
         yield from _symbols(model, stated)

@@ -50,7 +50,7 @@ def dump(model: BPEModel) -> dict[str, bytes]:
     names = {number: words[content] for content, number in model.vocab.ids.items()}
     names.update({token.id: token.text for token in reversed(added)})
     vocab = {words[content]: number for content, number in model.vocab.ids.items()}
-    for token in stated_in_vocab(model, added):
+    for token in stated_in_vocab(model, added, words):
         vocab.setdefault(token.text, token.id)
     document: dict[str, Json] = {
         "version": "1.0",
@@ -89,14 +89,16 @@ def held_tokens(added: Iterable[AddedToken]) -> tuple[AddedToken, ...]:
     return tuple(first[number] for number in sorted(first))
 
 
-def stated_in_vocab(model: BPEModel, added: Sequence[AddedToken]) -> Sequence[AddedToken]:
+def stated_in_vocab(
+    model: BPEModel, added: Sequence[AddedToken], words: Mapping[bytes, str]
+) -> Sequence[AddedToken]:
     """The added tokens whose ids must stand in ``model.vocab``.
 
     tokenizers numbers the others by position: the next number after the vocabulary. Only the
     last of them can be numbered so, in a run that begins exactly there. The token for unknown
     text is looked for in the vocabulary only.
     """
-    spelled = {*spellings(model).values()}
+    spelled = {*words.values()}
     new = [token for token in added if token.text not in spelled]
     size = len(spelled)
     least = next((n + 1 for n, t in enumerate(new) if t.id == model.fallback.unknown), 0)

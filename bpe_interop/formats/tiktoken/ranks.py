@@ -17,7 +17,7 @@ MAX_RANK = 2**32 - 2
 EMPTY = "="
 """How the empty token is written; base64 of nothing would leave the line without a token."""
 
-_NO_SEPARATOR = bytes(set(range(256)) - set(b" \n"))
+_NO_SEPARATOR = bytes(set(range(256)) - set(b" \n\r\t\x0b\x0c"))
 _LINE = re.compile(rb"(\S+) (\S+)", re.ASCII)
 _NUMBER = re.compile(rb"0|[1-9][0-9]*")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]*={0,2}")
@@ -53,6 +53,8 @@ def read_ranks(data: bytes, name: str) -> dict[bytes, int]:
     words = plain.split()
     spelled, digits = words[0::2], words[1::2]
     listed = b",".join(digits)
+    if listed.translate(None, b",0123456789") or listed.count(b",") != len(digits) - 1:
+        return _read_carefully(data, name)
     try:
         tokens = list(map(binascii.a2b_base64, spelled))
         # JSON allows no leading zeros either, and is read faster than one number at a time.
@@ -65,7 +67,6 @@ def read_ranks(data: bytes, name: str) -> dict[bytes, int]:
         and len(set(numbers)) == len(ranks)
         and max(numbers) <= MAX_RANK
         and plain.translate(None, _NO_SEPARATOR).rstrip(b"\n") == (b" \n" * len(ranks))[:-1]
-        and not listed.translate(None, b",0123456789")
         # Base64 that is written back the same was canonical.
         and b"".join(map(binascii.b2a_base64, tokens)) == b"\n".join(spelled) + b"\n"
     )
