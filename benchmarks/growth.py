@@ -66,10 +66,10 @@ def vocabulary(place: Place, tick: Tick) -> Curve:
         "two neighbouring tokens as one. `load`, `canonical form` and `proof` (the rank file "
         "against its `tokenizer.json`) are the call alone, without loading what they work on; "
         "`convert` is `bpe-interop convert --no-verify`, the call with its imports. The median of "
-        "three for load, one run for the others. The canonical form is one run of the merges for "
-        "each token, which costs about the square of the token's length, and later tokens are "
-        "longer: the mean square is 35 for the first 32,000 tokens of o200k_base and 64 for all. "
-        "That is what is above n; a proof computes two canonical forms.",
+        "three for load, one run for the others. The canonical form tries the places where each "
+        "token may be cut, and later tokens are longer: the mean square of their lengths is 35 for "
+        "the first 32,000 tokens of o200k_base and 64 for all. The rest of what is above n was not "
+        "taken apart. A proof computes one canonical form and reads the other off it.",
     )
     for count in VOCABULARIES[:4] if place.quick else VOCABULARIES:
         tick(f"growth: {count:,} tokens")
@@ -128,7 +128,8 @@ def pretoken(place: Place, tick: Tick) -> Curve:
         "pretoken",
         "Our encoder, by the length of one pretoken",
         "characters",
-        note="cl100k_base; the whole text is one pretoken, which was not seen before.",
+        note="cl100k_base; the whole text is one pretoken, which was not seen before. Merging is "
+        "by heaps, so n log n; what random letters cost above that was not taken apart.",
     )
     for letters in LETTERS:
         tick(f"growth: {letters}")

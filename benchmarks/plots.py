@@ -37,29 +37,32 @@ def draw(curve: Curve) -> str | None:
 
 
 def _lines(axes: Any, curve: Curve) -> None:
-    ends: list[float] = []
+    ends: list[tuple[float, int, str, str]] = []
     for (name, points), colour in zip(curve.series.items(), COLOURS, strict=False):
         sizes, taken = [p.size for p in points], [p.seconds for p in points]
         axes.loglog(sizes, taken, color=colour, marker="o", markersize=3, linewidth=1.4)
         power = curve.slopes.get(name)
         label = name if power is None else f"{name}, n^{power:.2f}"
+        ends.append((taken[-1], sizes[-1], label, colour))
+    _labels(axes, ends)
+
+
+def _labels(axes: Any, ends: list[tuple[float, int, str, str]]) -> None:
+    """Names beside the ends of the lines, from top to bottom, none on another."""
+    axes.get_ylim()  # the scale is only made when it is asked for
+    lowest = float("inf")
+    for seconds, size, label, colour in sorted(ends, reverse=True):
+        _, pixels = axes.transData.transform((size, seconds))
+        height = pixels * 72 / axes.figure.dpi
+        lowest = min(height, lowest - 11)
         axes.annotate(
             label,
-            (sizes[-1], taken[-1]),
-            xytext=(6, _shift(taken[-1], ends)),
+            (size, seconds),
+            xytext=(6, lowest - height),
             textcoords="offset points",
             color=colour,
             va="center",
         )
-        ends.append(taken[-1])
-
-
-def _shift(end: float, others: list[float]) -> int:
-    """How far a label moves up or down where another line ends near."""
-    near = [other for other in others if 0.6 < end / other < 1.7]
-    if not near:
-        return 0
-    return 9 * len(near) if end >= max(near) else -9 * len(near)
 
 
 def _axes(axes: Any, curve: Curve) -> None:
