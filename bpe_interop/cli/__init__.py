@@ -5,6 +5,7 @@ Exit codes: 0 yes, 1 no (different, or a refused loss), 2 could not tell.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import io
@@ -61,15 +62,25 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Runs the command."""
         try:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                # What cannot be written must be told before Python ends.
+                sys.stdout.flush()
         except BrokenPipeError:
-            # Python flushes once more at its end, and must find somebody who reads.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             sys.exit(CLOSED)
         except OSError as error:
+            _discard_output()
             where = f"{error.filename}: " if error.filename else ""
             click.echo(f"error: {where}{error.strerror or error}\n  {_SYSTEM}", err=True)
             sys.exit(UNKNOWN)
+
+
+def _discard_output() -> None:
+    """Python flushes once more at its end, and must find somebody who reads."""
+    with contextlib.suppress(OSError):  # no file of the system's, as in a test
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
