@@ -194,12 +194,18 @@ def test_a_closed_pipe_ends_quietly() -> None:
         assert process.stderr.read() == b""
 
 
-def test_a_full_disk_is_no_answer() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [("encode", RANKS, "a"), ("formats",), ("--help",)])
+def test_a_full_disk_is_no_answer(words: tuple[object, ...], unbuffered: str) -> None:
     if not Path("/dev/full").exists():
         return
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            command("encode", RANKS, "a"), stdout=full, stderr=subprocess.PIPE, check=False
+            command(*words),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )
     assert done.returncode == 2
     assert (

@@ -12,6 +12,7 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from types import FrameType, TracebackType
 
 import click
@@ -61,20 +62,26 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Runs the command."""
+        with _written():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def _written() -> Iterator[None]:
+    """A block whose output is written at its end; where it cannot be, that is told, and exits."""
+    try:
         try:
-            try:
-                return super().invoke(ctx)
-            finally:
-                # What cannot be written must be told before Python ends.
-                sys.stdout.flush()
-        except BrokenPipeError:
-            _discard_output()
-            sys.exit(CLOSED)
-        except OSError as error:
-            _discard_output()
-            where = f"{error.filename}: " if error.filename else ""
-            click.echo(f"error: {where}{error.strerror or error}\n  {_SYSTEM}", err=True)
-            sys.exit(UNKNOWN)
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+        sys.exit(CLOSED)
+    except OSError as error:
+        _discard_output()
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {where}{error.strerror or error}\n  {_SYSTEM}", err=True)
+        sys.exit(UNKNOWN)
 
 
 def _discard_output() -> None:
@@ -103,7 +110,10 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(cli.main(standalone_mode=False) or YES)
+        # click itself writes help and version, before any command is invoked.
+        with _written():
+            code = cli.main(standalone_mode=False) or YES
+        sys.exit(code)
     except LossyConversionError as error:
         click.echo(f"refused: {error}", err=True)
         sys.exit(NO)

@@ -258,38 +258,36 @@ class Encoder:
         compute = self._pretoken.ids
         if self._splitter.maps:
             return _Remembered(lambda pretoken: tuple(compute(to_bytes(pretoken))))
-        long = self._long
-        if long is None:
+        if self.model.alphabet != "byte" or not self._pretoken.plain:
             return _Remembered(lambda pretoken: tuple(compute(pretoken.encode())))
 
         def ids(pretoken: str) -> tuple[int, ...]:
             if len(pretoken) > _SHORT and not pretoken.isascii():
-                return long(pretoken)
+                return self._long(pretoken)
             return tuple(compute(pretoken.encode()))
 
         return _Remembered(ids)
 
     @cached_property
-    def _long(self) -> Callable[[str], tuple[int, ...]] | None:
-        """Encodes long pretokens in parts that merge independently; None where that is not done."""
-        model, pretoken = self.model, self._pretoken
-        if model.alphabet != "byte" or not pretoken.plain:
-            return None
-        cuts: list[CharacterCuts] = []
-        parts = _Remembered(lambda part: tuple(pretoken.merged(part.encode())))
+    def _character_cuts(self) -> CharacterCuts:
+        return CharacterCuts(self.model.merges)
 
-        def ids(text: str) -> tuple[int, ...]:
-            if not cuts:
-                cuts.append(CharacterCuts(model.merges))
-            content = text.encode()
-            if not pretoken.looked_up(content):
-                try:
-                    return tuple(chain.from_iterable(map(parts.__getitem__, cuts[0](text))))
-                except KeyError:
-                    pass  # a symbol is missing, which is told of the whole pretoken
-            return tuple(pretoken.ids(content))
+    @cached_property
+    def _merged(self) -> _Remembered:
+        """Parts of pretokens to the ids that merging alone gives."""
+        merged = self._pretoken.merged
+        return _Remembered(lambda part: tuple(merged(part.encode())))
 
-        return ids
+    def _long(self, pretoken: str) -> tuple[int, ...]:
+        """The ids of a long pretoken of bytes, in parts that merge independently."""
+        content = pretoken.encode()
+        if not self._pretoken.looked_up(content):
+            parts = self._character_cuts(pretoken)
+            try:
+                return tuple(chain.from_iterable(map(self._merged.__getitem__, parts)))
+            except KeyError:
+                pass  # a symbol is missing, which is told of the whole pretoken
+        return tuple(self._pretoken.ids(content))
 
     def _begins(self, segment: str) -> int:
         """``first`` of :class:`.text.split.Splitter`, of a segment that begins its text."""

@@ -19,7 +19,7 @@ from ..steps import Pattern
 from ..text.patterns import preferred
 from ..text.spellings import FAMILIES
 from .library import Special, guarded, installed, library
-from .rank_files import rank_file, ranks_of, unsaid
+from .rank_files import rank_file, ranks_of, stated_beside, unsaid
 
 _SCHEMES = {"gpt2": "gpt2", "cl100k": "cl100k", "qwen2": "qwen2", "o200k": "o200k"}
 """Its pre-tokenizers, by the names of our families of patterns."""
@@ -68,7 +68,7 @@ def read(files: Files, model: BPEModel | None) -> GigatokenEngine:
     """
     tokenizer = library("gigatoken").Tokenizer
     name = rank_file(files)
-    pattern, special = unsaid(files, name, model)
+    pattern, special = unsaid(stated_beside(files, name), model)
     scheme = _scheme(pattern, files[name], model)
     with guarded("gigatoken", f"on the rank file {name}"), tempfile.TemporaryDirectory() as folder:
         # It reads a path only.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import EngineError, UnstatedError
@@ -46,13 +47,12 @@ def stated_beside(files: Files, name: str) -> dict[str, Any]:
     return stated
 
 
-def unsaid(files: Files, name: str, model: BPEModel | None) -> tuple[str, dict[str, int]]:
-    """Pattern and special tokens of a rank file: from its sidecar, else from the model.
+def unsaid(stated: Mapping[str, Any], model: BPEModel | None) -> tuple[str, dict[str, int]]:
+    """Pattern and special tokens of a rank file: what its sidecar says, else the model.
 
     Raises:
         UnstatedError: neither says it.
     """
-    stated = stated_beside(files, name)
     pattern = stated.get("pat_str")
     if pattern is None and model is not None:
         from ..formats.tiktoken.pattern import pat_str

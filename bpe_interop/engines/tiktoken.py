@@ -68,8 +68,8 @@ def read(files: Files, model: BPEModel | None) -> TiktokenEngine:
     name = rank_file(files)
     with guarded("tiktoken", f"on the rank file {name}"):
         ranks = ranks_of(files[name])
-        pattern, special = unsaid(files, name, model)
         stated = stated_beside(files, name)
+        pattern, special = unsaid(stated, model)
         encoding = tiktoken.Encoding(
             stated.get("name") or name,
             pat_str=pattern,

@@ -8,19 +8,13 @@ and parts, which are mostly words, are met again.
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cache
 
 from .charsets import code_points
 from .regex_syntax import Alternation, Anchor, Atomic, Leaf, Look, Node, Repeat, Sequence
 from .regex_syntax import matches_empty as can_be_empty
 from .unicode import Ranges, property_ranges
 
-_ASCII_WHITE = "\t\n\x0b\x0c\r "
-_WHITE = (
-    "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000"
-)
-_RUNS = tuple(f"{white} " for white in _ASCII_WHITE)
-_MORE_RUNS = tuple(f"{white} " for white in _WHITE)
 _SPACE = 0x20
 
 _Seen = frozenset[bool]
@@ -29,11 +23,25 @@ _Seen = frozenset[bool]
 
 def words_of(text: str) -> list[str] | None:
     """What lies between the spaces of a text; None where a space follows white space."""
-    if any(run in text for run in _RUNS):
+    within_ascii, beyond = _runs()
+    if any(run in text for run in within_ascii):
         return None
-    if not text.isascii() and any(run in text for run in _MORE_RUNS):
+    if not text.isascii() and any(run in text for run in beyond):
         return None
     return text.split(" ")
+
+
+@cache
+def _white() -> tuple[str, ...]:
+    ranges = property_ranges("White_Space")
+    return tuple(chr(code) for first, last in ranges for code in range(first, last + 1))
+
+
+@cache
+def _runs() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """White space and then a space: what has ASCII only, and the others."""
+    runs = [f"{white} " for white in _white()]
+    return tuple(filter(str.isascii, runs)), tuple(run for run in runs if not run.isascii())
 
 
 def begins_at_spaces(node: Node) -> bool:
@@ -88,10 +96,7 @@ def _over(ranges: Ranges, seen: _Seen) -> _Seen:
     """What is seen after one of these characters."""
     if True in seen and _contains(ranges, _SPACE):
         raise _GoesOnError
-    white = property_ranges("White_Space")
-    inside = sum(
-        _contains(ranges, code) for first, last in white for code in range(first, last + 1)
-    )
+    inside = sum(_contains(ranges, ord(white)) for white in _white())
     every = sum(last - first + 1 for first, last in ranges)
     after = seen if inside else frozenset[bool]()
     return after | {True} if every > inside else after

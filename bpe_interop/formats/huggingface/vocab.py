@@ -289,7 +289,7 @@ def vocabulary(
     no possible pretoken.
     """
     numbering = [t.text for t in added if t.text in words.ids]
-    byte_tokens = {spelling for spelling in BYTE_TOKENS.values() if by_bytes}
+    byte_tokens = [*BYTE_TOKENS.values()] if by_bytes else []
     dropped: set[str] = set()
     if numbering:
         used = _used(pairs, {words.contents[text] for text in numbering}, words.affixes)
@@ -314,7 +314,7 @@ def vocabulary(
     if len(ids) != len(kept):
         _explain_twins(contents, kept.values(), file)
     kinds: dict[int, Kind] = {kept[text]: "byte" for text in byte_tokens if text in kept}
-    kinds.update({kept[text]: "control" for text in words.literal if text in kept})
+    kinds.update({kept[text]: "control" for text in sorted(words.literal) if text in kept})
     return Vocab(ids, kinds)
 
 
