@@ -1,0 +1,26 @@
+"""``python -m benchmarks.trust``: one command for each long test."""
+
+from __future__ import annotations
+
+import click
+
+from .verdicts import verdicts
+
+COMMANDS: tuple[click.Command, ...] = (verdicts,)
+"""Every long test, in the order of the page."""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Test for long what the library promises; exit with 1 where a promise did not hold.
+
+    Each command prints its table, and with ``--write docs/trust.md`` puts it into the page,
+    between the marks that have its name.
+    """
+
+
+for command in COMMANDS:
+    main.add_command(command)
+
+if __name__ == "__main__":
+    main()
