@@ -539,15 +539,18 @@ def test_harmless_settings_travel_and_those_of_other_classes_do_not() -> None:
         "image_token": PREFIX,
     }
     model = FORMAT.load(files_of(tokenizer_config=config))
-    settings = {**kept, "extra_special_tokens": [END]}
+    settings = {**kept, "additional_special_tokens": [END]}
     assert model.extras == {"huggingface": {"tokenizer_config": settings}}
     written = json.loads(FORMAT.dump(model)[CONFIG])
     assert written == {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "clean_up_tokenization_spaces": False,
-        "image_token": PREFIX,
+        "extra_special_tokens": {"image_token": PREFIX},
         **settings,
     }
+    with served(FORMAT.dump(model)) as tokenizer:
+        assert tokenizer.image_token == PREFIX
+        assert {END, PREFIX} <= {*tokenizer.all_special_tokens}
 
 
 def test_the_models_own_configuration_is_kept_apart() -> None:

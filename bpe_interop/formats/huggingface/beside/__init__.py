@@ -20,7 +20,7 @@ from ..template import read_post_processor
 from .chat import chat_templates_json, read_chat_templates
 from .model_config import read_model_config, tell_model_config
 from .papers import CONFIG, NAMES, SPECIAL_MAP, Papers, read_papers
-from .roles import DECODER, EXTRA, ROLES, extra_tokens, read_roles
+from .roles import DECODER, EXTRA, EXTRA_LIST, EXTRA_NAMES, ROLES, extra_tokens, read_roles
 from .served import WORDS, Serving, around, explain, serve, served_roles
 from .stated import tell_ids
 
@@ -152,7 +152,7 @@ def _settings(papers: Papers, listed: Iterable[str]) -> dict[str, Json]:
             continue
         kept[key] = value
     extra = [text for text in extra_tokens(papers) if text in listed]
-    return {**kept, **({EXTRA[0]: cast(Json, extra)} if extra else {})}
+    return {**kept, **({EXTRA_LIST: cast(Json, extra)} if extra else {})}
 
 
 def _tell_flags(config: Node, root: Node, added: Sequence[AddedToken], notes: list[str]) -> None:
@@ -188,12 +188,16 @@ def write_beside(
 ) -> dict[str, bytes]:
     """``tokenizer_config.json`` and ``special_tokens_map.json``, which contradict nothing.
 
-    The class is one that runs the file as it is. Chat templates stand in the configuration,
-    where every version of transformers reads them.
+    The class is one that runs the file as it is. Everything is spelled as transformers 4.57 and
+    5 both read it: chat templates stand in the configuration; further special tokens are a list
+    under the older key, because 4.57 fails on a list under ``extra_special_tokens`` (5 takes
+    either); roles of a model's own are an object under that key, which both read.
     """
     roles = {role: token for token in added for role in token.roles}
-    names = [*ROLES, *sorted(roles.keys() - {*ROLES})]
-    tokens: dict[str, Json] = {f"{n}_token": roles[n].text for n in names if n in roles}
+    tokens: dict[str, Json] = {f"{n}_token": roles[n].text for n in ROLES if n in roles}
+    own: dict[str, Json] = {f"{n}_token": roles[n].text for n in sorted(roles.keys() - {*ROLES})}
+    if own:
+        tokens[EXTRA_NAMES] = own
     settings = extras.get("tokenizer_config")
     config: dict[str, Json] = {
         "tokenizer_class": "PreTrainedTokenizerFast",
