@@ -11,6 +11,7 @@ from ..theory.core import System, decide, plainly_equal, system_of
 from ..theory.merges import Canonical, canonical
 from ..theory.plain import found_as_added, is_as_good_as_normal, is_left_alone, pairs_of
 from ..theory.pretokens import UTF8_BYTES
+from ..theory.scores import order_of
 from ..theory.symbols import UserDefined, user_defined
 
 Splits: TypeAlias = dict[bytes, tuple[bytes, bytes]]
@@ -86,7 +87,7 @@ def _kinds(model: BPEModel) -> dict[int, Kind]:
 def _order(model: BPEModel, ids: dict[bytes, int]) -> list[int]:
     """For each token, the place of its score among all of them."""
     scores = model.vocab.scores
-    own = [scores.get(number, 0.0) for number in ids.values()]
+    own = [order_of(scores.get(number, 0.0)) for number in ids.values()]
     places = {score: place for place, score in enumerate(sorted(set(own)))}
     return [places[score] for score in own]
 

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from ...model import AddedToken, BPEModel
 from ...text.charsmap import SPACE
 from ...text.normalize import normalize
+from ...theory.scores import float32, order_of
 from .ranking import ranking
 from .schema import BYTE, CONTROL, MAX_PIECES, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from .specs import Piece
@@ -124,9 +125,10 @@ class _Listing:
         merging = {n: s for n, (s, kind) in self._found.items() if kind in (NORMAL, UNUSED)}
         own = self._model.vocab.scores
         if own.keys() >= self._found.keys():
-            held = {n: own[n] for n in self._found}
-            if _dense({surface: -held[n] for n, surface in merging.items()}) == self._ranks:
-                return held
+            held = float32([own[n] for n in self._found])
+            scores = dict(zip(self._found, held or (), strict=False))
+            if held and _places(merging, scores) == self._ranks:
+                return scores
         order = _dense(self._ranks)
         last = max(order.values(), default=-1)
         scores = dict.fromkeys(self._found, 0.0)
@@ -136,6 +138,11 @@ class _Listing:
                 rank = last = last + 1
             scores[number] = -float(rank)
         return scores
+
+
+def _places(merging: Mapping[int, bytes], scores: Mapping[int, float]) -> dict[bytes, int]:
+    """The ranks that scores give to the surfaces of pieces."""
+    return _dense({surface: -order_of(scores[n]) for n, surface in merging.items()})
 
 
 def _dense(numbers: Mapping[bytes, float]) -> dict[bytes, int]:

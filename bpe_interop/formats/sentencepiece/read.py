@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import copysign, isfinite
 from typing import Any, NoReturn
 
 from ...errors import FormatError, InvalidModelError, UnsupportedError
@@ -20,6 +20,7 @@ from ...model import (
     show,
 )
 from ...text.charsmap import rules
+from ...theory.scores import both_zeros, order_of
 from .alphabet import PRETOKEN_LEVEL
 from .beside import CONFIG, read_beside
 from .flags import Dummy, Flags
@@ -65,6 +66,7 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
         notes.append(f"{name}: written again it has the same fields, and not the same bytes")
     if spec.model_prefix == PRETOKEN_LEVEL.encode():
         notes.append(f"{name} is labelled as {PRETOKEN_LEVEL}; for whole texts it is no tokenizer")
+    notes += _zeros(pieces, name)
     added = _added(pieces, spec, unknown)
     beside = read_beside(files, added)
     held = [key for key in (name, CONFIG) if key in files]
@@ -138,7 +140,7 @@ def _read_pieces(message: Any, file: str) -> list[Piece]:
     scores = [entry.score for entry in listed]
     joined = b"".join(surfaces)
     sound = len(set(surfaces)) == len(surfaces) and all(surfaces) and 0 not in joined
-    if not sound or not all(map(math.isfinite, scores)):
+    if not sound or not all(map(isfinite, scores)):
         _explain_pieces(surfaces, scores, file)
     try:
         joined.decode("utf-8")
@@ -160,7 +162,7 @@ def _explain_pieces(surfaces: Sequence[bytes], scores: Sequence[float], file: st
             )
         if 0 in surface:
             _fail(file, index, f"the piece {show(surface)} holds a null character")
-        if not math.isfinite(score):
+        if not isfinite(score):
             _fail(file, index, f"the score of {show(surface)} is {score}, which is no number")
     raise FormatError("a piece is malformed", where=file)
 
@@ -244,15 +246,38 @@ def _vocab(pieces: Sequence[Piece]) -> Vocab:
 
 def ranks_of(pieces: Iterable[Piece]) -> dict[bytes, int]:
     """Ranks by descending score, without gaps; equal scores are equal ranks."""
-    merging = [piece for piece in pieces if piece.type in (NORMAL, UNUSED)]
-    scores = sorted({piece.score for piece in merging}, reverse=True)
-    places = {score: place for place, score in enumerate(scores)}
-    return {piece.surface: places[piece.score] for piece in merging}
+    orders = {piece.surface: order_of(piece.score) for piece in pieces if _merges(piece)}
+    places = {order: place for place, order in enumerate(sorted({*orders.values()}, reverse=True))}
+    return {surface: places[order] for surface, order in orders.items()}
+
+
+def _merges(piece: Piece) -> bool:
+    """Whether other pieces may merge into it."""
+    return piece.type in (NORMAL, UNUSED)
+
+
+def _zeros(pieces: Iterable[Piece], file: str) -> list[str]:
+    """A note where sentencepiece's versions order the pieces otherwise."""
+    zeros = [piece for piece in pieces if not piece.score and _is_merged_into(piece)]
+    if not both_zeros(piece.score for piece in zeros):
+        return []
+    high, low = (
+        show(next(piece.surface for piece in zeros if copysign(1, piece.score) == sign))
+        for sign in (1, -1)
+    )
+    return [
+        f"{file}: {high} has the score 0.0 and {low} -0.0: sentencepiece since 0.2.2 merges the "
+        "first before the second, as is done here; up to 0.2.1 they are a tie"
+    ]
+
+
+def _is_merged_into(piece: Piece) -> bool:
+    return _merges(piece) and len(piece.surface.decode()) > 1
 
 
 def _merges_missing(pieces: Sequence[Piece]) -> bool:
     """Whether a piece that merges holds a character that is no piece itself."""
-    merging = [piece.surface for piece in pieces if piece.type in (NORMAL, UNUSED)]
+    merging = [piece.surface for piece in pieces if _merges(piece)]
     single = {surface.decode() for surface in merging if len(surface) <= 4}
     single |= {piece.surface.decode() for piece in pieces if piece.type == USER_DEFINED}
     return not set(b"".join(merging).decode()) <= single

@@ -257,7 +257,8 @@ def _apply(message: Any, extras: Mapping[str, Json]) -> None:
             for key, value in cast("dict[str, Json]", sample).items():
                 _set(made, key, "string", value)
     for number in cast("list[int]", extras.get("unscored") or []):
-        if number < len(message.pieces) and not message.pieces[number].score:
+        # What is left out is 0.0, and no -0.0.
+        if number < len(message.pieces) and str(message.pieces[number].score) == "0.0":
             message.pieces[number].ClearField("score")
     for number in cast("list[int]", extras.get("typed") or []):
         if number < len(message.pieces):
