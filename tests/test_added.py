@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import tiktoken
+import tokenizers
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as EngineToken
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from bpe_interop.errors import EncodeError
+from bpe_interop.encode import Encoder
+from bpe_interop.errors import EncodeError, UnsupportedError
+from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken
 from bpe_interop.steps import (
     Lowercase,
@@ -242,3 +247,81 @@ def test_many_tokens_and_long_texts() -> None:
     assert len(matcher.cut("<|0.02|>" * 20_000, "all", str)) == 20_000
     assert matcher.cut("<|9.99|" * 8_000, frozenset({"<|0.00|>"}), str) == ["<|9.99|" * 8_000]
     assert len(matcher.cut("<|0.02|>" * 20_000, frozenset({"<|0.00|>"}), str)) == 1
+
+
+@pytest.mark.parametrize("flags", [{"single_word": True}, {"special": True}, {"rstrip": True}])
+def test_what_the_first_of_two_equal_shapes_would_pass_over_is_refused(
+    flags: dict[str, bool],
+) -> None:
+    """tokenizers may take the other one, which has no such flag."""
+    plain = {"special": False, "normalized": True}
+    added = [AddedToken("ab", 1, **{**plain, **flags}), AddedToken("AB", 2, **plain)]
+    for order in (added, added[::-1]):
+        matcher = AddedMatcher(order, str.lower)
+        with pytest.raises(EncodeError, match="by chance"):
+            matcher.cut("xAbx", frozenset(), str.lower)
+
+
+def test_equal_shapes_that_are_not_looked_for_leave_nothing_to_chance() -> None:
+    added = [AddedToken("ab", 1, normalized=True), AddedToken("AB", 2, normalized=True)]
+    matcher = AddedMatcher(added, str.lower)
+    assert matcher.cut("xAb", frozenset(), str.lower) == ["xab"]
+    with pytest.raises(EncodeError, match="by chance"):
+        matcher.cut("xAb", frozenset({"AB"}), str.lower)
+
+
+STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
+
+
+@pytest.mark.parametrize(
+    ("flags", "text", "ids"),
+    [
+        ({"lstrip": True}, "a b", [0, 3, 1]),
+        ({"rstrip": True}, "a b", [0, 3, 1]),
+        ({}, "ab", [0, 1]),
+        ({"normalized": False}, "ab", [4]),
+    ],
+)
+def test_a_token_that_normalizing_leaves_nothing_of_is_refused(
+    flags: dict[str, bool], text: str, ids: list[int]
+) -> None:
+    """tokenizers finds it everywhere: without it, ``ab`` is one token and the space is ordinary."""
+    token = {"id": 3, "content": "\n", "single_word": False, "lstrip": False, "rstrip": False}
+    whole = {
+        "added_tokens": [{**token, "normalized": True, "special": False, **flags}],
+        "normalizer": STRIP,
+        "model": {
+            "type": "BPE",
+            "vocab": {"a": 0, "b": 1, " ": 2, "\n": 3, "ab": 4},
+            "merges": [["a", "b"]],
+        },
+    }
+    assert tokenizers.Tokenizer.from_str(json.dumps(whole)).encode(text).ids == ids
+    files = {"tokenizer.json": json.dumps(whole).encode()}
+    if flags == {"normalized": False}:
+        assert Encoder(by_name("huggingface").load(files)).encode(text) == ids
+        return
+    with pytest.raises(UnsupportedError, match=r"normalizing leaves nothing .*") as refused:
+        by_name("huggingface").load(files)
+    assert refused.value.where == "tokenizer.json: $.added_tokens[0]"
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_content_that_stands_twice_is_decoded_as_tokenizers_does_or_refused(first: bool) -> None:
+    token = {"id": 3, "content": "<s>", "single_word": False, "lstrip": False, "rstrip": False}
+    entries = [{**token, "special": True, "normalized": flag} for flag in (first, not first)]
+    whole = {
+        "added_tokens": entries,
+        "normalizer": {"type": "Prepend", "prepend": "x"},
+        "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "x": 2}, "merges": []},
+    }
+    engine = tokenizers.Tokenizer.from_str(json.dumps(whole))
+    assert engine.decode([3], skip_special_tokens=False) == "x<s>"
+    assert engine.encode("<s>").ids == [3]
+    files = {"tokenizer.json": json.dumps(whole).encode()}
+    if first:
+        with pytest.raises(UnsupportedError, match="decodes the id as"):
+            by_name("huggingface").load(files)
+        return
+    encoder = Encoder(by_name("huggingface").load(files))
+    assert (encoder.decode([3]), encoder.encode("<s>", "all")) == ("x<s>", [3])

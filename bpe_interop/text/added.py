@@ -80,15 +80,19 @@ class _Phase:
 
     def __init__(self, named: Sequence[tuple[str, AddedToken]]) -> None:
         self._tokens: dict[str, AddedToken] = {}
-        self._doubtful: dict[str, AddedToken] = {}
+        self._doubtful: dict[str, list[AddedToken]] = {}
         for text, token in named:
             if self._tokens.setdefault(text, token).id != token.id:
-                self._doubtful[text] = token
-        # A token of which normalizing leaves nothing is never found.
-        self._tokens.pop("", None)
+                self._doubtful.setdefault(text, [self._tokens[text]]).append(token)
+        if "" in self._tokens:
+            raise EncodeError(vanishing(self._tokens[""].text))
         self._longest = max(map(len, self._tokens), default=0)
         self._any = _alternation(self._tokens)
-        special = [text for text, token in self._tokens.items() if token.special]
+        special = [
+            text
+            for text, token in self._tokens.items()
+            if all(each.special for each in self._doubtful.get(text, (token,)))
+        ]
         self._special = _alternation(special)
         self._only_special = len(special) == len(self._tokens)
 
@@ -106,15 +110,15 @@ class _Phase:
         while match := search(text, position):
             token, start, stop = self._tokens[match[0]], *match.span()
             position = stop
-            if token.special and not _is_allowed(token, allowed):
+            if not self._is_sought(match[0], allowed):
                 inner = self._inside(text, start, stop, allowed)
                 if inner is None:
                     continue
                 token, start, stop = self._tokens[inner[0]], *inner.span()
                 position = stop
+            self._refuse_doubt(text[start:stop])
             if token.single_word and not _stands_alone(text, start, stop):
                 continue
-            self._refuse_doubt(text[start:stop])
             if token.lstrip:
                 while start > end and text[start - 1] in _SPACES:
                     start -= 1
@@ -150,13 +154,20 @@ class _Phase:
             place = match.start()
             if place >= stop:
                 return None
-            if _is_allowed(self._tokens[match[0]], allowed):
+            if self._is_sought(match[0], allowed):
                 return match
         return None
 
+    def _is_sought(self, text: str, allowed: Allowed) -> bool:
+        """Whether a token that stands for this text is looked for: not special, or allowed."""
+        return any(
+            not token.special or _is_allowed(token, allowed)
+            for token in self._doubtful.get(text, (self._tokens[text],))
+        )
+
     def _refuse_doubt(self, text: str) -> None:
         if text in self._doubtful:
-            first, other = self._tokens[text], self._doubtful[text]
+            first, other = self._doubtful[text][:2]
             raise EncodeError(
                 f"the added tokens {show(first.text)} and {show(other.text)} are the same once "
                 "normalized; tokenizers takes one of them by chance"
@@ -182,6 +193,14 @@ def _stands_alone(text: str, start: int, stop: int) -> bool:
     if start and is_word(text[start - 1]):
         return False
     return stop == len(text) or not is_word(text[stop])
+
+
+def vanishing(text: str) -> str:
+    """What to say of an added token of which normalizing leaves nothing."""
+    return (
+        f"normalizing leaves nothing of the added token {show(text)}; tokenizers then finds it at "
+        "every place of a text, and between the bytes of a character it fails"
+    )
 
 
 def decoded_text(token: AddedToken, steps: Sequence[NormalizerStep]) -> str:

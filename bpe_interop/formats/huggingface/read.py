@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from ...errors import FormatError, InvalidModelError
@@ -19,6 +19,8 @@ from ...model import (
 )
 from ...steps import ByteChars, NormalizerStep, PreTokenizerStep
 from ...strict_json import Node, parse
+from ...text.added import vanishing
+from ...text.normalize import normalize
 from .beside import NAMES, read_beside
 from .decoders import read_decoder
 from .normalizers import read_normalizer
@@ -73,7 +75,7 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     _check_dropout(model.get("dropout"))
     words = read_words(model, alphabet)
     pairs = read_merges(model["merges"], words)
-    listed, notes = _read_added(root.get("added_tokens"), words)
+    listed, notes = _read_added(root.get("added_tokens"), words, normalizer)
     fallback, unused = read_fallback(model, words)
     beside = read_beside(files, listed, root, alphabet)
     lookup_first = model.flag("ignore_merges", default=False)
@@ -179,13 +181,16 @@ def _check_dropout(dropout: Node) -> None:
         )
 
 
-def _read_added(node: Node, words: Words) -> tuple[tuple[AddedToken, ...], tuple[str, ...]]:
+def _read_added(
+    node: Node, words: Words, normalizer: Sequence[NormalizerStep]
+) -> tuple[tuple[AddedToken, ...], tuple[str, ...]]:
     """Added tokens with the ids that tokenizers gives them, and where the file says otherwise.
 
     tokenizers ignores ``added_tokens[].id``: a content in the vocabulary has that id, any other
     gets the next number (``tokenizer/added_vocabulary.rs``).
     """
     tokens: dict[str, AddedToken] = {}
+    forms: dict[int, str] = {}
     notes: list[str] = []
     next_id = len(words.ids)
     for entry in node.items() if node.given else ():
@@ -209,8 +214,30 @@ def _read_added(node: Node, words: Words) -> tuple[tuple[AddedToken, ...], tuple
         if text in tokens and tokens[text].special and not special:
             special = True
             notes.append(f"{entry.path} repeats {show(text)}, which stays special in tokenizers")
+        _check_normal_form(entry, text, number, normalizer, forms)
         tokens[text] = AddedToken(text, number, special, lstrip, rstrip, single_word, normalized)
     return _last_of_each_id(tokens.values(), notes), tuple(notes)
+
+
+def _check_normal_form(
+    entry: Node, text: str, number: int, normalizer: Sequence[NormalizerStep], forms: dict[int, str]
+) -> None:
+    """Refuses an added token that tokenizers treats otherwise than by the last of its entries.
+
+    ``forms`` holds, by id, the normal forms of the entries before. tokenizers decodes an id by
+    them, also where a later entry of the same id is not normalized.
+    """
+    form = normalize(normalizer, text) if normalizer and entry["normalized"].be(bool) else None
+    if form == "":
+        entry.refuse(vanishing(text), fix="remove it, or set its normalized to false")
+    if form is not None:
+        forms[number] = form
+    elif forms.get(number, text) != text:
+        entry.refuse(
+            f"the id {number} stands here again and is no longer normalized; tokenizers finds the "
+            f"token {show(text)}, and decodes the id as {show(forms[number])}",
+            fix="remove one of the two entries",
+        )
 
 
 def _last_of_each_id(tokens: Iterable[AddedToken], notes: list[str]) -> tuple[AddedToken, ...]:
