@@ -214,3 +214,59 @@ def test_a_missing_byte_matters_only_where_it_is_needed(command: Command, tmp_pa
     refused = command("convert", tmp_path, tmp_path / "out", "--to", "hf")
     assert refused.code == 1
     assert "fallback" in refused.err
+
+
+NAMED = {
+    # the format that was named: the file, where and why it is none
+    "tiktoken": ("x.model", b"IQ== 0\nIg= 1\n", ["x.model:2: ", "'Ig='"]),
+    "tiktoken of binary": ("x.model", b"\n\x0e\x0f", ["x.model:2: ", "base64"]),
+    "hf": ("x.json", b'{"model": 3}', ["x.json: $.model: ", "an object"]),
+    "hf without one": ("x.model", b"IQ== 0\n", ["no tokenizer.json among x.model"]),
+    "spm": ("x.json", b"{}", ["x.json: byte 2: "]),
+    "gpt2": ("x.json", b"{}", ["encoder.json + vocab.bpe"]),
+    "minbpe": ("x.txt", b"x", ["x.txt:1", "minbpe v1"]),
+}
+
+
+@pytest.mark.parametrize("what", NAMED)
+def test_a_named_format_says_where_and_why_a_file_is_not_of_it(
+    command: Command, tmp_path: Path, what: str
+) -> None:
+    name, data, said = NAMED[what]
+    (tmp_path / name).write_bytes(data)
+    found = command("inspect", tmp_path / name, "--from", what.split()[0])
+    assert (found.code, found.out) == (2, "")
+    for words in ("this is no ", *said):
+        assert words in found.err
+
+
+def test_a_link_to_a_device_is_told_from_one_to_nothing(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").symlink_to("/dev/null")
+    assert "this is no regular file" in command("inspect", tmp_path).err
+    (tmp_path / "tokenizer.json").unlink()
+    (tmp_path / "tokenizer.json").symlink_to(tmp_path / "gone")
+    assert "which is not there" in command("inspect", tmp_path).err
+
+
+PAIRS = [("encoder.json", "vocab.bpe"), ("vocab.json", "merges.txt"),
+         ("gpt2-vocab.json", "gpt2-merges.txt")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("vocab", "merges"), PAIRS)
+def test_a_pair_with_the_token_model_is_inspected(
+    command: Command, tmp_path: Path, vocab: str, merges: str
+) -> None:
+    """In a ``tokenizer.json`` the key ``model`` holds the model; here it is a token."""
+    tokens = json.loads(ENCODER)
+    tokens["model"] = len(tokens)
+    (tmp_path / vocab).write_text(json.dumps(tokens))
+    (tmp_path / merges).write_bytes(MERGES)
+    for source in (tmp_path, tmp_path / vocab, tmp_path / merges):
+        found = command("inspect", source)
+        assert (found.code, found.err) == (0, "")
+        assert "GPT-2 vocabulary and merges" in found.out
+    (tmp_path / merges).unlink()
+    for source in (tmp_path, tmp_path / vocab):
+        said = command("inspect", source).err
+        assert "half of a GPT-2 pair" in said or vocab not in ("encoder.json", "vocab.json")
+        assert "expected an object" not in said

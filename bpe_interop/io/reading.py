@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from ..errors import SourceError, UnsupportedError, not_utf8
+from ..errors import FormatError, SourceError, UnsupportedError, not_utf8
 from ..formats import Files, Format, all_formats, by_name, each_format
 
 MAX_FILE = 1 << 30
@@ -57,9 +57,27 @@ def find(path: Path, format: str | None = None) -> Found:
     partner = _partner(path)
     group = _read_group(path.parent, [name, *([partner] if partner else _companions(path))])
     row = _recognise(group, wanted)
+    if row is None and wanted:
+        _say_why_not(path, group, wanted)
     if row is None:
         _explain(path, group[name], wanted)
     return Found(row, group)
+
+
+def _say_why_not(path: Path, files: Files, wanted: Format) -> None:
+    """Lets the reader of a format that was named say what it takes exception to, and where.
+
+    Raises:
+        FormatError: what it said.
+    """
+    if not files[path.name].strip():
+        return  # said of an empty file in every format
+    try:
+        wanted.load(files)
+    except FormatError as error:
+        error.where = f"{path.parent}/{error.where}" if error.where else str(path)
+        error.what = f"this is no {wanted.title}: {error.what}"
+        raise
 
 
 def _absent(path: Path) -> SourceError:
@@ -113,10 +131,10 @@ def _is_there(path: Path) -> bool:
             where=str(path),
             fix="rename the folder, or put the file in its place",
         )
-    if path.is_symlink():
-        raise _absent(path)
     if path.exists():
         raise SourceError("this is no regular file", where=str(path), fix="put a file there")
+    if path.is_symlink():
+        raise _absent(path)
     return False
 
 

@@ -23,15 +23,22 @@ are for, and hold the chat template.
 
 from __future__ import annotations
 
+import re
+
 from ...model import FIELDS
 from .. import Files, Format, when_called
 from .read import load, main_file
 
+_MODEL = re.compile(rb'"model"\s*:\s*[^\s\d]')
+
 
 def sniff(files: Files) -> bool:
-    """Whether there is a JSON file with the keys of a ``tokenizer.json``."""
+    """Whether there is a JSON file with the keys of a ``tokenizer.json``.
+
+    In a vocabulary, ``"model"`` is a token with a number.
+    """
     data = files.get(main_file(files), b"")
-    return data.lstrip()[:1] == b"{" and b'"model"' in data
+    return data.lstrip()[:1] == b"{" and _MODEL.search(data) is not None
 
 
 FORMAT = Format(

@@ -67,6 +67,8 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
         UnsupportedError: something that could change ids is not understood.
     """
     main = main_file(files)
+    if main not in files:
+        raise FormatError(f"there is no {MAIN} among {', '.join(files)}", fix="name that file")
     root = parse(files[main], main)
     _check_kind(root)
     model = root["model"]

@@ -17,14 +17,14 @@ def serving(files: Files, model: BPEModel) -> Serving | None:
         model: what reading them gave.
 
     Returns:
-        None where no ``tokenizer.json`` is among the files.
+        None where the model was not read from a ``tokenizer.json``.
 
     Raises:
         FormatError: one of the files is malformed.
     """
-    main = main_file(files)
-    if b'"model"' not in files.get(main, b""):
+    if model.origin.format != "huggingface":
         return None
+    main = main_file(files)
     byte_level = b'"ByteLevel"' in files[main]
     root = parse(files[main], main)
     return serve(read_papers(files), root, model.added or (), model.alphabet, byte_level)
