@@ -229,7 +229,7 @@ def _check_normal_form(
     ``forms`` holds, by id, the normal forms of the entries before. tokenizers decodes an id by
     them, also where a later entry of the same id is not normalized.
     """
-    form = normalize(normalizer, text) if normalizer and entry["normalized"].be(bool) else None
+    form = normalize(normalizer, text) if normalizer and entry["normalized"].value else None
     if form == "":
         entry.refuse(vanishing(text), fix="remove it, or set its normalized to false")
     if form is not None:
