@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from .diff import diff
 from .errors import FormatError, LossyConversionError, UnstatedError
-from .formats import Files, Format
+from .formats import Format, RoundTrip
 from .loss import Loss
 from .model import (
     FIELDS,
@@ -16,11 +16,16 @@ from .model import (
     RankTable,
     show,
 )
-from .presets import KNOWN_FORMATS, PRESETS, by_sha256, candidates, fill
+from .presets import PRESETS, by_sha256, candidates, fill
 
 
 def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
-    """The losses of writing a model in a format, once those that matter are allowed.
+    """The losses of writing a model in a format: :func:`admit` of its round trip."""
+    return admit(RoundTrip(model, target), drop)
+
+
+def admit(trip: RoundTrip, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
+    """The losses of a round trip, once those that matter are allowed.
 
     Losses of ``ids`` and ``text`` are refused unless their field is in ``drop``; losses of
     ``metadata`` never are. What a reader restores from a known sha256 is no loss; what reading
@@ -29,16 +34,17 @@ def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[L
     Raises:
         LossyConversionError: a loss is refused; the error holds and names each.
         UnstatedError: the target needs a fact that the source does not state.
+        CheckFailedError: something would come back otherwise, and the format has no reason.
         ValueError: a name in ``drop`` is no field of the model.
     """
-    dropped = tuple(drop)
+    model, target, dropped = trip.model, trip.format, tuple(drop)
     for name in dropped:
         if name not in FIELDS:
             raise ValueError(f"{name!r} is not a field; the fields are {', '.join(FIELDS)}")
     _need(model, target)
-    found = tuple(target.losses(model))
+    found = trip.losses
     if found:
-        restored = _restored(model, target)
+        restored = _restored(trip)
         found = tuple(loss for loss in found if loss.field not in restored)
     found = (*_lost(model), *found)
     refused = tuple(x for x in found if x.grade != "metadata" and x.field not in dropped)
@@ -55,6 +61,7 @@ def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[L
             refused,
             fix="to convert without it: " + " ".join(f"--drop {field}" for field in fields),
         )
+    trip.check()
     return found
 
 
@@ -106,21 +113,16 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
     return f"{way}; no preset knows these files by their sha256; there are {', '.join(PRESETS)}"
 
 
-def _restored(model: BPEModel, target: Format) -> frozenset[str]:
+def _restored(trip: RoundTrip) -> frozenset[str]:
     """Fields that a reader of the written files gets back because it knows their sha256."""
-    if target.name not in KNOWN_FORMATS:
-        return frozenset()
-    files: Files = target.dump(model)
-    if not by_sha256(sha256(data).hexdigest() for data in files.values()):
+    if not by_sha256(sha256(data).hexdigest() for data in trip.files.values()):
         return frozenset()
     try:
-        plain = target.load(files)
-        again = fill(plain, None)
+        again = fill(trip.again, None)
     except FormatError:  # what is lost makes the files unreadable, so nothing is restored
         return frozenset()
-    differing = {difference.field for difference in diff(model, again)}
-    bare = {difference.field for difference in diff(model, plain)}
-    return frozenset(bare - differing)
+    differing = {difference.field for difference in diff(trip.model, again)}
+    return frozenset(found.field for found in trip.differences) - differing
 
 
 def renamed(model: BPEModel, name: str) -> BPEModel:

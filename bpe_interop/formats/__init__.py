@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from ..errors import SourceError
 from ..loss import Loss
 from ..model import BPEModel
+from .round_trip import RoundTrip
 
 Files: TypeAlias = Mapping[str, bytes]
 """File names to contents: a GPT-2 pair has two files, Hugging Face has several."""
@@ -17,7 +18,12 @@ Files: TypeAlias = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format as four pure functions over bytes in memory, and what people should know of it.
+    """A format as four pure functions over bytes in memory, and what it can do as data.
+
+    ``sniff`` looks at the names and beginnings of files; it never raises. ``load`` never guesses,
+    ``dump`` never refuses. ``explain`` says why what comes back from a round trip is not what was
+    written: for each field that this value loses, at least one :class:`~bpe_interop.loss.Loss`.
+    A difference that it does not explain is a defect, and is raised as one.
 
     ``holds`` are the model's fields that the format can carry, ``needs`` those that must be
     known before it can be written. ``options`` are other ways of writing: each turns what
@@ -34,8 +40,12 @@ class Format:
     sniff: Callable[[Files], bool]
     load: Callable[[Files], BPEModel]
     dump: Callable[[BPEModel], Files]
-    losses: Callable[[BPEModel], Iterable[Loss]]
+    explain: Callable[[RoundTrip], Iterable[Loss]]
     options: Mapping[str, Callable[[BPEModel, Files], Files]] = field(default_factory=dict)
+
+    def losses(self, model: BPEModel) -> tuple[Loss, ...]:
+        """What would be lost by writing a model."""
+        return RoundTrip(model, self).losses
 
 
 def when_called(module: str, name: str, package: str) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from ..diff.reread import changed_losses
 from ..loss import Grade, Loss
@@ -10,20 +10,19 @@ from ..model import Affixes, BPEModel
 from ..theory.byte_ranks import as_byte_ranks
 from ..theory.rewrite import Rewrite
 from ..theory.witness import with_affixes
+from .round_trip import RoundTrip
 
 
-def with_changed(
-    model: BPEModel, found: Iterable[Loss], again: Callable[[], BPEModel]
-) -> Iterator[Loss]:
+def with_changed(trip: RoundTrip, found: Iterable[Loss]) -> Iterator[Loss]:
     """The losses that were found, and what merging over bytes makes of a model that does not.
 
     That is said field by field of what reading back finds changed: it is not foreseen.
 
     Args:
-        model: what is written.
+        trip: the model in the format, and back.
         found: the losses that are foreseen.
-        again: gives what reading the written files back gives.
     """
+    model = trip.model
     foreseen = list(found)
     yield from foreseen
     if model.alphabet == "byte" and model.affixes == Affixes():
@@ -31,7 +30,7 @@ def with_changed(
     rewrite = as_byte_ranks(model)
     said = frozenset(loss.field for loss in foreseen)
     grade: Grade = "metadata" if rewrite.rule is not None else "ids"
-    yield from changed_losses(model, again(), said, grade, rewrite.witness)
+    yield from changed_losses(model, trip.again, said, grade, rewrite.witness)
 
 
 def affixes_lost(model: BPEModel, holder: str) -> Iterator[Loss]:

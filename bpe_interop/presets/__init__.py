@@ -24,11 +24,7 @@ from ..theory.merges import canonical, textual
 from .preset import Preset
 from .table import PRESETS
 
-__all__ = ["KNOWN_FORMATS", "PRESETS", "Preset", "by_name", "by_sha256", "candidates", "fill"]
-
-
-KNOWN_FORMATS = frozenset({"gpt2", "tiktoken"})
-"""The formats of the files that presets know."""
+__all__ = ["PRESETS", "Preset", "by_name", "by_sha256", "candidates", "fill"]
 
 
 def by_name(name: str) -> Preset:

@@ -40,6 +40,6 @@ FORMAT = Format(
     sniff=sniff,
     load=load,
     dump=dump,
-    losses=when_called(".losses", "losses", __name__),
+    explain=when_called(".losses", "explain", __name__),
     options={"vocab-names": lambda model, _: dump(model, names="vocab")},
 )

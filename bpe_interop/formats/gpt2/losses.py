@@ -19,7 +19,8 @@ from ...theory.witness import (
     text_with,
 )
 from ..byte_losses import affixes_lost, alphabet_lost, extras_lost, with_changed
-from .pair import COMMENT, dump, entries, fallback_of, load, pair_list
+from ..round_trip import RoundTrip
+from .pair import COMMENT, entries, fallback_of, pair_list
 
 _PATTERN = Pattern(
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", "python"
@@ -27,9 +28,9 @@ _PATTERN = Pattern(
 """The pattern of OpenAI's ``encoder.py``, which readers of a pair assume."""
 
 
-def losses(model: BPEModel) -> Iterable[Loss]:
+def explain(trip: RoundTrip) -> Iterable[Loss]:
     """What a pair cannot hold. What the model does not state (``None``) cannot be lost."""
-    return with_changed(model, _losses(model), lambda: load(dump(model)))
+    return with_changed(trip, _losses(trip.model))
 
 
 def _losses(model: BPEModel) -> Iterator[Loss]:

@@ -52,5 +52,5 @@ FORMAT = Format(
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),
-    losses=when_called(".losses", "losses", __name__),
+    explain=when_called(".losses", "explain", __name__),
 )

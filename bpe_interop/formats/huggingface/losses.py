@@ -15,6 +15,7 @@ from ...text.added import decoded_text
 from ...text.bytechars import is_mapped
 from ...theory.plain import pairs_of
 from ...theory.pretokens import UTF8_BYTES, occurrence
+from ..round_trip import RoundTrip
 from .piece_losses import piece_losses
 from .pieces import in_own_terms
 from .vocab import Words
@@ -28,8 +29,9 @@ from .write import (
 )
 
 
-def losses(model: BPEModel) -> Iterator[Loss]:
+def explain(trip: RoundTrip) -> Iterator[Loss]:
     """What ``dump`` would lose of this model, each with its consequence."""
+    model = trip.model
     if model.alphabet == "char":
         yield from piece_losses(model)
         written = in_own_terms(model)

@@ -16,10 +16,9 @@ from ...theory.merges import canonical, whole_lookups
 from ...theory.pretokens import missing_bytes, occurrence
 from ...theory.witness import decoded_otherwise, first_changed, split_otherwise, text_with
 from ..byte_losses import affixes_lost, alphabet_lost, extras_lost
+from ..round_trip import RoundTrip
 from .pattern import express
-from .read import load
 from .witness import first_apart
-from .write import dump
 
 Said: TypeAlias = Iterable[Loss]
 
@@ -27,12 +26,10 @@ _FEW = 40
 """How many tokens are looked at for a text that shows a difference."""
 
 
-def losses(model: BPEModel) -> Iterable[Loss]:
+def explain(trip: RoundTrip) -> Iterable[Loss]:
     """What would be lost, by field. What the model does not state (``None``) cannot be lost."""
-    again = load(dump(model))
-    for found in diff(model, again):
-        if getattr(model, found.field) is not None:
-            yield from _BY_FIELD[found.field](model, again, found)
+    for found in trip.differences:
+        yield from _BY_FIELD[found.field](trip.model, trip.again, found)
 
 
 def _alphabet(model: BPEModel, again: BPEModel, found: Difference) -> Said:

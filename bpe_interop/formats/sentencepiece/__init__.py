@@ -59,6 +59,6 @@ FORMAT = Format(
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),
-    losses=when_called(".losses", "losses", __name__),
+    explain=when_called(".losses", "explain", __name__),
     options={"vocab-listing": when_called(".write", "vocab_listing", __name__)},
 )

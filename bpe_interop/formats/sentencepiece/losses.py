@@ -16,26 +16,20 @@ from ...steps import SentencePieceText
 from ...text.bytechars import to_chars
 from ...text.normalize import normalize
 from ...theory.merges import canonical, whole_lookups
+from ..round_trip import RoundTrip, stated
 from .alphabet import contradiction
 from .beside import around
 from .contents import added_losses, merge_losses, vocab_losses
 from .decoding import decoder_loss
 from .flags import flags_of, settings_of
 from .probe import TEXTS, difference, missing_character, plain_texts
-from .read import load
-from .write import dump
 
 
-def losses(model: BPEModel) -> Iterator[Loss]:
+def explain(trip: RoundTrip) -> Iterator[Loss]:
     """What ``dump`` would lose of this model, each with its consequence."""
-    again = load(dump(model))
-    if all(getattr(model, field) == getattr(again, field) for field in FIELDS):
-        return
-    differing = {
-        difference.field: difference.how
-        for difference in diff(model, _outlined(again) if _respelled(model) else again)
-        if difference.kind == "different" or getattr(model, difference.field) is not None
-    }
+    model, again = trip.model, trip.again
+    found = stated(model, diff(model, _outlined(again))) if _respelled(model) else trip.differences
+    differing = {difference.field: difference.how for difference in found}
     if model.alphabet == "byte":
         yield from _byte_level(model, differing)
         return

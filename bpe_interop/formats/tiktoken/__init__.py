@@ -19,10 +19,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ...errors import FormatError
-from ...loss import Loss
 from ...model import (
     BPEModel,
     Origin,
@@ -34,7 +33,7 @@ from ...steps import (
     PreTokenizerStep,
 )
 from ...theory.pretokens import missing_bytes
-from .. import Files, Format
+from .. import Files, Format, when_called
 from .pattern import pat_str, read_pattern
 from .plugin import plugin
 from .ranks import looks_like_ranks, read_ranks, write_ranks, written_tokens
@@ -126,13 +125,6 @@ def dump(model: BPEModel, *, name: str | None = None) -> Files:
     }
 
 
-def _losses(model: BPEModel) -> Iterable[Loss]:
-    """What would be lost, by field. What finds that is imported now, not before reading."""
-    from .losses import losses_of
-
-    return losses_of(model, lambda: load(dump(model)))
-
-
 def notes(files: Files) -> list[str]:
     """What a user of the written files should know."""
     return [
@@ -201,6 +193,6 @@ FORMAT = Format(
     sniff=sniff,
     load=load,
     dump=dump,
-    losses=_losses,
+    explain=when_called(".losses", "explain", __name__),
     options={"plugin": _with_plugin},
 )

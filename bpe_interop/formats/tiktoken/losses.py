@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...diff import normalized_matters
 from ...loss import Loss
@@ -19,17 +19,15 @@ from ...theory.equality import rank_file_losses
 from ...theory.pretokens import missing_bytes
 from ...theory.witness import decoded_otherwise, first_changed, text_with
 from ..byte_losses import affixes_lost, alphabet_lost, extras_lost, with_changed
+from ..round_trip import RoundTrip
 from .pattern import express
 from .ranks import MAX_RANK
 from .sidecar import prefixed_text
 
 
-def losses_of(model: BPEModel, again: Callable[[], BPEModel]) -> Iterable[Loss]:
-    """What would be lost, by field. Sequence template, roles and chat template are kept.
-
-    ``again`` gives what reading the written files back gives.
-    """
-    return with_changed(model, _losses(model), again)
+def explain(trip: RoundTrip) -> Iterable[Loss]:
+    """What would be lost, by field. Sequence template, roles and chat template are kept."""
+    return with_changed(trip, _losses(trip.model))
 
 
 def _losses(model: BPEModel) -> Iterator[Loss]:

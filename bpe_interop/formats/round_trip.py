@@ -1,0 +1,83 @@
+"""A model written in a format and read back: from it follows what the format cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..errors import CheckFailedError
+from ..loss import Loss
+from ..model import FIELDS, BPEModel
+
+if TYPE_CHECKING:
+    from ..diff import Difference
+    from . import Files, Format
+
+Way: TypeAlias = "Callable[[BPEModel, Files], Files]"
+"""Another way of writing: what it makes of the model and of what ``dump`` gave."""
+
+
+class RoundTrip:
+    """One dump, one load and one comparison, each made when it is first asked for, then kept.
+
+    Args:
+        model: what is written.
+        format: the format it is written in.
+        ways: the format's own options, in order.
+    """
+
+    def __init__(self, model: BPEModel, format: Format, ways: Iterable[Way] = ()) -> None:
+        self.model = model
+        self.format = format
+        self._ways = tuple(ways)
+
+    @cached_property
+    def files(self) -> Files:
+        """What is written: file names to contents."""
+        files = self.format.dump(self.model)
+        for way in self._ways:
+            files = way(self.model, files)
+        return files
+
+    @cached_property
+    def again(self) -> BPEModel:
+        """What reading the files gives.
+
+        Raises:
+            FormatError: the format's own reader refuses them.
+        """
+        return self.format.load(self.files)
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """The fields that come back otherwise; what the model does not state cannot be lost."""
+        if all(getattr(self.model, field) == getattr(self.again, field) for field in FIELDS):
+            return ()
+        from ..diff import diff  # reading a file does not wait for what only writing needs
+
+        return stated(self.model, diff(self.model, self.again))
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """Why the format cannot hold this value: the format's own explanations."""
+        return tuple(self.format.explain(self))
+
+    @cached_property
+    def unexplained(self) -> tuple[Difference, ...]:
+        """Differences for which the format has no reason: defects of its writer or reader."""
+        named = {loss.field for loss in self.losses}
+        return tuple(found for found in self.differences if found.field not in named)
+
+    def check(self) -> None:
+        """Raises CheckFailedError where something came back otherwise and nothing explains it."""
+        for found in self.unexplained:
+            raise CheckFailedError(
+                f"what was written reads back with another {found.field}: {found.how}",
+                fix="nothing was kept; please report this with the source file",
+            )
+
+
+def stated(model: BPEModel, differences: Iterable[Difference]) -> tuple[Difference, ...]:
+    """The differences in what a model says; where it says nothing (``None``), nothing is lost."""
+    return tuple(each for each in differences if getattr(model, each.field) is not None)
