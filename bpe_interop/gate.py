@@ -8,7 +8,8 @@ from hashlib import sha256
 
 from .diff import diff
 from .errors import FormatError, LossyConversionError, UnstatedError
-from .formats import Format, RoundTrip
+from .formats import Format
+from .formats.round_trip import RoundTrip
 from .loss import Loss
 from .model import (
     FIELDS,
