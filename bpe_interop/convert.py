@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .collector import paused
 from .errors import PatternError, TargetError
-from .formats import Files, Format, all_formats
+from .formats import Files, Format, way_of_writing
 from .gate import refuse, renamed
 from .io import check_target, is_file_target, staged, target_format
 from .loss import Loss
@@ -88,7 +88,7 @@ def convert(
     """
     place = Path(target)
     row = target_format(place, to)
-    ways = [_option(row, option) for option in options]
+    ways = [way_of_writing(row, option) for option in options]
     check_target(place, force=force)
     loaded = load_source(source, format=format, preset=preset, offline=offline)
     keep_apart(source, place)
@@ -197,16 +197,6 @@ def keep_apart(source: str | Path, place: Path) -> None:
             where=str(place),
             fix="choose another target",
         )
-
-
-def _option(row: Format, option: str) -> Callable[[BPEModel, Files], Files]:
-    if option not in row.options:
-        others = ", ".join(other.title for other in all_formats() if option in other.options)
-        raise TargetError(
-            f"{row.title} cannot be written with {option!r}",
-            fix=f"it belongs to: {others}" if others else "there is no such option",
-        )
-    return row.options[option]
 
 
 def _name(loaded: Loaded, place: Path) -> str:

@@ -4,8 +4,11 @@
 
     BpeInteropError
     ├── SourceError            a source cannot be found, read, or told apart
+    │   ├── UnknownEncodingError   no encoding has this name (also ValueError)
+    │   └── UnknownModelError      no model of OpenAI's has this name (also KeyError)
     ├── FormatError            a file is malformed; says which one and where (also ValueError)
-    │   └── UnsupportedError   well-formed, but uses something we refuse by name
+    │   ├── UnsupportedError   well-formed, but uses something we refuse by name
+    │   └── WrongSizeError     a stated number of tokens is wrong (also AssertionError)
     ├── InvalidModelError      a model breaks an invariant (also ValueError)
     ├── UnstatedError          a fact is needed that the source does not state (also ValueError)
     ├── PatternError           a regex cannot be parsed, expressed or run (also ValueError)
@@ -62,12 +65,26 @@ class SourceError(BpeInteropError):
     """A source cannot be found or read, or it could be several things at once."""
 
 
+class UnknownEncodingError(SourceError, ValueError):
+    """Neither OpenAI nor a plugin of tiktoken has an encoding of this name."""
+
+
+class UnknownModelError(SourceError, KeyError):
+    """No model of OpenAI's is known by this name."""
+
+    __str__ = BpeInteropError.__str__
+
+
 class FormatError(BpeInteropError, ValueError):
     """A file does not follow its format."""
 
 
 class UnsupportedError(FormatError):
     """A file is well-formed but asks for something that is refused by name."""
+
+
+class WrongSizeError(FormatError, AssertionError):
+    """An encoding does not have the number of tokens that is stated (``explicit_n_vocab``)."""
 
 
 class InvalidModelError(BpeInteropError, ValueError):

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping
-from collections.abc import Set as AbstractSet
-from functools import cached_property, lru_cache
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from .errors import DisallowedSpecialError, EngineError, TargetError
-from .formats import by_name
+from .errors import EngineError, TargetError
+from .formats import by_name, way_of_writing
 from .loss import Loss
 from .model import BPEModel
+from .special import (
+    NONE,
+    ORDINARY,
+    Allowed,
+    Asked,
+    Disallowed,
+    ask,
+    checked,
+    content_of,
+    refuse_disallowed,
+)
 from .text.normalize import repair
 from .vocabulary import Vocabulary
 
@@ -22,22 +31,11 @@ if TYPE_CHECKING:
     import tiktoken
     import tokenizers
     from sentencepiece import SentencePieceProcessor
+    from typing_extensions import Self
 
     from .engines import Engine, Special
     from .extend import Wanted
     from .unstable import Completer
-
-_NONE: frozenset[str] = frozenset()
-
-
-class _Asked(NamedTuple):
-    """Which special tokens to find, and which texts to refuse."""
-
-    allowed: frozenset[str]
-    disallowed: frozenset[str]
-
-
-_ORDINARY = _Asked(_NONE, _NONE)
 
 
 class Tokenizer(Vocabulary):
@@ -66,24 +64,29 @@ class Tokenizer(Vocabulary):
 
     def __repr__(self) -> str:
         with_engine = f", engine {self.engine}" if self.engine else ""
-        return f"<Tokenizer {self.name!r}, {self.n_vocab:,} ids{with_engine}>"
+        return f"<{type(self).__name__} {self.name!r}, {self.n_vocab:,} ids{with_engine}>"
 
     def __reduce__(self) -> tuple[object, ...]:
         return Tokenizer, (self._model, self._asked_engine)
 
+    @classmethod
+    def _of(cls, model: BPEModel, engine: str | None = None) -> Self:
+        """One of a model, also where a subclass is made of something else."""
+        made = cls.__new__(cls)
+        Tokenizer.__init__(made, model, engine)
+        return made
+
     # Other libraries' objects.
 
     @classmethod
-    def from_tiktoken(cls, encoding: tiktoken.Encoding, *, engine: str | None = None) -> Tokenizer:
+    def from_tiktoken(cls, encoding: tiktoken.Encoding, *, engine: str | None = None) -> Self:
         """The tokenizer of a ``tiktoken.Encoding``."""
         from .engines.live import files_from_encoding
 
-        return cls(by_name("tiktoken").load(files_from_encoding(encoding)), engine)
+        return cls._of(by_name("tiktoken").load(files_from_encoding(encoding)), engine)
 
     @classmethod
-    def from_tokenizers(
-        cls, tokenizer: tokenizers.Tokenizer, *, engine: str | None = None
-    ) -> Tokenizer:
+    def from_tokenizers(cls, tokenizer: tokenizers.Tokenizer, *, engine: str | None = None) -> Self:
         """The tokenizer of a ``tokenizers.Tokenizer``.
 
         Raises:
@@ -91,12 +94,12 @@ class Tokenizer(Vocabulary):
         """
         from .engines.live import model_from_tokenizers
 
-        return cls(model_from_tokenizers(tokenizer), engine)
+        return cls._of(model_from_tokenizers(tokenizer), engine)
 
     @classmethod
     def from_sentencepiece(
         cls, processor: SentencePieceProcessor, *, engine: str | None = None
-    ) -> Tokenizer:
+    ) -> Self:
         """The tokenizer of a ``sentencepiece.SentencePieceProcessor``.
 
         Its extra options (``add_bos`` ...) are not part of it.
@@ -106,7 +109,7 @@ class Tokenizer(Vocabulary):
         """
         from .engines.live import files_from_sentencepiece
 
-        return cls(by_name("sentencepiece").load(files_from_sentencepiece(processor)), engine)
+        return cls._of(by_name("sentencepiece").load(files_from_sentencepiece(processor)), engine)
 
     def to_tiktoken(self, *, drop: Iterable[str] = ()) -> tiktoken.Encoding:
         """A ``tiktoken.Encoding`` with the same ids, or ``LossyConversionError``."""
@@ -147,15 +150,16 @@ class Tokenizer(Vocabulary):
         format: str | None = None,
         drop: Iterable[str] = (),
         force: bool = False,
+        options: Iterable[str] = (),
     ) -> tuple[Loss, ...]:
         """Writes the tokenizer, all or nothing; returns what the target does not hold.
 
         Args:
             target: a new or empty directory, or ``NAME.tiktoken``.
-            format: ``gpt2``, ``tiktoken``, ``huggingface`` or ``sentencepiece``; needed for a
-                directory.
+            format: a format's name; needed for a directory.
             drop: fields of the model that may be lost.
             force: replace the target as a whole.
+            options: the format's own options, as :func:`bpe_interop.convert` takes them.
 
         Raises:
             LossyConversionError: the format cannot hold the tokenizer exactly.
@@ -169,10 +173,14 @@ class Tokenizer(Vocabulary):
         if format is None and not by_file:
             raise TargetError("the format is not named", where=str(place), fix="give format=...")
         row = by_name(format or "tiktoken")
+        ways = [way_of_writing(row, option) for option in options]
         model = gate.renamed(self._model, place.stem) if by_file else self._model
         io.check_target(place, force=force)
         losses = gate.refuse(model, row, drop)
-        with io.staged(place, row.dump(model), force=force):
+        files = row.dump(model)
+        for written in ways:
+            files = written(model, files)
+        with io.staged(place, files, force=force):
             return losses
 
     @property
@@ -212,8 +220,8 @@ class Tokenizer(Vocabulary):
         self,
         text: str,
         *,
-        allowed_special: Literal["all"] | AbstractSet[str] = _NONE,
-        disallowed_special: Literal["all"] | Collection[str] = "all",
+        allowed_special: Allowed = NONE,
+        disallowed_special: Disallowed = "all",
         add_special_tokens: bool = False,
     ) -> list[int]:
         """The ids of a text.
@@ -222,7 +230,7 @@ class Tokenizer(Vocabulary):
             text: any text; surrogates are joined where they pair, else read as U+FFFD.
             allowed_special: special tokens to be found in the text; ``"all"``: every one.
             disallowed_special: texts that are refused if the text holds them. ``"all"``: every
-                special token that is not allowed; ``()``: none, their text is ordinary text.
+                special token that is not allowed; ``()`` or None: none, their text is ordinary.
             add_special_tokens: apply the sequence template.
 
         Raises:
@@ -231,7 +239,7 @@ class Tokenizer(Vocabulary):
             UnstatedError: the source does not state its pattern or special tokens.
         """
         asked = self._ask(allowed_special, disallowed_special)
-        self._refuse_disallowed(text, asked)
+        refuse_disallowed(text, asked)
         ids = self._ids(text, asked)
         return self._encoder.template(ids) if add_special_tokens else ids
 
@@ -240,22 +248,22 @@ class Tokenizer(Vocabulary):
 
         Added tokens that are not special are found.
         """
-        return self._ids(_text(text), _ORDINARY)
+        return self._ids(checked(text), ORDINARY)
 
     def encode_batch(
         self,
         text: Iterable[str],
         *,
         num_threads: int = 8,
-        allowed_special: Literal["all"] | AbstractSet[str] = _NONE,
-        disallowed_special: Literal["all"] | Collection[str] = "all",
+        allowed_special: Allowed = NONE,
+        disallowed_special: Disallowed = "all",
         add_special_tokens: bool = False,
     ) -> list[list[int]]:
         """The ids of each text, as :meth:`encode`. An engine chooses its own threads."""
         asked = self._ask(allowed_special, disallowed_special)
         texts = list(text)
         for one in texts:
-            self._refuse_disallowed(one, asked)
+            refuse_disallowed(one, asked)
         found = self._ids_of_each(texts, asked)
         return list(map(self._encoder.template, found)) if add_special_tokens else found
 
@@ -263,14 +271,14 @@ class Tokenizer(Vocabulary):
         self, text: Iterable[str], *, num_threads: int = 8
     ) -> list[list[int]]:
         """The ids of each text, as :meth:`encode_ordinary`."""
-        return self._ids_of_each(list(map(_text, text)), _ORDINARY)
+        return self._ids_of_each(list(map(checked, text)), ORDINARY)
 
     def encode_to_numpy(
         self,
         text: str,
         *,
-        allowed_special: Literal["all"] | AbstractSet[str] = _NONE,
-        disallowed_special: Literal["all"] | Collection[str] = "all",
+        allowed_special: Allowed = NONE,
+        disallowed_special: Disallowed = "all",
     ) -> npt.NDArray[np.uint32]:
         """The ids of a text as an array; needs ``numpy``."""
         import numpy as np
@@ -284,20 +292,20 @@ class Tokenizer(Vocabulary):
         self,
         text: str,
         *,
-        allowed_special: Literal["all"] | AbstractSet[str] = _NONE,
-        disallowed_special: Literal["all"] | Collection[str] = "all",
+        allowed_special: Allowed = NONE,
+        disallowed_special: Disallowed = "all",
     ) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids of a text and, for each, the characters (start, end) that it came from."""
         asked = self._ask(allowed_special, disallowed_special)
-        self._refuse_disallowed(text, asked)
+        refuse_disallowed(text, asked)
         return self._encoder.encode_with_offsets(text, asked.allowed)
 
     def encode_with_unstable(
         self,
         text: str,
         *,
-        allowed_special: Literal["all"] | AbstractSet[str] = _NONE,
-        disallowed_special: Literal["all"] | Collection[str] = "all",
+        allowed_special: Allowed = NONE,
+        disallowed_special: Disallowed = "all",
     ) -> tuple[list[int], list[list[int]]]:
         """The ids that stay if more text follows, and the sequences that may follow them.
 
@@ -306,42 +314,44 @@ class Tokenizer(Vocabulary):
                 after texts, or merges characters.
         """
         asked = self._ask(allowed_special, disallowed_special)
-        self._refuse_disallowed(text, asked)
+        refuse_disallowed(text, asked)
         return self._completer.complete(repair(text), asked.allowed)
+
+    def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
+        """The ids of one pretoken, special tokens as ordinary text; tiktoken's private name.
+
+        Raises:
+            EncodeError: a byte or character of it has no token.
+        """
+        return self._encoder.encode_pretoken(content_of(text_or_bytes))
+
+    def _encode_bytes(self, text: bytes) -> list[int]:
+        """The ids of bytes that need not be UTF-8; tiktoken's private name and its meaning.
+
+        What follows the first byte that is not UTF-8 is one pretoken with the last one before
+        it; :class:`.unstable.Completer` says how that is found.
+
+        Raises:
+            EncodeError: the bytes are not UTF-8, and :meth:`encode_with_unstable` has no meaning
+                for this model.
+        """
+        if not isinstance(text, bytes):
+            raise TypeError(f"bytes are expected, not {type(text).__name__}")
+        try:
+            return self.encode_ordinary(text.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            return self._completer.encode_bytes(text, error.start)
 
     def pretokenize(self, text: str) -> list[str | bytes]:
         """What is merged separately: texts, or bytes where a character was cut."""
-        return self._encoder.pretokenize(_text(text))
+        return self._encoder.pretokenize(checked(text))
 
     # What these are made of.
 
-    def _ask(
-        self,
-        allowed: Literal["all"] | AbstractSet[str],
-        disallowed: Literal["all"] | Collection[str],
-    ) -> _Asked:
-        if isinstance(allowed, str) and allowed == "all":
-            allowed = self._special_texts
-        elif not isinstance(allowed, AbstractSet):
-            raise TypeError(f'allowed_special is "all" or a set, not {type(allowed).__name__}')
-        if isinstance(disallowed, str) and disallowed == "all":
-            disallowed = self._special_texts - allowed
-        return _Asked(frozenset(allowed), frozenset(disallowed))
+    def _ask(self, allowed: Allowed, disallowed: Disallowed) -> Asked:
+        return ask(allowed, disallowed, lambda: self._special_texts)
 
-    def _refuse_disallowed(self, text: str, asked: _Asked) -> None:
-        if not asked.disallowed:
-            _text(text)
-        elif match := _finder(asked.disallowed).search(_text(text)):
-            found = repr(match.group())
-            raise DisallowedSpecialError(
-                f"the text holds {found}, which is a disallowed special token; the default is to "
-                "refuse them all, which keeps users from smuggling one in",
-                fix=f"to encode it as that token, pass allowed_special={{{found}, ...}}; to encode "
-                f"it as ordinary text, disallowed_special=(enc.special_tokens_set - {{{found}}}); "
-                "to switch this check off, disallowed_special=()",
-            )
-
-    def _ids(self, text: str, asked: _Asked) -> list[int]:
+    def _ids(self, text: str, asked: Asked) -> list[int]:
         special = self._engine_mode(asked)
         if self._engine is not None and special is not None:
             try:
@@ -351,7 +361,7 @@ class Tokenizer(Vocabulary):
                 pass
         return self._encoder.encode(text, asked.allowed)
 
-    def _ids_of_each(self, texts: list[str], asked: _Asked) -> list[list[int]]:
+    def _ids_of_each(self, texts: list[str], asked: Asked) -> list[list[int]]:
         special = self._engine_mode(asked)
         if self._engine is not None and special is not None:
             try:
@@ -360,7 +370,7 @@ class Tokenizer(Vocabulary):
                 pass
         return [self._ids(text, asked) for text in texts]
 
-    def _engine_mode(self, asked: _Asked) -> Special | None:
+    def _engine_mode(self, asked: Asked) -> Special | None:
         """How an engine finds the special tokens that are asked for; None if it has no way.
 
         Engines know all or none, or none only. All will do for some, where the others were
@@ -383,15 +393,3 @@ class Tokenizer(Vocabulary):
         from .unstable import Completer
 
         return Completer(self._model, self._encoder, self._ordinary_tokens)
-
-
-@lru_cache(maxsize=128)
-def _finder(texts: frozenset[str]) -> re.Pattern[str]:
-    """Finds the leftmost of these texts, of several the longest."""
-    return re.compile("|".join(map(re.escape, sorted(texts, key=len, reverse=True))))
-
-
-def _text(text: str) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"a text is str, not {type(text).__name__}")
-    return text

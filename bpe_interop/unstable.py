@@ -64,6 +64,18 @@ class Completer:
         rest = b"".join(self._encoder.token_bytes(number) for number in ids[-count:])
         return stable, sorted(map(list, set(self._completions(rest))))
 
+    def encode_bytes(self, content: bytes, valid: int) -> list[int]:
+        """The ids of bytes of which the first ``valid`` are UTF-8.
+
+        The ids that more text may change are taken back, and their bytes and the rest are one
+        pretoken (``_encode_bytes`` in tiktoken's ``src/py.rs``).
+        """
+        text = content[:valid].decode("utf-8")
+        ids = self._encoder.encode(text)
+        stable = len(ids) - self._unstable_count(ids, text, frozenset())
+        rest = b"".join(map(self._encoder.token_bytes, ids[stable:])) + content[valid:]
+        return ids[:stable] + self._encoder.encode_pretoken(rest)
+
     def _unstable_count(self, ids: list[int], text: str, allowed: AbstractSet[str]) -> int:
         r"""How many ids at the end more text may change: those of the last pretoken.
 

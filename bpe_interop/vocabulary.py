@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Literal
 from .encode import Encoder
 from .encode.decode import own_bytes
 from .encode.stream import DecodeStream
-from .errors import DecodeError, UnstatedError
+from .errors import DecodeError, PatternError, UnstatedError
+from .loss import Loss
 from .model import (
     MAX_ID,
     BPEModel,
     RankTable,
     show,
 )
+from .special import content_of
 from .theory.merges import canonical
 
 if TYPE_CHECKING:
@@ -128,10 +130,7 @@ class Vocabulary:
         that is spelled as text is found by its spelling too, which comes first; of those with
         the same bytes, one that does not stand for a byte, and the first listed.
         """
-        if isinstance(token, str):
-            token = token.encode("utf-8")
-        if not isinstance(token, bytes):
-            raise TypeError(f"a token is str or bytes, not {type(token).__name__}")
+        token = content_of(token)
         for ids in (self._model.vocab.ids, self._added_ids, self._own_ids):
             if token in ids:
                 return ids[token]
@@ -262,7 +261,61 @@ class Vocabulary:
             length += sum(not 0x80 <= byte < 0xC0 for byte in content)
         return b"".join(contents).decode("utf-8"), offsets
 
+    # tiktoken's private names, which its users rely on.
+
+    @property
+    def _special_tokens(self) -> dict[str, int]:
+        """The special tokens' texts to their ids; changing it changes nothing here.
+
+        Raises:
+            UnstatedError: the source does not say which there are.
+        """
+        texts = self._special_texts
+        return {token.text: token.id for token in self._model.added or () if token.text in texts}
+
+    @property
+    def _pat_str(self) -> str:
+        """The one pattern whose matches are the pretokens, as tiktoken takes it.
+
+        Raises:
+            UnstatedError: the source does not say it.
+            PatternError: there is no such pattern.
+        """
+        from .formats.tiktoken.pattern import express
+
+        if self._model.pretokenizer is None:
+            raise UnstatedError(
+                "the source does not state its pattern",
+                where=self.name,
+                fix="name a preset (preset=...), or give a sidecar file",
+            )
+        pattern = express(self._model.pretokenizer)
+        if isinstance(pattern, Loss):
+            raise PatternError(f"tiktoken has no pattern for this tokenizer: {pattern.what}")
+        return pattern.source
+
+    @property
+    def _mergeable_ranks(self) -> dict[bytes, int]:
+        """The tokens' bytes to their ranks, as tiktoken takes them; one dictionary, to be read.
+
+        Raises:
+            LossyConversionError: merging in an order of ranks does not give this tokenizer's ids.
+        """
+        return self._ranks
+
     # What these are made of.
+
+    @cached_property
+    def _ranks(self) -> dict[bytes, int]:
+        from .formats import by_name
+        from .formats.tiktoken.ranks import written_tokens
+        from .gate import refuse
+
+        model = self._model
+        ranked = isinstance(model.merges, RankTable) and model.alphabet == "byte"
+        if not (ranked and model.lookup_first):
+            refuse(model, by_name("tiktoken"))
+        return written_tokens(model)
 
     def _numbers(self, tokens: Sequence[int]) -> Sequence[int]:
         """Ids checked as tiktoken does: numpy's integers too, but no float and no text."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bpe_interop import Tokenizer, load
 from bpe_interop.diff import diff
 from bpe_interop.engines import Engine, Special, from_files
-from bpe_interop.errors import EngineError, FormatError, LossyConversionError
+from bpe_interop.errors import EngineError, FormatError, LossyConversionError, TargetError
 from bpe_interop.formats import Files, by_name
 from bpe_interop.gate import describe, refuse
 from bpe_interop.loss import Loss
@@ -102,6 +102,17 @@ def test_saving_and_loading(tmp_path: Path) -> None:
     again = load(tmp_path / "out")
     assert again.encode("low<|end|>", allowed_special="all") == [257, 260]
     assert not diff(tokenizer.model, again.model)
+
+
+def test_saving_takes_the_formats_options(tmp_path: Path) -> None:
+    files = files_of("minbpe-tiny")
+    tokenizer = Tokenizer(MINBPE.load(files))
+    tokenizer.save(tmp_path / "out", format="minbpe", options=["vocab-listing"])
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == files
+    for option, said in (("plugin", "it belongs to: tiktoken"), ("nothing", "no such option")):
+        with pytest.raises(TargetError, match=said):
+            tokenizer.save(tmp_path / "new", format="minbpe", options=[option])
+    assert not (tmp_path / "new").exists()
 
 
 SYMBOLS = st.text("ab \u00e9", max_size=40)

@@ -31,10 +31,12 @@ from bpe_interop.errors import (
     EngineError,
     EngineMissingError,
     LossyConversionError,
+    PatternError,
     TargetError,
     UnstatedError,
 )
 from bpe_interop.formats import by_name
+from bpe_interop.steps import PrefixSpace
 from bpe_interop.tokenizer import Tokenizer
 
 GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
@@ -97,6 +99,35 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "encode bytes": lambda e: e.encode(b"hello"),
     "encode None": lambda e: e.encode(None),
     "encode number": lambda e: e.encode(1, disallowed_special=()),
+    "encode disallowed None": lambda e: e.encode(HOLDS, disallowed_special=None),
+    "encode disallowed list": lambda e: e.encode(HOLDS, disallowed_special=["<|pad|>"]),
+    "encode disallowed empty list": lambda e: e.encode(HOLDS, disallowed_special=[]),
+    "encode disallowed number": lambda e: e.encode("hello", disallowed_special=7),
+    "encode_to_numpy None": lambda e: e.encode_to_numpy(HOLDS, disallowed_special=None).tolist(),
+    "unstable None": lambda e: e.encode_with_unstable(HOLDS, disallowed_special=None)[0],
+    "_encode_bytes": lambda e: e._encode_bytes("hello 日本".encode()),
+    "_encode_bytes special": lambda e: e._encode_bytes(HOLDS.encode()),
+    "_encode_bytes cut": lambda e: e._encode_bytes(b"hello wor\xe6\x97"),
+    "_encode_bytes surrogate": lambda e: e._encode_bytes(b"hello\xed\xa0\x80 wor"),
+    "_encode_bytes empty": lambda e: e._encode_bytes(b""),
+    "_encode_bytes text": lambda e: e._encode_bytes("hello"),
+    "_encode_bytes None": lambda e: e._encode_bytes(None),
+    "_encode_bytes list": lambda e: e._encode_bytes([104]),
+    "_encode_single_piece": lambda e: e._encode_single_piece("hello world"),
+    "_encode_single_piece bytes": lambda e: e._encode_single_piece(b"\xe6\x97\xff"),
+    "_encode_single_piece one": lambda e: e._encode_single_piece("h"),
+    "_encode_single_piece special": lambda e: e._encode_single_piece("<|pad|>"),
+    "_encode_single_piece number": lambda e: e._encode_single_piece(7),
+    "_encode_single_piece surrogate": lambda e: e._encode_single_piece("\ud800"),
+    "_special_tokens": lambda e: e._special_tokens,
+    "_pat_str": lambda e: e._pat_str,
+    "_mergeable_ranks": lambda e: e._mergeable_ranks,
+    "its parts make another": lambda e: tiktoken.Encoding(
+        "again",
+        pat_str=e._pat_str,
+        mergeable_ranks=e._mergeable_ranks,
+        special_tokens=e._special_tokens,
+    ).encode(HOLDS, allowed_special="all"),
     "encode surrogates": lambda e: e.encode("a\ud83d\udc4db\ud800c"),
     "encode_ordinary": lambda e: e.encode_ordinary(HOLDS),
     "encode_ordinary surrogates": lambda e: e.encode_ordinary("\udc00 \ud83d\udc4d"),
@@ -218,6 +249,50 @@ def test_whatever_is_allowed_or_not_is_as_in_tiktoken(
         assert error is None or issubclass(error, failure or ())
         batch, error = outcome(partial(tokenizer.encode_batch, [text], **asked))
         assert batch == (None if failure else [expected])
+
+
+PIECES = ["hello", " wo", "日本", "é", " ", "\n", "  ", "12", "<|pad|>"]
+CUT = [b"\xe6", b"\x97", b"\xff", b"\xed\xa0\x80", b"\xf0\x9f", b"\xc0\x80", b"\xe6\x97\xa5"]
+
+
+@pytest.mark.parametrize("which", ENCODINGS)
+@given(
+    parts=st.lists(
+        st.one_of(st.sampled_from(PIECES).map(str.encode), st.sampled_from(CUT), st.binary()),
+        max_size=6,
+    )
+)
+def test_bytes_encode_as_in_tiktoken(which: str, parts: list[bytes]) -> None:
+    encoding, tokenizer = ENCODINGS[which], TOKENIZERS[which]
+    content = b"".join(parts)
+    assert tokenizer._encode_bytes(content) == encoding._encode_bytes(content)
+    if content:
+        ids = encoding._encode_single_piece(content)
+        assert tokenizer._encode_single_piece(content) == ids
+
+
+def test_what_tiktoken_cannot_hold_has_no_ranks_and_no_pattern() -> None:
+    pieces = fixture("spm-tiny", "sentencepiece")
+    with pytest.raises(LossyConversionError):
+        _ = pieces._mergeable_ranks
+    silent = Tokenizer(replace(TOKENIZERS["gpt2-like"].model, added=None, pretokenizer=None))
+    with pytest.raises(UnstatedError, match="pattern"):
+        _ = silent._pat_str
+    with pytest.raises(UnstatedError, match="special tokens"):
+        _ = silent._special_tokens
+    several = replace(
+        TOKENIZERS["gpt2-like"].model,
+        pretokenizer=(PrefixSpace(),),
+    )
+    with pytest.raises(PatternError, match="no pattern"):
+        _ = Tokenizer(several)._pat_str
+
+
+def test_a_list_of_merges_has_ranks_where_it_can() -> None:
+    written = fixture("gpt2-tiny", "huggingface")
+    ranks = written.to_tiktoken()._mergeable_ranks
+    assert written._mergeable_ranks == ranks
+    assert written._pat_str == written.to_tiktoken()._pat_str
 
 
 def test_without_end_of_text_there_is_no_eot_token() -> None:

@@ -14,7 +14,7 @@ from ..errors import EngineError, UnstatedError
 from ..formats import Files, by_name
 from ..model import BPEModel
 from .library import Special, installed
-from .named import registry
+from .named import listed, registry
 
 __all__ = [
     "NAMES",
@@ -23,6 +23,7 @@ __all__ = [
     "from_directory",
     "from_files",
     "from_model",
+    "listed",
     "reads",
     "registry",
     "served_model",

@@ -34,6 +34,18 @@ def registry(name: str, *, offline: bool = False) -> Files:
     return files_from_encoding(encoding(name, offline=offline))
 
 
+def listed() -> list[str]:
+    """The names of the encodings that the installed tiktoken and its plugins have.
+
+    Raises:
+        EngineMissingError: tiktoken is not installed.
+        EngineError: a plugin is broken.
+    """
+    registered = library("tiktoken.registry")
+    with guarded("tiktoken", "to list its encodings"):
+        return list(registered.list_encoding_names())
+
+
 def encoding(name: str, *, offline: bool = False) -> Encoding:
     """The ``tiktoken.Encoding`` of an encoding or of a model that tiktoken knows.
 
@@ -59,21 +71,19 @@ def encoding(name: str, *, offline: bool = False) -> Encoding:
 
 
 def _encoding_name(name: str) -> str:
-    registered = library("tiktoken.registry")
     models = library("tiktoken.model")
-    with guarded("tiktoken", "to list its encodings"):
-        encodings: list[str] = registered.list_encoding_names()
+    encodings = listed()
     if name in encodings:
         return name
     try:
         return str(models.encoding_name_for_model(name))
     except KeyError:
         near = difflib.get_close_matches(name, [*encodings, *models.MODEL_TO_ENCODING], n=5)
-        listed = ", ".join(near) if near else ", ".join(sorted(encodings))
+        shown = ", ".join(near) if near else ", ".join(sorted(encodings))
         raise SourceError(
             f"tiktoken knows no encoding and no model {name!r}",
             where=f"tiktoken:{name}",
-            fix=f"{'near names' if near else 'its encodings'}: {listed}",
+            fix=f"{'near names' if near else 'its encodings'}: {shown}",
         ) from None
 
 

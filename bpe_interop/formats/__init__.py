@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ..errors import SourceError
+from ..errors import SourceError, TargetError
 from ..loss import Loss
 from ..model import BPEModel
 from .round_trip import RoundTrip
@@ -92,3 +92,18 @@ def by_name(name: str) -> Format:
             return row
     names = ", ".join("/".join((row.name, *row.aliases)) for row in all_formats())
     raise SourceError(f"there is no format {name!r}", fix=f"the formats are: {names}")
+
+
+def way_of_writing(row: Format, option: str) -> Callable[[BPEModel, Files], Files]:
+    """What an option of a format does to the files that are written.
+
+    Raises:
+        TargetError: the format has no such option; the message says which one has.
+    """
+    if option not in row.options:
+        others = ", ".join(other.title for other in all_formats() if option in other.options)
+        raise TargetError(
+            f"{row.title} cannot be written with {option!r}",
+            fix=f"it belongs to: {others}" if others else "there is no such option",
+        )
+    return row.options[option]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from .cached import cached
 from .reading import MAX_FILE, Found, find, read, unreadable
 from .writing import check_target, is_file_target, plain_names, replace_file, staged, target_format
 
 __all__ = [
     "MAX_FILE",
     "Found",
+    "cached",
     "check_target",
     "find",
     "is_file_target",

@@ -1,0 +1,82 @@
+"""Which special tokens are looked for in a text, and which texts are refused (tiktoken's rule)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from typing import Literal, NamedTuple, TypeAlias
+
+from .errors import DisallowedSpecialError
+
+Allowed: TypeAlias = Literal["all"] | AbstractSet[str]
+"""Special tokens that are found in a text."""
+
+Disallowed: TypeAlias = Literal["all"] | Collection[str] | None
+"""Texts that a text may not hold; what is empty, and None, refuses nothing."""
+
+NONE: frozenset[str] = frozenset()
+
+
+class Asked(NamedTuple):
+    """Which special tokens to find, and which texts to refuse."""
+
+    allowed: frozenset[str]
+    disallowed: frozenset[str]
+
+
+ORDINARY = Asked(NONE, NONE)
+"""Special tokens are ordinary text."""
+
+
+def ask(allowed: Allowed, disallowed: Disallowed, special: Callable[[], frozenset[str]]) -> Asked:
+    """What ``"all"`` stands for is asked of ``special``, and only where it is needed.
+
+    Raises:
+        TypeError: ``allowed`` is neither ``"all"`` nor a set.
+    """
+    if isinstance(allowed, str) and allowed == "all":
+        allowed = special()
+    elif not isinstance(allowed, AbstractSet):
+        raise TypeError(f'allowed_special is "all" or a set, not {type(allowed).__name__}')
+    if isinstance(disallowed, str) and disallowed == "all":
+        disallowed = special() - allowed
+    return Asked(frozenset(allowed), frozenset(disallowed or ()))
+
+
+def refuse_disallowed(text: str, asked: Asked) -> None:
+    """Raises DisallowedSpecialError where a text holds what is refused; TypeError if no str."""
+    if not asked.disallowed:
+        checked(text)
+    elif match := _finder(asked.disallowed).search(checked(text)):
+        found = repr(match.group())
+        raise DisallowedSpecialError(
+            f"the text holds {found}, which is a disallowed special token; the default is to "
+            "refuse them all, which keeps users from smuggling one in",
+            fix=f"to encode it as that token, pass allowed_special={{{found}, ...}}; to encode "
+            f"it as ordinary text, disallowed_special=(enc.special_tokens_set - {{{found}}}); "
+            "to switch this check off, disallowed_special=()",
+        )
+
+
+def checked(text: str) -> str:
+    """The text itself; TypeError if it is none."""
+    if not isinstance(text, str):
+        raise TypeError(f"a text is str, not {type(text).__name__}")
+    return text
+
+
+def content_of(token: str | bytes) -> bytes:
+    """The bytes of a token that is given as text or as bytes; TypeError if it is neither."""
+    if isinstance(token, str):
+        return token.encode("utf-8")
+    if not isinstance(token, bytes):
+        raise TypeError(f"a token is str or bytes, not {type(token).__name__}")
+    return token
+
+
+@lru_cache(maxsize=128)
+def _finder(texts: frozenset[str]) -> re.Pattern[str]:
+    """Finds the leftmost of these texts, of several the longest."""
+    return re.compile("|".join(map(re.escape, sorted(texts, key=len, reverse=True))))

@@ -1,0 +1,256 @@
+"""``bpe_interop.tiktoken`` in tiktoken's place: the same calls, answers and kinds of errors."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import tiktoken
+import tiktoken.model
+import tiktoken.registry
+from conftest import Data
+from test_tokenizer import CL100K, GPT2, outcome
+
+from bpe_interop import tiktoken as ours
+from bpe_interop.errors import BpeInteropError, EngineMissingError, UnknownEncodingError
+from bpe_interop.io import cached
+from bpe_interop.presets.openai import ADDRESSES, ENCODINGS
+
+RANKS = {bytes([byte]): byte for byte in range(256)} | {b"he": 256, b"ll": 257, b"hell": 258}
+SPECIAL = {"<|pad|>": 259, "<|endoftext|>": 260}
+TEXTS = ("", "hello world", "  <|endoftext|>", "日本 \n\n 123!!!", "\ud800 lone", "'LL don't")
+
+
+def made(module: Any, **changes: Any) -> Any:
+    given: dict[str, Any] = {"pat_str": GPT2, "mergeable_ranks": RANKS, "special_tokens": SPECIAL}
+    name = changes.pop("name", "made")
+    return module.Encoding(name, **{**given, **changes})
+
+
+CALLS: dict[str, Callable[[Any], object]] = {
+    "a name": lambda m: m.encoding_name_for_model("gpt-4o"),
+    "a name by prefix": lambda m: m.encoding_name_for_model("gpt-4o-2030-01-01"),
+    "a fine-tuned name": lambda m: m.encoding_name_for_model("ft:gpt-4o:us"),
+    "a fine-tuned older name": lambda m: m.encoding_name_for_model("ft:gpt-4:us"),
+    "an open one": lambda m: m.encoding_name_for_model("gpt-oss-20b"),
+    "another case": lambda m: m.encoding_name_for_model("GPT-4"),
+    "an unknown model": lambda m: m.encoding_name_for_model("mistral"),
+    "an empty model": lambda m: m.encoding_name_for_model(""),
+    "no model": lambda m: m.encoding_name_for_model(None),
+    "the encoding of an unknown model": lambda m: m.encoding_for_model("gpt"),
+    "an encoding for a model": lambda m: m.encoding_for_model("nothing"),
+    "an unknown encoding": lambda m: m.get_encoding("cl100k"),
+    "a model's name": lambda m: m.get_encoding("gpt-4"),
+    "an empty encoding": lambda m: m.get_encoding(""),
+    "no encoding": lambda m: m.get_encoding(None),
+    "a number": lambda m: m.get_encoding(7),
+    "list": lambda m: m.list_encoding_names(),
+    "made": lambda m: [made(m).encode(text, allowed_special="all") for text in TEXTS],
+    "made otherwise": lambda m: [made(m, pat_str=CL100K).encode_ordinary(text) for text in TEXTS],
+    "made, its name": lambda m: made(m, name="any name / at all").name,
+    "made, of no name": lambda m: made(m, name="").name,
+    "made, counted": lambda m: made(m, explicit_n_vocab=261).n_vocab,
+    "made, counted by None": lambda m: made(m, explicit_n_vocab=None).n_vocab,
+    "made, counted by 0": lambda m: made(m, explicit_n_vocab=0).n_vocab,
+    "made, counted wrong": lambda m: made(m, explicit_n_vocab=260),
+    "made, with a hole": lambda m: made(m, special_tokens={"a": 300}, explicit_n_vocab=260),
+    "made, of nothing": lambda m: made(m, mergeable_ranks={}),
+    "made, of one": lambda m: made(m, mergeable_ranks={b"a": 0}).encode("aa"),
+    "made, no special": lambda m: made(m, special_tokens={}).special_tokens_set,
+    "made, no special, eot": lambda m: made(m, special_tokens={}).eot_token,
+    "made, with a hole in the ranks": lambda m: made(m, mergeable_ranks={b"a": 5, b"b": 2}).n_vocab,
+    "made, an empty token": lambda m: made(
+        m, mergeable_ranks={**RANKS, b"": 300}
+    ).decode_single_token_bytes(300),
+    "made, a pattern that is none": lambda m: made(m, pat_str="(a"),
+    "made, a pattern that leaves text out": lambda m: made(m, pat_str=r"\w+").encode("he! ll"),
+    "made, no pattern": lambda m: m.Encoding("x", mergeable_ranks=RANKS, special_tokens={}),
+    "made, by position": lambda m: m.Encoding("x", GPT2, RANKS, SPECIAL),
+    "made, ranks": lambda m: made(m)._mergeable_ranks,
+    "made, special": lambda m: made(m)._special_tokens,
+    "made, pattern": lambda m: made(m)._pat_str,
+    "made, disallowed": lambda m: made(m).encode("<|pad|>"),
+    "made, pickled": lambda m: pickle.loads(pickle.dumps(made(m))).encode("hello"),
+    "made, pickled special": lambda m: pickle.loads(pickle.dumps(made(m)))._special_tokens,
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_calls_do_what_tiktokens_do(what: str) -> None:
+    expected, failure = outcome(lambda: CALLS[what](tiktoken))
+    found, error = outcome(lambda: CALLS[what](ours))
+    assert found == expected
+    if failure is None:
+        assert error is None
+    else:
+        assert error is not None
+        assert issubclass(error, failure)
+        assert issubclass(error, (BpeInteropError, TypeError, AttributeError))
+
+
+def test_every_model_that_tiktoken_knows() -> None:
+    """Whatever version is installed; a newer one may know more than the lowest."""
+    for name in tiktoken.model.MODEL_TO_ENCODING:
+        assert ours.encoding_name_for_model(name) == tiktoken.encoding_name_for_model(name)
+    for prefix in tiktoken.model.MODEL_PREFIX_TO_ENCODING:
+        for name in (prefix, f"{prefix}x", f"{prefix}-2030"):
+            assert ours.encoding_name_for_model(name) == tiktoken.encoding_name_for_model(name)
+
+
+def test_words_for_a_disallowed_token_say_what_tiktokens_say() -> None:
+    for module in (tiktoken, ours):
+        with pytest.raises(ValueError, match="disallowed special token") as caught:
+            made(module).encode("<|pad|>")
+        for part in (
+            "'<|pad|>'",
+            "disallowed special token",
+            "allowed_special={'<|pad|>', ...}",
+            "disallowed_special=(enc.special_tokens_set - {'<|pad|>'})",
+            "disallowed_special=()",
+        ):
+            assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_an_encoding_is_tiktokens(name: str, data: Data) -> None:
+    data("tiktoken_cache")
+    theirs, found = tiktoken.get_encoding(name), ours.get_encoding(name)
+    assert isinstance(found, ours.Encoding)
+    assert ours.get_encoding(name) is found
+    assert (found.name, found.n_vocab) == (theirs.name, theirs.n_vocab)
+    assert found._mergeable_ranks == theirs._mergeable_ranks
+    assert found._special_tokens == theirs._special_tokens
+    text = data("corpora/taylorswift.txt").read_text("utf-8")[:20_000]
+    for each in (*TEXTS, text):
+        ids = theirs.encode(each, allowed_special="all")
+        assert found.encode(each, allowed_special="all") == ids
+        assert found.decode(ids) == theirs.decode(ids)
+
+
+def test_a_named_encoding_pickles_by_its_name(data: Data) -> None:
+    data("tiktoken_cache")
+    found = ours.get_encoding("r50k_base")
+    content = pickle.dumps(found)
+    assert len(content) < 100
+    assert pickle.loads(content) is found
+    # Not the named object itself: by value, as in tiktoken.
+    other = ours.Encoding(
+        "r50k_base",
+        pat_str=found._pat_str,
+        mergeable_ranks=found._mergeable_ranks,
+        special_tokens={"<|new|>": 60000},
+    )
+    again = pickle.loads(pickle.dumps(other))
+    assert isinstance(again, ours.Encoding)
+    assert again.encode("<|new|>", allowed_special="all") == [60000]
+
+
+def test_an_encoding_comes_of_other_objects_too() -> None:
+    encoding = ours.Encoding.from_tiktoken(made(tiktoken))
+    assert isinstance(encoding, ours.Encoding)
+    assert encoding.encode("hello") == made(tiktoken).encode("hello")
+
+
+def run(script: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False
+    )
+    return done.stdout + done.stderr
+
+
+WITHOUT = """
+import sys
+sys.modules["tiktoken"] = None
+from bpe_interop import tiktoken
+from bpe_interop.errors import EngineMissingError
+print(tiktoken.list_encoding_names())
+for name in ("gpt2", "cl100k_base", "o200k_harmony"):
+    try:
+        print(tiktoken.get_encoding(name).encode("hello world"))
+    except EngineMissingError as error:
+        print("missing", error)
+"""
+
+
+def test_files_at_hand_need_no_tiktoken(data: Data, tmp_path: Path) -> None:
+    root = str(Path(__file__).resolve().parent.parent)
+    said = run(WITHOUT, PYTHONPATH=root, TIKTOKEN_CACHE_DIR=str(data("tiktoken_cache")))
+    assert said.splitlines() == [
+        str([*ENCODINGS]),
+        *(
+            str(tiktoken.get_encoding(name).encode("hello world"))
+            for name in ("gpt2", "cl100k_base", "o200k_harmony")
+        ),
+    ]
+    # The pair alone, and the older name of the folder.
+    for address in ADDRESSES.values():
+        if "gpt-2" in address:
+            name = hashlib.sha1(address.encode()).hexdigest()
+            shutil.copy(data(f"tiktoken_cache/{name}"), tmp_path / name)
+    said = run(WITHOUT, PYTHONPATH=root, DATA_GYM_CACHE_DIR=str(tmp_path))
+    lines = said.splitlines()
+    assert lines[1] == str(tiktoken.get_encoding("gpt2").encode("hello world"))
+    assert "not in tiktoken's cache" in lines[2]
+    assert "tiktoken is not installed" in lines[2]
+
+
+def test_a_damaged_or_absent_cache_is_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (sha, address), *_ = ADDRESSES.items()
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    assert cached(address, sha) is None
+    file = tmp_path / hashlib.sha1(address.encode()).hexdigest()
+    file.write_bytes(b"IQ== 0\n")
+    assert cached(address, sha) is None
+    assert cached(address, hashlib.sha256(b"IQ== 0\n").hexdigest()) == b"IQ== 0\n"
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    assert cached(address, hashlib.sha256(b"IQ== 0\n").hexdigest()) is None
+
+
+def test_a_plugins_encoding_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    constructors: dict[str, Any] = {
+        "of_a_plugin": lambda: {
+            "name": "of_a_plugin",
+            "pat_str": GPT2,
+            "mergeable_ranks": RANKS,
+            "special_tokens": SPECIAL,
+        }
+    }
+    tiktoken.list_encoding_names()
+    known: Any = tiktoken.registry.ENCODING_CONSTRUCTORS
+    monkeypatch.setattr(tiktoken.registry, "ENCODING_CONSTRUCTORS", {**known, **constructors})
+    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
+    monkeypatch.setattr(ours, "_found", {})
+    assert ours.list_encoding_names()[-1] == "of_a_plugin"
+    found = ours.get_encoding("of_a_plugin")
+    assert found.encode("hello") == tiktoken.get_encoding("of_a_plugin").encode("hello")
+    # What a plugin gives elsewhere is not known, so it goes by value.
+    assert len(pickle.dumps(found)) > 1000
+
+
+def test_without_tiktoken_plugins_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    module: ModuleType | None = None
+    monkeypatch.setitem(sys.modules, "tiktoken", module)
+    monkeypatch.setitem(sys.modules, "tiktoken.registry", module)
+    assert ours.list_encoding_names() == [*ENCODINGS]
+    with pytest.raises(UnknownEncodingError, match="cl100k_base"):
+        ours.get_encoding("of_a_plugin")
+
+
+def test_files_that_are_nowhere_are_told_of(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(ours, "_found", {})
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    with pytest.raises(EngineMissingError, match="cl100k_base are not in tiktoken's cache"):
+        ours.get_encoding("cl100k_base")
