@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from .collector import paused
 from .errors import PatternError, TargetError
 from .formats import Files, Format, way_of_writing
-from .gate import refuse, renamed
+from .formats.round_trip import RoundTrip
+from .gate import admit, renamed
 from .io import check_target, is_file_target, staged, target_format
 from .loss import Loss
 from .model import (
@@ -163,25 +164,23 @@ def write_checked(
     Raises:
         The errors of :func:`convert`.
     """
-    losses = refuse(model, row, drop)
-    files = row.dump(model)
-    for written in ways:
-        files = written(model, files)
-    again = fill(row.load(files), None)
+    trip = RoundTrip(model, row, ways)
+    losses = admit(trip, drop)
+    again = fill(trip.again, None)
     if not verify:
-        with staged(place, files, force=force):
-            return Written(files, again, losses)
+        with staged(place, trip.files, force=force):
+            return Written(trip.files, again, losses)
     from .verify.established import establish
     from .verify.sides import Own
     from .verify.written import check_source, check_written
 
     own = Own(model)
     checks = [check_source(loaded.format, loaded.files, own if read is model else Own(read), tick)]
-    with staged(place, files, force=force) as stage:
-        checks += check_written(row, files, model, again, losses, stage, tick, own)
+    with staged(place, trip.files, force=force) as stage:
+        checks += check_written(trip, again, losses, stage, tick, own)
         engines = (loaded.format.engine, row.engine)
         verdict = establish(model, again, losses, engines, checks[1].texts)
-    return Written(files, again, losses, tuple(checks), verdict)
+    return Written(trip.files, again, losses, tuple(checks), verdict)
 
 
 def keep_apart(source: str | Path, place: Path) -> None:

@@ -167,6 +167,7 @@ class Tokenizer(Vocabulary):
             TargetError: the target cannot be written, or already holds something.
         """
         from . import gate, io
+        from .formats.round_trip import RoundTrip
 
         place = Path(target)
         by_file = io.is_file_target(place)
@@ -176,11 +177,9 @@ class Tokenizer(Vocabulary):
         ways = [way_of_writing(row, option) for option in options]
         model = gate.renamed(self._model, place.stem) if by_file else self._model
         io.check_target(place, force=force)
-        losses = gate.refuse(model, row, drop)
-        files = row.dump(model)
-        for written in ways:
-            files = written(model, files)
-        with io.staged(place, files, force=force):
+        trip = RoundTrip(model, row, ways)
+        losses = gate.admit(trip, drop)
+        with io.staged(place, trip.files, force=force):
             return losses
 
     @property

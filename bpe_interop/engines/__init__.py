@@ -12,6 +12,7 @@ from typing import Protocol
 
 from ..errors import EngineError, UnstatedError
 from ..formats import Files, by_name
+from ..formats.round_trip import RoundTrip
 from ..model import BPEModel
 from .library import Special, installed
 from .named import listed, registry
@@ -142,14 +143,22 @@ def from_model(name: str, model: BPEModel) -> Engine:
     """
     if name not in _WRITES:
         raise _no_such(name, "a model")
-    row = by_name(_WRITES[name])
-    for field in sorted(row.needs):
-        if getattr(model, field) is None:
+    return from_trip(name, RoundTrip(model, by_name(_WRITES[name])))
+
+
+def from_trip(name: str, trip: RoundTrip) -> Engine:
+    """An engine on the files of a round trip, whose format is the engine's own.
+
+    Raises:
+        The errors of :func:`from_model`.
+    """
+    for field in sorted(trip.format.needs):
+        if getattr(trip.model, field) is None:
             raise UnstatedError(
                 f"the source does not state {field}, and {name} needs it",
                 fix="name a preset (preset=...), or give a sidecar file",
             )
-    return from_files(name, row.name, row.dump(model), model)
+    return from_files(name, trip.format.name, trip.files, trip.model)
 
 
 def from_directory(name: str, path: str | Path) -> Engine:

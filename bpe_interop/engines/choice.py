@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ..errors import EngineError, LossyConversionError, PatternError
 from ..formats import by_name
+from ..formats.round_trip import RoundTrip
 from ..gate import describe
 from ..loss import Loss
 from ..model import BPEModel
-from . import Engine, engine_format, from_model
+from . import Engine, engine_format, from_trip
 
 FASTEST = ("tiktoken", "tokenizers", "sentencepiece")
 """The engines that ``"auto"`` tries, the fastest first."""
@@ -22,7 +23,8 @@ def exact_engine(name: str, model: BPEModel) -> Engine:
         EngineError: there is no such engine, or it refuses the model.
         UnstatedError: the model does not state what the engine needs.
     """
-    lost = _lost(name, model)
+    trip = RoundTrip(model, by_name(engine_format(name)))
+    lost = _lost(trip)
     if lost:
         listed = "\n".join(f"  - {describe(loss)}" for loss in lost)
         raise LossyConversionError(
@@ -30,23 +32,22 @@ def exact_engine(name: str, model: BPEModel) -> Engine:
             lost,
             fix='encode with our own encoder (engine=None), or with what fits (engine="auto")',
         )
-    return from_model(name, model)
+    return from_trip(name, trip)
 
 
 def fastest_engine(model: BPEModel) -> Engine | None:
     """The fastest installed engine that runs a model exactly; None where there is none."""
     for name in FASTEST:
-        needs = by_name(engine_format(name)).needs
-        if any(getattr(model, field) is None for field in needs) or _lost(name, model):
+        trip = RoundTrip(model, by_name(engine_format(name)))
+        if any(getattr(model, field) is None for field in trip.format.needs) or _lost(trip):
             continue
         try:
-            return from_model(name, model)
+            return from_trip(name, trip)
         except (EngineError, PatternError):
             continue
     return None
 
 
-def _lost(name: str, model: BPEModel) -> tuple[Loss, ...]:
+def _lost(trip: RoundTrip) -> tuple[Loss, ...]:
     """What changes ids or texts. What a reader of ours restores, the engine does not."""
-    found = by_name(engine_format(name)).losses(model)
-    return tuple(loss for loss in found if loss.grade != "metadata")
+    return tuple(loss for loss in trip.losses if loss.grade != "metadata")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import EngineError
 from ..formats import Files, by_name
-from ..gate import refuse
+from ..formats.round_trip import RoundTrip
+from ..gate import admit
 from ..model import BPEModel
 from .library import guarded, library
 
@@ -95,9 +96,7 @@ def to_tiktoken(model: BPEModel, drop: Iterable[str] = ()) -> Encoding:
     from .tiktoken import read
 
     library("tiktoken")
-    row = by_name("tiktoken")
-    refuse(model, row, drop)
-    return read(row.dump(model), model).encoding
+    return read(_admitted("tiktoken", model, drop), model).encoding
 
 
 def to_tokenizers(model: BPEModel, drop: Iterable[str] = ()) -> Tokenizer:
@@ -126,9 +125,7 @@ def to_sentencepiece(model: BPEModel, drop: Iterable[str] = ()) -> SentencePiece
     from .sentencepiece import processor_of
 
     library("sentencepiece")
-    row = by_name("sentencepiece")
-    refuse(model, row, drop)
-    return processor_of(row.dump(model)["tokenizer.model"])
+    return processor_of(_admitted("sentencepiece", model, drop)["tokenizer.model"])
 
 
 def to_transformers(model: BPEModel, drop: Iterable[str] = ()) -> Any:
@@ -151,10 +148,15 @@ def to_transformers(model: BPEModel, drop: Iterable[str] = ()) -> Any:
         return found
 
 
+def _admitted(format: str, model: BPEModel, drop: Iterable[str]) -> Files:
+    """The files of a model, past the gate."""
+    trip = RoundTrip(model, by_name(format))
+    admit(trip, drop)
+    return trip.files
+
+
 def _huggingface(model: BPEModel, drop: Iterable[str]) -> Files:
-    row = by_name("huggingface")
-    refuse(model, row, drop)
-    files = row.dump(model)
+    files = _admitted("huggingface", model, drop)
     if "tokenizer.json" not in files:
         raise EngineError("no tokenizer.json was written")
     return files
