@@ -17,7 +17,7 @@ from .model import (
     RankTable,
     show,
 )
-from .presets import PRESETS, by_sha256, candidates, fill
+from .presets import PRESETS, by_sha256, candidates, fill, with_template
 
 
 def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
@@ -112,6 +112,28 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
     if isinstance(model.merges, RankTable):
         way += ", or put a sidecar file that says it beside the source"
     return f"{way}; no preset knows these files by their sha256; there are {', '.join(PRESETS)}"
+
+
+def template_unsaid(model: BPEModel, preset: str = "preset=...") -> UnstatedError:
+    """That neither the source nor a preset that was named says what is placed around texts.
+
+    ``preset`` is the option to name one with.
+    """
+    stating = with_template(model)
+    if not stating:
+        way = "no preset that fits these files says it"
+    elif model.added is not None and candidates(model):
+        way = f"of the presets that these files serve, {', '.join(stating)} says it ({preset})"
+    else:
+        way = f"name a preset that says it ({preset}): {', '.join(stating)}"
+    if isinstance(model.merges, RankTable):
+        way += "; a sidecar file beside the source may say it"
+    return UnstatedError(
+        "what is placed around a text (the sequence template) is not known: neither the source "
+        "nor a preset that was named says it",
+        where=model.origin.name,
+        fix=f"{way}; or encode without it, and place such tokens yourself",
+    )
 
 
 def _restored(trip: RoundTrip) -> frozenset[str]:

@@ -240,7 +240,7 @@ class Tokenizer(Vocabulary):
         asked = self._ask(allowed_special, disallowed_special)
         refuse_disallowed(text, asked)
         ids = self._ids(text, asked)
-        return self._encoder.template(ids) if add_special_tokens else ids
+        return self._placed(ids) if add_special_tokens else ids
 
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text in which special tokens are ordinary text.
@@ -264,7 +264,7 @@ class Tokenizer(Vocabulary):
         for one in texts:
             refuse_disallowed(one, asked)
         found = self._ids_of_each(texts, asked)
-        return list(map(self._encoder.template, found)) if add_special_tokens else found
+        return list(map(self._placed, found)) if add_special_tokens else found
 
     def encode_ordinary_batch(
         self, text: Iterable[str], *, num_threads: int = 8
@@ -368,6 +368,13 @@ class Tokenizer(Vocabulary):
             except EngineError:
                 pass
         return [self._ids(text, asked) for text in texts]
+
+    def _placed(self, ids: list[int]) -> list[int]:
+        if self._model.sequence_template is None:
+            from .gate import template_unsaid
+
+            raise template_unsaid(self._model)
+        return self._encoder.template(ids)
 
     def _engine_mode(self, asked: Asked) -> Special | None:
         """How an engine finds the special tokens that are asked for; None if it has no way.

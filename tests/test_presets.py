@@ -13,7 +13,7 @@ import tokenizers
 from conftest import Data
 
 from bpe_interop.encode import Encoder
-from bpe_interop.errors import SourceError
+from bpe_interop.errors import SourceError, UnstatedError
 from bpe_interop.formats import by_name as by_format
 from bpe_interop.formats import gpt2
 from bpe_interop.formats import tiktoken as rank_file
@@ -29,6 +29,7 @@ from bpe_interop.model import (
 from bpe_interop.presets import PRESETS, Preset, by_name, by_sha256, candidates, fill
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Pattern, Split, UnicodeForm
+from bpe_interop.tokenizer import Tokenizer
 
 OPENAI = [name for name, preset in PRESETS.items() if "openai/tiktoken" in preset.source]
 BYTES = {bytes([byte]): byte for byte in range(256)}
@@ -330,3 +331,26 @@ def test_a_pair_that_needs_a_normalizer_gets_the_published_one(data: Data) -> No
 def test_a_preset_never_overrules_a_rank_file(data: Data) -> None:
     model = load_source(data("qwen/qwen.tiktoken"), preset="qwen2").model
     assert model.normalizer == ()
+
+
+def test_a_preset_that_was_named_is_not_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is missing is said, and who says it: of the presets of these files, then of all."""
+    silent = replace(PRESETS["gpt2"], name="silent", template=None)
+    said = "neither the source nor a preset that was named says it"
+    source = model()
+    with pytest.raises(UnstatedError, match=said) as alone:
+        Tokenizer(fill(source, silent)).encode("hi", add_special_tokens=True)
+    assert (
+        "name a preset that says it (preset=...): gpt2, r50k_base, p50k_base; a sidecar"
+        in alone.value.fix
+    )
+    monkeypatch.setattr("bpe_interop.presets.PRESETS", {"silent": silent})
+    with pytest.raises(UnstatedError, match=said) as none:
+        Tokenizer(fill(source, silent)).encode_batch(["hi"], add_special_tokens=True)
+    assert "no preset that fits these files says it" in none.value.fix
+    other = replace(silent, name="says", template=SequenceTemplate(), plain_tokens={"<x>": 9000})
+    monkeypatch.setattr("bpe_interop.presets.PRESETS", {"silent": silent, "says": other})
+    own = from_files(silent)
+    with pytest.raises(UnstatedError, match=said) as known:
+        Tokenizer(fill(own, silent)).encode("hi", add_special_tokens=True)
+    assert "of the presets that these files serve, says says it" in known.value.fix

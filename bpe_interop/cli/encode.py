@@ -9,7 +9,7 @@ import click
 
 from ..encode.explain import Explained, Explainer
 from ..errors import DisallowedSpecialError, SourceError, UnstatedError
-from ..gate import ways_to_say
+from ..gate import template_unsaid, ways_to_say
 from ..text.added import Allowed
 from ..tokenizer import Tokenizer
 from .explained import (
@@ -162,7 +162,10 @@ def _encode(tokenizer: Tokenizer, text: str, special: str, template: bool) -> li
             fix="--special parse encodes it as that token, --special text as ordinary text",
         ) from None
     except UnstatedError as error:
-        fix = ways_to_say(tokenizer.model, "--preset")
-        if template and tokenizer.model.sequence_template is None:
+        model = tokenizer.model
+        if template and None not in (model.added, model.pretokenizer):
+            raise template_unsaid(model, "--preset") from None
+        fix = ways_to_say(model, "--preset")
+        if template and model.sequence_template is None:
             fix += "; or leave --add-special-tokens out"
         raise UnstatedError(error.what, where=error.where, fix=fix) from None

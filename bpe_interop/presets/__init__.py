@@ -24,7 +24,15 @@ from ..theory.merges import canonical, textual
 from .preset import Preset
 from .table import PRESETS
 
-__all__ = ["PRESETS", "Preset", "by_name", "by_sha256", "candidates", "fill"]
+__all__ = [
+    "PRESETS",
+    "Preset",
+    "by_name",
+    "by_sha256",
+    "candidates",
+    "fill",
+    "with_template",
+]
 
 
 def by_name(name: str) -> Preset:
@@ -52,6 +60,17 @@ def by_sha256(hashes: Iterable[str]) -> list[Preset]:
 def candidates(model: BPEModel) -> list[str]:
     """Names of the presets whose files this model was read from."""
     return [preset.name for preset in by_sha256(model.origin.files.values())]
+
+
+def with_template(model: BPEModel) -> list[str]:
+    """Names of the presets that say what is placed around texts, and may be named for a model.
+
+    They are those of the model's files; where no preset knows these, those that contradict
+    nothing that the model states.
+    """
+    known = by_sha256(model.origin.files.values())
+    stating = [preset for preset in known or PRESETS.values() if preset.template is not None]
+    return [preset.name for preset in stating if known or not _clash(model, preset)]
 
 
 def fill(model: BPEModel, preset: Preset | None = None) -> BPEModel:
@@ -128,16 +147,22 @@ def _without_numbering(model: BPEModel, preset: Preset) -> Vocab:
 
 def _check(model: BPEModel, preset: Preset) -> None:
     origin = model.origin.name or ", ".join(model.origin.files) or "the model"
-    clash = _pattern_clash(model, preset) or _added_clash(model, preset) or _id_clash(model, preset)
-    template = model.sequence_template
-    if not clash and None not in (template, preset.template) and template != preset.template:
-        clash = "they place different tokens around a sequence"
+    clash = _clash(model, preset)
     if clash:
         raise SourceError(
             f"the preset {preset.name} contradicts {origin}: {clash}",
             where=preset.source,
             fix="leave the preset out, or name the right one",
         )
+
+
+def _clash(model: BPEModel, preset: Preset) -> str:
+    """In what a preset contradicts a model; empty where it does not."""
+    clash = _pattern_clash(model, preset) or _added_clash(model, preset) or _id_clash(model, preset)
+    template = model.sequence_template
+    if not clash and None not in (template, preset.template) and template != preset.template:
+        clash = "they place different tokens around a sequence"
+    return clash
 
 
 def _pattern_clash(model: BPEModel, preset: Preset) -> str:
