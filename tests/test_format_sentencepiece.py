@@ -335,6 +335,30 @@ def test_kinds_and_what_may_merge() -> None:
     assert not load(small()).fallback.after_merging
 
 
+@pytest.mark.parametrize("kind", [NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE])
+@pytest.mark.parametrize("fallback", [True, False])
+def test_a_null_character_is_an_unused_piece_where_bytes_stand_in_for_it(
+    kind: int, fallback: bool
+) -> None:
+    """InternLM has such a piece. Without byte fallback only one that is UNUSED is loaded."""
+    pieces = (*BASE, *LETTERS, *(BYTES if fallback else ()), Piece("\0", -9, kind))
+    data = made(*pieces, fallback=fallback)
+    if not fallback and kind != UNUSED:
+        with pytest.raises(RuntimeError, match="null character"):
+            processor(data)
+        assert "null character" in refusal(data).what
+        return
+    model, engine, number = load(data), processor(data), len(pieces) - 1
+    said = "treats it as an UNUSED piece, and so do we"
+    assert sum(said in note for note in model.origin.notes) == (kind != UNUSED)
+    encoder, again = Encoder(model), Encoder(FORMAT.load(FORMAT.dump(model)))
+    for text in ("\0", "a\0b", "\0\0ab", "a\0 b"):
+        ids: list[int] = engine.encode(text)
+        assert encoder.encode(text) == again.encode(text) == ids
+        assert encoder.decode(ids) == engine.decode(ids)
+    assert encoder.decode([number]) == again.decode([number]) == engine.decode([number])
+
+
 @pytest.mark.parametrize(
     ("field", "value", "roles"),
     [
@@ -457,6 +481,9 @@ REFUSED: list[tuple[bytes, str, str]] = [
     (small(Piece("ab", -9)), 'the piece "ab" is already there, as pieces[6]', "pieces[7]"),
     (small(Piece("<s>", -9)), 'the piece "<s>" is already there, as pieces[1]', "pieces[7]"),
     (small(Piece("a\0", -9)), "holds a null character", "pieces[7]"),
+    (small(Piece("a\0", -9, UNUSED)), "holds a null character", "pieces[7]"),
+    (small(Piece("\0", -9)), "holds a null character", "pieces[7]"),
+    (small(Piece("\0", -9, CONTROL)), "holds a null character", "pieces[7]"),
     (small(Piece("aa", math.nan)), 'the score of "aa" is nan', "pieces[7]"),
     (small(Piece("aa", math.inf)), 'the score of "aa" is inf', "pieces[7]"),
     (small(Piece("aa", -math.inf)), 'the score of "aa" is -inf', "pieces[7]"),

@@ -83,8 +83,12 @@ class _Listing:
         return [Piece(self._found[n][0], scores[n], self._found[n][1]) for n in sorted(scores)]
 
     def _put(self, number: int, surface: bytes, kind: int) -> None:
-        """Adds a piece. One whose surface no piece can have gets another and stands for nothing."""
-        if surface in self._taken or not surface or 0 in surface:
+        """Adds a piece. One whose surface no piece can have gets another and stands for nothing.
+
+        A null character can be an UNUSED piece, and nothing else.
+        """
+        null = 0 in surface and (surface, kind) != (b"\0", UNUSED)
+        if surface in self._taken or not surface or null:
             surface, kind = _free(f"<unused_{number}>", self._taken), UNUSED
         self._taken.add(surface)
         self._found[number] = surface, kind

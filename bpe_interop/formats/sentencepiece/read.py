@@ -57,8 +57,8 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     message = parse(files[name], name)
     notes = unread(message, files[name], name)
     _check_type(message, name)
-    pieces = _read_pieces(message, name)
     spec = message.trainer_spec
+    pieces = _null_unused(_read_pieces(message, name), spec.byte_fallback, notes, name)
     _check_bytes(pieces, spec.byte_fallback, name)
     _check_charsmaps(message, name)
     unknown = _unknown(pieces, name)
@@ -139,7 +139,7 @@ def _read_pieces(message: Any, file: str) -> list[Piece]:
     surfaces = [entry.piece for entry in listed]
     scores = [entry.score for entry in listed]
     joined = b"".join(surfaces)
-    sound = len(set(surfaces)) == len(surfaces) and all(surfaces) and 0 not in joined
+    sound = len(set(surfaces)) == len(surfaces) and all(surfaces)
     if not sound or not all(map(isfinite, scores)):
         _explain_pieces(surfaces, scores, file)
     try:
@@ -147,6 +147,28 @@ def _read_pieces(message: Any, file: str) -> list[Piece]:
     except UnicodeDecodeError:
         _explain_surfaces(surfaces, file)
     return list(map(Piece, surfaces, scores, [entry.type for entry in listed]))
+
+
+def _null_unused(
+    pieces: list[Piece], byte_fallback: bool, notes: list[str], file: str
+) -> list[Piece]:
+    """The pieces, of which a null character is UNUSED where byte fallback stands in for it.
+
+    So sentencepiece 0.2.3 does (``sentencepiece_processor.cc``), which refuses all other pieces
+    that hold one; 0.2.0 takes them as they are.
+    """
+    for index, piece in enumerate(pieces):
+        if 0 not in piece.surface:
+            continue
+        if piece.surface != b"\0" or not (byte_fallback or piece.type == UNUSED):
+            _fail(file, index, f"the piece {show(piece.surface)} holds a null character")
+        if piece.type != UNUSED:
+            notes.append(
+                f"{file}: pieces[{index}] is a null character, and byte_fallback is true; "
+                "sentencepiece treats it as an UNUSED piece, and so do we"
+            )
+            pieces[index] = piece._replace(type=UNUSED)
+    return pieces
 
 
 def _explain_pieces(surfaces: Sequence[bytes], scores: Sequence[float], file: str) -> NoReturn:
@@ -160,8 +182,6 @@ def _explain_pieces(surfaces: Sequence[bytes], scores: Sequence[float], file: st
                 index,
                 f"the piece {show(surface)} is already there, as pieces[{first[surface]}]",
             )
-        if 0 in surface:
-            _fail(file, index, f"the piece {show(surface)} holds a null character")
         if not isfinite(score):
             _fail(file, index, f"the score of {show(surface)} is {score}, which is no number")
     raise FormatError("a piece is malformed", where=file)
