@@ -243,10 +243,7 @@ class Tokenizer(Vocabulary):
         return self._placed(ids) if add_special_tokens else ids
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text in which special tokens are ordinary text.
-
-        Added tokens that are not special are found.
-        """
+        """The ids of a text: special tokens are ordinary text, other added tokens are found."""
         return self._ids(checked(text), ORDINARY)
 
     def encode_batch(
