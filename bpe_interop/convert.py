@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .collector import paused
-from .errors import PatternError, TargetError
+from .errors import PatternError
 from .formats import Files, Format, way_of_writing
 from .formats.round_trip import RoundTrip
 from .gate import admit, renamed
-from .io import check_target, is_file_target, staged, target_format
+from .io import check_target, is_file_target, keep_apart, staged, target_format
 from .loss import Loss
 from .model import (
     BPEModel,
@@ -90,9 +90,9 @@ def convert(
     place = Path(target)
     row = target_format(place, to)
     ways = [way_of_writing(row, option) for option in options]
+    keep_apart([source], place)
     check_target(place, force=force)
     loaded = load_source(source, format=format, preset=preset, offline=offline)
-    keep_apart(source, place)
     model = renamed(loaded.model, _name(loaded, place))
     done = write_checked(
         loaded,
@@ -181,21 +181,6 @@ def write_checked(
         engines = (loaded.format.engine, row.engine)
         verdict = establish(model, again, losses, engines, checks[1].texts)
     return Written(trip.files, again, losses, tuple(checks), verdict)
-
-
-def keep_apart(source: str | Path, place: Path) -> None:
-    """Replacing a target as a whole must not delete the source.
-
-    Raises:
-        TargetError: it would.
-    """
-    path, target = Path(source).resolve(), place.resolve()
-    if Path(source).exists() and (path == target or target in path.parents):
-        raise TargetError(
-            "the target holds the source, which would be deleted",
-            where=str(place),
-            fix="choose another target",
-        )
 
 
 def _name(loaded: Loaded, place: Path) -> str:

@@ -202,14 +202,15 @@ def test_an_engine_that_disagrees_leaves_nothing(
     monkeypatch.setattr(TokenizersEngine, "decode", lie_back)
     if force:
         (tmp_path / "out").mkdir()
-        (tmp_path / "out" / "old").touch()
+        (tmp_path / "out" / "tokenizer.json").touch()
     with pytest.raises(BpeInteropError) as found:
         convert(RANKS, tmp_path / "out", "hf", force=force)
     assert isinstance(found.value, EngineError if how == "fails" else CheckFailedError)
     assert "fox" in str(found.value)
     assert names(tmp_path) == (["out"] if force else [])
     if force:
-        assert names(tmp_path / "out") == ["old"]
+        assert names(tmp_path / "out") == ["tokenizer.json"]
+        assert (tmp_path / "out" / "tokenizer.json").read_bytes() == b""
 
 
 def without(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +245,8 @@ def test_a_missing_engine_is_said_and_required(
 def test_force_replaces_as_a_whole(tmp_path: Path) -> None:
     target = tmp_path / "out"
     target.mkdir()
-    (target / "chat_template.jinja").write_text("old", "utf-8")
+    for name in ("tokenizer.json", "chat_template.jinja"):
+        (target / name).write_text("old", "utf-8")
     with pytest.raises(TargetError, match="--force"):
         convert(RANKS, target, "hf", verify=False)
     done = convert(RANKS, target, "hf", verify=False, force=True)

@@ -153,24 +153,24 @@ def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:
 def test_a_target_must_be_new_or_empty(tmp_path: Path) -> None:
     target = tmp_path / "out"
     target.mkdir()
-    with staged(target, {"a": b"1"}):
+    with staged(target, {"vocab.json": b"1"}):
         pass
-    assert (target / "a").read_bytes() == b"1"
-    with pytest.raises(TargetError, match="already there"), staged(target, {"b": b"2"}):
+    assert (target / "vocab.json").read_bytes() == b"1"
+    with pytest.raises(TargetError, match="already there"), staged(target, {"merges.txt": b"2"}):
         pass
-    with staged(target, {"b": b"2"}, force=True):
-        assert (target / "a").exists()
-    assert [path.name for path in target.iterdir()] == ["b"]
+    with staged(target, {"merges.txt": b"2"}, force=True):
+        assert (target / "vocab.json").exists()
+    assert [path.name for path in target.iterdir()] == ["merges.txt"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_a_failed_block_leaves_the_target_as_it_was(tmp_path: Path) -> None:
     target = tmp_path / "out"
-    with staged(target, {"a": b"1"}):
+    with staged(target, {"vocab.json": b"1"}):
         pass
-    with pytest.raises(RuntimeError), staged(target, {"b": b"2"}, force=True):
+    with pytest.raises(RuntimeError), staged(target, {"merges.txt": b"2"}, force=True):
         raise RuntimeError
-    assert [path.name for path in target.iterdir()] == ["a"]
+    assert [path.name for path in target.iterdir()] == ["vocab.json"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -217,13 +217,13 @@ def test_an_interrupted_run_leaves_the_target_wholly_old(
     tmp_path: Path, how: signal.Signals
 ) -> None:
     target = tmp_path / "out"
-    with staged(target, {"a": b"old"}):
+    with staged(target, {"vocab.json": b"old"}):
         pass
     script = f"""
         import time
         from pathlib import Path
         from bpe_interop.io import staged
-        with staged(Path({str(target)!r}), {{"a": b"new"}}, force=True):
+        with staged(Path({str(target)!r}), {{"vocab.json": b"new"}}, force=True):
             print("staged", flush=True)
             time.sleep(60)
     """
@@ -241,7 +241,7 @@ def test_an_interrupted_run_leaves_the_target_wholly_old(
         time.sleep(0.05)
     assert run.poll() is not None
     run.stdout.close()
-    assert (target / "a").read_bytes() == b"old"
+    assert (target / "vocab.json").read_bytes() == b"old"
 
 
 @pytest.mark.parametrize("name", ["special_tokens_map.json", "tokenizer.json"])

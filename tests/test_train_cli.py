@@ -137,12 +137,12 @@ def test_bad_input_ends_in_one_message_and_no_file(
 
 def test_what_is_there_is_not_replaced(run: Command, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "old").write_bytes(b"")
+    (tmp_path / "out" / "merges.txt").write_bytes(b"")
     asked = ("-", "-o", "out", "--to", "hf", "--merges", 1)
     done = run(*asked, stdin=b"abab")
     assert (done.code, "already there" in done.err) == (2, True)
     assert run(*asked, "--force", stdin=b"abab").code == 0
-    assert "old" not in contents(tmp_path / "out")
+    assert "merges.txt" not in contents(tmp_path / "out")
 
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

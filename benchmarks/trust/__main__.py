@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
+from .kills import kills
 from .verdicts import verdicts
 
-COMMANDS: tuple[click.Command, ...] = (verdicts,)
+COMMANDS: tuple[click.Command, ...] = (verdicts, kills)
 """Every long test, in the order of the page."""
 
 

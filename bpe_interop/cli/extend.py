@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from ..convert import Written, keep_apart, write_checked
+from ..convert import Written, write_checked
 from ..extend import Surgery, surgery, with_special_tokens
 from ..formats import Format
 from ..gate import describe, renamed
-from ..io import check_target, is_file_target, plain_names, read, target_format
+from ..io import check_target, is_file_target, keep_apart, plain_names, read, target_format
 from ..model import AddedToken, BPEModel, show
 from ..sources import Loaded, load_source
 from .options import (
@@ -80,9 +80,9 @@ def extend_command(
     if not special and not roles:
         raise click.UsageError("nothing to do: give --special or --role")
     asked, named = _asked(special), _named(roles)
+    keep_apart([source] if config is None else [source, config], target)
     check_target(target, force=force)
     loaded = load_source(source, format=format, preset=preset, offline=offline)
-    keep_apart(source, target)
     usual = None if is_file_target(target) else loaded.format.name
     row = target_format(target, usual if to is None else to)
     model = with_special_tokens(_renamed(loaded.model, target), asked, named)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..engines import versions
-from ..io import replace_file
+from ..io import keep_apart, replace_file
 from ..sources import load_source
 from ..verify.lock import dump, lock
 from .options import format_option, offline_option, preset_option
@@ -37,6 +37,7 @@ def lock_command(
     Commit the file; bpe-interop verify tokenizer.lock SRC then fails when an id changes: with
     exit code 1 and a text that shows it, or with 2 where none was found.
     """
+    keep_apart([source], output)
     loaded = load_source(source, format=format, preset=preset, offline=offline)
     used = {name: found for name, found in versions().items() if found is not None}
     frozen = lock(loaded.model, source, {"bpe-interop": version("bpe-interop"), **used})

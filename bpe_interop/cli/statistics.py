@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..io import replace_file
+from ..io import keep_apart, replace_file
 from ..model import escaped
 from ..pages.plot import to_svg
 from ..sources import Loaded
@@ -32,6 +32,9 @@ def show_statistics(
 ) -> None:
     """Measures tokenizers on corpora, and prints tables or JSON; draws a plot where asked to."""
     shards = find_shards(corpora)
+    if plot is not None:
+        read = [shard.path for shard in shards if shard.path]
+        keep_apart([*(name for name, _ in sources), *read], plot)
     sides = [(name, Tokenizer(loaded.model, engine="auto")) for name, loaded in sources]
     with counting("measuring") as tick:
         found = measure(sides, shards, tick)

@@ -13,11 +13,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..gate import describe, refuse
-from ..io import check_target, target_format
+from ..io import check_target, keep_apart, target_format
 from ..loss import Loss
 from ..model import BPEModel, PairList, show
 from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained
+from ..train.reading import files_of
 from ..train.request import Algorithm, Option
 from ..train.training import Tick
 from .options import drop_option, force_option, json_option
@@ -105,6 +106,7 @@ def train_command(
         name=name,
     )
     row = target_format(target, to)
+    keep_apart([file for name in files if name != "-" for file in files_of(Path(name))], target)
     check_target(target, force=force)
     if algorithm == "tutorial":
         # What the format cannot hold should not come out after minutes of training.

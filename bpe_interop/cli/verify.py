@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
 from ..engines import NAMES
+from ..io import keep_apart
 from ..pages import Require, to_json, write_reports
 from ..verify import SCOPES, Errors, Report, Scope, verify
-from ..verify.corpora import parse_sample
+from ..verify.corpora import find_shards, parse_sample
 from .options import corpus_option, json_option, offline_option
 from .reports import report_option
 from .screen import comparing
@@ -108,6 +110,12 @@ def verify_command(
     130: interrupted before a difference was found.
     """
     _check_corpora_are_named(corpora, field, max_bytes, sample, state, processes)
+    for output in (*reports, *([state] if state else [])):
+        keep_apart([a, b], Path(output))
+    if reports:
+        texts = [shard.path for shard in find_shards(corpora, field=field) if shard.path]
+        for output in reports:
+            keep_apart([*texts, *([state] if state else [])], Path(output))
     with comparing() as (tick, watch):
         report = verify(
             a,

@@ -9,7 +9,7 @@ import click
 from ..engines import Special
 from ..errors import UnstatedError
 from ..gate import ways_to_say
-from ..io import replace_file, unreadable
+from ..io import keep_apart, replace_file, unreadable
 from ..pages.panels import Viewed, check_size
 from ..pages.serving import LOOPBACK, listen
 from ..pages.view import LIMIT, to_view
@@ -72,6 +72,8 @@ def view_command(
         raise click.UsageError("give -o PAGE.html, or --serve")
     if serve and file is not None:
         raise click.UsageError("--text is for a page of one text: -o PAGE.html")
+    if output is not None:
+        keep_apart([*sources, *([file] if file else [])], output)
     sides = [_viewed(source, format, preset, offline) for source in sources]
     if output is None:
         _serve(sides, host, port)

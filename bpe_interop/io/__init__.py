@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from .cached import cached
 from .reading import MAX_FILE, Found, find, read, unreadable
-from .writing import check_target, is_file_target, plain_names, replace_file, staged, target_format
+from .replacing import keep_apart
+from .writing import (
+    check_file_target,
+    check_target,
+    is_file_target,
+    plain_names,
+    replace_file,
+    staged,
+    target_format,
+)
 
 __all__ = [
     "MAX_FILE",
     "Found",
     "cached",
+    "check_file_target",
     "check_target",
     "find",
     "is_file_target",
+    "keep_apart",
     "plain_names",
     "read",
     "replace_file",

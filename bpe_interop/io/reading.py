@@ -9,21 +9,11 @@ from typing import NoReturn
 
 from ..errors import FormatError, SourceError, UnsupportedError, not_utf8
 from ..formats import Files, Format, all_formats, by_name, each_format
+from .names import BESIDE, MAIN, PARTNERS, TEMPLATES
 
 MAX_FILE = 1 << 30
 """No file of a tokenizer comes near one gibibyte."""
 
-_PARTNERS = {"encoder.json": "vocab.bpe", "vocab.json": "merges.txt"}
-_MAIN = ("tokenizer.json", *_PARTNERS, *_PARTNERS.values())
-_BESIDE = (
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "config.json",
-    "generation_config.json",
-    "chat_template.jinja",
-)
-_TEMPLATES = "additional_chat_templates"
 _OWN_FILE = "name the file of the tokenizer itself, or the directory that it is in"
 _AGAIN = "the file is damaged, or another one was meant: get it again, or name that"
 _NAMES = (".json", ".tiktoken", ".model", ".txt", ".bpe", ".gguf")
@@ -88,6 +78,12 @@ def _absent(path: Path) -> SourceError:
             where=str(path),
             fix="get that file, or remove the link",
         )
+    if path.name.endswith(".tiktoken") and path.with_name(f"{path.name}.json").is_file():
+        return SourceError(
+            "only its sidecar is here: a run was killed while it wrote the two, or one was moved",
+            where=str(path),
+            fix="write both again (convert ... --force)",
+        )
     return SourceError(
         "there is no such file or directory",
         where=str(path),
@@ -97,23 +93,22 @@ def _absent(path: Path) -> SourceError:
 
 def _partner(path: Path) -> str | None:
     """The other half of a GPT-2 pair, where the path names one half and both are there."""
-    for pair in _PARTNERS.items():
-        for own, other in (pair, pair[::-1]):
-            if path.name.endswith(own):
-                name = path.name.removesuffix(own) + other
-                if (path.parent / name).is_file():
-                    return name
+    for own, other in PARTNERS.items():
+        if path.name.endswith(own):
+            name = path.name.removesuffix(own) + other
+            if (path.parent / name).is_file():
+                return name
     return None
 
 
 def _companions(path: Path) -> list[str]:
     beside = [f"{path.name}.json"]
     if path.name.endswith("tokenizer.json"):
-        beside += _BESIDE
-        folder = path.parent / _TEMPLATES
-        beside += [f"{_TEMPLATES}/{entry.name}" for entry in sorted(folder.glob("*.jinja"))]
+        beside += BESIDE
+        folder = path.parent / TEMPLATES
+        beside += [f"{TEMPLATES}/{entry.name}" for entry in sorted(folder.glob("*.jinja"))]
     elif path.name.endswith(".model") and _begins_with_pieces(path):
-        beside.append(_BESIDE[0])
+        beside.append(BESIDE[0])
     return [name for name in beside if _is_there(path.parent / name)]
 
 
@@ -149,7 +144,30 @@ def _begins_with_pieces(path: Path) -> bool:
 
 
 def _read_group(directory: Path, names: list[str]) -> dict[str, bytes]:
-    return {name: read(directory / name) for name in names}
+    """Files that belong together, all read before any was replaced.
+
+    Raises:
+        SourceError: one of them cannot be read, or was replaced meanwhile.
+    """
+    paths = [directory / name for name in names]
+    before = [_identity(path) for path in paths]
+    group = {name: read(path) for name, path in zip(names, paths, strict=True)}
+    if before != [_identity(path) for path in paths]:
+        raise SourceError(
+            "a file was replaced while it was read with those beside it",
+            where=str(directory),
+            fix="read them again when nothing writes there",
+        )
+    return group
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    """What a file has that another one, or the same one changed, has not."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise unreadable(error, str(path)) from None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def read(path: Path) -> bytes:
@@ -208,7 +226,7 @@ def _find_in_directory(directory: Path, wanted: Format | None) -> Found:
             fix="name one of the files, or a format with --from",
         )
     for path in _plausible(directory):
-        if path.name in _MAIN:
+        if path.name in MAIN:
             _explain(path, read(path), wanted)
         _refuse_by_name(path, read(path))
     what = f"no {wanted.title} is here" if wanted else "no tokenizer is here"
@@ -223,7 +241,7 @@ def _plausible(directory: Path) -> list[Path]:
         path
         for path in _entries(directory)
         if path.name.endswith(_NAMES)
-        and (_is_there(path) if path.name == _MAIN[0] else path.is_file())
+        and (_is_there(path) if path.name == MAIN[0] else path.is_file())
     ]
 
 
@@ -240,7 +258,7 @@ def _groups(directory: Path) -> Iterator[Found]:
     paths = _plausible(directory)
     names = {path.name for path in paths}
     for path in paths:
-        if path.name in taken or path.name in _BESIDE:
+        if path.name in taken or path.name in BESIDE:
             continue
         if path.name.endswith(".tiktoken.json") and path.name.removesuffix(".json") in names:
             continue
@@ -256,10 +274,10 @@ def _explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
     if not data.strip():
         raise SourceError("the file is empty", where=str(path), fix="get it again")
     _refuse_by_name(path, data)
-    for own, other in _PARTNERS.items():
-        if path.name.endswith((own, other)):
+    for own, other in PARTNERS.items():
+        if path.name.endswith(own):
             raise SourceError(
-                f"half of a GPT-2 pair; {other if path.name.endswith(own) else own} is missing",
+                f"half of a GPT-2 pair; {other} is missing",
                 where=str(path),
                 fix="put the other half beside it",
             )

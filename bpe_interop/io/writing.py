@@ -5,60 +5,98 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import shutil
 import signal
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ..errors import TargetError
 from ..formats import Files, Format, by_name
+from .replacing import check_replaceable, keep_apart
+from .staging import remove, stage_in
 
 
 @contextlib.contextmanager
 def staged(target: Path, files: Files, *, force: bool = False) -> Iterator[Path]:
     """Writes files beside the target, and puts them in its place when the block ends well.
 
-    The target is a directory, or ``NAME.tiktoken`` for a rank file with its sidecar. Yields the
-    temporary directory. If the block raises, or the run is interrupted, the target is as before.
+    The target is a directory, a link to one, or ``NAME.tiktoken`` for a rank file with its
+    sidecar. Yields the temporary directory. If the block raises, or the run is interrupted, the
+    target is as before.
 
     Raises:
-        TargetError: the target holds something and ``force`` is not given, or cannot be written.
+        TargetError: the target holds something and ``force`` is not given, or what is not
+            replaced; or it cannot be written.
     """
     check_target(target, force=force)
     if is_file_target(target):
         _check_names(target, files)
-    with _writing(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
+    place = target.resolve() if target.is_dir() else target
+    with contextlib.ExitStack() as last:
         with _writing(target):
+            last.enter_context(_parents_of(place))
+            made = last.enter_context(stage_in(place.parent)) / "files"
+            made.mkdir()
             for name, data in files.items():
-                _write(stage, name, data)
-        yield stage
+                _write(made, name, data)
+        yield made
+        check_target(target, force=force)
         with _writing(target), _uninterrupted():
-            _commit(stage, target, list(files))
-    finally:
-        _remove(stage)
+            _commit(made, place, list(files))
+            last.close()
 
 
-def replace_file(target: Path, data: bytes) -> None:
+def replace_file(target: Path, data: bytes, sources: Iterable[str | Path] = ()) -> None:
     """Writes one file, whole or not at all; what was there is replaced.
 
+    Args:
+        target: the file.
+        data: what it shall hold.
+        sources: what was read, none of which it may be.
+
     Raises:
-        TargetError: it cannot be written.
+        TargetError: it cannot be written, or was read.
     """
-    with _writing(target):
-        number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    stage = Path(name)
+    keep_apart(sources, target)
+    with _writing(target), contextlib.ExitStack() as last:
+        stage = last.enter_context(stage_in(target.parent))
+        _write(stage, "file", data)
+        with _uninterrupted():
+            os.replace(stage / "file", target)
+            last.close()
+
+
+def check_file_target(target: Path) -> None:
+    """Finds out whether a file can be written, before it is: makes one beside it, and removes it.
+
+    Raises:
+        TargetError: it cannot.
+    """
+    if "\0" in str(target):
+        raise TargetError("a name cannot hold a NUL character", fix="choose another")
+    if target.is_dir():
+        raise TargetError("this is a directory", where=str(target), fix="name a file in it")
     try:
-        with _writing(target), _uninterrupted():
-            with open(number, "wb") as file:
-                file.write(data)
-            os.chmod(stage, 0o666 & ~_umask())
-            os.replace(stage, target)
-    finally:
-        stage.unlink(missing_ok=True)
+        with stage_in(target.parent) as stage:
+            (stage / "file").touch()
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError) and not target.parent.is_dir()
+        fix = "make the directory first" if missing else "choose a place that can be written"
+        what = error.strerror or "cannot be written"
+        raise TargetError(what, where=str(target), fix=fix) from None
+
+
+@contextlib.contextmanager
+def _parents_of(place: Path) -> Iterator[None]:
+    """Makes the folders above a place, and removes them again where the block fails."""
+    made = [folder for folder in place.parents if not folder.exists()]
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 @contextlib.contextmanager
@@ -115,9 +153,18 @@ def check_target(target: Path, *, force: bool = False) -> None:
                 where=str(target),
                 fix="choose another target",
             )
+        with _writing(target):
+            check_replaceable(place)
+        if is_file_target(target) and target.with_name(f"{target.name}.json").is_dir():
+            raise TargetError(
+                f"{target.name}.json is a directory, and the sidecar has that name",
+                where=str(target),
+                fix="choose another target",
+            )
         return
     if is_file_target(target):
-        taken = any(p.exists() for p in (target, target.with_name(f"{target.name}.json")))
+        beside = target.with_name(f"{target.name}.json")
+        taken = os.path.lexists(target) or os.path.lexists(beside)
     else:
         with _writing(target):
             taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
@@ -172,41 +219,63 @@ def _write(stage: Path, name: str, data: bytes) -> None:
 
 def _commit(stage: Path, target: Path, names: list[str]) -> None:
     if is_file_target(target):
-        for name in sorted(names, key=len, reverse=True):
-            os.replace(stage / name, target.parent / name)
-        return
-    os.chmod(stage, 0o777 & ~_umask())
-    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        _commit_pair(stage, target, names)
+    elif not target.exists() or (target.is_dir() and not any(target.iterdir())):
         os.rename(stage, target)
-        return
-    _exchange(stage, target)
+    else:
+        _exchange(stage, target)
+    _sync(target.parent)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _commit_pair(stage: Path, target: Path, names: list[str]) -> None:
+    """Puts a rank file and its sidecar in their places, old ones aside.
+
+    The old rank file goes first and the new one comes last: a run that is killed between leaves
+    a sidecar without ranks, and never ranks with the sidecar of others. Where a step fails, those
+    before it are undone.
+    """
+    places = [target, target.with_name(f"{target.name}.json")]
+    aside, put = list[Path](), list[Path]()
+    try:
+        for place in places:
+            if os.path.lexists(place):
+                os.rename(place, stage / f"{place.name}.old")
+                aside.append(place)
+                _sync(target.parent)
+        for name in sorted(names, key=len, reverse=True):
+            os.rename(stage / name, target.parent / name)
+            put.append(target.parent / name)
+            _sync(target.parent)
+    except OSError:
+        for place in put:
+            place.unlink()
+        for place in reversed(aside):
+            os.rename(stage / f"{place.name}.old", place)
+        raise
+
+
+def _sync(folder: Path) -> None:
+    """Asks for the names of a folder to be on the disk, where the system can be asked that."""
+    with contextlib.suppress(OSError):
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
 
 
 def _exchange(new: Path, old: Path) -> None:
     """Swaps two paths in one step where the system can, else in two."""
     if _renameat2(new, old):
         return
-    spare = new.with_name(f"{new.name}.old")
+    spare = old.with_name(f"{old.name}{new.parent.name}.old")
     os.rename(old, spare)
     try:
         os.rename(new, old)
     except OSError:
         os.rename(spare, old)
         raise
-    _remove(spare)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+    remove(spare)
 
 
 def _renameat2(new: Path, old: Path) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ..errors import TargetError
-from ..io import replace_file
+from ..io import check_file_target, replace_file
 from ..verify.report import Report
 from .document import to_json
 from .junit import to_junit
@@ -37,18 +36,7 @@ def check_targets(paths: Iterable[str | Path]) -> None:
     """
     for path in map(Path, paths):
         _suffix(path)
-        if "\0" in str(path):
-            raise TargetError("a name cannot hold a NUL character", fix="choose another")
-        try:
-            if path.is_dir():
-                raise TargetError("this is a directory", where=str(path), fix="name a file in it")
-            with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
-                pass
-        except OSError as error:
-            missing = isinstance(error, FileNotFoundError) and not path.parent.is_dir()
-            fix = "make the directory first" if missing else "choose a place that can be written"
-            what = error.strerror or "cannot be written"
-            raise TargetError(what, where=str(path), fix=fix) from None
+        check_file_target(path)
 
 
 def write_reports(

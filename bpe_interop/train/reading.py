@@ -66,7 +66,7 @@ def read_texts(texts: Texts, cut: re.Pattern[str] | None = None) -> Iterator[str
         if isinstance(one, str):
             yield repair(one)
         elif isinstance(one, Path):
-            for path in _files(one):
+            for path in files_of(one):
                 yield from _windows(path, cut)
         else:
             raise TypeError(f"a text is str and a file is Path, not {type(one).__name__}")
@@ -114,7 +114,12 @@ class Handed:
                 raise self._raised
 
 
-def _files(path: Path) -> list[Path]:
+def files_of(path: Path) -> list[Path]:
+    """The files to learn from at a path: itself, or all below it.
+
+    Raises:
+        SourceError: a directory holds none.
+    """
     if not path.is_dir():
         return [path]
     found = sorted(

@@ -1,0 +1,159 @@
+"""What may be replaced: what a format of ours wrote, and never what was read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ..errors import TargetError
+from ..formats import each_format
+from .names import BESIDE, MAIN, PARTNERS, TEMPLATES
+
+_WRITTEN = (
+    *MAIN,
+    *BESIDE,
+    f"{TEMPLATES}/*.jinja",
+    "*.tiktoken",
+    "*.tiktoken.json",
+    "plugin/pyproject.toml",
+    "plugin/tiktoken_ext/encoding_*",
+)
+"""Names that formats of ours write, by themselves enough to know a file by."""
+_MOST = 8
+
+
+def keep_apart(read: Iterable[str | Path], place: Path) -> None:
+    """Writing to a place must neither delete nor replace what was read.
+
+    Args:
+        read: names of sources, of which those that are no paths do not count, and files.
+        place: a file, a folder that is replaced as a whole, or ``NAME.tiktoken``.
+
+    Raises:
+        TargetError: it would, or a link on the way to it.
+    """
+    target = Path(os.path.realpath(place))
+    lost = {target, _place(place)}
+    if place.name.endswith(".tiktoken") and not place.is_dir():
+        lost |= {_place(place.with_name(f"{place.name}.json")), *lost}
+    for source in read:
+        for path in _files_of(Path(source)):
+            for hop in _hops(path):
+                if hop in lost or target in hop.parents:
+                    raise TargetError(
+                        "the target holds the source, which would be deleted",
+                        where=str(place),
+                        fix=f"choose another target: {path} was read",
+                    )
+
+
+def _files_of(source: Path) -> Iterator[Path]:
+    """The path of a source, and the files that belong to a tokenizer there."""
+    if "\0" in str(source) or not os.path.lexists(source):
+        return
+    yield source
+    folder = source if source.is_dir() else source.parent
+    own = source.name if folder != source else ""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        if own:
+            belongs = name == f"{own}.json"
+            belongs |= own.endswith("tokenizer.json") and name in (*BESIDE, TEMPLATES)
+            belongs |= own.endswith(".model") and name == BESIDE[0]
+            belongs |= any(
+                name.endswith(half) and own.endswith(PARTNERS[half]) for half in PARTNERS
+            )
+        else:
+            belongs = _is_written(name) or name.endswith(("tokenizer.json", ".model", TEMPLATES))
+        if belongs:
+            yield folder / name
+
+
+def _place(path: Path) -> Path:
+    """Where the name itself stands, whatever it links to."""
+    return Path(os.path.realpath(path.parent), path.name)
+
+
+def _hops(path: Path) -> Iterator[Path]:
+    """Every place that must stay for a path to lead where it leads: itself, links, their ends."""
+    todo, seen = [Path(os.path.join(os.getcwd(), path))], set[Path]()
+    while todo:
+        current = todo.pop()
+        for step in (current, *current.parents):
+            hop = _place(step)
+            if hop in seen:
+                continue
+            seen.add(hop)
+            if step == current or hop.is_symlink():
+                yield hop
+            if hop.is_symlink():
+                todo.append(hop.parent / hop.readlink())
+
+
+def check_replaceable(target: Path) -> None:
+    """Raises TargetError where a folder holds what no format of ours writes."""
+    if not target.is_dir():
+        return
+    held = list(_below(target))
+    other = [name for name in held if not _is_ours(target, name)]
+    if held and not other and not any(map(_is_main, held)):
+        other = held
+    if other:
+        more = f" and {len(other) - _MOST:,} more" if len(other) > _MOST else ""
+        raise TargetError(
+            f"the folder holds what was not written by a conversion: {', '.join(other[:_MOST])}"
+            f"{more}",
+            where=str(target),
+            fix="choose another target, or move these files away",
+        )
+
+
+def _below(folder: Path) -> Iterator[str]:
+    """The names of files, links and empty folders below a folder, in order."""
+    for root, folders, files in os.walk(folder):
+        folders.sort()
+        inner = Path(root).relative_to(folder)
+        linked = [name for name in folders if Path(root, name).is_symlink()]
+        for name in sorted([*files, *linked]):
+            yield (inner / name).as_posix()
+        if inner.parts and not files and not folders:
+            yield inner.as_posix()
+
+
+def _is_ours(folder: Path, name: str) -> bool:
+    path = folder / name
+    if path.is_symlink() or not path.is_file():
+        return False
+    if _is_written(name):
+        return True
+    if "/" not in name and name.endswith(".model"):
+        return _is_model(path)
+    twin = path.with_suffix(".model")
+    return "/" not in name and name.endswith(".vocab") and twin.is_file() and _is_model(twin)
+
+
+def _is_written(name: str) -> bool:
+    """Whether a file has a name that says which format wrote it."""
+    return any(
+        fnmatchcase(name, known) and name.count("/") == known.count("/") for known in _WRITTEN
+    )
+
+
+def _is_main(name: str) -> bool:
+    return name in MAIN or name.endswith((".tiktoken", ".model"))
+
+
+def _is_model(path: Path) -> bool:
+    """Whether a ``.model`` begins as those of our formats do: other programs use that name too."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except OSError:
+        return False
+    whole = head.rpartition(b"\n")[0] + b"\n" if len(head) == 4096 else head
+    return any(row.sniff({path.name: part}) for row in each_format() for part in (head, whole))
