@@ -280,9 +280,9 @@ def _child(operation: Operation, folder: Path, point: int | None, writing: int) 
             if calls == point:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        def counted_fsync(number: Any) -> None:
+        def counted_fsync(fd: Any) -> None:
             count()
-            fsync(number)
+            fsync(fd)
 
         fsync, os.fsync = os.fsync, counted_fsync
         sys.dont_write_bytecode = True
