@@ -31,7 +31,7 @@ __all__ = [
     "versions",
 ]
 
-NAMES = ("tiktoken", "tokenizers", "transformers", "sentencepiece", "gigatoken")
+NAMES = ("tiktoken", "tokenizers", "transformers", "sentencepiece", "gigatoken", "mistral-common")
 """The engines there are."""
 
 _WRITES = {
@@ -40,6 +40,7 @@ _WRITES = {
     "transformers": "huggingface",
     "sentencepiece": "sentencepiece",
     "gigatoken": "tiktoken",
+    "mistral-common": "tekken",
 }
 """The format in which an engine is handed a model."""
 
@@ -51,6 +52,7 @@ _READERS = {
     ("transformers", "huggingface"): "transformers",
     ("sentencepiece", "sentencepiece"): "sentencepiece",
     ("gigatoken", "tiktoken"): "gigatoken",
+    ("mistral-common", "tekken"): "mistral",
 }
 """The module whose ``read`` gives an engine the files of a format."""
 

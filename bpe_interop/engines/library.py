@@ -16,8 +16,8 @@ LONG = 1000
 tokenizers start threads for each call, which costs more than a short text)."""
 
 
-def library(name: str) -> ModuleType:
-    """Imports a library.
+def library(name: str, distribution: str = "") -> ModuleType:
+    """Imports a library, or a module of a distribution.
 
     Raises:
         EngineMissingError: it is not installed, or cannot be imported.
@@ -25,11 +25,12 @@ def library(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        if installed(name) is None or error.name == name:
-            what = f"not checked: {name} is not installed"
+        named = distribution or name
+        if installed(named) is None or error.name == name:
+            what = f"not checked: {named} is not installed"
         else:
-            what = f"not checked: {name} cannot be imported ({error})"
-        raise EngineMissingError(what, fix=f"install {name}") from error
+            what = f"not checked: {named} cannot be imported ({error})"
+        raise EngineMissingError(what, fix=f"install {named}") from error
 
 
 def installed(name: str) -> str | None:

@@ -60,7 +60,7 @@ def when_called(module: str, name: str, package: str) -> Callable[..., Any]:
     return call
 
 
-_MODULES = ("gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe")
+_MODULES = ("gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe", "tekken")
 """The table: a module here is a format. Its ``FORMAT`` is the row."""
 
 

@@ -20,7 +20,7 @@ from ...theory.pretokens import missing_bytes
 from ...theory.witness import decoded_otherwise, first_changed, text_with
 from ..byte_losses import affixes_lost, alphabet_lost, extras_lost, with_changed
 from ..round_trip import RoundTrip
-from .pattern import express
+from ..tiktoken_pattern import express
 from .ranks import MAX_RANK
 from .sidecar import prefixed_text
 

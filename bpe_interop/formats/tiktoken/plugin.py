@@ -13,7 +13,7 @@ import re
 from ...errors import TargetError, UnstatedError
 from ...model import BPEModel
 from .. import Files
-from .pattern import pat_str
+from ..tiktoken_pattern import pat_str
 from .ranks import write_ranks, written_tokens
 from .sidecar import n_vocab
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...errors import PatternError
-from ...loss import Loss
-from ...model import BPEModel
-from ...steps import Pattern, PreTokenizerStep, Split
-from ...text.patterns import parse, translate
-from ..one_pattern import one_pattern
+from ..errors import PatternError
+from ..loss import Loss
+from ..model import BPEModel
+from ..steps import Pattern, PreTokenizerStep, Split
+from ..text.patterns import parse, translate
+from .one_pattern import one_pattern
 
 WHOLE = Pattern(r"[\s\S]+", "fancy-regex")
 """The pattern of a tokenizer that cuts no text: the one match is all of it."""

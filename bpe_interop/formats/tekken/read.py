@@ -1,0 +1,272 @@
+"""From tekken.json to the model."""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from ...errors import FormatError
+from ...model import AddedToken, BPEModel, Json, Origin, RankTable, Vocab, show
+from ...steps import JoinBytes
+from ...strict_json import Node, parse
+from .. import Files
+from ..tiktoken_pattern import read_pattern
+
+NAME: Final = "tekken.json"
+
+VERSIONS: Final = ("v1", "v2", "v3", "v7", "v11", "v13", "v15")
+"""The versions there are, in order (``TokenizerVersion``, ``tokens/tokenizers/base.py``)."""
+
+BUILT_IN: Final = (
+    "<unk>",
+    "<s>",
+    "</s>",
+    "[INST]",
+    "[/INST]",
+    "[AVAILABLE_TOOLS]",
+    "[/AVAILABLE_TOOLS]",
+    "[TOOL_RESULTS]",
+    "[/TOOL_RESULTS]",
+    "[TOOL_CALLS]",
+    "[IMG]",
+    "<pad>",
+    "[IMG_BREAK]",
+    "[IMG_END]",
+    "[PREFIX]",
+    "[MIDDLE]",
+    "[SUFFIX]",
+    "[SYSTEM_PROMPT]",
+    "[/SYSTEM_PROMPT]",
+    "[TOOL_CONTENT]",
+)
+"""The special tokens of a file without a list (``DEPRECATED_SPECIAL_TOKENS``)."""
+
+LAST_BUILT_IN: Final = "v7"
+"""The last version that may leave the list out."""
+
+ROLES: Final = {"<unk>": "unk", "<s>": "bos", "</s>": "eos", "<pad>": "pad"}
+"""Roles go by name (``bos_id`` and its like ask for these strings)."""
+
+BLOCKS: Final = ("image", "multimodal", "audio", "model_settings_builder", "type", "version")
+"""Keys that change no id."""
+
+MAX_TOKENS: Final = 1 << 24
+
+_FIRST_INDENT = re.compile(rb"\s*\{\n( +)")
+
+
+def filler(number: int) -> str:
+    """The name of a special token that the file does not name (``SPECIAL_TOKEN_TEMPLATE``)."""
+    return f"<SPECIAL_{number}>"
+
+
+def load(files: Files) -> BPEModel:
+    """Reads tekken.json.
+
+    Raises:
+        FormatError: the file is malformed, or mistral-common would refuse it; the message names
+            the JSON path.
+        UnsupportedError: a key is there that is not understood.
+    """
+    [(name, data)] = files.items() if len(files) == 1 else [_no_file(files)]
+    root = parse(data, name)
+    root.only("config", "vocab", "special_tokens", *BLOCKS)
+    config = root["config"]
+    version = _version(config)
+    special_count, vocabulary_size = _sizes(config)
+    listed = _read_tokens(root["vocab"], vocabulary_size)
+    names, plain = _read_special(root, version, special_count)
+    ids = {token: rank + special_count for rank, token in enumerate(listed[:vocabulary_size])}
+    added = tuple(
+        AddedToken(text, number, roles=(ROLES[text],) if text in ROLES else ())
+        for number, text in enumerate(
+            [*names, *(filler(number) for number in range(len(names), special_count))]
+        )
+    )
+    return BPEModel(
+        vocab=Vocab(ids),
+        merges=RankTable(ids),
+        lookup_first=True,
+        normalizer=(),
+        pretokenizer=read_pattern(config["pattern"].be(str)),
+        added=added,
+        decoder=(JoinBytes(),),
+        extras={"tekken": _extras(root, data, listed[vocabulary_size:], plain)},
+        origin=Origin(
+            "tekken",
+            name=name.removesuffix(".json"),
+            files={name: hashlib.sha256(data).hexdigest()},
+        ),
+    )
+
+
+def _no_file(files: Files) -> tuple[str, bytes]:
+    raise FormatError(
+        f"expected one file, found {', '.join(sorted(files)) or 'none'}", fix=f"name {NAME}"
+    )
+
+
+def _version(config: Node) -> str:
+    version = config["version"].be(str)
+    if version not in VERSIONS:
+        config["version"].refuse(
+            f"the version {show(version)} is not known",
+            fix=f"the versions are {', '.join(VERSIONS)}",
+        )
+    return version
+
+
+def _sizes(config: Node) -> tuple[int, int]:
+    """How many special tokens there are, and how many tokens of the vocabulary are used."""
+    special, size = (
+        config[key].be(int) for key in ("default_num_special_tokens", "default_vocab_size")
+    )
+    if not 0 <= special <= MAX_TOKENS:
+        config["default_num_special_tokens"].fail(f"expected 0 to {MAX_TOKENS}, found {special}")
+    if not special < size <= MAX_TOKENS:
+        config["default_vocab_size"].fail(
+            f"expected more than the {special} special tokens and at most {MAX_TOKENS}, found "
+            f"{size}"
+        )
+    return special, size - special
+
+
+def _read_tokens(vocab: Node, used: int) -> list[bytes]:
+    """The contents of the vocabulary's tokens, in the order of their ranks."""
+    entries: list[Json] = vocab.be(list)
+    if len(entries) < used:
+        vocab.fail(f"there are {len(entries):,} tokens, and the configuration asks for {used:,}")
+    tokens: list[bytes] = []
+    for rank, entry in enumerate(entries):
+        if not isinstance(entry, dict) or len(entry) != 3:
+            _explain_entry(vocab, rank)
+        spelled = entry.get("token_bytes")
+        number = entry.get("rank")
+        if number != rank or type(number) is not int or not isinstance(spelled, str):
+            _explain_entry(vocab, rank)
+        try:
+            token = binascii.a2b_base64(spelled, strict_mode=True)
+        except ValueError:
+            _explain_entry(vocab, rank)
+        if "token_str" not in entry or entry["token_str"] != _text(token):
+            _explain_entry(vocab, rank)
+        tokens.append(token)
+    if len(set(tokens)) != len(tokens):
+        _explain_twins(vocab, tokens)
+    if b"" in tokens:
+        _entry(vocab, tokens.index(b"")).fail("the token is empty")
+    if tokens[:256] != [bytes([byte]) for byte in range(256)]:
+        wrong = next(rank for rank in range(256) if tokens[rank : rank + 1] != [bytes([rank])])
+        vocab.fail(f"the first 256 tokens must be the bytes in their order; number {wrong} is not")
+    return tokens
+
+
+def _text(token: bytes) -> str | None:
+    try:
+        return token.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _entry(vocab: Node, rank: int) -> Node:
+    return Node(vocab.be(list)[rank], vocab.file, f"{vocab.path}[{rank}]")
+
+
+def _explain_entry(vocab: Node, rank: int) -> None:
+    """Says what is wrong with an entry of the vocabulary.
+
+    Raises:
+        FormatError: always.
+    """
+    node = _entry(vocab, rank)
+    node.only("rank", "token_bytes", "token_str")
+    if node["rank"].be(int) != rank:
+        node["rank"].fail(f"the rank must be the place in the list, {rank}")
+    spelled = node["token_bytes"]
+    try:
+        token = binascii.a2b_base64(spelled.be(str), strict_mode=True)
+    except ValueError as error:
+        spelled.fail(f"this is not base64: {error}")
+    text = node["token_str"]
+    meant = _text(token)
+    text.fail(
+        "the bytes are no UTF-8, so this must be null"
+        if meant is None
+        else f"it is not the text of the bytes, {show(meant)}"
+    )
+
+
+def _explain_twins(vocab: Node, tokens: Sequence[bytes]) -> None:
+    first: dict[bytes, int] = {}
+    for rank, token in enumerate(tokens):
+        if first.setdefault(token, rank) != rank:
+            _entry(vocab, rank).fail(
+                f"the token {show(token)} is already there, as {vocab.path}[{first[token]}]"
+            )
+
+
+def _read_special(root: Node, version: str, count: int) -> tuple[list[str], list[str]]:
+    """The names of the special tokens in the order of their ids, and those not for control."""
+    given = root.get("special_tokens")
+    if not given.given:
+        if VERSIONS.index(version) > VERSIONS.index(LAST_BUILT_IN):
+            root.fail(
+                f"version {version} must list its special tokens; up to {LAST_BUILT_IN} they may "
+                "be left out"
+            )
+        if len(BUILT_IN) > count:
+            root["config"]["default_num_special_tokens"].fail(
+                f"{len(BUILT_IN)} special tokens are built in, and there is room for {count}"
+            )
+        return [*BUILT_IN], []
+    names: list[str] = []
+    plain: list[str] = []
+    for number, node in enumerate(given.items()):
+        node.only("rank", "token_str", "is_control")
+        if node["rank"].be(int) != number:
+            node["rank"].fail(
+                f"the rank must be the place in the list, {number}",
+                fix="mistral-common encodes by rank and decodes by place, so they must agree",
+            )
+        text = node["token_str"].be(str)
+        if not text:
+            node["token_str"].fail("the special token is empty")
+        if text in names:
+            node["token_str"].fail(f"the special token {show(text)} is there already")
+        if not node["is_control"].be(bool):
+            plain.append(text)
+        names.append(text)
+    if len(names) > count:
+        given.fail(f"there are {len(names)} special tokens, and room for {count}")
+    for number in range(len(names), count):
+        if filler(number) in names:
+            given.fail(f"{filler(number)} is listed, and is also the name of the unnamed id")
+    return names, plain
+
+
+def _extras(
+    root: Node, data: bytes, beyond: Sequence[bytes], plain: Sequence[str]
+) -> dict[str, Json]:
+    """What writes the same bytes again, and changes no id."""
+    given = root.get("special_tokens")
+    indent = _FIRST_INDENT.match(data[:64])
+    extras: dict[str, Json] = {
+        "keys": [*root.be(dict)],
+        "config": {
+            key: value for key, value in root["config"].be(dict).items() if key != "pattern"
+        },
+        "listed": len(given.be(list)) if given.given else None,
+        "layout": {
+            "indent": len(indent[1]) if indent else None,
+            "ascii": data.isascii(),
+            "delete": b"\\u007f" in data,
+            "newline": data.endswith(b"\n"),
+        },
+        "beyond": [binascii.b2a_base64(token, newline=False).decode() for token in beyond],
+        "plain": [*plain],
+    }
+    blocks: dict[str, Json] = {key: root[key].value for key in BLOCKS if key in root}
+    return extras | ({"blocks": blocks} if blocks else {})

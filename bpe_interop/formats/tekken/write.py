@@ -1,0 +1,112 @@
+"""From the model to tekken.json."""
+
+from __future__ import annotations
+
+import binascii
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...model import BPEModel
+from ...theory.byte_ranks import rank_table
+from .. import Files
+from ..tiktoken_pattern import pat_str
+from .read import BUILT_IN, NAME, filler
+
+_VERSION = "v13"
+"""What is written where the model comes from another format: special tokens are listed."""
+
+_BYTES = [bytes([byte]) for byte in range(256)]
+
+
+def dump(model: BPEModel) -> Files:
+    """Writes tekken.json; a model that was read from one gives the same bytes again.
+
+    Tokens stand in the order of their ids, the 256 bytes first. What was read from a tekken.json
+    and changes no id (tokens beyond the vocabulary's cut, blocks, layout) is in the model's
+    extras.
+    """
+    kept: Mapping[str, Any] = _extras(model)
+    names = special_names(model)
+    tokens = written_tokens(model)
+    config = {
+        "pattern": pat_str(model) or "",
+        "num_vocab_tokens": len(tokens),
+        "default_vocab_size": len(names) + len(tokens),
+        "default_num_special_tokens": len(names),
+        "version": _VERSION,
+    }
+    beyond = kept.get("beyond", [])
+    if kept:
+        config |= {key: kept["config"][key] for key in ("num_vocab_tokens", "version")}
+        tokens = [*tokens, *map(binascii.a2b_base64, beyond)]
+    listed = _listed(names, kept.get("listed", 0) if kept else 0)
+    plain = {*kept.get("plain", ())}
+    parts: dict[str, Any] = {
+        "config": config,
+        "vocab": [_entry(rank, token) for rank, token in enumerate(tokens)],
+        "special_tokens": [
+            {"rank": number, "token_str": text, "is_control": text not in plain}
+            for number, text in enumerate(listed)
+        ],
+        **kept.get("blocks", {}),
+    }
+    if kept and kept["listed"] is None and listed == [*BUILT_IN]:
+        del parts["special_tokens"]
+    order = [key for key in kept.get("keys", ()) if key in parts]
+    parts = {key: parts[key] for key in dict.fromkeys([*order, *parts])}
+    return {NAME: _rendered(parts, kept.get("layout"))}
+
+
+def written_tokens(model: BPEModel) -> list[bytes]:
+    """The tokens of the vocabulary in the order in which they are written."""
+    table = rank_table(model)
+    in_order = sorted(table, key=table.__getitem__)
+    if in_order[:256] == _BYTES:
+        return in_order
+    return [*_BYTES, *(token for token in in_order if len(token) > 1)]
+
+
+def special_names(model: BPEModel) -> list[str]:
+    """The special tokens by id, from 0; ids below the vocabulary's that have none get a filler."""
+    table = rank_table(model)
+    first = min(table.values(), default=0)
+    names = {token.id: token.text for token in model.added or ()}
+    taken = {text for number, text in names.items() if number < first}
+    below = [names.get(number) or filler(number) for number in range(first)]
+    if len({*below}) != len(below):  # a token bears the name of an id that has none
+        below = [*dict.fromkeys(below)]
+    rest = [text for number, text in sorted(names.items()) if number >= first]
+    return below + [text for text in dict.fromkeys(rest) if text not in taken and text not in below]
+
+
+def _listed(names: Sequence[str], least: int | None) -> list[str]:
+    """The names without the fillers at the end, which stand for themselves."""
+    shown = len(BUILT_IN) if least is None else least
+    end = len(names)
+    while end > shown and names[end - 1] == filler(end - 1):
+        end -= 1
+    return list(names[:end])
+
+
+def _extras(model: BPEModel) -> Mapping[str, Any]:
+    found = model.extras.get("tekken", {})
+    return found if isinstance(found, dict) else {}
+
+
+def _entry(rank: int, token: bytes) -> dict[str, Any]:
+    try:
+        text = token.decode("utf-8")
+    except UnicodeDecodeError:
+        text = None
+    spelled = binascii.b2a_base64(token, newline=False).decode("ascii")
+    return {"rank": rank, "token_bytes": spelled, "token_str": text}
+
+
+def _rendered(parts: Mapping[str, Any], layout: Mapping[str, Any] | None) -> bytes:
+    if layout is None:
+        layout = {"indent": 2, "ascii": True, "delete": False, "newline": True}
+    text = json.dumps(parts, indent=layout["indent"], ensure_ascii=layout["ascii"])
+    if layout["delete"]:
+        text = text.replace("\x7f", "\\u007f")
+    return (text + "\n" * layout["newline"]).encode("utf-8")
