@@ -11,6 +11,7 @@ EXAMINED = {
     "tiktoken": ("0.14.0",),
     "tokenizers": ("0.23.3",),
     "sentencepiece": ("0.2.3",),
+    "mistral-common": ("1.13.1",),
 }
 """The engine versions that our tests hold our encoder to, code point by code point."""
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 
 from .. import Files, Format, when_called
-from .read import NAME, load
+from .read import load
 
 __all__ = ["FORMAT", "load", "sniff"]
 

@@ -6,7 +6,7 @@ import binascii
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 from ...errors import FormatError
 from ...model import AddedToken, BPEModel, Json, Origin, RankTable, Vocab, show
@@ -147,11 +147,8 @@ def _read_tokens(vocab: Node, used: int) -> list[bytes]:
         number = entry.get("rank")
         if number != rank or type(number) is not int or not isinstance(spelled, str):
             _explain_entry(vocab, rank)
-        try:
-            token = binascii.a2b_base64(spelled, strict_mode=True)
-        except ValueError:
-            _explain_entry(vocab, rank)
-        if "token_str" not in entry or entry["token_str"] != _text(token):
+        token = _from_base64(spelled)
+        if token is None or "token_str" not in entry or entry["token_str"] != _text(token):
             _explain_entry(vocab, rank)
         tokens.append(token)
     if len(set(tokens)) != len(tokens):
@@ -162,6 +159,15 @@ def _read_tokens(vocab: Node, used: int) -> list[bytes]:
         wrong = next(rank for rank in range(256) if tokens[rank : rank + 1] != [bytes([rank])])
         vocab.fail(f"the first 256 tokens must be the bytes in their order; number {wrong} is not")
     return tokens
+
+
+def _from_base64(spelled: str) -> bytes | None:
+    """The bytes, if this is how base64 spells them."""
+    try:
+        token = binascii.a2b_base64(spelled)
+    except ValueError:
+        return None
+    return token if binascii.b2a_base64(token, newline=False).decode() == spelled else None
 
 
 def _text(token: bytes) -> str | None:
@@ -175,24 +181,17 @@ def _entry(vocab: Node, rank: int) -> Node:
     return Node(vocab.be(list)[rank], vocab.file, f"{vocab.path}[{rank}]")
 
 
-def _explain_entry(vocab: Node, rank: int) -> None:
-    """Says what is wrong with an entry of the vocabulary.
-
-    Raises:
-        FormatError: always.
-    """
+def _explain_entry(vocab: Node, rank: int) -> NoReturn:
+    """Says what is wrong with an entry of the vocabulary."""
     node = _entry(vocab, rank)
     node.only("rank", "token_bytes", "token_str")
     if node["rank"].be(int) != rank:
         node["rank"].fail(f"the rank must be the place in the list, {rank}")
-    spelled = node["token_bytes"]
-    try:
-        token = binascii.a2b_base64(spelled.be(str), strict_mode=True)
-    except ValueError as error:
-        spelled.fail(f"this is not base64: {error}")
-    text = node["token_str"]
+    token = _from_base64(node["token_bytes"].be(str))
+    if token is None:
+        node["token_bytes"].fail("this is not base64")
     meant = _text(token)
-    text.fail(
+    node["token_str"].fail(
         "the bytes are no UTF-8, so this must be null"
         if meant is None
         else f"it is not the text of the bytes, {show(meant)}"

@@ -95,11 +95,11 @@ def _extras(model: BPEModel) -> Mapping[str, Any]:
 
 
 def _entry(rank: int, token: bytes) -> dict[str, Any]:
+    spelled = binascii.b2a_base64(token, newline=False).decode("ascii")
     try:
         text = token.decode("utf-8")
     except UnicodeDecodeError:
-        text = None
-    spelled = binascii.b2a_base64(token, newline=False).decode("ascii")
+        return {"rank": rank, "token_bytes": spelled, "token_str": None}
     return {"rank": rank, "token_bytes": spelled, "token_str": text}
 
 
@@ -109,4 +109,5 @@ def _rendered(parts: Mapping[str, Any], layout: Mapping[str, Any] | None) -> byt
     text = json.dumps(parts, indent=layout["indent"], ensure_ascii=layout["ascii"])
     if layout["delete"]:
         text = text.replace("\x7f", "\\u007f")
-    return (text + "\n" * layout["newline"]).encode("utf-8")
+    ending = "\n" if layout["newline"] else ""
+    return f"{text}{ending}".encode()

@@ -1,0 +1,247 @@
+"""tekken.json: read and written as mistral-common does, and what it cannot hold."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import FIXTURES
+
+from bpe_interop import Tokenizer, load
+from bpe_interop.convert import convert
+from bpe_interop.diff import diff
+from bpe_interop.encode import Encoder
+from bpe_interop.engines import from_files
+from bpe_interop.errors import EngineError, FormatError, LossyConversionError, UnsupportedError
+from bpe_interop.formats import by_name
+from bpe_interop.gate import refuse
+from bpe_interop.verify.prove import prove
+from bpe_interop.verify.stress import fixed
+
+TEKKEN = by_name("tekken")
+NAMES = ("tekken-tiny", "tekken-listed-tiny")
+PUBLISHED = ("tekken_240718.json", "tekken_240911.json")
+
+
+def data_of(name: str) -> bytes:
+    return (FIXTURES / "tokenizers" / name / "tekken" / "tekken.json").read_bytes()
+
+
+def published(name: str) -> bytes:
+    """One of the files that mistral-common brings."""
+    return (resources("mistral_common") / "data" / name).read_bytes()
+
+
+def document_of(name: str = "tekken-listed-tiny") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(data_of(name))
+    return found
+
+
+def read(document: object) -> Any:
+    return TEKKEN.load({"tekken.json": json.dumps(document).encode()})
+
+
+# Reading and writing.
+
+
+def test_what_a_file_says() -> None:
+    model = TEKKEN.load({"tekken.json": data_of("tekken-tiny")})
+    assert len(model.vocab.ids) == 600
+    assert [model.vocab.ids[bytes([byte])] for byte in (0, 97, 255)] == [22, 119, 277]
+    assert model.merges.ranks == model.vocab.ids
+    assert model.lookup_first
+    assert [(t.text, t.id, t.special) for t in (model.added or ())[:2]] == [
+        ("<unk>", 0, True),
+        ("<s>", 1, True),
+    ]
+    assert [t.text for t in (model.added or ())[19:]] == [
+        "[TOOL_CONTENT]",
+        "<SPECIAL_20>",
+        "<SPECIAL_21>",
+    ]
+    roles = {token.text: token.roles for token in model.added or () if token.roles}
+    assert roles == {"<unk>": ("unk",), "<s>": ("bos",), "</s>": ("eos",), "<pad>": ("pad",)}
+    assert (model.normalizer, model.sequence_template) == ((), None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_bytes_again(name: str) -> None:
+    data = data_of(name)
+    assert TEKKEN.dump(TEKKEN.load({"tekken.json": data})) == {"tekken.json": data}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_files_give_the_same_bytes_again(name: str) -> None:
+    data = published(name)
+    assert TEKKEN.dump(TEKKEN.load({name: data}))["tekken.json"] == data
+
+
+def test_published_ids_are_those_of_mistral_common() -> None:
+    from mistral_common.tokens.tokenizers.tekken import SpecialTokenPolicy, Tekkenizer
+
+    data = published(PUBLISHED[1])
+    model = TEKKEN.load({"tekken.json": data})
+    path = resources("mistral_common").joinpath("data", PUBLISHED[1])
+    reference = Tekkenizer.from_file(str(path))
+    encoder = Encoder(model)
+    texts = [*fixed(), "\u0928\u092e\u0938\u094d\u0924\u0947 \u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35"]
+    assert len(texts) > 500
+    for text in texts:
+        ids = reference.encode(text, bos=False, eos=False)
+        assert encoder.encode(text) == ids, text
+        assert encoder.decode(ids) == reference.decode(ids, SpecialTokenPolicy.KEEP)
+    for number in (0, 1, 9, 20, 999):
+        assert encoder.decode([number]) == reference.decode([number], SpecialTokenPolicy.KEEP)
+
+
+def test_no_text_spells_a_special_token() -> None:
+    engine = from_files("mistral-common", "tekken", {"tekken.json": data_of("tekken-listed-tiny")})
+    model = TEKKEN.load({"tekken.json": data_of("tekken-listed-tiny")})
+    text = "a[INST]b</s>"
+    assert engine.encode(text) == Encoder(model).encode(text)
+    assert min(engine.encode(text)) >= 12
+    with pytest.raises(EngineError, match="never finds special tokens"):
+        engine.encode(text, special="parse")
+
+
+# To other formats and back.
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_to_a_tokenizer_json_and_back(name: str, tmp_path: Path) -> None:
+    source = FIXTURES / "tokenizers" / name / "tekken"
+    there = convert(source, tmp_path / "hf", "hf")
+    assert there.verdict is not None
+    assert (there.verdict.outcome, there.verdict.scope) == ("proved", "ordinary")
+    back = convert(tmp_path / "hf", tmp_path / "tekken", "tekken", drop=("sequence_template",))
+    assert back.verdict is not None
+    assert back.verdict.outcome == "proved"
+    again = load(tmp_path / "tekken")
+    assert prove(load(source).model, again.model, "ordinary").outcome == "proved"
+    assert again.encode("Some text, 123.") == load(source).encode("Some text, 123.")
+
+
+def test_to_a_rank_file_ids_stay(tmp_path: Path) -> None:
+    source = FIXTURES / "tokenizers" / "tekken-tiny" / "tekken"
+    convert(source, tmp_path / "tok.tiktoken")
+    ids = load(source).encode("Une phrase, \u0928\u092e\u0938\u094d\u0924\u0947.")
+    assert load(tmp_path / "tok.tiktoken").encode_ordinary(
+        "Une phrase, \u0928\u092e\u0938\u094d\u0924\u0947."
+    ) == list(ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [("gpt2-tiny", {"vocab"}), ("nfc-tiny", {"vocab", "normalizer", "added"})],
+)
+def test_what_it_cannot_hold_is_refused(name: str, fields: set[str]) -> None:
+    folder = FIXTURES / "tokenizers" / name
+    form = "tiktoken" if (folder / "tiktoken").is_dir() else "huggingface"
+    model = load(folder / form).model
+    with pytest.raises(LossyConversionError) as refused:
+        refuse(model, TEKKEN)
+    assert fields <= {loss.field for loss in refused.value.losses}
+
+
+def test_a_tokenizer_is_saved_as_tekken(tmp_path: Path) -> None:
+    tokenizer = load(FIXTURES / "tokenizers" / "tekken-listed-tiny" / "tekken")
+    assert isinstance(tokenizer, Tokenizer)
+    tokenizer.save(tmp_path / "out", format="tekken")
+    assert (tmp_path / "out" / "tekken.json").read_bytes() == data_of("tekken-listed-tiny")
+    assert not diff(tokenizer.model, load(tmp_path / "out").model)
+
+
+# What is refused.
+
+
+def _without(*path: str) -> Callable[[dict[str, Any]], None]:
+    def change(document: dict[str, Any]) -> None:
+        for key in path[:-1]:
+            document = document[key]
+        del document[path[-1]]
+
+    return change
+
+
+def _with(value: object, *path: Any) -> Callable[[dict[str, Any]], None]:
+    def change(document: Any) -> None:
+        for key in path[:-1]:
+            document = document[key]
+        document[path[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "what"),
+    [
+        (_without("config"), "$", "the key 'config' is missing"),
+        (_without("vocab"), "$", "the key 'vocab' is missing"),
+        (_without("config", "pattern"), "$.config", "the key 'pattern' is missing"),
+        (_with(3, "vocab", 300, "rank"), "$.vocab[300].rank", "must be the place in the list, 300"),
+        (_with(True, "vocab", 1, "rank"), "$.vocab[1].rank", "expected an integer, found true"),
+        (_with("a", "vocab", 9, "token_bytes"), "$.vocab[9].token_bytes", "not base64"),
+        (
+            _with("x", "vocab", 97, "token_str"),
+            "$.vocab[97].token_str",
+            'not the text of the bytes, "a"',
+        ),
+        (_with("x", "vocab", 200, "token_str"), "$.vocab[200].token_str", "must be null"),
+        (_with("3", "config", "default_vocab_size"), "$.config.default_vocab_size", "an integer"),
+        (_with(2**40, "config", "default_vocab_size"), "$.config.default_vocab_size", "at most"),
+        (_with(9_999, "config", "default_vocab_size"), "$.vocab", "asks for 9,987"),
+        (_with(-1, "config", "default_num_special_tokens"), "special_tokens", "expected 0 to"),
+        (
+            _with([], "special_tokens", 2),
+            "$.special_tokens[2]",
+            "expected an object, found an array",
+        ),
+        (_with(5, "special_tokens", 2, "rank"), "$.special_tokens[2].rank", "place in the list, 2"),
+        (_with("<s>", "special_tokens", 2, "token_str"), "[2].token_str", "is there already"),
+        (_with("", "special_tokens", 2, "token_str"), "[2].token_str", "is empty"),
+        (_with("<SPECIAL_9>", "special_tokens", 2, "token_str"), "$.special_tokens", "unnamed id"),
+        (_with(None, "special_tokens"), "$", "version v13 must list its special tokens"),
+        (_with("v99", "config", "version"), "$.config.version", 'the version "v99" is not known'),
+        (_with(1, "charsmap"), "$.charsmap", "not understood"),
+        (_with(1, "vocab", 3, "flag"), "$.vocab[3].flag", "not understood"),
+    ],
+)
+def test_what_a_reader_refuses(
+    change: Callable[[dict[str, Any]], None], where: str, what: str
+) -> None:
+    document = copy.deepcopy(document_of())
+    change(document)
+    with pytest.raises((FormatError, UnsupportedError)) as error:
+        read(document)
+    assert where in error.value.where
+    assert what in error.value.what
+
+
+def test_two_tokens_alike() -> None:
+    document = document_of()
+    for key in ("token_bytes", "token_str"):
+        document["vocab"][300][key] = document["vocab"][299][key]
+    with pytest.raises(FormatError, match=r"is already there, as \$.vocab\[299\]"):
+        read(document)
+
+
+def test_the_bytes_come_first() -> None:
+    document = document_of()
+    one, two = document["vocab"][65], document["vocab"][300]
+    for key in ("token_bytes", "token_str"):
+        one[key], two[key] = two[key], one[key]
+    with pytest.raises(FormatError, match="number 65 is not"):
+        read(document)
+
+
+def test_more_special_tokens_than_room() -> None:
+    document = document_of()
+    document["config"]["default_num_special_tokens"] = 4
+    document["config"]["default_vocab_size"] -= 8
+    with pytest.raises(FormatError, match="there are 8 special tokens, and room for 4"):
+        read(document)
