@@ -16,6 +16,9 @@ from .stages import Stage
 
 Standing: TypeAlias = Literal["proved", "tested", "refuted", "unknown"]
 
+_DEAF = frozenset({"sentencepiece", "mistral-common"})
+"""Engines that never find special tokens in a text."""
+
 _MERGING = ("alphabet", "affixes", "vocab", "merges", "lookup_first", "fallback")
 """Fields that say only together what becomes of a pretoken."""
 
@@ -73,9 +76,10 @@ def establish(
         return Established("unknown", "text", why=why, dropped=dropped, notes=notes)
     names = {*engines} & EXAMINED.keys()
     scope = _scope(kept, written)
-    if scope == "all" and "sentencepiece" in names:
+    deaf = sorted(names & _DEAF)
+    if scope == "all" and deaf:
         scope = "ordinary"
-        notes += ("sentencepiece never finds special tokens in a text",)
+        notes += (f"{' and '.join(deaf)} never finds special tokens in a text",)
     proof = prove(kept, written, scope)
     if proof.outcome == "refuted" and not dropped:
         raise CheckFailedError(
