@@ -6,8 +6,9 @@ import click
 
 from .kills import kills
 from .verdicts import verdicts
+from .versions import versions
 
-COMMANDS: tuple[click.Command, ...] = (verdicts, kills)
+COMMANDS: tuple[click.Command, ...] = (verdicts, kills, versions)
 """Every long test, in the order of the page."""
 
 
