@@ -127,7 +127,10 @@ def installed(python: Path) -> dict[str, str]:
 
 
 def _run(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise InstallError(f"{command[0]}: {error.strerror}") from None
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip() or "it failed").splitlines()
         raise InstallError(next((line for line in said if "ERROR" in line), said[-1]))
