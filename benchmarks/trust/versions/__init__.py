@@ -60,7 +60,9 @@ def versions(only: tuple[str, ...], folder: Path | None, page: Path | None) -> N
         due = _directories(written)
 
         def run(environment: Environment) -> Row:
-            return _row(environment, found[environment.python], asked, place, written, due)
+            row = _row(environment, found[environment.python], asked, place, written, due)
+            click.echo("\n".join([*summary([row])[2:], *told([row])]), err=True)
+            return row
 
         rows = [run(each) for each in chosen]
         if not only and differ(rows):
