@@ -242,7 +242,7 @@ def test_an_interrupted_check_leaves_nothing(
         sys.argv = ["bpe-interop", "convert", {str(RANKS)!r}, "out", "--to", "hf", "--force"]
         bpe_interop.cli.main()
     """
-    for before in ([], ["old"]):
+    for before in ([], ["tokenizer.json"]):
         for name in before:
             (tmp_path / "out").mkdir()
             (tmp_path / "out" / name).write_bytes(b"")

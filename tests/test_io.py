@@ -267,8 +267,9 @@ def test_a_folder_with_the_name_of_a_file_is_an_error(tmp_path: Path, name: str)
 def test_what_the_system_refuses_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no such file or directory\n  check the path"):
         find(tmp_path / "nope")
-    with (
-        pytest.raises(TargetError, match=r"cannot be written: .*\n  choose a place"),
-        staged(tmp_path / ("x" * 300), {"a": b""}),
-    ):
-        pass
+    for name in ("x" * 300, f"{'x' * 300}.tiktoken"):
+        with (
+            pytest.raises(TargetError, match=r"cannot be written: .*\n  choose a place"),
+            staged(tmp_path / name, {name: b""}),
+        ):
+            pass

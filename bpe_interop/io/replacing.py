@@ -36,7 +36,7 @@ def keep_apart(read: Iterable[str | Path], place: Path) -> None:
     """
     target = Path(os.path.realpath(place))
     lost = {target, _place(place)}
-    if place.name.endswith(".tiktoken") and not place.is_dir():
+    if place.name.endswith(".tiktoken") and not os.path.isdir(place):
         lost |= {_place(place.with_name(f"{place.name}.json")), *lost}
     for source in read:
         for path in _files_of(Path(source)):
@@ -54,7 +54,7 @@ def _files_of(source: Path) -> Iterator[Path]:
     if "\0" in str(source) or not os.path.lexists(source):
         return
     yield source
-    folder = source if source.is_dir() else source.parent
+    folder = source if os.path.isdir(source) else source.parent
     own = source.name if folder != source else ""
     try:
         names = os.listdir(folder)
@@ -97,7 +97,7 @@ def _hops(path: Path) -> Iterator[Path]:
 
 def check_replaceable(target: Path) -> None:
     """Raises TargetError where a folder holds what no format of ours writes."""
-    if not target.is_dir():
+    if not os.path.isdir(target):
         return
     held = list(_below(target))
     other = [name for name in held if not _is_ours(target, name)]

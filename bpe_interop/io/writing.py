@@ -30,7 +30,7 @@ def staged(target: Path, files: Files, *, force: bool = False) -> Iterator[Path]
     check_target(target, force=force)
     if is_file_target(target):
         _check_names(target, files)
-    place = target.resolve() if target.is_dir() else target
+    place = target.resolve() if os.path.isdir(target) else target
     with contextlib.ExitStack() as last:
         with _writing(target):
             last.enter_context(_parents_of(place))
@@ -73,9 +73,11 @@ def check_file_target(target: Path) -> None:
     """
     if "\0" in str(target):
         raise TargetError("a name cannot hold a NUL character", fix="choose another")
-    if target.is_dir():
-        raise TargetError("this is a directory", where=str(target), fix="name a file in it")
     try:
+        if os.path.isdir(target):
+            raise TargetError("this is a directory", where=str(target), fix="name a file in it")
+        with contextlib.suppress(FileNotFoundError):
+            target.lstat()
         with stage_in(target.parent) as stage:
             (stage / "file").touch()
     except OSError as error:
@@ -155,7 +157,7 @@ def check_target(target: Path, *, force: bool = False) -> None:
             )
         with _writing(target):
             check_replaceable(place)
-        if is_file_target(target) and target.with_name(f"{target.name}.json").is_dir():
+        if is_file_target(target) and os.path.isdir(f"{target}.json"):
             raise TargetError(
                 f"{target.name}.json is a directory, and the sidecar has that name",
                 where=str(target),
@@ -167,7 +169,7 @@ def check_target(target: Path, *, force: bool = False) -> None:
         taken = os.path.lexists(target) or os.path.lexists(beside)
     else:
         with _writing(target):
-            taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
+            taken = target.exists() and not (os.path.isdir(target) and not any(target.iterdir()))
     if taken:
         raise TargetError(
             "the target is already there",
@@ -178,7 +180,7 @@ def check_target(target: Path, *, force: bool = False) -> None:
 
 def is_file_target(target: Path) -> bool:
     """Whether a target names a rank file rather than a directory."""
-    return target.name.endswith(".tiktoken") and not target.is_dir()
+    return target.name.endswith(".tiktoken") and not os.path.isdir(target)
 
 
 def target_format(place: Path, to: str | None) -> Format:
@@ -220,7 +222,7 @@ def _write(stage: Path, name: str, data: bytes) -> None:
 def _commit(stage: Path, target: Path, names: list[str]) -> None:
     if is_file_target(target):
         _commit_pair(stage, target, names)
-    elif not target.exists() or (target.is_dir() and not any(target.iterdir())):
+    elif not target.exists() or (os.path.isdir(target) and not any(target.iterdir())):
         os.rename(stage, target)
     else:
         _exchange(stage, target)
