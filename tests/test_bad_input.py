@@ -79,7 +79,8 @@ BAD: dict[str, tuple[Files, str, list[str]]] = {
         ranks(RANKS, pat_str="(unclosed"), "tiktoken", ["closing parenthesis"]),
     "pattern of an unknown class": (ranks(RANKS, pat_str=r"\p{Nope}"), "hf", ["Nope"]),
     "pattern does not compile in json": (pattern("(unclosed"), "tiktoken", ["(unclosed"]),
-    "pattern matches nothing": (ranks(RANKS, pat_str="a*"), "tiktoken", ["panicked"]),
+    "pattern matches nothing": (
+        ranks(RANKS, pat_str="a*"), "hf", ["t.tiktoken.json: $.pat_str", "tiktoken panics", "x+"]),
     "rank file named tokenizer.json": ({"tokenizer.json": b"PK\x03\x04"}, "hf", ["tokenizer.json"]),
     "tokenizer.json named x.tiktoken": (
         {"x.tiktoken": json.dumps(HUB).encode()}, "hf", ["x.tiktoken:1", "base64"]),

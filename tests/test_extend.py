@@ -22,6 +22,7 @@ from tokenizers import Tokenizer as HuggingFaceTokenizer
 from bpe_interop import load
 from bpe_interop.errors import LossyConversionError, UnstatedError
 from bpe_interop.extend import SpecialTokenError
+from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken
 from bpe_interop.tokenizer import Tokenizer
 
@@ -447,3 +448,29 @@ def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     doctest.DocTestRunner().run(test, out=said.append)
     assert "".join(said) == ""
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("wanted", [["a"], {"a": 7}, {"a": 3, "<x>": 9}])
+def test_a_special_token_of_one_character_is_no_symbol_in_tokenizers(
+    mapped: bool, wanted: Any
+) -> None:
+    """Where its id has to stand in the vocabulary, it would be one, and is refused."""
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    whole = {
+        "added_tokens": [],
+        "pre_tokenizer": {**level, "use_regex": False} if mapped else None,
+        "model": {"type": "BPE", "vocab": {"b": 0, "c": 1, "bc": 2}, "merges": [["b", "c"]]},
+    }
+    model = by_name("huggingface").load({"tokenizer.json": json.dumps(whole).encode()})
+    tokenizer = Tokenizer(model).with_special_tokens(wanted)
+    assert tokenizer.encode("bac", disallowed_special=()) == [2]
+    if wanted != ["a"]:
+        with pytest.raises(LossyConversionError, match="where it is a symbol"):
+            tokenizer.to_tokenizers()
+        return
+    engine = tokenizer.to_tokenizers()
+    engine.encode_special_tokens = True
+    assert engine.encode("bac").ids == [2]
+    engine.encode_special_tokens = False
+    assert engine.encode("bac").ids == [0, 3, 1]

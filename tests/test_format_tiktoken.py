@@ -19,11 +19,18 @@ from hypothesis import strategies as st
 
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_model
-from bpe_interop.errors import FormatError, TargetError, UnstatedError, UnsupportedError
+from bpe_interop.errors import (
+    FormatError,
+    LossyConversionError,
+    TargetError,
+    UnstatedError,
+    UnsupportedError,
+)
 from bpe_interop.formats import by_name
 from bpe_interop.formats.tiktoken import FORMAT, dump, load, notes, plugin, sniff
 from bpe_interop.formats.tiktoken.plugin import SHIPPED
 from bpe_interop.formats.tiktoken.ranks import _read_carefully, read_ranks, write_ranks
+from bpe_interop.gate import refuse
 from bpe_interop.model import (
     AddedToken,
     BPEModel,
@@ -675,3 +682,24 @@ def test_what_is_no_plain_number_is_told_with_its_line(number: str) -> None:
 def test_a_surplus_number_does_not_move_the_others() -> None:
     with pytest.raises(FormatError, match="'2,1' is not a plain decimal number"):
         load({"t.tiktoken": b"YQ== 2,1\nYg== 0\nYw== 1\n"})
+
+
+EMPTY = ["a*", "a+|b*", "(?=a)|a+", r"^", r"$|.+", r"\b|\w+", "x??", r"(?!\S)|\S+"]
+
+
+@pytest.mark.parametrize("source", EMPTY)
+def test_patterns_that_can_match_the_empty_text_are_refused(source: str) -> None:
+    """tiktoken panics where one does, and only with an empty token it does not."""
+    engine = tiktoken.Encoding("t", pat_str=source, mergeable_ranks=BYTES, special_tokens={})
+    with pytest.raises(BaseException, match="out of range") as panic:
+        list(map(engine.encode_ordinary, ("", "b", "a b")))
+    assert panic.type.__name__ == "PanicException"
+    sidecar = json.dumps({"name": "t", "pat_str": source, "special_tokens": {}}).encode()
+    lines = "".join(f"{base64.b64encode(token).decode()} {rank}\n" for token, rank in BYTES.items())
+    with pytest.raises(UnsupportedError, match="tiktoken panics") as refused:
+        FORMAT.load({"t.tiktoken": lines.encode(), "t.tiktoken.json": sidecar})
+    assert refused.value.where == "t.tiktoken.json: $.pat_str"
+    step = Split(Pattern(source, "oniguruma"), "removed", invert=True)
+    model = BPEModel(Vocab(BYTES), RankTable(BYTES), normalizer=(), pretokenizer=(step,), added=())
+    with pytest.raises(LossyConversionError, match="can match the empty text"):
+        refuse(model, FORMAT)

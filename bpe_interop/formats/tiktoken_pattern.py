@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ..errors import PatternError
+from ..errors import PatternError, UnsupportedError
 from ..loss import Loss
 from ..model import BPEModel
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.patterns import parse, translate
+from ..text.regex_syntax import Node, matches_empty
 from .one_pattern import one_pattern
 
 WHOLE = Pattern(r"[\s\S]+", "fancy-regex")
@@ -24,14 +25,22 @@ def pat_str(model: BPEModel) -> str | None:
 def read_pattern(source: str) -> tuple[PreTokenizerStep, ...]:
     """The steps of a pattern whose matches are the pretokens; none if it matches texts whole.
 
-    ``core.py`` and ``lib.rs``: text that is not matched is dropped.
+    ``core.py`` and ``lib.rs``: text that is not matched is dropped. An empty match is looked up
+    and merged like any other: where no token is empty, ``lib.rs`` panics on it.
+
+    Raises:
+        UnsupportedError: the pattern can match the empty text.
     """
     pattern = Pattern(source, "fancy-regex")
-    try:
-        if parse(pattern) == parse(WHOLE):
-            return ()
-    except PatternError:
-        pass  # said when it is used
+    node = _parsed(pattern)
+    if node is not None and matches_empty(node):
+        raise UnsupportedError(
+            f"the pattern {source} can match the empty text; tiktoken panics on a text where it "
+            "does, unless a token is empty",
+            fix="write it so that each match has a character: x+ in place of x*",
+        )
+    if node == parse(WHOLE):
+        return ()
     return (Split(pattern, "removed", invert=True),)
 
 
@@ -39,4 +48,22 @@ def express(steps: tuple[PreTokenizerStep, ...]) -> Pattern | Loss:
     """One fancy-regex pattern whose matches are the pretokens, or why there is none."""
     if not steps:
         return WHOLE
-    return one_pattern(steps, "tiktoken", lambda pattern: translate(pattern, "fancy-regex"))
+    found = one_pattern(steps, "tiktoken", lambda pattern: translate(pattern, "fancy-regex"))
+    node = _parsed(found) if isinstance(found, Pattern) else None
+    if node is not None and matches_empty(node):
+        return Loss(
+            "pretokenizer",
+            "ids",
+            "the pattern can match the empty text",
+            "tiktoken panics on a text where it does",
+            shown=False,
+        )
+    return found
+
+
+def _parsed(pattern: Pattern) -> Node | None:
+    """The pattern's tree; None where it is not understood, which is said when it is used."""
+    try:
+        return parse(pattern)
+    except PatternError:
+        return None

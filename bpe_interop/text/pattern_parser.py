@@ -50,6 +50,7 @@ class _Parser(ClassParser):
         super().__init__(pattern.source, pattern.dialect)
         # Of the flags of the current group: i (ignore case), s (dot matches newline), m (lines).
         self.flags: frozenset[str] = frozenset()
+        self.captures = 0
 
     def parse(self) -> Node:
         found = re.match(r"\(\?([ism]+)\)", self.source)
@@ -206,9 +207,13 @@ class _Parser(ClassParser):
             ("(?<!", False, True),
         ):
             if self.take(opening):
+                captures = self.captures
                 part = self._closed(start, self.flags)
                 if not ahead and not can_look_behind(part, self.dialect):
                     self.refuse("a lookbehind of this shape", start)
+                captured = captures < self.captures and self.dialect == "oniguruma"
+                if captured and negative and not ahead:
+                    self.refuse("a capture group in a negative lookbehind", start)
                 return Look(part, ahead, negative)
         if self.take("(?>"):
             return atomic(self._closed(start, self.flags))
@@ -217,6 +222,7 @@ class _Parser(ClassParser):
             end = re.compile(r"\(\??[^\w()]?\w*").match(self.source, start)
             self.refuse(f"the group {end[0] if end else '('}")
         self.at = named.end()
+        self.captures += 1
         return self._closed(start, self.flags)
 
     def _closed(self, start: int, flags: frozenset[str]) -> Node:

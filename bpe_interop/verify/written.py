@@ -144,7 +144,7 @@ def _run(
         raise EngineError(
             f"not checked: one side failed, so its ids cannot be compared: {failed}",
             where=f"{engine.name} {engine.version}",
-            fix="nothing was written; to convert without the check: --no-verify (verify=False)",
+            fix="nothing was written; the engine cannot run this tokenizer, so take another format",
         )
     return Check(
         engine.name,

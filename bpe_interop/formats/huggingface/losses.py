@@ -12,7 +12,7 @@ from ...steps import (
     JoinTokens,
 )
 from ...text.added import decoded_text
-from ...text.bytechars import is_mapped
+from ...text.bytechars import is_mapped, to_bytes
 from ...theory.plain import pairs_of
 from ...theory.pretokens import UTF8_BYTES, occurrence
 from ..round_trip import RoundTrip
@@ -132,8 +132,7 @@ def _added(model: BPEModel) -> Iterator[Loss]:
         for t in stated_in_vocab(model, held, words)
         if t.text.encode() not in model.vocab.ids
     ]
-    if model.alphabet == "char":
-        yield from _symbols(model, stated)
+    yield from _symbols(model, stated)
     if model.lookup_first:
         yield from _looked_up(model, stated)
 
@@ -141,17 +140,22 @@ def _added(model: BPEModel) -> Iterator[Loss]:
 def _symbols(model: BPEModel, texts: list[str]) -> Iterator[Loss]:
     """Added tokens of one character, which a text gives where their ids are in the vocabulary.
 
-    An unknown one is given either way, but then it is not fused with what stands beside it.
+    An unknown one is given either way, but then it is not fused with what stands beside it. In a
+    byte-level vocabulary they spell a byte.
     """
     words = Words(model.alphabet, model.affixes, {}, {}, frozenset())
     for text in texts:
-        if words.is_symbol(text.encode("utf-8")):
+        spelled = model.alphabet == "byte" and is_mapped(text)
+        content = to_bytes(text) if spelled else text.encode("utf-8")
+        if content not in model.vocab.ids and words.is_symbol(content):
+            shown = content.isascii()
             yield Loss(
                 "vocab",
                 "ids",
                 f"the id of {show(text)} must stand in the vocabulary, where it is a symbol",
                 "it would be encoded as that id even where special tokens are ordinary text",
-                witness=2 * text,
+                witness=2 * content.decode() if shown else None,
+                shown=shown,
             )
 
 

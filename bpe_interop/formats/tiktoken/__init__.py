@@ -21,7 +21,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from ...errors import FormatError
+from ...errors import FormatError, UnsupportedError
 from ...model import (
     BPEModel,
     Origin,
@@ -74,7 +74,11 @@ def load(files: Files) -> BPEModel:
         ranks = {token: number for token, number in numbers.items() if token}
     pretokenizer: tuple[PreTokenizerStep, ...] | None = None
     if stated.pattern is not None:
-        pretokenizer = read_pattern(stated.pattern)
+        try:
+            pretokenizer = read_pattern(stated.pattern)
+        except UnsupportedError as error:
+            error.where = f"{beside}: $.pat_str"
+            raise
     return BPEModel(
         vocab=Vocab(numbers),
         merges=RankTable(ranks),
