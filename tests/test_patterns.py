@@ -481,9 +481,9 @@ def test_the_spelling_for_regex_never_ignores_case() -> None:
 @pytest.mark.parametrize("source", ["(?<!(a))b", "(?<!x|(?:(a)y))b", "(?<!(?<n>a))b"])
 def test_oniguruma_takes_no_capture_group_in_a_negative_lookbehind(source: str) -> None:
     with pytest.raises(Exception, match="invalid pattern in look-behind"):
-        tokenizers.pre_tokenizers.Split(tokenizers.Regex(source), "removed")
+        pre_tokenizers.Split(Regex(source), "removed")
     with pytest.raises(PatternError, match="a capture group in a negative lookbehind"):
         parse(Pattern(source, "oniguruma"))
     kept = source.replace("?<!", "?<=")
-    tokenizers.pre_tokenizers.Split(tokenizers.Regex(kept), "removed")
+    pre_tokenizers.Split(Regex(kept), "removed")
     parse(Pattern(kept, "oniguruma"))
