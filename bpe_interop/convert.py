@@ -11,7 +11,7 @@ from .collector import paused
 from .errors import PatternError
 from .formats import Files, Format, way_of_writing
 from .formats.round_trip import RoundTrip
-from .gate import admit, renamed
+from .gate import admit, describe, renamed
 from .io import check_target, is_file_target, keep_apart, staged, target_format
 from .loss import Loss
 from .model import (
@@ -23,6 +23,7 @@ from .model import (
 from .presets import fill
 from .sources import Loaded, load_source
 from .steps import Pattern, Split
+from .text.notebook import framed
 from .text.patterns import parse
 from .theory.automata import first_difference
 from .theory.merges import canonical
@@ -50,6 +51,40 @@ class Conversion:
     notes: tuple[str, ...]
     checks: tuple[Check, ...] = field(default=())
     verdict: Established | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<Conversion {self.source} ({self.source_format}) to {self.target} "
+            f"({self.target_format}): {self._outcome}>"
+        )
+
+    def __str__(self) -> str:
+        """What was kept, rewrote, lost, noted and compared, one line each."""
+        return "\n".join([f"{self._outcome.upper()}: {self.source} to {self.target}", *self._lines])
+
+    def _repr_html_(self) -> str:
+        head, *rest = str(self).splitlines()
+        return framed(head, rest, self._outcome)
+
+    @property
+    def _outcome(self) -> str:
+        return "not verified" if self.verdict is None else self.verdict.outcome
+
+    @property
+    def _lines(self) -> list[str]:
+        told = {
+            "wrote": self.files,
+            "kept": self.kept,
+            "rewrote": self.rewrote,
+            "lost": [describe(loss) for loss in self.losses],
+            "note": self.notes,
+            "checked": [
+                f"{check.of} in {check.engine} {check.version}: {check.texts:,} texts"
+                for check in self.checks
+            ],
+            "why not proved": [self.verdict.why] if self.verdict and self.verdict.why else [],
+        }
+        return [f"  {word}: {line}" for word, lines in told.items() for line in lines]
 
 
 def convert(

@@ -85,6 +85,9 @@ class RankTable:
 
     ranks: Mapping[bytes, int]
 
+    def __repr__(self) -> str:
+        return f"<RankTable, {len(self.ranks):,} ranks>"
+
 
 @dataclass(frozen=True, slots=True)
 class PairList:
@@ -96,6 +99,9 @@ class PairList:
     pairs: tuple[tuple[bytes, bytes], ...]
     _vocab: Vocab | None = field(default=None, init=False, repr=False, compare=False)
     """The vocabulary that these were found to fit, which need not be seen again."""
+
+    def __repr__(self) -> str:
+        return f"<PairList, {len(self.pairs):,} pairs>"
 
 
 MergeRule: TypeAlias = Union[RankTable, PairList]
@@ -152,6 +158,9 @@ class Vocab:
     kinds: Mapping[int, Kind] = field(default_factory=dict)
     scores: Mapping[int, float] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"<Vocab, {len(self.ids):,} tokens>"
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -193,6 +202,20 @@ class BPEModel:
         _check_vocab(self.vocab)
         _check_merges(self.merges, self.vocab, len(self.affixes.prefix))
         _check_added(self.added or ())
+
+    def __repr__(self) -> str:
+        name = f" {self.origin.name!r}" if self.origin.name else ""
+        added = "unstated" if self.added is None else f"{len(self.added):,}"
+        return (
+            f"<BPEModel{name}, {len(self.vocab.ids):,} tokens, {self.alphabet} alphabet, "
+            f"added tokens: {added}>"
+        )
+
+    def __str__(self) -> str:
+        """One line for each field, cut where it is long; None is what no source states."""
+        shown = {name: repr(getattr(self, name)) for name in FIELDS}
+        lines = (f"  {name}: {_cut(text)}" for name, text in shown.items())
+        return "\n".join([repr(self), *lines])
 
 
 FIELDS: tuple[str, ...] = (
@@ -314,3 +337,7 @@ def _check_added(added: tuple[AddedToken, ...]) -> None:
                 field="added",
                 index=index,
             )
+
+
+def _cut(text: str, size: int = 100) -> str:
+    return text if len(text) <= size else f"{text[:size]}... ({len(text):,} characters)"

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from .errors import EncodeError
 from .model import BPEModel
+from .text.notebook import framed
 from .tokenizer import Tokenizer
 from .verify.corpora import read_documents
 from .verify.documents import Document, Shard
@@ -40,7 +41,35 @@ class Statistics:
     words: int
     counts: Counter[int] = field(repr=False)
     sizes: dict[int, int] = field(repr=False)
-    special: frozenset[int] = frozenset()
+    special: frozenset[int] = field(default=frozenset(), repr=False)
+
+    def __repr__(self) -> str:
+        file = f", {self.file}" if self.file else ""
+        return f"<Statistics {self.tokenizer!r}{file}, {self.tokens:,} tokens>"
+
+    def __str__(self) -> str:
+        """The counts and the two quotients, one line each."""
+        quotients = {
+            "bytes per token": self.bytes_per_token,
+            "tokens per word": self.tokens_per_word,
+        }
+        counts = {
+            "documents": self.documents,
+            "bytes": self.bytes,
+            "words": self.words,
+            "tokens": self.tokens,
+        }
+        return "\n".join(
+            [
+                repr(self),
+                *(f"  {name}: {number:,}" for name, number in counts.items()),
+                *(f"  {name}: {q:.3f}" for name, q in quotients.items() if q is not None),
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        head, *rest = str(self).splitlines()
+        return framed(head, rest)
 
     @cached_property
     def tokens(self) -> int:

@@ -20,12 +20,14 @@ from .model import (
     show,
 )
 from .special import content_of
+from .text.notebook import chips, framed
 from .theory.merges import canonical
 
 if TYPE_CHECKING:
     from .extend import Surgery
 
 _END_OF_TEXT = "<|endoftext|>"
+_SAMPLE = 60
 
 
 class OutOfRangeError(DecodeError, OverflowError):
@@ -41,6 +43,14 @@ class Vocabulary:
     def __init__(self, model: BPEModel) -> None:
         self._model = model
         self._encoder = Encoder(model)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the facts, and tokens from all over the vocabulary."""
+        ids = sorted({*self._model.vocab.ids.values()})
+        sample = ids[:: max(1, len(ids) // _SAMPLE)][:_SAMPLE]
+        head, *rest = str(self._model).splitlines()
+        shown = chips((number, self._encoder.token_bytes(number)) for number in sample)
+        return framed(head, rest) + shown
 
     @property
     def model(self) -> BPEModel:

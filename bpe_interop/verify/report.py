@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ..diff import Difference
+from ..model import show
+from ..text.notebook import framed
 from .alignment import Span
 from .corpus_report import CorpusReport, Source
 from .prove import Scope
@@ -67,3 +69,35 @@ class Report:
     corpus: CorpusReport | None = None
     matters: tuple[str, ...] = ()
     interrupted: bool = False
+
+    def __repr__(self) -> str:
+        return (
+            f"<Report {self.verdict}: {self.a} and {self.b}, "
+            f"{self.differing:,} of {self.compared:,} texts differ>"
+        )
+
+    def __str__(self) -> str:
+        """The verdict, on what it rests, and a text that differs if there is one."""
+        found = self.mismatch
+        told = {
+            "sides": [f"{self.a} in {self.engine_a}", f"{self.b} in {self.engine_b}"],
+            "texts": [f"{self.differing:,} of {self.compared:,} differ ({self.bytes:,} bytes)"],
+            "scopes": self.scopes,
+            "stage": [self.stage] if self.stage else [],
+            "text": [show(found.text)] if found else [],
+            "a gives": [_ids(found.ids_a)] if found else [],
+            "b gives": [_ids(found.ids_b)] if found else [],
+            "assumes": self.assumptions,
+            "note": self.notes,
+        }
+        lines = (f"  {word}: {line}" for word, lines in told.items() for line in lines)
+        return "\n".join([f"{self.verdict.upper()}: {self.a} and {self.b}", *lines])
+
+    def _repr_html_(self) -> str:
+        head, *rest = str(self).splitlines()
+        return framed(head, rest, self.verdict)
+
+
+def _ids(ids: tuple[int, ...]) -> str:
+    more = f" ... ({len(ids):,} ids)" if len(ids) > 20 else ""
+    return " ".join(map(str, ids[:20])) + more
