@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,16 @@ def test_other_engine_versions_are_tested_not_proved(monkeypatch: pytest.MonkeyP
         found = establish(model, model, (), ["tiktoken"], texts)
         assert found.outcome == outcome
         assert "our tests do not run on tiktoken" in found.why
+
+
+def test_a_proof_names_the_versions_that_it_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = metadata.version("tiktoken")
+    monkeypatch.setitem(EXAMINED, "tiktoken", (installed, "99.0"))
+    model = load_source(RANKS).model
+    found = establish(model, model, (), ["tiktoken"], 10)
+    assert found.outcome == "proved"
+    assert found.engines == (f"tiktoken {installed}",)
+    assert f"tested, on tiktoken {installed})" in found.assumptions[0]
 
 
 def test_what_is_written_wrong_is_refuted_without_an_engine(tmp_path: Path) -> None:

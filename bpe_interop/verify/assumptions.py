@@ -28,7 +28,9 @@ def unexamined(engines: set[str]) -> tuple[str, ...]:
 
 def assumptions(models: tuple[BPEModel, BPEModel], engines: set[str]) -> tuple[str, ...]:
     """What a proof about two models, run in these engines, takes for granted."""
-    named = ", ".join(f"{name} {EXAMINED[name][-1]}" for name in sorted(engines & EXAMINED.keys()))
+    found = versions()
+    known = sorted(engines & EXAMINED.keys())
+    named = ", ".join(f"{name} {found.get(name) or EXAMINED[name][-1]}" for name in known)
     said = [
         f"the engines do what our encoder does (tested, on {named or 'none'})",
         f"character classes are those of Unicode {UNICODE_TABLES.unicode}",
