@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from .kills import kills
-from .verdicts import verdicts
+from .verdicts.command import verdicts
 from .versions import versions
 
 COMMANDS: tuple[click.Command, ...] = (verdicts, kills, versions)

@@ -1,0 +1,315 @@
+"""Small tokenizers as values: what stands in their files, and the engine that reads these."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias
+
+import sentencepiece
+import tiktoken
+import tokenizers
+
+from bpe_interop.formats import by_name
+from bpe_interop.model import BPEModel, SequenceTemplate
+from bpe_interop.steps import Pattern, Split
+from bpe_interop.text.bytechars import BYTE_TO_CHAR, to_chars
+from bpe_interop.text.spellings import GPT2
+from fixtures.piece_model import Piece, with_pieces, write
+
+Json: TypeAlias = dict[str, Any]
+Ids: TypeAlias = list[int] | None
+"""The ids of a text; None where the engine fails on it."""
+
+MODES = ("text", "ordinary", "parsed", "templated")
+"""How an engine is asked: no added token matches; special strings are text; parsed; template."""
+
+
+class Oracle(Protocol):
+    """An engine that has read the files of a source."""
+
+    def ids(self, texts: Sequence[str], mode: str) -> list[Ids]:
+        """The ids of each text."""
+
+    def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
+        """What ids become."""
+
+
+class EngineRefusedError(Exception):
+    """The engine does not take the files."""
+
+
+@dataclass
+class Source:
+    """A tokenizer of one format. What ``facts`` hold is as the format has it, and JSON.
+
+    ``letters``: what its texts are made of.
+    """
+
+    format: str
+    facts: Json
+    letters: str
+
+    def copy(self) -> Source:
+        """Another one, to be changed."""
+        return replace(self, facts=copy.deepcopy(self.facts))
+
+    def files(self) -> dict[str, bytes]:
+        """The files."""
+        return _FILES[self.format](self.facts)
+
+    def model(self) -> BPEModel:
+        """What this library reads; a pair of files is given the pattern that it never states.
+
+        Raises:
+            BpeInteropError: it refuses the files.
+        """
+        model = by_name(self.format).load(self.files())
+        if self.format != "gpt2":
+            return model
+        step = Split(Pattern(GPT2, "fancy-regex"), "removed", True)
+        unsaid = {"normalizer": (), "added": (), "sequence_template": SequenceTemplate()}
+        return replace(model, pretokenizer=(step,), **unsaid)
+
+    def oracle(self) -> Oracle:
+        """The engine.
+
+        Raises:
+            EngineRefusedError: it refuses the files.
+        """
+        try:
+            return _ORACLES[self.format](self.facts)
+        except BaseException as error:
+            raise EngineRefusedError(_told(error)) from error
+
+
+def _told(error: BaseException) -> str:
+    """The first line of what an engine raised; interrupts go on."""
+    if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+        raise error
+    return str(error).strip().split("\n")[0][:120]
+
+
+# Files.
+
+
+def _json_file(facts: Json) -> dict[str, bytes]:
+    return {"tokenizer.json": json.dumps(facts, ensure_ascii=False).encode()}
+
+
+def _rank_files(facts: Json) -> dict[str, bytes]:
+    lines = (b"%s %d\n" % (base64.b64encode(_raw(t)), n) for t, n in facts["ranks"])
+    stated = {key: facts[key] for key in ("name", "pat_str", "special_tokens")}
+    sidecar = json.dumps(stated | {"explicit_n_vocab": None}).encode()
+    return {"t.tiktoken": b"".join(lines), "t.tiktoken.json": sidecar}
+
+
+def _model_file(facts: Json) -> dict[str, bytes]:
+    return {"tokenizer.model": _proto(facts)}
+
+
+def _pair_files(facts: Json) -> dict[str, bytes]:
+    merges = "".join(f"{left} {right}\n" for left, right in facts["merges"])
+    return {
+        "encoder.json": json.dumps(facts["vocab"]).encode(),
+        "vocab.bpe": f"#version: 0.2\n{merges}".encode(),
+    }
+
+
+def _raw(spelled: str) -> bytes:
+    return spelled.encode("latin-1")
+
+
+def _proto(facts: Json) -> bytes:
+    """The bytes of a ``.model``: BPE, with what is asked for."""
+    trainer: list[tuple[int, int | float | bytes]] = [(3, 2), (4, len(facts["pieces"]))]
+    trainer += [(35, 1)] if facts["byte_fallback"] else []
+    trainer += [(24, 1)] if facts["suffix"] else []
+    trainer += [(44, facts["unknown"].encode())] if facts["unknown"] is not None else []
+    normalizer = [
+        (3, int(facts["dummy"])),
+        (4, int(facts["remove_extra"])),
+        (5, int(facts["escape"])),
+    ]
+    plain = write([(2, write(trainer)), (3, write(normalizer))])
+    return with_pieces(plain, [Piece(text, score, kind) for text, score, kind in facts["pieces"]])
+
+
+_FILES = {
+    "huggingface": _json_file,
+    "tiktoken": _rank_files,
+    "sentencepiece": _model_file,
+    "gpt2": _pair_files,
+}
+
+
+# Engines.
+
+
+class _Tokenizers:
+    """One object that finds added tokens, and one that has none."""
+
+    def __init__(self, document: Json) -> None:
+        self._tokenizer = tokenizers.Tokenizer.from_str(json.dumps(document))
+        bare = document | {"added_tokens": []}
+        self._bare = tokenizers.Tokenizer.from_str(json.dumps(bare))
+
+    def ids(self, texts: Sequence[str], mode: str) -> list[Ids]:
+        tokenizer = self._bare if mode == "text" else self._tokenizer
+        tokenizer.encode_special_tokens = mode == "ordinary"
+        template = mode == "templated"
+        try:
+            found = tokenizer.encode_batch_fast(list(texts), add_special_tokens=template)
+            return [encoding.ids for encoding in found]
+        except BaseException as error:
+            _told(error)
+        return [self._one(tokenizer, text, template) for text in texts]
+
+    def _one(self, tokenizer: Any, text: str, template: bool) -> Ids:
+        try:
+            ids: list[int] = tokenizer.encode(text, add_special_tokens=template).ids
+            return ids
+        except BaseException as error:
+            _told(error)
+            return None
+
+    def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
+        return [None if each is None else self._decode(each) for each in ids]
+
+    def _decode(self, ids: list[int]) -> str | None:
+        try:
+            return str(self._tokenizer.decode(ids, skip_special_tokens=False))
+        except BaseException as error:
+            _told(error)
+            return None
+
+
+class _Tiktoken:
+    def __init__(self, facts: Json) -> None:
+        self._encoding = tiktoken.Encoding(
+            "t",
+            pat_str=facts["pat_str"],
+            mergeable_ranks={_raw(token): rank for token, rank in facts["ranks"]},
+            special_tokens=facts["special_tokens"],
+        )
+
+    def ids(self, texts: Sequence[str], mode: str) -> list[Ids]:
+        special = mode in ("parsed", "templated")
+        return [self._one(text, special) for text in texts]
+
+    def _one(self, text: str, special: bool) -> Ids:
+        try:
+            if special:
+                return self._encoding.encode(text, allowed_special="all")
+            return self._encoding.encode_ordinary(text)
+        except BaseException as error:
+            _told(error)
+            return None
+
+    def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
+        return [None if each is None else self._decode(each) for each in ids]
+
+    def _decode(self, ids: list[int]) -> str | None:
+        try:
+            return self._encoding.decode(ids)
+        except BaseException as error:
+            _told(error)
+            return None
+
+
+class SentencePieceOracle:
+    """It never finds a control symbol in a text, whatever it is asked."""
+
+    def __init__(self, facts: Json) -> None:
+        sentencepiece.set_min_log_level(3)
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=_proto(facts))
+
+    def ids(self, texts: Sequence[str], mode: str) -> list[Ids]:
+        try:
+            return [list(ids) for ids in self._processor.encode(list(texts))]
+        except BaseException as error:
+            _told(error)
+        return [self._one(text) for text in texts]
+
+    def _one(self, text: str) -> Ids:
+        try:
+            return list(self._processor.encode(text))
+        except BaseException as error:
+            _told(error)
+            return None
+
+    def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
+        return [None if each is None else str(self._processor.decode(each)) for each in ids]
+
+
+class _Pair(_Tokenizers):
+    """A GPT-2 pair in tokenizers, put together as its authors' code runs it."""
+
+    def __init__(self, facts: Json) -> None:
+        level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+        model = {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": False,
+            "vocab": facts["vocab"],
+            "merges": facts["merges"],
+        }
+        super().__init__(
+            {
+                "version": "1.0",
+                "truncation": None,
+                "padding": None,
+                "added_tokens": [],
+                "normalizer": None,
+                "pre_tokenizer": level | {"use_regex": True},
+                "post_processor": None,
+                "decoder": level | {"use_regex": True},
+                "model": model,
+            }
+        )
+
+
+_ORACLES: dict[str, Any] = {
+    "huggingface": _Tokenizers,
+    "tiktoken": _Tiktoken,
+    "sentencepiece": SentencePieceOracle,
+    "gpt2": _Pair,
+}
+
+
+# Files of this library's writers, taken in again.
+
+
+def taken_in(format: str, files: dict[str, bytes], letters: str) -> Source:
+    """A source from files that this library wrote."""
+    if format == "huggingface":
+        facts = json.loads(files["tokenizer.json"])
+    elif format == "tiktoken":
+        name = next(name for name in files if name.endswith(".tiktoken"))
+        stated = json.loads(files[f"{name}.json"])
+        facts = {key: stated[key] for key in ("name", "pat_str", "special_tokens")}
+        rows = (line.split() for line in files[name].splitlines())
+        facts["ranks"] = [(base64.b64decode(t).decode("latin-1"), int(n)) for t, n in rows]
+    elif format == "gpt2":
+        vocab, merges = (next(v for k, v in files.items() if end in k) for end in ("json", "bpe"))
+        rows = (line.split(" ") for line in merges.decode().splitlines()[1:])
+        facts = {"vocab": json.loads(vocab), "merges": [list(row) for row in rows]}
+    else:
+        raise ValueError(format)
+    return Source(format, facts, letters)
+
+
+def spelled(content: bytes) -> str:
+    """Bytes in GPT-2's byte alphabet."""
+    return to_chars(content)
+
+
+ALL_BYTES = [BYTE_TO_CHAR[byte] for byte in range(256)]

@@ -1,0 +1,299 @@
+"""One pair of tokenizers: what is said of it, and what the engines do."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from bpe_interop.encode import Encoder
+from bpe_interop.errors import BpeInteropError, EncodeError, PatternError
+from bpe_interop.fingerprint import fingerprint
+from bpe_interop.model import BPEModel
+from bpe_interop.verify import Scope, verify
+from bpe_interop.verify.prove import SCOPES, Proof, prove
+
+from .changes import changed
+from .documents import random_document
+from .features import features
+from .ranked import random_gpt2, random_pieces, random_ranks
+from .sources import EngineRefusedError, Ids, Oracle, SentencePieceOracle, Source
+from .texts import texts_for
+
+IN_SCOPE: dict[Scope, tuple[str, ...]] = {
+    "all": ("ordinary", "parsed", "templated"),
+    "ordinary": ("ordinary",),
+    "text": ("text",),
+}
+"""How engines are asked in a scope."""
+
+OWN_TEXTS = 12
+"""How many texts our own encoder encodes too, of each side."""
+
+
+@dataclass
+class Wrong:
+    """A verdict that the engines contradict."""
+
+    kind: str
+    scope: str
+    text: str
+    mode: str
+    said: str
+    shown: tuple[str, str]
+
+
+@dataclass
+class Trial:
+    """A pair, what was said of it, and what was wrong with that.
+
+    ``verdicts``: by who said it and in which scope. ``stages``: name, outcome, and the kind of
+    argument. ``refused``: who refused the files and why, if somebody did.
+    """
+
+    change: str
+    sources: tuple[Source, Source]
+    features: frozenset[str]
+    texts: int = 0
+    verdicts: dict[tuple[str, str], str] = field(default_factory=dict)
+    stages: set[tuple[str, str, str]] = field(default_factory=set)
+    refused: str = ""
+    wrong: list[Wrong] = field(default_factory=list)
+
+
+def random_pair(seed: int, number: int) -> tuple[str, Source, Source]:
+    """What was changed, and two sources; the same for the same numbers."""
+    rng = Random(f"{seed}:{number}")
+    make = rng.choices([random_document, random_ranks, random_pieces, random_gpt2], [58, 14, 22, 6])
+    one = make[0](rng)
+    change, two = changed(rng, one)
+    return (change, two, one) if rng.random() < 0.3 else (change, one, two)
+
+
+def trial(seed: int, number: int, *, verified: bool = False) -> Trial:
+    """Holds what is said of a random pair to the engines."""
+    change, one, two = random_pair(seed, number)
+    return tried(change, one, two, Random(f"{seed}:{number}:texts"), verified=verified)
+
+
+def tried(change: str, one: Source, two: Source, rng: Random, *, verified: bool = False) -> Trial:
+    """Holds what is said of a pair to the engines."""
+    found = Trial(change, (one, two), features(one) | features(two))
+    try:
+        models = one.model(), two.model()
+        oracles = one.oracle(), two.oracle()
+    except BpeInteropError as error:
+        found.refused = f"we: {kind_of(error.what)}"
+        return found
+    except EngineRefusedError as error:
+        found.refused = f"engine: {kind_of(str(error))}"
+        return found
+    texts = texts_for(rng, one, two)
+    found.texts = len(texts)
+    answers = Answers(oracles, texts)
+    try:
+        for scope in SCOPES:
+            proof = prove(*models, scope)
+            found.verdicts["prove", scope] = proof.outcome
+            found.stages |= {(s.name, s.outcome, kind_of(s.why)) for s in proof.stages}
+            found.wrong += _held(proof, answers)
+    except BpeInteropError as error:
+        found.refused = f"prove: {kind_of(error.what)}"
+        return found
+    found.wrong += _fingerprints(models, answers)
+    for side in (0, 1):
+        found.wrong += _own(models[side], answers, side)
+    if verified:
+        scope = rng.choice([*SCOPES])
+        outcome, wrong = _verified((one, two), scope, answers)
+        found.verdicts["verify", scope] = outcome
+        found.wrong += wrong
+    return found
+
+
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])[\d,]+")
+
+
+def kind_of(said: str) -> str:
+    """A sentence without what it quotes and counts."""
+    plain = _QUOTED.sub("…", said)
+    return plain.split(": ")[0][:90] if plain.startswith("other steps: ") else plain[:90]
+
+
+class Answers:
+    """What two engines answer on the same texts. ``deaf``: one finds no special token in a text."""
+
+    def __init__(self, oracles: tuple[Oracle, Oracle], texts: Sequence[str]) -> None:
+        self.oracles = oracles
+        self.texts = texts
+        self.deaf = any(isinstance(oracle, SentencePieceOracle) for oracle in oracles)
+        self._ids: dict[str, tuple[list[Ids], list[Ids]]] = {}
+
+    def ids(self, mode: str) -> tuple[list[Ids], list[Ids]]:
+        """The ids of both on all texts."""
+        if mode not in self._ids:
+            one, two = self.oracles
+            self._ids[mode] = one.ids(self.texts, mode), two.ids(self.texts, mode)
+        return self._ids[mode]
+
+    def differing(self, mode: str) -> tuple[str, str, str] | None:
+        """The shortest text on which ids differ, or one side alone fails; with both."""
+        found = [
+            (text, a, b) for text, a, b in zip(self.texts, *self.ids(mode), strict=True) if a != b
+        ]
+        shown = [row for row in found if row[1] is not None and row[2] is not None] or found
+        if not shown:
+            return None
+        text, a, b = min(shown, key=lambda row: (len(row[0]), row[0]))
+        return text, str(a), str(b)
+
+    def decoded_apart(self, mode: str) -> tuple[str, str, str] | None:
+        """A text with the same ids, of which both make other texts."""
+        one, two = self.oracles
+        ids = [list(row) for row in dict.fromkeys(tuple(i) for i in self.ids(mode)[0] if i)]
+        for each, a, b in zip(ids, one.decoded(ids), two.decoded(ids), strict=True):
+            if a != b:
+                place = self.ids(mode)[0].index(each)
+                return self.texts[place], f"{each} decodes as {a!r}", f"{b!r}"
+        return None
+
+    def shows(self, text: str, modes: Sequence[str]) -> bool:
+        """Whether the engines differ on a text in one of the modes, decoding included."""
+        one, two = self.oracles
+        for mode in modes:
+            left, right = one.ids([text], mode), two.ids([text], mode)
+            if left != right or one.decoded(left) != two.decoded(right):
+                return True
+        return False
+
+
+def _held(proof: Proof, answers: Answers) -> Iterator[Wrong]:
+    modes = IN_SCOPE[proof.scope]
+    if proof.outcome == "proved":
+        said = "; ".join(f"{s.name}: {s.why}" for s in proof.counted)
+        yield from _apart(f"prove {proof.scope}", proof.scope, modes, said, answers)
+    elif proof.outcome == "refuted":
+        witness = proof.witness
+        if proof.stage == "special tokens" and answers.deaf:
+            return
+        if witness is None or not answers.shows(witness, modes):
+            said = next((s.why for s in proof.stages if s.name == proof.stage), "")
+            yield Wrong(
+                "called different, and the engines do not differ",
+                proof.scope,
+                str(witness),
+                modes[-1],
+                f"{proof.stage}: {said}",
+                ("", ""),
+            )
+
+
+def _apart(
+    who: str, scope: str, modes: Sequence[str], said: str, answers: Answers
+) -> Iterator[Wrong]:
+    for mode in modes:
+        found = answers.differing(mode)
+        if found is not None:
+            alone = "None" in found[1:]
+            kind = "one engine alone fails" if alone else "ids differ"
+            yield Wrong(f"called proved, and {kind}", scope, found[0], mode, said, found[1:])
+            return
+    for mode in modes:
+        found = answers.decoded_apart(mode)
+        if found is not None:
+            kind = "called proved, and decoding differs"
+            yield Wrong(kind, scope, found[0], mode, said, found[1:])
+            return
+
+
+def _fingerprints(models: tuple[BPEModel, BPEModel], answers: Answers) -> Iterator[Wrong]:
+    """Equal lines of fingerprints are a claim too."""
+    one, two = map(fingerprint, models)
+    if one["text"] == two["text"]:
+        found = answers.differing("text")
+        if found is not None:
+            kind = "the same fingerprint, and ids differ"
+            yield Wrong(kind, "text", found[0], "text", "text", found[1:])
+            return
+    if one["text"] == two["text"] and one["specials"] == two["specials"]:
+        found = answers.differing("ordinary") or answers.differing("parsed")
+        if found is not None:
+            kind = "the same fingerprint, and ids differ"
+            yield Wrong(kind, "all", found[0], "parsed", "text, specials", found[1:])
+            return
+    if one["all"] == two["all"]:
+        found = answers.differing("templated") or answers.decoded_apart("templated")
+        if found is not None:
+            kind = "the same fingerprint, and ids or texts differ"
+            yield Wrong(kind, "all", found[0], "templated", "all", found[1:])
+
+
+def _own(model: BPEModel, answers: Answers, side: int) -> Iterator[Wrong]:
+    """Our own encoder, on which witnesses are run, beside the engine of the format."""
+    encoder = Encoder(model)
+    for mode in ("ordinary", "parsed"):
+        ids = answers.ids(mode)[side]
+        for place in range(0, len(ids), max(1, len(ids) // OWN_TEXTS)):
+            text, expected = answers.texts[place], ids[place]
+            parsing = mode == "parsed" and bool(model.added)
+            if parsing and isinstance(answers.oracles[side], SentencePieceOracle):
+                continue
+            try:
+                given: Ids = encoder.encode(text, "all" if parsing else frozenset())
+            except (EncodeError, PatternError):
+                given = None
+            if given != expected:
+                kind = "our encoder and the engine differ"
+                yield Wrong(kind, f"side {side}", text, mode, "", (str(given), str(expected)))
+                return
+
+
+_MODE_NAMES = {
+    "special strings as text": "ordinary",
+    "special tokens parsed": "parsed",
+    "special strings as text, template applied": "templated",
+    "special tokens parsed, template applied": "templated",
+}
+
+
+def _verified(
+    sources: tuple[Source, Source], scope: Scope, answers: Answers
+) -> tuple[str, list[Wrong]]:
+    """What ``verify`` says of the files on the disk."""
+    presets = [("gpt-2" if source.format == "gpt2" else None) for source in sources]
+    with tempfile.TemporaryDirectory() as folder:
+        places = [_placed(Path(folder, name), s) for name, s in zip("ab", sources, strict=True)]
+        try:
+            report = verify(
+                *places, scope=scope, preset_a=presets[0], preset_b=presets[1], offline=True
+            )
+        except BpeInteropError as error:
+            return f"refused: {kind_of(error.what)}", []
+    modes = IN_SCOPE[scope]
+    if report.verdict == "proved":
+        said = "; ".join(f"{s.name}: {s.why}" for s in report.stages)
+        found = list(_apart("verify", scope, modes, said, answers))
+        for wrong in found:
+            wrong.kind = wrong.kind.replace("called proved", "called proved by verify")
+        return report.verdict, found
+    shown = report.mismatch
+    if shown is None:
+        return report.verdict, []
+    mode = _MODE_NAMES.get(shown.mode.scope, "ordinary")
+    mode = "text" if scope == "text" else mode
+    if answers.shows(shown.text, [mode]):
+        return report.verdict, []
+    kind = "called different by verify, and the engines do not differ"
+    ids = str(list(shown.ids_a)), str(list(shown.ids_b))
+    return report.verdict, [Wrong(kind, scope, shown.text, mode, str(shown.decoding), ids)]
+
+
+def _placed(folder: Path, source: Source) -> Path:
+    folder.mkdir()
+    files = source.files()
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return folder / next(iter(files)) if source.format != "gpt2" else folder
