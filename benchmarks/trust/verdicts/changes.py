@@ -15,7 +15,7 @@ from fixtures.piece_model import CONTROL, NORMAL, UNUSED, USER_DEFINED
 
 from . import documents
 from .documents import FLAGS, add_token, random_merge, random_normalizer, random_splitter
-from .sources import Json, Source, taken_in
+from .sources import Json, Source, spelled, taken_in
 
 Change: TypeAlias = Callable[[Random, Json, str], bool]
 """Changes facts in place; says whether there was something to change."""
@@ -84,7 +84,7 @@ def _near(vocab: Json, letters: str) -> list[str]:
     """The tokens that matter: not all of 256 bytes."""
     if len(vocab) < 60:
         return list(vocab)
-    shown = {*letters, *documents.spelled(letters.encode())}
+    shown = {*letters, *spelled(letters.encode())}
     found = [token for token in vocab if len(token) > 1 or token in shown]
     return found if len(found) > 1 else list(vocab)
 
@@ -164,7 +164,7 @@ def _token(rng: Random, facts: Json, letters: str) -> bool:
         del vocab[rng.choice(idle)]
         return True
     new = "".join(rng.choices(letters, k=rng.randint(1, 4)))
-    new = new if rng.random() < 0.5 else documents.spelled(new.encode())
+    new = new if rng.random() < 0.5 else spelled(new.encode())
     suffix = facts["model"]["end_of_word_suffix"] or ""
     new = rng.choice([new, prefix + new, new + suffix])
     if new in vocab:
@@ -552,7 +552,7 @@ def _next_float(value: float, by: int) -> float:
     """The float32 beside one."""
     bits = struct.unpack("<i", struct.pack("<f", value))[0]
     if bits & 0x7FFFFFFF == 0:
-        return struct.unpack("<f", struct.pack("<i", 1))[0] * by
+        return math.copysign(2.0**-149, by)
     found: float = struct.unpack("<f", struct.pack("<i", bits + by))[0]
     return found if math.isfinite(found) else value
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ..page import made_of, put, write_option
-from .running import trials
+from .running import Lost, trials
 from .tally import Tally, as_json
 
 
@@ -43,6 +43,8 @@ def verdicts(
     found = trials(seed, pairs, first=first, processes=processes, verify_every=verify_every)
     for number, each in found:
         tally.add(number, each)
+        if isinstance(each, Lost):
+            click.echo(f"pair {number}: it {each.how}", err=True)
         if failures is not None and len(tally.wrong) > written:
             mode = "a" if written else "w"
             with failures.open(mode, encoding="utf-8") as file:
@@ -54,8 +56,6 @@ def verdicts(
     settings = {"pairs": pairs, "seed": seed}
     lines = [*made_of("verdicts", time.perf_counter() - began, settings), "", *tally.lines()]
     put(page, "verdicts", lines)
-    for lost in tally.lost:
-        click.echo(f"pair {lost.number}: an engine {lost.how}", err=True)
     for number, pair in tally.wrong[:20]:
         wrong = pair.wrong[0]
         click.echo(f"pair {number} ({pair.change}): {wrong.kind}: {wrong.text!r}", err=True)

@@ -87,7 +87,7 @@ def _model(rng: Random, letters: str, mapped: bool, prefix: str | None, suffix: 
         return spelled(text.encode()) if mapped else text
 
     symbols = list(dict.fromkeys(spell(letters))) if mapped else list(letters)
-    if mapped and rng.random() < 0.5:
+    if mapped and rng.random() < 0.3:
         symbols += [byte for byte in ALL_BYTES if byte not in symbols]
     elif rng.random() < 0.25:
         symbols.remove(rng.choice(symbols))
@@ -166,7 +166,7 @@ def _normalizers(rng: Random) -> Any:
 
 def random_normalizer(rng: Random) -> Json:
     """One normalizer."""
-    bert = {name: rng.random() < 0.5 for name in ("clean_text", "handle_chinese_chars")}
+    bert: Json = {name: rng.random() < 0.5 for name in ("clean_text", "handle_chinese_chars")}
     bert |= {"strip_accents": rng.choice([None, True, False]), "lowercase": rng.random() < 0.5}
     pattern = rng.choice(
         [{"String": " "}, {"String": "ab"}, {"String": "a"}, {"Regex": r"\s+"}, {"Regex": "a+"}]

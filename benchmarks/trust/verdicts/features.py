@@ -16,9 +16,9 @@ def features(source: Source) -> frozenset[str]:
         "huggingface": _of_document,
         "tiktoken": _of_ranks,
         "sentencepiece": _of_pieces,
-        "gpt2": lambda facts: iter(()),
     }
-    return frozenset([source.format, *listing[source.format](source.facts)])
+    found = listing[source.format](source.facts) if source.format in listing else ()
+    return frozenset([source.format, *found])
 
 
 def _of_document(facts: Json) -> Iterator[str]:

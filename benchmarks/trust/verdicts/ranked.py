@@ -18,7 +18,7 @@ def random_ranks(rng: Random) -> Source:
     """A rank file and its sidecar."""
     letters = rng.choice(["ab", "ab ", "a\n\t", "a\u00e9", "a1 ", "xyzw", "a \n", "a'b "])
     base = [bytes([byte]).decode("latin-1") for byte in range(256)]
-    if rng.random() < 0.15:
+    if rng.random() < 0.5:
         base = list(dict.fromkeys(letters.encode().decode("latin-1")))
     tokens = [*base, *_grown(rng, letters.encode().decode("latin-1"))]
     if rng.random() < 0.2:

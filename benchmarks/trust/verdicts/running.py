@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import resource
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -12,8 +13,8 @@ from typing import Any
 
 from .trial import Trial, trial
 
-SECONDS = 60
-"""How long a pair may take before its process is ended."""
+SECONDS = 20
+"""How many seconds of CPU a pair may take before its process is ended."""
 
 MEMORY = 6 << 30
 """How many bytes a process may address."""
@@ -48,7 +49,6 @@ class _Worker:
     def __init__(self, seed: int, numbers: range, verify_every: int) -> None:
         self._seed, self._numbers, self._every = seed, numbers, verify_every
         self._at: int | None = None
-        self._waited = 0
         self.ended = False
         self._start()
 
@@ -63,16 +63,11 @@ class _Worker:
     def taken(self, ready: bool) -> Iterator[tuple[int, Trial | Lost]]:
         """What the process has answered since."""
         if not ready:
-            self._waited += 1
-            if self._waited > SECONDS:
-                self._process.kill()
-                yield from self._lost("did not come back")
             return
-        self._waited = 0
         try:
             number, found = self.answers.recv()
         except EOFError:
-            yield from self._lost("died")
+            yield from self._lost()
             return
         if found is None:
             self._at = number
@@ -82,15 +77,17 @@ class _Worker:
         else:
             yield number, found
 
-    def _lost(self, how: str) -> Iterator[tuple[int, Trial | Lost]]:
+    def _lost(self) -> Iterator[tuple[int, Trial | Lost]]:
         """Goes on with the next pair; a process that dies before any is not started again."""
         self._process.join()
         self.answers.close()
+        ended = self._process.exitcode == -signal.SIGPROF
+        how = f"did not come back in {SECONDS} s" if ended else "died"
         if self._at is None:
             raise RuntimeError(f"a process {how} before its first pair")
-        yield self._at, Lost(self._at, f"{how} ({self._process.exitcode})")
+        yield self._at, Lost(self._at, how)
         self._numbers = range(self._at + self._numbers.step, self._numbers.stop, self._numbers.step)
-        self._at, self._waited = None, 0
+        self._at = None
         if self._numbers:
             self._start()
         else:
@@ -105,6 +102,8 @@ def _work(answers: Connection, seed: int, numbers: range, every: int) -> None:
     search_less()
     for number in numbers:
         answers.send((number, None))
+        # The signal ends the process, inside an engine too.
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         answers.send((number, trial(seed, number, verified=bool(every) and number % every == 0)))
     answers.send((-1, 0))
 

@@ -71,8 +71,10 @@ class Source:
         if self.format != "gpt2":
             return model
         step = Split(Pattern(GPT2, "fancy-regex"), "removed", True)
-        unsaid = {"normalizer": (), "added": (), "sequence_template": SequenceTemplate()}
-        return replace(model, pretokenizer=(step,), **unsaid)
+        nothing = SequenceTemplate()
+        return replace(
+            model, pretokenizer=(step,), normalizer=(), added=(), sequence_template=nothing
+        )
 
     def oracle(self) -> Oracle:
         """The engine.
@@ -81,7 +83,8 @@ class Source:
             EngineRefusedError: it refuses the files.
         """
         try:
-            return _ORACLES[self.format](self.facts)
+            oracle: Oracle = _ORACLES[self.format](self.facts)
+            return oracle
         except BaseException as error:
             raise EngineRefusedError(_told(error)) from error
 
@@ -251,14 +254,7 @@ class _Pair(_Tokenizers):
     def __init__(self, facts: Json) -> None:
         level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
         model = {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": False,
+            **_MODEL,
             "vocab": facts["vocab"],
             "merges": facts["merges"],
         }
@@ -287,11 +283,26 @@ _ORACLES: dict[str, Any] = {
 
 # Files of this library's writers, taken in again.
 
+_MODEL: Json = {
+    "type": "BPE",
+    "dropout": None,
+    "unk_token": None,
+    "continuing_subword_prefix": None,
+    "end_of_word_suffix": None,
+    "fuse_unk": False,
+    "byte_fallback": False,
+    "ignore_merges": False,
+}
+"""What a document's model says where nothing is said."""
+
 
 def taken_in(format: str, files: dict[str, bytes], letters: str) -> Source:
     """A source from files that this library wrote."""
     if format == "huggingface":
         facts = json.loads(files["tokenizer.json"])
+        facts["model"] = {**_MODEL, **facts["model"]}
+        merges = facts["model"]["merges"]
+        facts["model"]["merges"] = [m.split(" ") if isinstance(m, str) else m for m in merges]
     elif format == "tiktoken":
         name = next(name for name in files if name.endswith(".tiktoken"))
         stated = json.loads(files[f"{name}.json"])
@@ -300,8 +311,8 @@ def taken_in(format: str, files: dict[str, bytes], letters: str) -> Source:
         facts["ranks"] = [(base64.b64decode(t).decode("latin-1"), int(n)) for t, n in rows]
     elif format == "gpt2":
         vocab, merges = (next(v for k, v in files.items() if end in k) for end in ("json", "bpe"))
-        rows = (line.split(" ") for line in merges.decode().splitlines()[1:])
-        facts = {"vocab": json.loads(vocab), "merges": [list(row) for row in rows]}
+        pairs = [line.split(" ") for line in merges.decode().splitlines()[1:]]
+        facts = {"vocab": json.loads(vocab), "merges": pairs}
     else:
         raise ValueError(format)
     return Source(format, facts, letters)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import signal
 import tempfile
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from types import FrameType
 
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, EncodeError, PatternError
@@ -76,33 +79,42 @@ def random_pair(seed: int, number: int) -> tuple[str, Source, Source]:
 def trial(seed: int, number: int, *, verified: bool = False) -> Trial:
     """Holds what is said of a random pair to the engines."""
     change, one, two = random_pair(seed, number)
-    return tried(change, one, two, Random(f"{seed}:{number}:texts"), verified=verified)
-
-
-def tried(change: str, one: Source, two: Source, rng: Random, *, verified: bool = False) -> Trial:
-    """Holds what is said of a pair to the engines."""
     found = Trial(change, (one, two), features(one) | features(two))
+    try:
+        _hold(found, Random(f"{seed}:{number}:texts"), verified)
+    except Exception as error:
+        told = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(told.filename).name}:{told.name}"
+        found.wrong.append(Wrong("an error that is not ours", "", where, "", repr(error), ("", "")))
+    return found
+
+
+def _hold(found: Trial, rng: Random, verified: bool) -> None:
+    one, two = found.sources
     try:
         models = one.model(), two.model()
         oracles = one.oracle(), two.oracle()
     except BpeInteropError as error:
         found.refused = f"we: {kind_of(error.what)}"
-        return found
+        return
     except EngineRefusedError as error:
         found.refused = f"engine: {kind_of(str(error))}"
-        return found
+        return
     texts = texts_for(rng, one, two)
     found.texts = len(texts)
     answers = Answers(oracles, texts)
     try:
         for scope in SCOPES:
-            proof = prove(*models, scope)
+            proof = _proof(models, scope)
+            if proof is None:
+                found.verdicts["prove", scope] = "not waited for"
+                break
             found.verdicts["prove", scope] = proof.outcome
             found.stages |= {(s.name, s.outcome, kind_of(s.why)) for s in proof.stages}
             found.wrong += _held(proof, answers)
     except BpeInteropError as error:
         found.refused = f"prove: {kind_of(error.what)}"
-        return found
+        return
     found.wrong += _fingerprints(models, answers)
     for side in (0, 1):
         found.wrong += _own(models[side], answers, side)
@@ -111,7 +123,31 @@ def tried(change: str, one: Source, two: Source, rng: Random, *, verified: bool 
         outcome, wrong = _verified((one, two), scope, answers)
         found.verdicts["verify", scope] = outcome
         found.wrong += wrong
-    return found
+
+
+PATIENCE = 0.4
+"""For how many seconds of CPU a verdict is waited for: a search for a witness may be long."""
+
+
+class _TooLongError(Exception):
+    """A verdict takes longer than it is waited for."""
+
+
+def _stop(signum: int, frame: FrameType | None) -> None:
+    raise _TooLongError
+
+
+def _proof(models: tuple[BPEModel, BPEModel], scope: Scope) -> Proof | None:
+    """What ``prove`` says, where it says so soon."""
+    before = signal.signal(signal.SIGVTALRM, _stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
+    try:
+        return prove(*models, scope)
+    except _TooLongError:
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])[\d,]+")
@@ -244,7 +280,7 @@ def _own(model: BPEModel, answers: Answers, side: int) -> Iterator[Wrong]:
             try:
                 given: Ids = encoder.encode(text, "all" if parsing else frozenset())
             except (EncodeError, PatternError):
-                given = None
+                continue
             if given != expected:
                 kind = "our encoder and the engine differ"
                 yield Wrong(kind, f"side {side}", text, mode, "", (str(given), str(expected)))
