@@ -6,10 +6,9 @@ import multiprocessing
 import os
 import resource
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any
 
 from .trial import Trial, trial
 
@@ -115,13 +114,3 @@ def quiet() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     os.close(nowhere)
-
-
-def in_this_process(
-    seed: int, numbers: range, tick: Callable[[Trial], Any] = lambda found: None
-) -> Iterator[tuple[int, Trial]]:
-    """The same without processes, for a short run of which nothing is known to die."""
-    for number in numbers:
-        found = trial(seed, number)
-        tick(found)
-        yield number, found

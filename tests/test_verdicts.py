@@ -1,0 +1,99 @@
+"""A short run of the long test of verdicts, with a fixed seed; and that it sees what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from benchmarks.trust.verdicts import trial as trials_of_one
+from benchmarks.trust.verdicts.changes import CHANGES
+from benchmarks.trust.verdicts.running import Lost, trials
+from benchmarks.trust.verdicts.sources import Source
+from benchmarks.trust.verdicts.tally import STAGES, Tally, as_json
+from benchmarks.trust.verdicts.trial import Trial, random_pair, trial
+from bpe_interop.model import BPEModel
+from bpe_interop.verify import Scope
+from bpe_interop.verify.prove import Proof, prove
+
+SEED = 7
+PAIRS = 60
+
+
+@pytest.fixture(scope="module")
+def run() -> Tally:
+    tally = Tally()
+    for number, found in trials(SEED, PAIRS):
+        tally.add(number, found)
+    return tally
+
+
+def test_no_verdict_of_a_short_run_is_wrong(run: Tally) -> None:
+    assert run.pairs == PAIRS
+    assert run.compared > PAIRS // 2
+    assert run.texts > 100 * run.compared
+    assert list(as_json(run.wrong)) == []
+
+
+def test_a_short_run_proves_and_refutes(run: Tally) -> None:
+    for outcome in ("proved", "refuted"):
+        assert run.verdicts["prove", "all", outcome] > 3
+    assert {name for name, _ in run.stages} == {*STAGES}
+
+
+def test_the_same_numbers_give_the_same_pair() -> None:
+    assert random_pair(SEED, 3) == random_pair(SEED, 3)
+    assert random_pair(SEED, 3) != random_pair(SEED, 4)
+
+
+def equal_to_all(a: BPEModel, b: BPEModel, scope: Scope) -> Proof:
+    """What a prover says that believes everything."""
+    return replace(prove(a, b, scope), outcome="proved")
+
+
+def test_a_prover_that_believes_everything_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials_of_one, "prove", equal_to_all)
+    changes = {name for number in range(8) for name in wrong_in(number)}
+    assert changes
+
+
+def wrong_in(number: int) -> Iterator[str]:
+    """What was changed where something is called equal that differs."""
+    found = trial(SEED, number)
+    if any(wrong.kind.startswith("called proved") for wrong in found.wrong):
+        yield found.change
+
+
+def test_a_long_run_without_refutations_has_holes() -> None:
+    tally = Tally(compared=10_000)
+    assert "the stage ids refuted nothing" in [*tally.holes()]
+    assert "the change merge moved was never made" in [*tally.holes()]
+    assert [*Tally(compared=10).holes()] == []
+
+
+def test_a_pair_that_was_lost_or_refused_is_counted() -> None:
+    tally = Tally()
+    tally.add(0, Lost(0, "died"))
+    source = Source("gpt2", {}, "ab")
+    tally.add(1, Trial("nothing", (source, source), frozenset(), refused="we: no"))
+    said = "\n".join(tally.lines())
+    assert tally.compared == 0
+    assert "1 on which an engine did not come back" in said
+    assert "| we: no | 1 |" in said
+
+
+@pytest.mark.parametrize("format", CHANGES)
+def test_every_change_of_a_format_can_be_made(format: str) -> None:
+    made = set[str]()
+    rng = Random(0)
+    for number in range(3_000):
+        _, source, _ = random_pair(0, number)
+        if source.format == format:
+            for name, change in CHANGES[format].items():
+                if name not in made and change(rng, source.copy().facts, source.letters):
+                    made.add(name)
+        if made == {*CHANGES[format]}:
+            return
+    raise AssertionError(f"never made: {CHANGES[format].keys() - made}")
