@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import NoReturn, TypeVar, cast
+from itertools import chain
+from typing import Any, NoReturn, TypeVar, cast
 
 from .errors import FormatError, UnsupportedError
+from .limits import JSON_NESTING
 from .model import Json
 
 T = TypeVar("T")
@@ -142,7 +144,7 @@ def parse(data: bytes, file: str) -> Node:
             "a string holds a lone surrogate (\\uD800 to \\uDFFF)", where=file
         ) from None
     except RecursionError:
-        raise FormatError("the JSON is nested too deeply", where=file) from None
+        raise _too_deep(file) from None
     except _RepeatedKeyError as error:
         lines = [n for n, line in enumerate(text.splitlines(), 1) if error.spelled in line]
         at = f" (lines {', '.join(map(str, lines[:4]))})" if len(lines) > 1 else ""
@@ -151,7 +153,27 @@ def parse(data: bytes, file: str) -> Node:
         ) from None
     except ValueError as error:
         raise FormatError(f"not JSON: {error}", where=file) from None
+    if _is_too_deep(value):
+        raise _too_deep(file)
     return Node(cast(Json, value), file)
+
+
+def _too_deep(file: str) -> FormatError:
+    return FormatError(
+        f"the JSON is nested too deeply: {JSON_NESTING.passed('it')}",
+        where=file,
+        fix="the file is damaged, or was made to harm",
+    )
+
+
+def _is_too_deep(value: object) -> bool:
+    level: list[Any] = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(JSON_NESTING.most):
+        inner = list(chain.from_iterable(v.values() if type(v) is dict else v for v in level))
+        if set(map(type, inner)).isdisjoint((dict, list)):
+            return False
+        level = [v for v in inner if type(v) is dict or type(v) is list]
+    return True
 
 
 class _RepeatedKeyError(Exception):

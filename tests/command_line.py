@@ -33,7 +33,8 @@ Command: TypeAlias = Callable[..., Outcome]
 @contextmanager
 def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
     """``call(*arguments, stdin=b"")`` runs ``bpe-interop``, with pipes for its streams."""
-    hook, handler = sys.excepthook, signal.getsignal(signal.SIGTERM)
+    hooks = sys.excepthook, sys.unraisablehook
+    handlers = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT)}
 
     def call(*arguments: object, stdin: bytes = b"") -> Outcome:
         out, err = io.BytesIO(), io.BytesIO()
@@ -51,5 +52,6 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
         return Outcome(code, *said)
 
     yield call
-    sys.excepthook = hook
-    signal.signal(signal.SIGTERM, handler)
+    sys.excepthook, sys.unraisablehook = hooks
+    for number, handler in handlers.items():
+        signal.signal(number, handler)

@@ -6,12 +6,14 @@ import base64
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 from command_line import Command
 
+from bpe_interop.limits import PATTERN_SECONDS
 from bpe_interop.text import matching
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
@@ -195,7 +197,7 @@ def test_unmatched_text_that_the_target_would_drop_is_refused_with_a_witness(
 def test_a_pattern_that_backtracks_without_end_ends(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matching, "_SECONDS", 0.5)
+    monkeypatch.setattr(matching, "PATTERN_SECONDS", replace(PATTERN_SECONDS, most=1))
     for name, data in pattern(r"(?:\w+\w+)+$|[\s\S]").items():
         (tmp_path / name).write_bytes(data)
     found = command("encode", tmp_path, "--special", "text", "a" * 5_000 + "!")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
 from bpe_interop.errors import PatternError
+from bpe_interop.limits import PATTERN_SECONDS
 from bpe_interop.steps import Dialect, Pattern
 from bpe_interop.text import matching, unicode
 from bpe_interop.text.matching import python_source
@@ -345,7 +347,7 @@ def test_groups_do_not_change_what_is_found() -> None:
 
 
 def test_endless_backtracking_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "_SECONDS", 0.5)
+    monkeypatch.setattr(matching, "PATTERN_SECONDS", replace(PATTERN_SECONDS, most=1))
     start = time.monotonic()
     with pytest.raises(PatternError, match="did not end"):
         Matcher(Pattern(r"(?:a|aa)+b", ONIG)).findall("a" * 60)

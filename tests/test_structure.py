@@ -19,7 +19,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "collector"),
+    ("errors", "collector", "limits"),
     ("steps",),
     ("model",),
     ("loss", "special", "text", "strict_json"),

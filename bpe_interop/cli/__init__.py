@@ -10,18 +10,20 @@ import gc
 import importlib
 import io
 import os
-import signal
 import sys
 from collections.abc import Iterator
-from types import FrameType, TracebackType
+from functools import partial
+from types import TracebackType
 
 import click
 
 from ..errors import BpeInteropError, CheckFailedError, LossyConversionError
+from .interrupts import INTERRUPTED, Interrupts
+from .terminal import tell
 
 YES, NO, UNKNOWN = 0, 1, 2
-CLOSED, INTERRUPTED, TERMINATED = 141, 130, 143
-"""What a shell reports of programs that end by SIGPIPE, SIGINT, SIGTERM."""
+CLOSED = 141
+"""What a shell reports of programs that end by SIGPIPE."""
 
 _SYSTEM = "check the path, the right to it, and that there is room"
 
@@ -80,7 +82,7 @@ def _written() -> Iterator[None]:
     except OSError as error:
         _discard_output()
         where = f"{error.filename}: " if error.filename else ""
-        click.echo(f"error: {where}{error.strerror or error}\n  {_SYSTEM}", err=True)
+        tell(f"error: {where}{error.strerror or error}\n  {_SYSTEM}")
         sys.exit(UNKNOWN)
 
 
@@ -105,8 +107,10 @@ def main() -> None:
     """Runs the command line; errors of ours end in one message and an exit code."""
     # A command holds large tables to its end: looking through them rarely is enough.
     gc.set_threshold(100_000, 20, 20)
-    sys.excepthook = _crash
-    signal.signal(signal.SIGTERM, _terminate)
+    signals = Interrupts()
+    sys.excepthook = partial(_crash, signals)
+    signals.install()
+    _check_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -115,31 +119,49 @@ def main() -> None:
             code = cli.main(standalone_mode=False) or YES
         sys.exit(code)
     except LossyConversionError as error:
-        click.echo(f"refused: {error}", err=True)
+        tell(f"refused: {error}")
         sys.exit(NO)
     except CheckFailedError as error:
-        click.echo(f"check failed: {error}", err=True)
+        tell(f"check failed: {error}")
         sys.exit(NO)
     except BpeInteropError as error:
-        click.echo(f"error: {error}", err=True)
+        if signals.came:
+            sys.exit(signals.code)
+        tell(f"error: {error}")
         sys.exit(UNKNOWN)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.ClickException as error:
-        error.show()
+        usage = io.StringIO()
+        error.show(file=usage)
+        tell(usage.getvalue().rstrip("\n"))
         sys.exit(UNKNOWN)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        tell("interrupted")
         sys.exit(INTERRUPTED)
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
-    """Ends by an exception, so that what is half written is removed."""
-    sys.exit(TERMINATED)
+def _check_streams() -> None:
+    """Ends where nobody can be told the result: a file opened later would get its number."""
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY))
+    if sys.stdout is None:
+        tell("error: standard output is closed\n  open it, or lead it to a file or /dev/null")
+        os._exit(UNKNOWN)
 
 
-def _crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _crash(
+    signals: Interrupts,
+    kind: type[BaseException],
+    error: BaseException,
+    trace: TracebackType | None,
+) -> None:
     """An error that nobody foresaw: Python would end with 1, which means "no" here."""
+    if signals.came:
+        # A library made another error of it, or it came while the command was ending.
+        sys.exit(signals.code)
     sys.__excepthook__(kind, error, trace)
-    click.echo("this is a bug in bpe-interop; please report it with the command", err=True)
+    tell("this is a bug in bpe-interop; please report it with the command")
     sys.exit(UNKNOWN)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import click
 from rich.console import Console
 from rich.style import Style
 from rich.text import Text
@@ -15,6 +14,7 @@ from ..encode import Encoder
 from ..encode.explain import Explained, Merge, Run
 from ..model import escaped, show
 from .screen import lines
+from .terminal import say
 
 _STYLES = tuple(
     Style(color="black", bgcolor=f"bright_{colour}")
@@ -47,8 +47,8 @@ def show_tokens(text: str, tokens: Sequence[Placed]) -> None:
         row.append(show(token.content), _STYLES[number % len(_STYLES)] if coloured else "")
         if token.place is None:
             row.append("  put there by the sequence template")
-        console.print(row) if coloured else click.echo(row.plain)
-    click.echo(counted(len(tokens), len(text.encode("utf-8"))))
+        console.print(row) if coloured else say(row.plain)
+    say(counted(len(tokens), len(text.encode("utf-8"))))
 
 
 def counted(tokens: int, size: int) -> str:

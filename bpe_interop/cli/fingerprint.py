@@ -8,6 +8,7 @@ from ..fingerprint import PARTS, fingerprint
 from ..sources import load_source
 from .options import format_option, json_option, offline_option, preset_option
 from .screen import as_json
+from .terminal import say
 
 
 @click.command("fingerprint")
@@ -30,4 +31,4 @@ def fingerprint_command(
         as_json(found)
         return
     for part in PARTS:
-        click.echo(f"{part} {found[part]}")
+        say(f"{part} {found[part]}")

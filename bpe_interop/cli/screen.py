@@ -18,6 +18,7 @@ from rich.progress import Progress as Bars
 
 from ..errors import SourceError, not_utf8
 from ..model import show
+from .terminal import say
 
 if TYPE_CHECKING:
     from ..verify import Progress
@@ -29,10 +30,10 @@ LABEL = 12
 def lines(label: str, texts: list[str] | tuple[str, ...]) -> None:
     """Prints each text on a line of its own behind a label, to stdout."""
     for text in texts:
-        first, *rest = text.splitlines() or [""]
-        click.echo(f"{label:<{LABEL}}{first}")
+        first, *rest = text.removesuffix("\n").split("\n")
+        say(f"{label:<{LABEL}}{first}")
         for more in rest:
-            click.echo(" " * LABEL + more)
+            say(" " * LABEL + more)
 
 
 def show_text(text: str) -> str:

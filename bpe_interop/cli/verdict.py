@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import click
 from rich.cells import cell_len, set_cell_size
 
 from ..verify import SCOPES, Example, Mismatch, Report
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import CorpusReport, Counts, Source
 from .screen import LABEL, lines, short_text, show_text
+from .terminal import say
 
 _OUTCOMES = {"proved": "proved", "refuted": "DIFFERENT", "unknown": "not proved"}
 _ROWS = 12
@@ -60,7 +60,7 @@ def _show_verdict(report: Report) -> None:
 
 def _show_mismatch(report: Report, found: Mismatch) -> None:
     at = f" at stage: {report.stage}" if report.stage else ""
-    click.echo(f"DIFFERENT{at}; a text: {short_text(found.text)} ({found.mode.scope})")
+    say(f"DIFFERENT{at}; a text: {short_text(found.text)} ({found.mode.scope})")
     if found.decoding:
         lines("ids", [_ids(found.ids_a)])
         lines("a gives", [short_text(found.decoding[0])])
@@ -99,9 +99,9 @@ def _show_aligned(example: Example) -> None:
         said = "  ".join(_padded(cell, width) for cell, width in zip(row, widths, strict=True))
         label = "aligned" if place == 0 else ""
         text = f"{mark}{said.rstrip()}"
-        click.echo(f"{label:<{LABEL}}" + (click.style(text, bold=True) if mark == "> " else text))
+        say(f"{label:<{LABEL}}{text}", bold=mark == "> ")
     if len(rows) > _ROWS:
-        click.echo(" " * LABEL + f"  ... {len(rows) - _ROWS:,} rows more")
+        say(" " * LABEL + f"  ... {len(rows) - _ROWS:,} rows more")
 
 
 def _padded(cell: str, width: int) -> str:

@@ -16,6 +16,7 @@ from ..pages.view import LIMIT, to_view
 from ..sources import load_source
 from .options import format_option, offline_option, preset_option
 from .screen import as_text, lines, read_stdin
+from .terminal import tell
 
 
 @click.command("view", short_help="Show a text as coloured tokens on a page.")
@@ -98,7 +99,7 @@ def _serve(sides: list[Viewed], host: str, port: int) -> None:
     address, answer = listen(sides, host, port)
     lines("serving", [f"{address}  (Ctrl-C ends it)"])
     answer()
-    click.echo("ended", err=True)
+    tell("ended")
 
 
 def _text(file: str | None) -> str:
@@ -108,7 +109,9 @@ def _text(file: str | None) -> str:
     path = Path(file)
     try:
         check_size(path.stat().st_size, LIMIT)
-        data = path.read_bytes()
+        with path.open("rb") as text:
+            data = text.read(LIMIT + 1)
     except OSError as error:
         raise unreadable(error, file) from None
+    check_size(len(data), LIMIT)
     return as_text(data, where=file)

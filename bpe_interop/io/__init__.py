@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .cached import cached
-from .reading import MAX_FILE, Found, find, read, unreadable
+from .reading import Found, find, read, unreadable
 from .replacing import keep_apart
 from .writing import (
     check_file_target,
@@ -16,7 +16,6 @@ from .writing import (
 )
 
 __all__ = [
-    "MAX_FILE",
     "Found",
     "cached",
     "check_file_target",

@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from .reading import MAX_FILE
+from ..limits import FILE_BYTES
 
 
 def cached(address: str, sha256: str) -> bytes | None:
@@ -23,7 +23,7 @@ def cached(address: str, sha256: str) -> bytes | None:
     folder = Path(named) if named else Path(tempfile.gettempdir(), "data-gym-cache")
     file = folder / hashlib.sha1(address.encode()).hexdigest()
     try:
-        if not file.is_file() or file.stat().st_size > MAX_FILE:
+        if not file.is_file() or file.stat().st_size > FILE_BYTES.most:
             return None
         data = file.read_bytes()
     except OSError:

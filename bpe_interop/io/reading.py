@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +11,13 @@ from typing import NoReturn
 
 from ..errors import FormatError, SourceError, UnsupportedError, not_utf8
 from ..formats import Files, Format, all_formats, by_name, each_format
+from ..limits import FILE_BYTES
 from .names import BESIDE, MAIN, PARTNERS, TEMPLATES
 
-MAX_FILE = 1 << 30
-"""No file of a tokenizer comes near one gibibyte."""
-
 _OWN_FILE = "name the file of the tokenizer itself, or the directory that it is in"
+_COPY = "devices and pipes are not read: copy what it gives to a file, and name that"
 _AGAIN = "the file is damaged, or another one was meant: get it again, or name that"
+_FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NAMES = (".json", ".tiktoken", ".model", ".txt", ".bpe", ".gguf")
 
 
@@ -43,6 +45,8 @@ def find(path: Path, format: str | None = None) -> Found:
         return _find_in_directory(path, wanted)
     if not path.exists():
         raise _absent(path)
+    if not path.is_file():
+        raise SourceError("this is no regular file", where=str(path), fix=_COPY)
     name = path.name
     partner = _partner(path)
     group = _read_group(path.parent, [name, *([partner] if partner else _companions(path))])
@@ -177,13 +181,17 @@ def read(path: Path) -> bytes:
         SourceError: the file cannot be read, or is larger than any tokenizer.
     """
     try:
-        if path.stat().st_size > MAX_FILE:
-            raise SourceError(
-                "the file is too large to be a tokenizer",
-                where=str(path),
-                fix=_OWN_FILE,
-            )
-        return path.read_bytes()
+        # A device's size is 0 and it has no end, and a pipe may never begin.
+        number = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
+        with open(number, "rb") as file:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                raise SourceError("this is no regular file", where=str(path), fix=_COPY)
+            data = file.read(FILE_BYTES.most + 1)
+        if len(data) > FILE_BYTES.most:
+            raise SourceError(FILE_BYTES.passed("the file"), where=str(path), fix=_OWN_FILE)
+        return data
     except OSError as error:
         raise unreadable(error, str(path)) from None
 

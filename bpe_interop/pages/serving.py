@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Sequence
 
 from ..errors import TargetError
+from ..limits import PAGE_CONNECTIONS, PAGE_SECONDS
 from .live import BODY_LIMIT, LivePage, missing
 from .panels import Viewed
 
@@ -44,7 +45,15 @@ def listen(
     # The page's own limit is lower, and answers in words.
     limit = 2 * BODY_LIMIT
     server = create_server(
-        page, sockets=[bound], threads=_THREADS, max_request_body_size=limit, ident=None
+        page,
+        sockets=[bound],
+        threads=_THREADS,
+        max_request_body_size=limit,
+        ident=None,
+        connection_limit=PAGE_CONNECTIONS.most,
+        channel_timeout=PAGE_SECONDS.most,
+        cleanup_interval=2,
+        asyncore_use_poll=True,
     )
 
     def answer() -> None:

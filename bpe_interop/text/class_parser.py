@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NoReturn
 
 from ..errors import PatternError
+from ..limits import PATTERN_CHARACTERS, PATTERN_NESTING, Limit
 from ..steps import Dialect
 from . import unicode
 from .charsets import (
@@ -78,6 +80,9 @@ class ClassParser:
         self.source = source
         self.dialect: Dialect = dialect
         self.at = 0
+        self.depth = 0
+        if len(source) > PATTERN_CHARACTERS.most:
+            self.pass_limit(PATTERN_CHARACTERS)
 
     def refuse(self, what: str, at: int | None = None) -> NoReturn:
         """Raises PatternError that names the construct and where it stands."""
@@ -86,6 +91,27 @@ class ClassParser:
             f"{what} at character {offset} is not understood",
             where=f"{self.dialect} pattern {self.source!r}",
             fix="rewrite the pattern without it",
+        )
+
+    @contextlib.contextmanager
+    def deeper(self) -> Iterator[None]:
+        """A block that reads what is inside of something.
+
+        Raises:
+            PatternError: there is too much one in another.
+        """
+        self.depth += 1
+        if self.depth > PATTERN_NESTING.most:
+            self.pass_limit(PATTERN_NESTING)
+        yield
+        self.depth -= 1
+
+    def pass_limit(self, limit: Limit) -> NoReturn:
+        """Raises PatternError that names a limit."""
+        raise PatternError(
+            limit.passed("the pattern"),
+            where=f"{self.dialect} pattern {self.source!r}",
+            fix="write it with less of them",
         )
 
     def looking_at(self, text: str) -> bool:
@@ -178,6 +204,10 @@ class ClassParser:
 
     def bracket(self, ignore_case: bool) -> CharSet:
         """A character class; ``self.at`` is at its opening bracket."""
+        with self.deeper():
+            return self._bracket(ignore_case)
+
+    def _bracket(self, ignore_case: bool) -> CharSet:
         start = self.at
         self.at += 1
         negated = self.take("^")

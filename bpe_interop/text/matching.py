@@ -17,6 +17,7 @@ from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from ..errors import PatternError
+from ..limits import PATTERN_SECONDS
 from ..steps import Pattern
 from . import unicode
 from .charsets import AnyOf, Chars, CharSet, Property, code_points
@@ -40,7 +41,6 @@ from .unicode import Ranges
 if TYPE_CHECKING:
     import regex
 
-_SECONDS = 20.0
 _CHARACTERS_PER_SECOND = 100_000
 
 
@@ -111,11 +111,12 @@ class Matcher:
 
     def _limit(self, text: str) -> float | None:
         """How many seconds matching may take."""
-        return _SECONDS + len(text) / _CHARACTERS_PER_SECOND if self._timed else None
+        return PATTERN_SECONDS.most + len(text) / _CHARACTERS_PER_SECOND if self._timed else None
 
     def _endless(self, text: str) -> PatternError:
         return PatternError(
-            f"matching {len(text)} characters did not end within {self._limit(text):.0f} seconds",
+            f"matching {len(text)} characters did not end within {self._limit(text):.0f} seconds "
+            f"(limit {PATTERN_SECONDS.name})",
             where=f"{self.pattern.dialect} pattern {self.pattern.source!r}",
             fix="the pattern backtracks without end on this text",
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 
+from ..limits import PATTERN_NESTING, PATTERN_STEPS
 from ..steps import Pattern
 from .charsets import EVERYTHING, Chars, CharSet, chars
 from .class_parser import NOT_NEWLINE, WORD, ClassParser, long_folds
@@ -29,6 +30,7 @@ from .regex_syntax import (
     matches_empty,
     repeat,
     sequence,
+    steps,
 )
 
 _COUNTS = re.compile(r"\{(\d*)(,?)(\d*)\}")
@@ -60,6 +62,8 @@ class _Parser(ClassParser):
         node = self._alternation()
         if self.at < len(self.source):
             self.refuse("an unopened )")
+        if steps(node) > PATTERN_STEPS.most:
+            self.pass_limit(PATTERN_STEPS)
         return node
 
     def _flags(self, on: str, off: str, start: int) -> frozenset[str]:
@@ -95,21 +99,25 @@ class _Parser(ClassParser):
                 self.refuse(f"{folded!r}, which is also {char!r} while case is ignored,", start)
 
     def _repeats(self, node: Node) -> Node:
-        first = True
+        times = 0
         while self.at < len(self.source):
             start = self.at
             counts = self._counts()
             if counts is None:
                 break
             low, high, braces = counts
-            if not first and self.dialect != "oniguruma":
+            if times and self.dialect != "oniguruma":
                 self.refuse("a quantifier after a quantifier", start)
             if not consumes(node):
                 self.refuse("a quantifier after what is empty", start)
             if matches_empty(node) and high is None:
                 self.refuse("an endless repetition of what can be empty", start)
             node = self._moded(node, low, high, braces)
-            first = False
+            times += 1
+            if self.depth + times > PATTERN_NESTING.most:
+                self.pass_limit(PATTERN_NESTING)
+            if steps(node) > PATTERN_STEPS.most:
+                self.pass_limit(PATTERN_STEPS)
         return node
 
     def _moded(self, node: Node, low: int, high: int | None, braces: bool) -> Node:
@@ -227,7 +235,8 @@ class _Parser(ClassParser):
 
     def _closed(self, start: int, flags: frozenset[str]) -> Node:
         outer, self.flags = self.flags, flags
-        node = self._alternation()
+        with self.deeper():
+            node = self._alternation()
         self.flags = outer
         if not self.take(")"):
             self.refuse("a group without an end", start)

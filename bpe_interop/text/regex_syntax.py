@@ -129,6 +129,13 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
+def steps(node: Node) -> int:
+    """How many characters and assertions a node has once its counts are written out."""
+    if isinstance(node, Repeat):
+        return steps(node.part) * max(1, node.low, node.high or 0)
+    return sum(map(steps, children(node))) + (not isinstance(node, Sequence))
+
+
 def leaves(node: Node) -> Iterable[CharSet]:
     """The set of every leaf, from left to right, those of assertions included."""
     if isinstance(node, Leaf):

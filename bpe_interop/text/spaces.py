@@ -52,7 +52,7 @@ def begins_at_spaces(node: Node) -> bool:
     of the text, and if no match is empty.
     """
     try:
-        _follow(node, frozenset({False}))
+        _follow(node, frozenset({False}), {})
     except _GoesOnError:
         return False
     return not can_be_empty(node)
@@ -62,23 +62,31 @@ class _GoesOnError(Exception):
     """A match may depend on what stands on the other side of a space."""
 
 
-def _follow(node: Node, seen: _Seen) -> _Seen:
+def _follow(node: Node, seen: _Seen, known: dict[tuple[int, _Seen], _Seen]) -> _Seen:
+    """What may be seen after a node; ``known`` keeps it, for repetitions ask again and again."""
+    key = id(node), seen
+    if key not in known:
+        known[key] = _followed(node, seen, known)
+    return known[key]
+
+
+def _followed(node: Node, seen: _Seen, known: dict[tuple[int, _Seen], _Seen]) -> _Seen:
     if isinstance(node, Leaf):
         return _over(code_points(node.charset), seen)
     if isinstance(node, Sequence):
         for part in node.parts:
-            seen = _follow(part, seen)
+            seen = _follow(part, seen, known)
         return seen
     if isinstance(node, Alternation):
-        return frozenset[bool]().union(*(_follow(option, seen) for option in node.options))
+        return frozenset[bool]().union(*(_follow(option, seen, known) for option in node.options))
     if isinstance(node, Atomic):
-        return _follow(node.part, seen)
+        return _follow(node.part, seen, known)
     if isinstance(node, Repeat):
-        reached = _follow(node.part, seen)
+        reached = _follow(node.part, seen, known)
         if node.high != 1:
             # Whatever is seen can be seen after two more times.
-            reached |= _follow(node.part, reached)
-            reached |= _follow(node.part, reached)
+            reached |= _follow(node.part, reached, known)
+            reached |= _follow(node.part, reached, known)
         return reached if node.low else seen | reached
     if True in seen or not _looks_at_little(node):
         raise _GoesOnError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, Union
@@ -139,6 +140,12 @@ def files_of(path: Path) -> list[Path]:
 def _windows(path: Path, cut: re.Pattern[str] | None) -> Iterator[str]:
     held: list[str] = []
     try:
+        if stat.S_ISCHR(path.stat().st_mode) or stat.S_ISBLK(path.stat().st_mode):
+            raise SourceError(
+                "this is a device and no regular file",
+                where=str(path),
+                fix="name files, directories or pipes, or - for standard input",
+            )
         with path.open("rb") as file:
             for text in _decoded(file, path):
                 place = _last(cut, text) if cut else 0

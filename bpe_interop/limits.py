@@ -1,0 +1,107 @@
+"""What is refused because it is too much: every limit, in one table.
+
+Real tokenizers stay far below each. A refusal names the limit, so that a file which needs more
+can be told from one that is damaged or made to harm. ``docs/limits.md`` shows the same table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The most of something that is taken.
+
+    Attributes:
+        name: what a message calls it.
+        most: the largest number that is still taken.
+        unit: of what.
+        about: what has so many of them, for the table.
+        why: why this number.
+    """
+
+    name: str
+    most: int
+    unit: str
+    about: str
+    why: str
+
+    def passed(self, what: str) -> str:
+        """That something has more than that."""
+        return f"{what} has more than {self.most:,} {self.unit} (limit {self.name})"
+
+
+FILE_BYTES = Limit(
+    "FILE_BYTES", 1 << 30, "bytes", "a file of a tokenizer", "no file of a tokenizer comes near"
+)
+JSON_NESTING = Limit(
+    "JSON_NESTING",
+    100,
+    "values one in another",
+    "a JSON document",
+    "the JSON reader of tokenizers takes 127",
+)
+PATTERN_CHARACTERS = Limit(
+    "PATTERN_CHARACTERS", 20_000, "characters", "a pattern", "the longest known one has 2,000"
+)
+PATTERN_NESTING = Limit(
+    "PATTERN_NESTING",
+    50,
+    "groups, classes or repetitions one in another",
+    "a pattern",
+    "known ones have 4",
+)
+PATTERN_STEPS = Limit(
+    "PATTERN_STEPS",
+    20_000,
+    "characters once its counts are written out",
+    "a pattern",
+    "engines write them out, and take gigabytes for what takes a line",
+)
+PATTERN_SECONDS = Limit(
+    "PATTERN_SECONDS",
+    20,
+    "seconds, and one more for each 100,000 characters",
+    "a match in a text",
+    "known patterns end on every text; others may backtrack without end",
+)
+MESSAGE_CHARACTERS = Limit(
+    "MESSAGE_CHARACTERS",
+    2_000,
+    "characters",
+    "a message on the screen",
+    "what a file says is repeated in messages; more than a screen helps nobody",
+)
+PAGE_CONNECTIONS = Limit(
+    "PAGE_CONNECTIONS",
+    500,
+    "connections at once",
+    "the live page",
+    "a browser opens a handful; others wait until one is closed",
+)
+PAGE_SECONDS = Limit(
+    "PAGE_SECONDS",
+    10,
+    "seconds of silence",
+    "a connection to the live page",
+    "a browser asks at once; what says nothing is closed",
+)
+
+LIMITS: tuple[Limit, ...] = (
+    FILE_BYTES,
+    JSON_NESTING,
+    PATTERN_CHARACTERS,
+    PATTERN_NESTING,
+    PATTERN_STEPS,
+    PATTERN_SECONDS,
+    MESSAGE_CHARACTERS,
+    PAGE_CONNECTIONS,
+    PAGE_SECONDS,
+)
+
+
+def as_table() -> str:
+    """The table in Markdown."""
+    rows = [f"| `{x.name}` | {x.about} | {x.most:,} {x.unit} | {x.why} |" for x in LIMITS]
+    return "\n".join(["| limit | of what | the most | why |", "|---|---|---|---|", *rows])
