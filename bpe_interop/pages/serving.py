@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import socket
 from collections.abc import Callable, Sequence
 
@@ -39,6 +40,8 @@ def listen(
         from waitress.server import create_server
     except ImportError as error:
         raise missing("waitress") from error
+    # That a request waits for a moment is not for people.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     bound = _bound(host, port)
     number = bound.getsockname()[1]
     page = LivePage(sides, _names(host, number))
