@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...model import Json
+from ...errors import PatternError
+from ...model import Json, show
 from ...steps import Pattern, Prefixing, Replace
 from ...strict_json import Node
 from ...text.patterns import parse
@@ -25,11 +26,20 @@ def read_char(node: Node) -> str:
 
 
 def read_pattern(node: Node) -> Pattern | str:
-    """A pattern: ``{"Regex": ...}``, or ``{"String": ...}`` for a literal text."""
+    """A pattern: ``{"Regex": ...}``, or ``{"String": ...}`` for a literal text.
+
+    One that is not understood is refused here: tokenizers compiles patterns when it loads a file,
+    and loads none with a pattern that does not compile.
+    """
     node.only("String", "Regex")
-    if "Regex" in node:
-        return Pattern(node["Regex"].be(str), "oniguruma")
-    return node["String"].be(str)
+    if "Regex" not in node:
+        return node["String"].be(str)
+    pattern = Pattern(node["Regex"].be(str), "oniguruma")
+    try:
+        parse(pattern)
+    except PatternError as error:
+        node["Regex"].refuse(f"in the pattern {show(pattern.source)}, {error.what}", fix=error.fix)
+    return pattern
 
 
 def pattern_json(pattern: Pattern | str) -> Json:
