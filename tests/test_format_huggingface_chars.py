@@ -40,6 +40,7 @@ from bpe_interop.steps import (
     UnicodeScripts,
     Words,
 )
+from bpe_interop.verify.assumptions import assumptions
 from tests.random_models import random_model, random_model_text
 from tests.random_tokenizers import precompiled, random_bytes, random_characters, random_text
 
@@ -653,3 +654,43 @@ def test_llama_2_comes_back_field_by_field(data: Any) -> None:
 def test_other_models_are_refused_by_name(name: str, kind: str, data: Any) -> None:
     with pytest.raises(UnsupportedError, match=f"the model is {kind}, not BPE"):
         FORMAT.load({"tokenizer.json": data(f"{name}/tokenizer.json").read_bytes()})
+
+
+def test_a_merge_that_would_be_cut_inside_a_character_is_refused() -> None:
+    """tokenizers takes as many bytes off the right part as the prefix has, and aborts."""
+    vocab = {"<unk>": 0, "a": 1, "\u0120": 2, "a\u0120": 3}
+    model = {"vocab": vocab, "merges": [["a", "\u0120"]], "continuing_subword_prefix": "b"}
+    with pytest.raises(UnsupportedError, match="ends inside a character"):
+        load(document(model=model))
+
+
+CUT = {"direction": "Right", "max_length": 1, "strategy": "LongestFirst", "stride": 0}
+FILL = {"strategy": {"Fixed": 3}, "direction": "Right", "pad_to_multiple_of": None,
+        "pad_id": 0, "pad_type_id": 0, "pad_token": "<unk>"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "ids", "said"),
+    [
+        ({"truncation": CUT}, [2], ["truncation: "]),
+        ({"padding": FILL}, [2, 1, 0], ["padding: "]),
+        ({"padding": {**FILL, "strategy": "BatchLongest"}}, [2, 1], []),
+        ({"padding": {**FILL, "strategy": "BatchLongest", "pad_to_multiple_of": 4}},
+         [2, 1, 0, 0], ["padding: "]),
+    ],
+)  # fmt: skip
+def test_truncation_and_padding_are_told_of(
+    changes: dict[str, Any], ids: list[int], said: list[str]
+) -> None:
+    """Ids are those of whole texts; tokenizers itself cuts and fills up."""
+    value = document(**changes)
+    found = engine(value)
+    assert found.encode("ba").ids == ids
+    found.no_truncation()
+    found.no_padding()
+    model = load(value)
+    assert Encoder(model).encode("ba") == found.encode("ba").ids == [2, 1]
+    notes = [n for n in model.origin.notes if n.startswith(("truncation", "padding"))]
+    assert [note[: len(start)] for note, start in zip(notes, said, strict=True)] == said
+    granted = assumptions((model, model), {"tokenizers"})
+    assert "truncation and padding are off, though a file asks for them" in granted

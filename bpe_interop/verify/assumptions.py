@@ -40,4 +40,12 @@ def assumptions(models: tuple[BPEModel, BPEModel], engines: set[str]) -> tuple[s
     borrowed = (UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled)
     if any(isinstance(step, borrowed) for model in models for step in model.normalizer or ()):
         said.append("normal forms and case are those of the installed tokenizers")
+    if any(_batches(model) for model in models):
+        said.append("truncation and padding are off, though a file asks for them")
     return tuple(said)
+
+
+def _batches(model: BPEModel) -> bool:
+    """Whether a ``tokenizer.json`` asks for what changes the ids of long or short texts."""
+    own = model.extras.get("huggingface")
+    return isinstance(own, dict) and bool({"truncation", "padding"} & own.keys())

@@ -2,7 +2,8 @@ r"""Hugging Face ``tokenizer.json`` (https://github.com/huggingface/tokenizers),
 
 One JSON object:
 
-- ``version``: "1.0"; ``truncation``, ``padding``: settings of batching, they change no ids here;
+- ``version``: "1.0"; ``truncation``, ``padding``: settings of batching, kept and not applied: ids
+  here are those of whole texts;
 - ``added_tokens``: texts cut out before everything else, with flags; their ``id`` is only a
   statement, tokenizers numbers them itself;
 - ``normalizer``, ``pre_tokenizer``, ``post_processor``, ``decoder``: a component with a

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
 from ...errors import FormatError, InvalidModelError
@@ -86,7 +86,11 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     processor = read_post_processor(root.get("post_processor"))
     extras = {**_extras(root, processor.trim, words, fallback), **beside.kept}
     config = {"model_config": dict(beside.model_config)} if beside.model_config else {}
-    notes += (*unused, *(f"the key {key!r} is not known; it is null or empty here" for key in idle))
+    notes += (
+        *unused,
+        *_batching(root),
+        *(f"the key {key!r} is not known; it is null or empty here" for key in idle),
+    )
     try:
         return BPEModel(
             vocab=vocab,
@@ -252,6 +256,22 @@ def _last_of_each_id(tokens: Iterable[AddedToken], notes: list[str]) -> tuple[Ad
                 f"the id {token.id}; tokenizers keeps only the last, and so do we"
             )
     return tuple(kept[number] for number in sorted(kept))
+
+
+def _batching(root: Node) -> Iterator[str]:
+    """Notes on settings that tokenizers applies to every text, and that the ids here are without.
+
+    Serving switches them off or sets them anew (``no_truncation``, ``no_padding``).
+    """
+    without = "ids here are those of whole texts, without it"
+    if root.get("truncation").given:
+        most = root["truncation"].get("max_length").value
+        yield f"truncation: tokenizers itself ends each text after {show(str(most))} ids; {without}"
+    padding = root.get("padding")
+    if padding.given and (
+        padding.get("strategy").value != "BatchLongest" or padding.get("pad_to_multiple_of").given
+    ):
+        yield f"padding: tokenizers itself fills up also a single text; {without}"
 
 
 def _extras(root: Node, trim: bool | None, words: Words, fallback: Fallback) -> dict[str, Json]:

@@ -32,6 +32,8 @@ BYTE_TOKENS: dict[int, str] = {byte: f"<0x{byte:02X}>" for byte in range(256)}
 """How byte fallback spells each byte."""
 
 _COMMENT = "#version"
+_INSIDE = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))
+"""The bytes that go on with a character in UTF-8."""
 
 Pairs: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
@@ -169,7 +171,8 @@ def read_merges(node: Node, words: Words) -> Pairs:
 def _check_cut(node: Node, words: Words) -> None:
     """A merge cuts the prefix off its right part, whatever that part begins with.
 
-    tokenizers panics where it is shorter, and cuts mapped bytes within their characters.
+    tokenizers panics where it is shorter, cuts mapped bytes within their characters, and ends the
+    process where it would cut within a character.
     """
     prefix = words.affixes.prefix
     for entry, (_, right) in _entries(node):
@@ -178,6 +181,11 @@ def _check_cut(node: Node, words: Words) -> None:
             entry.fail(f"the right part {show(right)} is shorter than the prefix {show(prefix)}")
         if words.alphabet == "byte" and not content.startswith(prefix):
             entry.refuse(f"the right part {show(right)} does not begin with {show(prefix)}")
+        if words.alphabet == "char" and content[len(prefix) :][:1] in _INSIDE:
+            entry.refuse(
+                f"the right part {show(right)} does not begin with {show(prefix)}, and cutting as "
+                "many bytes ends inside a character; tokenizers ends the process there"
+            )
 
 
 def _entries(node: Node) -> Iterator[tuple[Node, list[str]]]:
