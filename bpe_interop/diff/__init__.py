@@ -19,6 +19,7 @@ from ..model import (
 )
 from ..steps import Pattern, PreTokenizerStep, Split, UnicodeForm
 from ..text.patterns import parse, preferred
+from ..theory.added_tokens import normalized_matters
 from ..theory.automata import first_difference, uncovered
 from ..theory.merges import whole_lookups
 from ..theory.plain import plain_normalizer
@@ -29,7 +30,6 @@ from .tokens import (
     compare_fallback,
     compare_merges,
     compare_vocab,
-    normalized_matters,
 )
 
 __all__ = ["Difference", "describe_step", "diff", "normalized_matters"]

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
+from ..theory.added_tokens import normalized_matters
 from ..theory.core import System, decide, plainly_equal, system_of
 from ..theory.merges import Canonical, canonical
 from ..theory.plain import found_as_added, is_as_good_as_normal, is_left_alone, pairs_of
@@ -251,16 +252,3 @@ def _tokens(model: BPEModel) -> tuple[AddedToken, ...]:
     if model.normalizer or normalized_matters(added):
         return tuple(added)
     return tuple(replace(token, normalized=False) for token in added)
-
-
-def normalized_matters(added: list[AddedToken]) -> bool:
-    """Whether the two matching phases can differ from one although nothing is normalized."""
-    early = [t.text for t in added if not t.normalized]
-    late = [t.text for t in added if t.normalized]
-    return bool(early and late) and any(_overlap(x, y) for x in early for y in late)
-
-
-def _overlap(x: str, y: str) -> bool:
-    if x in y or y in x:
-        return True
-    return any(x[-n:] == y[:n] or y[-n:] == x[:n] for n in range(1, min(len(x), len(y))))

@@ -6,19 +6,20 @@ lookup, merging and numbering; ids come back through the model's decoder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
 from ..errors import UnstatedError
 from ..model import Affixes, BPEModel, TemplatePart, TemplateText
+from ..steps import DecoderStep
 from ..text.added import AddedMatcher, Allowed
 from ..text.bytechars import to_bytes
 from ..text.normalize import Spans, align, leading, normalize, repair, repaired_spans
 from ..text.split import Splitter, compiled
 from .character_cuts import CharacterCuts
-from .decode import Decoder
+from .decode import Decoder, Meaning
 from .parts import Parts
 from .pretoken import Placed, PretokenEncoder
 from .stream import DecodeStream, Malformed
@@ -205,6 +206,10 @@ class Encoder:
             DecodeError: the id is not in the model.
         """
         return self._decoder.join((id,))
+
+    def meanings(self, steps: Sequence[DecoderStep]) -> Mapping[int, Meaning]:
+        """What each id is to decoder steps, before the first of them."""
+        return self._decoder.meanings(steps)
 
     # What these are made of, built when first needed.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeAlias, TypeVar, Union
 
 from ..errors import DecodeError
 from ..model import AddedToken, BPEModel
@@ -20,12 +20,15 @@ from ..steps import (
 )
 from ..text.added import decoded_text
 from ..text.bytechars import is_mapped, to_bytes, to_chars
-from ..text.decoders import PieceKind, decode_pieces, decode_tokens
+from ..text.decoders import PieceKind, decode_pieces, decode_tokens, token_bytes
 from ..text.normalize import normalize
 from .decoder_steps import Chain
 from .stream import Bytes, DecodeStream, Malformed, Pieces
 
 T = TypeVar("T")
+
+Meaning: TypeAlias = Union[bytes, str, tuple[str, PieceKind]]
+"""What an id is to a decoder: bytes, a token as its file spells it, or a piece and its kind."""
 
 _BYTE_TOKEN = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 
@@ -81,6 +84,18 @@ class Decoder:
             DecodeError: an id is not in the model.
         """
         return b"".join(_look_up(ids, self._bytes))
+
+    def meanings(self, steps: Sequence[DecoderStep]) -> Mapping[int, Meaning]:
+        """What each id is to decoder steps, before the first of them.
+
+        Two models with equal steps decode ids alike if these mean the same in both.
+        """
+        only = steps[0] if len(steps) == 1 else None
+        if isinstance(only, JoinBytes):
+            if self._model.alphabet == "byte":
+                return self._decoded
+            return {n: token_bytes(text) for n, text in self._spelled.items()}
+        return self._pieces if isinstance(only, JoinPieces) else self._spelled
 
     @cached_property
     def _named(self) -> dict[int, AddedToken]:

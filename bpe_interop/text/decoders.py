@@ -87,7 +87,7 @@ def apply_step(step: DecoderStep, tokens: list[str]) -> list[str]:
     if isinstance(step, WordPieces):
         return _word_pieces(step, tokens)
     if isinstance(step, JoinBytes):
-        return [b"".join(map(_token_bytes, tokens)).decode("utf-8", "replace")]
+        return [b"".join(map(token_bytes, tokens)).decode("utf-8", "replace")]
     if isinstance(step, JoinTokens):
         return [" ".join(tokens)]
     raise ValueError("JoinPieces takes pieces and their kinds, not tokens")
@@ -155,7 +155,8 @@ def _word_pieces(step: WordPieces, tokens: list[str]) -> list[str]:
     return found
 
 
-def _token_bytes(token: str) -> bytes:
+def token_bytes(token: str) -> bytes:
+    """What a token is to ``JoinBytes``: its bytes where GPT-2's byte alphabet spells it."""
     return to_bytes(token) if is_mapped(token) else token.encode("utf-8")
 
 

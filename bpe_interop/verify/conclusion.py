@@ -13,7 +13,7 @@ from .compare import Tally, compare, first_stage
 from .opening import Opened
 from .prove import Proof, Scope
 from .report import Verdict
-from .sides import ORDINARY, PARSED, TEMPLATED, Failure, Mismatch, Mode, Own, encode_one
+from .sides import ORDINARY, PARSED, TEMPLATED, Failure, Mismatch, Mode, Own, decode, encode_one
 from .stress import fixed
 
 _UNKNOWN = {
@@ -121,18 +121,35 @@ def _witnessed(proof: Proof | None, sides: tuple[Engine, Engine]) -> Mismatch | 
     """The witness of a proof, run on the two sides; None if they do not differ on it."""
     if proof is None or proof.witness is None:
         return None
-    mode = mode_of(proof.scope, proof.stage)
-    one, two = (encode_one(side, proof.witness, mode) for side in sides)
-    if isinstance(one, Failure) or isinstance(two, Failure) or one == two:
+    modes = [mode_of(proof.scope, proof.stage), ORDINARY]
+    if proof.scope == "all" and all(side.parses_special for side in sides):
+        modes += [PARSED, TEMPLATED]
+    shown = (_shown(proof.witness, mode, proof.stage, sides) for mode in dict.fromkeys(modes))
+    return next(filter(None, shown), None)
+
+
+def _shown(
+    text: str, mode: Mode, stage: str | None, sides: tuple[Engine, Engine]
+) -> Mismatch | None:
+    one, two = (encode_one(side, text, mode) for side in sides)
+    if isinstance(one, Failure) or isinstance(two, Failure):
         return None
-    return Mismatch(mode, proof.witness, tuple(one), tuple(two))
+    if one != two:
+        return Mismatch(mode, text, tuple(one), tuple(two))
+    if stage != "decoding":
+        return None
+    left, right = (decode(side, one, text) for side in sides)
+    if isinstance(left, Failure) or isinstance(right, Failure) or left == right:
+        return None
+    return Mismatch(mode, text, tuple(one), tuple(two), (left, right))
 
 
 def mode_of(scope: Scope, stage: str | None) -> Mode:
     """The plainest way of asking for ids in which a difference at a stage shows."""
     if scope == "all" and stage == "special tokens":
         return PARSED
-    return TEMPLATED if scope == "all" and stage == "sequence template" else ORDINARY
+    placed = stage in ("sequence template", "decoding")
+    return TEMPLATED if scope == "all" and placed else ORDINARY
 
 
 def _stage(models: tuple[BPEModel | None, BPEModel | None], found: Mismatch) -> str | None:

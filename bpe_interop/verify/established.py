@@ -82,8 +82,10 @@ def establish(
         notes += (f"{' and '.join(deaf)} never finds special tokens in a text",)
     proof = prove(kept, written, scope)
     if proof.outcome == "refuted" and not dropped:
+        otherwise = "decodes the ids of {} otherwise" if proof.stage == "decoding" else ""
+        otherwise = (otherwise or "gives {} other ids").format(show(proof.witness or ""))
         raise CheckFailedError(
-            f"what was written gives {show(proof.witness or '')} other ids ({proof.stage})",
+            f"what was written {otherwise} ({proof.stage})",
             fix="nothing was kept; please report this with the source file",
         )
     outcome, why = _outcome(proof, unexamined(names), texts)

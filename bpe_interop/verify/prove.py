@@ -1,7 +1,8 @@
 """Are two tokenizers equal for every text? Decided stage by stage.
 
 A stage is proved, refuted by a text, or unknown. Two tokenizers are *proved equal* in a scope if
-every stage that counts there is proved, and *refuted* if a text of the scope has other ids.
+every stage that counts there is proved, and *refuted* if a text of the scope has other ids, or
+ids that decode to another text.
 """
 
 from __future__ import annotations
@@ -10,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..collector import paused
-from ..encode import Encoder
-from ..errors import EncodeError
 from ..model import BPEModel
 from .stages import (
     Outcome,
@@ -63,11 +62,10 @@ def prove(a: BPEModel, b: BPEModel, scope: Scope = "all") -> Proof:
         PatternError: a pattern does not run to its end.
     """
     pair = Pair(a, b, scope)
-    sides = [_Side(model, scope) for model in (a, b)]
     stages: list[Stage] = []
     for stage in _stages(pair):
-        if stage.outcome == "refuted" and counts(stage.name, scope):
-            stage = _replayed(stage, sides)
+        if stage.outcome == "refuted" and counts(stage.name, scope) and stage.name != "decoding":
+            stage = _replayed(stage, pair)
         stages.append(stage)
     counted = [stage for stage in stages if counts(stage.name, scope)]
     refuted = [stage for stage in counted if stage.outcome == "refuted"]
@@ -85,27 +83,10 @@ def _stages(pair: Pair) -> Iterator[Stage]:
     yield decoding_stage(pair)
 
 
-class _Side:
-    """A model's ids in a scope."""
-
-    def __init__(self, model: BPEModel, scope: Scope) -> None:
-        self._parses = scope == "all" and model.added is not None
-        self._placed = scope == "all" and model.sequence_template is not None
-        self._encoder = Encoder(replace(model, added=()) if scope == "text" else model)
-
-    def ids(self, text: str) -> list[int] | None:
-        try:
-            ids = self._encoder.encode(text, "all" if self._parses else frozenset())
-        except EncodeError:
-            return None
-        return self._encoder.template(ids) if self._placed else ids
-
-
-def _replayed(stage: Stage, sides: list[_Side]) -> Stage:
+def _replayed(stage: Stage, pair: Pair) -> Stage:
     """The stage with a witness on which the ids of the scope differ, or else as unknown."""
     text = stage.witness or ""
     for candidate in (text, f"a{text}", f"{text}a", f"a{text}a", f" {text}", f"{text} "):
-        one, two = (side.ids(candidate) for side in sides)
-        if one is not None and two is not None and one != two:
+        if pair.differ_in_scope(candidate):
             return replace(stage, witness=candidate)
     return replace(stage, outcome="unknown", witness=None)

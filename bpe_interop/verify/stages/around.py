@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, islice, product
 
-from ...diff import normalized_matters
 from ...model import AddedToken, BPEModel, TemplatePart, TemplateText, show
 from ...steps import JoinPieces
-from ...theory.plain import found_as_added
-from .pair import Outcome, Pair, Stage, silent
+from ...text.normalize import normalize
+from ...theory.added_tokens import Form, chains, hiding, joined, normalized_matters
+from ...theory.plain import found_as_added, plain_normalizer
+from .pair import Pair, Stage, counts, silent
+
+_BESIDE = ("{}", "a{}", "{}a", "a{}a", " {}", "{} ", "a {} a", "A{}", "_{}", "{}_")
+"""Where a token is put, so that its flags may show."""
+
+_TRIED = 5_000
+_CHAINED = 300
+"""How many texts are tried, and how many of them for each token."""
 
 
 def added_stages(pair: Pair) -> Iterator[Stage]:
@@ -17,60 +26,102 @@ def added_stages(pair: Pair) -> Iterator[Stage]:
     a, b = pair.a, pair.b
     for name, special in (("added tokens", False), ("special tokens", True)):
         if a.added is None or b.added is None:
-            side = silent(pair, "added")
-            if not special:
-                known = [t for t in (a.added or b.added or ()) if not t.special]
-                outcome: Outcome = "unknown" if known else "proved"
-                yield Stage(name, outcome, f"{side} which there are" if known else "there are none")
-            else:
-                yield Stage(name, "unknown", f"{side} which there are")
+            yield _unsaid(pair, name, special)
             continue
         left = {t for t in _matching(a) if t.special is special}
         right = {t for t in _matching(b) if t.special is special}
-        hidden = None if special or pair.scope != "ordinary" else _hidden(pair, left)
-        if left == right and hidden:
-            yield Stage(name, "refuted", *hidden)
-            continue
-        if left == right:
+        chance = _left_to_chance(a) or _left_to_chance(b)
+        if left != right:
+            yield _apart(pair, name, left, right)
+        elif chance:
+            yield Stage(name, "unknown", chance)
+        elif special and left and _is_pieces(a) != _is_pieces(b):
+            why = "sentencepiece finds none in a text and spells them out, tokenizers does"
+            yield Stage(name, "unknown", f"the same {len(left):,}; {why}")
+        else:
+            hidden = None if special or pair.scope != "ordinary" else _hidden(pair)
             why = f"the same {len(left):,}" if left else "none on either side"
-            if special and left and _is_pieces(a) != _is_pieces(b):
-                why += "; sentencepiece finds none in a text and spells them out, tokenizers does"
-                yield Stage(name, "unknown", why)
-            else:
-                yield Stage(name, "proved", why)
-            continue
-        only = sorted(left ^ right, key=lambda t: (len(t.text), t.text))
-        sides = f"{len(left):,} and {len(right):,}"
-        yield Stage(name, "refuted", f"{sides}; {show(only[0].text)} differs", only[0].text)
+            yield hidden or Stage(name, "proved", why)
 
 
-def _hidden(pair: Pair, plain: set[AddedToken]) -> tuple[str, str] | None:
-    """Why a special token of one side only may hide added tokens that are not special; a text.
+def _unsaid(pair: Pair, name: str, special: bool) -> Stage:
+    """Where a side does not say which there are: it has special ones, and no others."""
+    said = f"{silent(pair, 'added')} which there are"
+    known = [t for t in (pair.a.added or pair.b.added or ()) if not t.special]
+    if special or known:
+        return Stage(name, "unknown", said)
+    return Stage(name, "proved", "there are none")
+
+
+def _apart(pair: Pair, name: str, left: set[AddedToken], right: set[AddedToken]) -> Stage:
+    """Other tokens, or the same with other flags; refuted by a text, if one shows it."""
+    only = sorted(left ^ right, key=lambda t: (len(t.text), t.text))
+    why = f"{len(left):,} and {len(right):,}; {show(only[0].text)} differs"
+    if not counts(name, pair.scope):
+        return Stage(name, "refuted", why, only[0].text)
+    texts = islice(_texts_with(only, [*_matching(pair.a), *_matching(pair.b)]), _TRIED)
+    witness = next(filter(pair.differ_in_scope, texts), None)
+    if witness is None:
+        return Stage(name, "unknown", f"{why}; no text was found on which the ids differ")
+    return Stage(name, "refuted", why, witness)
+
+
+def _texts_with(tokens: Iterable[AddedToken], others: Iterable[AddedToken]) -> Iterator[str]:
+    """Texts in which a token, or a flag of it, may show: alone, beside and across others."""
+    listed = sorted({token.text for token in others}, key=lambda text: (len(text), text))
+    names = list(dict.fromkeys(token.text for token in tokens))
+    for text in names:
+        yield from (context.format(text) for context in _BESIDE)
+    for text, other in product(names, listed):
+        yield from joined(text, other)
+        for space in ("", " "):
+            yield from (f"{text}{space}{other}", f"{other}{space}{text}")
+
+
+def _left_to_chance(model: BPEModel) -> str:
+    """Which tokens are looked for as one text, so that tokenizers takes one of them by chance."""
+    forms: dict[tuple[str, bool], AddedToken] = {}
+    for token in model.added or ():
+        other = forms.setdefault(_form(model, token), token)
+        if other.id != token.id:
+            return f"{show(other.text)} and {show(token.text)} are looked for as one text"
+    return ""
+
+
+def _hidden(pair: Pair) -> Stage | None:
+    """Whether special tokens of one side only may hide added tokens that are not special.
 
     tokenizers passes over a special token that is to be text, but not over what overlaps it
-    (``added_vocabulary.rs``). Once normalized, any two may overlap.
+    (Theorem 19).
     """
-    one, two = ({t for t in _matching(m) if t.special} for m in (pair.a, pair.b))
-    looks = {(t.text, t.normalized) for t in one} ^ {(t.text, t.normalized) for t in two}
-    for text, normalized in sorted(looks):
-        for token in sorted(plain, key=lambda t: t.text):
-            if token.normalized is not normalized:
-                continue
-            both = _overlapped(text, token.text) or (text + token.text if normalized else "")
-            if both:
-                why = f"{show(text)}, special on one side only, may hide {show(token.text)}"
-                return why, both
-    return None
+    special = [{_form(m, t) for t in _matching(m) if t.special} for m in (pair.a, pair.b)]
+    one, two = (set[Form](), set[Form]())
+    if special[0] != special[1]:
+        one, two = (_hiding(m, forms) for m, forms in zip((pair.a, pair.b), special, strict=True))
+    if one == two:
+        return None
+    forms = sorted({_form(m, t) for m in (pair.a, pair.b) for t in _matching(m)})
+    start = min(one ^ two, key=lambda form: (len(form.text), form))
+    why = f"{show(start.text)}, special on one side only, may hide an added token"
+    texts = chain.from_iterable(chains(form, forms, _CHAINED) for form in sorted(one ^ two))
+    shortest = sorted(islice(texts, _TRIED), key=len)
+    witness = next(filter(pair.differ_in_scope, shortest), None)
+    if witness is None:
+        return Stage("added tokens", "unknown", f"{why}; no text was found that shows it")
+    return Stage("added tokens", "refuted", why, witness)
 
 
-def _overlapped(first: str, second: str) -> str:
-    """A text in which the second begins inside the first, or nothing."""
-    for place in range(len(first)):
-        if first.startswith(second, place):
-            return first
-        if second.startswith(first[place:]):
-            return first[:place] + second
-    return ""
+def _hiding(model: BPEModel, special: set[Form]) -> set[Form]:
+    """What may hide an added token of a model where special tokens are to be text."""
+    return hiding(special, {_form(model, t) for t in _matching(model) if not t.special})
+
+
+def _form(model: BPEModel, token: AddedToken) -> Form:
+    """What is looked for, and in which pass."""
+    text = token.text
+    if token.normalized and model.normalizer:
+        text = normalize(plain_normalizer(model.normalizer), text)
+    return Form(text, token.normalized)
 
 
 def _is_pieces(model: BPEModel) -> bool:

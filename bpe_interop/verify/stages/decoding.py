@@ -1,14 +1,40 @@
-"""How ids become text, on ids that some text encodes to."""
+"""How ids become text, on ids that some text encodes to (``docs/theory.md``, Theorem 20)."""
 
 from __future__ import annotations
 
-from ...model import BPEModel
-from ...steps import ByteTokens, DecoderStep, Fuse, JoinPieces, Replace, StripToken
-from .numbering import all_bytes
-from .pair import Pair, Stage, silent
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, takewhile
+
+from ...encode import Encoder
+from ...encode.decode import Meaning
+from ...errors import DecodeError
+from ...model import Affixes, BPEModel, TemplateToken, show
+from ...steps import (
+    ByteTokens,
+    DecoderStep,
+    Fuse,
+    JoinBytes,
+    JoinPieces,
+    Prepend,
+    Replace,
+    SentencePieceText,
+    StripToken,
+)
+from ...text.decoders import apply_step
+from ...theory import chains
+from .numbering import given_tokens, unknown_id
+from .pair import Pair, Scope, Stage, silent, single_characters
 
 _NAME = "decoding"
 _SPACE = "\u2581"
+_LIKE_BYTE = re.compile(r"<0x(\+[0-9A-Fa-f]|[0-9A-Fa-f]{2})>")
+
+_TRIED = 50
+_CHARACTERS = 5_000
+"""Of how many ids texts are tried, and how many characters for the unknown one."""
+
+Meanings = Mapping[int, Meaning]
 
 
 def decoding_stage(pair: Pair) -> Stage:
@@ -16,62 +42,175 @@ def decoding_stage(pair: Pair) -> Stage:
     a, b = pair.a.decoder, pair.b.decoder
     if a is None or b is None:
         return Stage(_NAME, "unknown", f"{silent(pair, 'decoder')} how ids become text")
-    if a == b:
-        return Stage(_NAME, "proved", "the same steps")
-    for pieces, other in ((pair.a, pair.b), (pair.b, pair.a)):
-        if _undone_alike(pieces, other):
-            return Stage(
-                _NAME,
-                "proved",
-                "equal on ids that texts encode to; control tokens and byte tokens out of place "
-                "decode otherwise",
-            )
-    return Stage(_NAME, "unknown", "other steps; compared on texts")
+    one, two = Encoder(pair.a).meanings(a), Encoder(pair.b).meanings(b)
+    if a == b or (_joins_bytes(a) and _joins_bytes(b)):
+        apart = [n for n in one.keys() | two.keys() if one.get(n) != two.get(n)]
+        apart = _possible(pair, apart)
+        if not apart:
+            return Stage(_NAME, "proved", "the same steps, on the same tokens")
+        return _tried(pair, apart, one, two)
+    return _other_steps(pair, a, b, one, two)
 
 
-def _undone_alike(pieces: BPEModel, chain: BPEModel) -> bool:
-    """SentencePiece's decoding, and steps that do the same where byte tokens are whole.
+def _other_steps(
+    pair: Pair,
+    a: Sequence[DecoderStep],
+    b: Sequence[DecoderStep],
+    one: Meanings,
+    two: Meanings,
+) -> Stage:
+    why = "other steps; compared on texts"
+    for model, steps, pieces, tokens in ((pair.a, b, one, two), (pair.b, a, two, one)):
+        if not _is_undone_by(model, steps):
+            continue
+        only = (model.decoder or ())[0]
+        assert isinstance(only, JoinPieces)
+        apart = [n for n in pieces if not _spelled_alike(only, steps, pieces[n], tokens.get(n))]
+        apart = _possible(pair, apart)
+        if apart:
+            return _tried(pair, apart, one, two)
+        why = "equal on ids that texts encode to; control tokens and byte tokens out of place "
+        return Stage(_NAME, "proved", f"{why}decode otherwise")
+    return Stage(_NAME, "unknown", why)
 
-    A text begins with the dummy prefix, so its first token begins with a space where that is a
-    token. What is unknown is spelled by its token, unless the steps say otherwise.
+
+def _joins_bytes(steps: Sequence[DecoderStep]) -> bool:
+    return len(steps) == 1 and isinstance(steps[0], JoinBytes)
+
+
+# Which ids a text can give.
+
+
+def _possible(pair: Pair, numbers: Iterable[int]) -> list[int]:
+    """Those of the ids that a text may have on both sides."""
+    listed = sorted(numbers)
+    for model in (pair.a, pair.b) if listed else ():
+        given = _ids_of_texts(model, pair.scope)
+        listed = [number for number in listed if number in given]
+    return listed
+
+
+def _ids_of_texts(model: BPEModel, scope: Scope) -> set[int]:
+    """The ids that a text of a scope may have, and perhaps others."""
+    every = model.affixes != Affixes()
+    found = {*(model.vocab.ids if every else given_tokens(model)).values()}
+    unknown = unknown_id(model)
+    if unknown is not None:
+        found.add(unknown)
+    if scope != "text":
+        found |= {t.id for t in model.added or () if scope == "all" or not t.special}
+    if scope == "all" and model.sequence_template is not None:
+        parts = (*model.sequence_template.single, *model.sequence_template.pair)
+        found.update(n for part in parts if isinstance(part, TemplateToken) for n in part.ids)
+    return found
+
+
+# A difference, and a text that shows it.
+
+
+def _tried(pair: Pair, apart: list[int], one: Meanings, two: Meanings) -> Stage:
+    number = apart[0]
+    left, right = (_said(each.get(number)) for each in (one, two))
+    why = f"the id {number} is {left} to the decoder of the first, {right} to that of the second"
+    decoders = tuple(map(Encoder, (pair.a, pair.b)))
+    texts = chain.from_iterable(_texts_of(pair, each) for each in islice(apart, _TRIED))
+    texts = chain(texts, islice(single_characters(), _CHARACTERS))
+    for text in dict.fromkeys(texts):
+        ids = [side.ids(text) for side in pair.in_scope]
+        if ids[0] is None or ids[0] != ids[1]:
+            continue
+        try:
+            said = [decoder.decode(ids[0]) for decoder in decoders]
+        except DecodeError:
+            continue
+        if said[0] != said[1]:
+            return Stage(_NAME, "refuted", why, text)
+    return Stage(_NAME, "unknown", f"{why}; no text was found that shows it")
+
+
+def _said(meaning: Meaning | None) -> str:
+    if meaning is None:
+        return "nothing"
+    if isinstance(meaning, (bytes, str)):
+        return show(meaning)
+    text, kind = meaning
+    return show(text) if kind == "piece" else f"{show(text)} ({kind})"
+
+
+def _texts_of(pair: Pair, number: int) -> Iterator[str]:
+    """Texts that may have an id."""
+    for model in (pair.a, pair.b):
+        for token in model.added or ():
+            if token.id == number:
+                yield token.text
+        for content, own in model.vocab.ids.items():
+            if own == number:
+                yield from pair.texts_of(content)
+
+
+# SentencePiece's decoding, and a chain of steps that does the same.
+
+
+def _is_undone_by(model: BPEModel, steps: Sequence[DecoderStep]) -> bool:
+    """Whether steps join a model's pieces as SentencePiece does, if each is spelled alike.
+
+    What is replaced is replaced in each token, before they are joined; byte tokens are read; one
+    space is left out at the start if every text begins with the dummy prefix, and none if none
+    does. Texts begin otherwise where an added token is cut out before the prefix is written.
     """
-    steps = pieces.decoder or ()
-    if len(steps) != 1 or not isinstance(step := steps[0], JoinPieces):
+    own = model.decoder or ()
+    if len(own) != 1 or not isinstance(step := own[0], JoinPieces):
         return False
     if step.collapse or step.charsmap or step.dummy == "suffix":
         return False
-    if step.dummy == "prefix" and _SPACE.encode() not in pieces.vocab.ids:
+    if not all(token.special for token in model.added or ()):
         return False
-    whole = all_bytes(pieces) and all_bytes(chain)
-    said = list(chain.decoder or ())
-    said_unknown = [s for s in said[1:] if isinstance(s, Replace) and s.content == step.unknown]
-    said = [s for s in said if s not in said_unknown]
-    expected: list[DecoderStep] = [Replace(_SPACE, " "), ByteTokens(), Fuse()]
-    if pieces.fallback.byte_fallback is chain.fallback.byte_fallback is False:
-        said = [s for s in said if not isinstance(s, ByteTokens)]
-        expected.remove(ByteTokens())
-    if said != expected + [StripToken(" ", 1, 0)] * (step.dummy == "prefix"):
+    if step.dummy == "prefix" and not _begins_with_space(model):
         return False
-    replaced = {s.pattern for s in said_unknown if isinstance(s.pattern, str)}
-    if len(replaced) != len(said_unknown) or len(replaced) > 1:
+    rest = list(steps[len(_replaced_in_tokens(steps)) :])
+    if rest[:1] == [ByteTokens()]:
+        del rest[0]
+    elif "byte" in model.vocab.kinds.values():
         return False
-    return _spelled_alike(chain, "".join(replaced), step.unknown, whole=whole)
+    return rest == [Fuse()] + [StripToken(" ", 1, 0)] * (step.dummy == "prefix")
 
 
-def _spelled_alike(model: BPEModel, pattern: str, content: str, *, whole: bool) -> bool:
-    """Whether the unknown token becomes what it should, and no other is replaced.
+def _replaced_in_tokens(steps: Iterable[DecoderStep]) -> list[Replace]:
+    found = takewhile(lambda step: isinstance(step, Replace), steps)
+    return [step for step in found if isinstance(step, Replace)]
 
-    ``pattern`` is replaced by ``content``, if there is one. ``whole``: no text has an unknown.
-    """
-    number = model.fallback.unknown
-    spelled = {own: c.decode("utf-8", "replace") for c, own in model.vocab.ids.items()}
-    for own, text in spelled.items():
-        if pattern and own != number and pattern in text.replace(_SPACE, " "):
-            return False
-    if whole:
-        return True
-    texts = {token.id: token.text for token in model.added or ()}
-    text = texts.get(number, "") if number in texts else spelled.get(number or 0, "")
-    if not text or number is None or _SPACE in text:
+
+def _begins_with_space(model: BPEModel) -> bool:
+    """Whether the first token of every text begins with U+2581: written first, and a token."""
+    number = model.vocab.ids.get(_SPACE.encode())
+    if number is None or model.vocab.kinds.get(number) == "unused":
         return False
-    return (text.replace(pattern, content) if pattern else text) == content
+    last = chains.chain(model.normalizer or ())[-1:]
+    return any(
+        (isinstance(step, Prepend) and step.text.startswith(_SPACE))
+        or (isinstance(step, SentencePieceText) and step.dummy == "prefix" and step.escape)
+        for step in last
+    )
+
+
+def _spelled_alike(
+    step: JoinPieces, steps: Sequence[DecoderStep], piece: Meaning, token: Meaning | None
+) -> bool:
+    """Whether a token becomes what a piece does, before the tokens are joined."""
+    if not isinstance(token, str) or not isinstance(piece, tuple):
+        return False
+    text, kind = piece
+    if kind == "byte":
+        expected = text
+    elif kind == "control":
+        return False
+    else:
+        expected = step.unknown if kind == "unknown" else text.replace(_SPACE, " ")
+    found = token
+    for each in _replaced_in_tokens(steps):
+        if isinstance(each.pattern, str) and each.pattern:
+            found = found.replace(each.pattern, each.content)
+        else:
+            [found] = apply_step(each, [found])
+    read = ByteTokens() in steps and _LIKE_BYTE.fullmatch(found) is not None
+    return found == expected and read is (kind == "byte")

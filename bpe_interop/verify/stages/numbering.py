@@ -49,9 +49,9 @@ def _alike(pair: Pair, content: bytes) -> bool:
 def ids_stage(pair: Pair) -> Stage:
     """The ids of all tokens that a text can be given."""
     name = "ids"
-    left, right = (_given(model) for model in (pair.a, pair.b))
+    left, right = (given_tokens(model) for model in (pair.a, pair.b))
     moved = sorted((t for t in left if t in right and left[t] != right[t]), key=len)
-    unknown = [_unknown(model) for model in (pair.a, pair.b)]
+    unknown = [unknown_id(model) for model in (pair.a, pair.b)]
     if not moved and unknown[0] == unknown[1]:
         return Stage(name, "proved", f"{len(left.keys() & right.keys()):,} tokens, the same ids")
     texts = chain.from_iterable(pair.texts_of(token) for token in moved)
@@ -63,7 +63,7 @@ def ids_stage(pair: Pair) -> Stage:
     return pair.tried(name, why, chain(texts, single_characters()))
 
 
-def _given(model: BPEModel) -> dict[bytes, int]:
+def given_tokens(model: BPEModel) -> dict[bytes, int]:
     """The tokens that merging, lookup or fallback give, and their ids."""
     ids, kinds = model.vocab.ids, model.vocab.kinds
     built = canonical(model).splits
@@ -76,7 +76,7 @@ def _given(model: BPEModel) -> dict[bytes, int]:
     return {t: n for t, n in (given | byte_tokens).items() if kinds.get(n) != "unused"}
 
 
-def _unknown(model: BPEModel) -> int | None:
+def unknown_id(model: BPEModel) -> int | None:
     """The id of what is no token, where a text can have such a thing."""
     if model.fallback.missing != "unknown" or all_bytes(model) or has_utf8_bytes(model):
         return None

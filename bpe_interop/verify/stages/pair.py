@@ -53,6 +53,23 @@ def counts(stage: str, scope: Scope) -> bool:
     return stage not in OUTSIDE[scope]
 
 
+class InScope:
+    """A model's ids as a scope asks for them: special tokens, template and all, or not."""
+
+    def __init__(self, model: BPEModel, scope: Scope) -> None:
+        self._parses = scope == "all" and model.added is not None
+        self._placed = scope == "all" and model.sequence_template is not None
+        self.encoder = Encoder(replace(model, added=()) if scope == "text" else model)
+
+    def ids(self, text: str) -> list[int] | None:
+        """The ids of a text; None where it has none."""
+        try:
+            ids = self.encoder.encode(text, "all" if self._parses else frozenset())
+        except EncodeError:
+            return None
+        return self.encoder.template(ids) if self._placed else ids
+
+
 class Pair:
     """Two models side by side, on texts in which no special token is looked for.
 
@@ -62,6 +79,7 @@ class Pair:
     def __init__(self, a: BPEModel, b: BPEModel, scope: Scope = "all") -> None:
         self.a, self.b, self.scope = a, b, scope
         self.one, self.two = (Encoder(replace(m, added=self._plain(m))) for m in (a, b))
+        self.in_scope = tuple(InScope(model, scope) for model in (a, b))
         self.fields: dict[str, Difference] = {d.field: d for d in diff(a, b)}
 
     def _plain(self, model: BPEModel) -> tuple[AddedToken, ...]:
@@ -78,6 +96,11 @@ class Pair:
             return self.one.encode(text) != self.two.encode(text)
         except (EncodeError, PatternError):
             return False
+
+    def differ_in_scope(self, text: str) -> bool:
+        """Whether both sides encode a text as the scope says, and otherwise."""
+        one, two = (side.ids(text) for side in self.in_scope)
+        return one is not None and two is not None and one != two
 
     def tried(self, name: str, why: str, texts: Iterable[str]) -> Stage:
         """Refuted by the first of the texts on which the ids differ, else unknown."""

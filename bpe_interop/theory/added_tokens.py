@@ -1,0 +1,106 @@
+"""When added tokens cut texts alike: the two passes, and tokens that hide others.
+
+The statements and their proofs are Theorems 18 and 19 in ``docs/theory.md``. They are about
+tokenizers' ``added_vocabulary.rs``: a pass goes over the matches of its tokens, leftmost and of
+those the longest; a special token that is to be text, and a ``single_word`` token that does not
+stand alone, are passed over with the text that they match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ..model import AddedToken
+from ..text.normalize import WHITE_SPACE
+from ..text.unicode import char_class
+
+
+class Form(NamedTuple):
+    """What is looked for in a pass: a text, and whether in the normalized text."""
+
+    text: str
+    normalized: bool
+
+
+def normalized_matters(added: Iterable[AddedToken]) -> bool:
+    """Whether the two passes may differ from one, although nothing is normalized (Theorem 18)."""
+    listed = [*added]
+    early = [token for token in listed if not token.normalized]
+    late = [token for token in listed if token.normalized]
+    return bool(early and late) and any(_meet(x, y) for x in early for y in late)
+
+
+def _meet(early: AddedToken, late: AddedToken) -> bool:
+    """Whether what the first pass does with one token can change what is done with the other.
+
+    Each line is a condition of Theorem 18.
+    """
+    first, last = early.text, late.text
+    return (
+        overlap(first, last)
+        or (late.single_word and (_is_word(first[0]) or _is_word(first[-1])))
+        or (early.rstrip and last[0] in WHITE_SPACE)
+        or (early.lstrip and last[-1] in WHITE_SPACE)
+        or (late.rstrip and first[0] in WHITE_SPACE)
+    )
+
+
+def _is_word(char: str) -> bool:
+    return char_class("word").contains(char)
+
+
+def overlap(x: str, y: str) -> bool:
+    """Whether a text can hold both, and share a character between them."""
+    if x in y or y in x:
+        return True
+    return any(x[-n:] == y[:n] or y[-n:] == x[:n] for n in range(1, min(len(x), len(y))))
+
+
+def joined(x: str, y: str) -> Iterator[str]:
+    """The texts that begin with one and end with the other, the two of them overlapping."""
+    for first, second in ((x, y), (y, x)):
+        if second in first:
+            yield first
+        for size in range(min(len(first), len(second)) - 1, 0, -1):
+            if first.endswith(second[:size]):
+                yield first + second[size:]
+
+
+def hiding(special: Collection[Form], plain: Collection[Form]) -> set[Form]:
+    """The special tokens that can hide another when they are to be text (Theorem 19).
+
+    They overlap one that is not special, or one that overlaps such a one, and so on.
+    """
+    found: set[Form] = set()
+    todo = [*plain]
+    while todo:
+        known = todo.pop()
+        near = {
+            form
+            for form in special
+            if form not in found
+            and form.normalized is known.normalized
+            and overlap(form.text, known.text)
+        }
+        found |= near
+        todo += near
+    return found
+
+
+def chains(start: Form, others: Sequence[Form], most: int) -> Iterator[str]:
+    """Texts of ever more tokens, each overlapping the one before, the first of them ``start``.
+
+    ``most``: how many texts.
+    """
+    texts = dict.fromkeys([start.text])
+    todo = [start.text]
+    while todo and len(texts) < most:
+        text = todo.pop(0)
+        yield text
+        for form in others:
+            if form.normalized is start.normalized:
+                new = [longer for longer in joined(text, form.text) if longer not in texts]
+                texts.update(dict.fromkeys(new))
+                todo += new
+    yield from todo

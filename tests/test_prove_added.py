@@ -1,0 +1,203 @@
+"""Verdicts about added tokens: every pair is run in tokenizers on all short texts.
+
+``BPE_INTEROP_ADDED=20000`` compares so many random pairs instead of the few of every run.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+from random import Random
+
+import pytest
+from small_documents import Json, Side, added, document
+
+from bpe_interop.model import AddedToken
+from bpe_interop.theory.added_tokens import normalized_matters
+from bpe_interop.verify.prove import Scope, prove
+
+PAIRS = int(os.environ.get("BPE_INTEROP_ADDED") or 400)
+SEEDS = 4
+LETTERS = {char: number for number, char in enumerate("xyzwabAB _\u2581")}
+
+
+def sides(one: list[Json], other: list[Json], normalizer: Json | None = None) -> tuple[Side, Side]:
+    return (
+        Side(document(LETTERS, added_tokens=one, normalizer=normalizer)),
+        Side(document(LETTERS, added_tokens=other, normalizer=normalizer)),
+    )
+
+
+def outcome(one: Side, other: Side, scope: Scope, text: str) -> str:
+    """The verdict, and that of the engine on one text; a witness must hold in the engine."""
+    proof = prove(one.model, other.model, scope)
+    assert one.ids(text, scope) != other.ids(text, scope)
+    if proof.outcome == "refuted":
+        witness = proof.witness or ""
+        assert one.ids(witness, scope) != other.ids(witness, scope)
+    return proof.outcome
+
+
+# A special token that is to be text hides what overlaps it.
+
+
+@pytest.mark.parametrize(
+    ("special", "plain", "new", "text"),
+    [
+        (["yz"], ["zw"], "xy", "xyzw"),
+        (["bx", "xy", "yz"], ["zw"], "ab", "abxyzw"),
+        (["yz", "xyzz"], ["zw"], "xy", "xyzw"),
+        ([], ["zw"], "yzw", "yzw"),
+        ([], ["zw"], "zwz", "zwz"),
+        ([], ["yzwx"], "zw", None),
+    ],
+)
+def test_special_tokens_hide_others_in_chains(
+    special: list[str], plain: list[str], new: str, text: str | None
+) -> None:
+    base = [*(added(t) for t in plain), *(added(t, "s") for t in special)]
+    one, other = sides(base, [*base, added(new, "s")])
+    if text is None:
+        assert prove(one.model, other.model, "ordinary").outcome != "proved"
+    else:
+        assert outcome(one, other, "ordinary", text) == "refuted"
+
+
+def test_a_special_token_that_no_chain_joins_to_another_hides_nothing() -> None:
+    base = [added("zw"), added("yz", "s")]
+    one, other = sides(base, [*base, added("ab", "s"), added("ba", "s")])
+    assert prove(one.model, other.model, "ordinary").outcome == "proved"
+    for text in texts("abyzw", 4):
+        assert one.ids(text, "ordinary") == other.ids(text, "ordinary")
+
+
+def test_a_special_token_hides_nothing_in_another_pass() -> None:
+    base = [added("zw")]
+    one, other = sides(base, [*base, added("yz", "sn")])
+    for text in texts("yzw", 5):
+        assert one.ids(text, "ordinary") == other.ids(text, "ordinary")
+    assert prove(one.model, other.model, "ordinary").outcome == "proved"
+
+
+def test_what_hides_is_what_the_normalizer_writes() -> None:
+    lower: Json = {"type": "Lowercase"}
+    base = [added("zw", "n")]
+    one, other = sides(base, [*base, added("YZ", "sn")], lower)
+    assert outcome(one, other, "ordinary", "yzw") == "refuted"
+    one, other = sides(base, [*base, added("YZ", "s")], lower)
+    assert prove(one.model, other.model, "ordinary").outcome == "proved"
+    for text in texts("yzYZw", 4):
+        assert one.ids(text, "ordinary") == other.ids(text, "ordinary")
+
+
+# In which of the two passes a token is found.
+
+
+@pytest.mark.parametrize(
+    ("early", "late", "text"),
+    [
+        (added("a", "r"), added(" b"), "a b"),
+        (added("a", "l"), added("b "), "b a"),
+        (added("aa"), added("bb", "w"), "aabb"),
+        (added("a "), added("bb", "w"), "bba "),
+        (added("bx"), added("ab"), "abx"),
+        (added("b"), added("bab"), "bab"),
+    ],
+)
+def test_the_pass_in_which_a_token_is_found_counts(early: Json, late: Json, text: str) -> None:
+    """Each pair breaks one condition of Theorem 18: one pass finds something else than two."""
+    one, other = sides([early, late], [early, {**late, "normalized": True}])
+    assert outcome(one, other, "all", text) == "refuted"
+
+
+def test_a_token_that_begins_in_white_space_taken_along_is_not_proved() -> None:
+    """In one pass tokenizers fails on such a text, in two it does not."""
+    early, late = added(" ", "l"), added("b", "r")
+    one, other = sides([early, late], [early, {**late, "normalized": True}])
+    assert one.ids("b  ", "all") is None
+    assert other.ids("b  ", "all") is not None
+    assert prove(one.model, other.model).outcome != "proved"
+
+
+def test_tokens_that_never_meet_are_found_alike_in_one_pass_and_in_two() -> None:
+    early = [AddedToken("_", 1, lstrip=True, rstrip=True)]
+    late = [AddedToken("a", 2, lstrip=True, rstrip=True, normalized=True)]
+    assert not normalized_matters([*early, *late])
+    one, other = sides([added("_", "lr"), added("a", "lr")], [added("_", "lr"), added("a", "lrn")])
+    assert prove(one.model, other.model).outcome == "proved"
+    for text in texts("a_ b", 6):
+        assert one.ids(text, "all") == other.ids(text, "all")
+
+
+# Random pairs.
+
+
+def texts(letters: str, longest: int) -> list[str]:
+    return [
+        "".join(chosen)
+        for length in range(1, longest + 1)
+        for chosen in product(letters, repeat=length)
+    ]
+
+
+def random_added(rng: Random) -> list[Json]:
+    """Tokens that often overlap, with all flags."""
+    found: dict[str, Json] = {}
+    for _ in range(rng.randint(1, 4)):
+        text = "".join(rng.choices("ab ", k=rng.choice([1, 2, 2, 3])))
+        chosen = [flag for flag in "wlr" if rng.random() < 0.2]
+        chosen += [flag for flag in "sn" if rng.random() < 0.4]
+        found[text] = added(text, "".join(chosen))
+    return [*found.values()]
+
+
+def changed(rng: Random, tokens: list[Json]) -> list[Json]:
+    """The same with one thing changed."""
+    made = [dict(token) for token in tokens]
+    chance = rng.random()
+    if chance < 0.15 and len(made) > 1:
+        made.pop(rng.randrange(len(made)))
+    elif chance < 0.3:
+        made += [
+            t for t in random_added(rng)[:1] if t["content"] not in {m["content"] for m in made}
+        ]
+    elif chance < 0.4:
+        rng.shuffle(made)
+    else:
+        flag = rng.choice(
+            ["normalized", "normalized", "special", "lstrip", "rstrip", "single_word"]
+        )
+        token = rng.choice(made)
+        token[flag] = not token[flag]
+    return made
+
+
+SCOPES: tuple[Scope, ...] = ("all", "ordinary")
+NORMALIZERS: list[Json | None] = [
+    None,
+    None,
+    {"type": "Lowercase"},
+    {"type": "Prepend", "prepend": "_"},
+    {"type": "Replace", "pattern": {"String": " "}, "content": "_"},
+]
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_every_verdict_about_added_tokens_is_that_of_the_engine(seed: int) -> None:
+    rng = Random(seed)
+    tried = texts("ab ", 4) + ["".join(rng.choices("ab A", k=7)) for _ in range(60)]
+    verdicts: dict[str, int] = {"proved": 0, "refuted": 0, "unknown": 0}
+    for _ in range(PAIRS // SEEDS):
+        tokens, normalizer = random_added(rng), rng.choice(NORMALIZERS)
+        one, other = sides(tokens, changed(rng, tokens), normalizer)
+        for scope in SCOPES:
+            proof = prove(one.model, other.model, scope)
+            verdicts[proof.outcome] += 1
+            if proof.outcome == "proved":
+                for text in tried:
+                    assert one.ids(text, scope) == other.ids(text, scope), (tokens, text)
+            elif proof.outcome == "refuted":
+                witness = proof.witness or ""
+                assert one.answer(witness, scope) != other.answer(witness, scope), witness
+    assert verdicts["proved"]
+    assert verdicts["refuted"]
