@@ -24,6 +24,7 @@ from .diff import normalized_matters
 from .errors import PatternError
 from .model import AddedToken, BPEModel, Json
 from .steps import Pattern, Replace, Split
+from .text.added import decoded_text
 from .text.patterns import parse, preferred, translate
 from .theory.automata import uncovered
 from .theory.merges import canonical, textual, whole_lookups
@@ -174,6 +175,6 @@ def _matching(token: AddedToken, late: bool) -> AddedToken:
 def _decoder(model: BPEModel) -> Json:
     contents: dict[int, Json] = {n: token.hex() for token, n in model.vocab.ids.items()}
     for token in reversed(model.added or ()):
-        contents[token.id] = token.text
+        contents[token.id] = decoded_text(token, model.normalizer or ())
     steps = None if model.decoder is None else [_plain(step) for step in model.decoder]
     return {"steps": steps, "ids": [[number, contents[number]] for number in sorted(contents)]}

@@ -1,0 +1,296 @@
+"""Verdicts about decoding: what ids become counts, and not only the steps that decode them.
+
+``BPE_INTEROP_DECODED=20000`` compares so many random pairs instead of the few of every run.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from random import Random
+
+import pytest
+import sentencepiece
+from conftest import FIXTURES
+from random_models import BYTE_FALLBACK
+from small_documents import Json, Side, added, document
+
+from bpe_interop.formats import by_name
+from bpe_interop.model import BPEModel
+from bpe_interop.steps import ByteTokens, DecoderStep, Fuse, Replace, StripToken
+from bpe_interop.verify.prove import Scope, prove
+from fixtures.piece_model import (
+    BYTE,
+    CONTROL,
+    DUMMY_PREFIX,
+    ESCAPE,
+    NORMALIZER,
+    TRAINER,
+    UNKNOWN,
+    Piece,
+    with_field,
+    with_pieces,
+)
+
+PAIRS = int(os.environ.get("BPE_INTEROP_DECODED") or 300)
+SEEDS = 3
+VOCAB = {char: number for number, char in enumerate("ab _\u2581")}
+SCOPES: tuple[Scope, ...] = ("all", "ordinary", "text")
+
+
+def template(name: str, number: int) -> Json:
+    """Places one id before every text."""
+    token = {"SpecialToken": {"id": name, "type_id": 0}}
+    text = {"Sequence": {"id": "A", "type_id": 0}}
+    return {
+        "type": "TemplateProcessing",
+        "single": [token, text],
+        "pair": [token, text, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {name: {"id": name, "ids": [number], "tokens": [name]}},
+    }
+
+
+def check(one: Side, other: Side, scope: Scope, text: str) -> None:
+    """The ids of the text are the same and decode otherwise, and the verdict says so."""
+    left, right = one.answer(text, scope), other.answer(text, scope)
+    assert left is not None
+    assert right is not None
+    assert left[0] == right[0]
+    assert left[1] != right[1]
+    proof = prove(one.model, other.model, scope)
+    assert (proof.outcome, proof.stage) == ("refuted", "decoding")
+    witness = proof.witness or ""
+    assert one.answer(witness, scope) != other.answer(witness, scope)
+
+
+# Equal steps, and ids that mean something else.
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_the_name_of_the_unknown_token_counts(scope: Scope) -> None:
+    one = Side(document(VOCAB | {"<unk>": 5}, unk_token="<unk>"))
+    other = Side(document(VOCAB | {"[UNK]": 5}, unk_token="[UNK]"))
+    check(one, other, scope, "az")
+
+
+def test_the_name_of_an_unknown_token_that_no_text_gives_does_not_count() -> None:
+    spelled = {f"<0x{byte:02X}>": 10 + byte for byte in range(256)}
+    vocab = VOCAB | spelled
+    one = Side(document(vocab | {"<unk>": 5}, unk_token="<unk>", byte_fallback=True))
+    other = Side(document(vocab | {"[UNK]": 5}, unk_token="[UNK]", byte_fallback=True))
+    assert prove(one.model, other.model).outcome == "proved"
+    assert one.answer("az\u00e9") == other.answer("az\u00e9")
+
+
+def test_an_unknown_token_is_decoded_as_it_is_normalized() -> None:
+    """Where no special token is looked for, one of two flags still shows in what is decoded."""
+    prepend: Json = {"type": "Prepend", "prepend": "\u2581"}
+    decoder: Json = {
+        "type": "Replace",
+        "pattern": {"String": "<unk>"},
+        "content": " ?? ",
+    }
+    sides = [
+        Side(
+            document(
+                VOCAB | {"<unk>": 5},
+                unk_token="<unk>",
+                added_tokens=[added("<unk>", flags)],
+                normalizer=prepend,
+                decoder={"type": "Sequence", "decoders": [decoder, {"type": "Fuse"}]},
+            )
+        )
+        for flags in ("s", "sn")
+    ]
+    check(sides[0], sides[1], "ordinary", "az")
+
+
+def test_a_token_of_the_template_counts_where_the_template_does() -> None:
+    """No text spells the token that is placed around it."""
+    one = Side(document(VOCAB | {"one": 5}, post_processor=template("T", 5)))
+    other = Side(document(VOCAB | {"two": 5}, post_processor=template("T", 5)))
+    check(one, other, "all", "a")
+    assert prove(one.model, other.model, "ordinary").outcome == "proved"
+    assert one.answer("a", "ordinary") == other.answer("a", "ordinary")
+
+
+def test_a_special_token_numbered_onto_another_one_is_what_that_one_decodes_to() -> None:
+    """tokenizers numbers what the vocabulary lacks by its size, hole or not."""
+    vocab = VOCAB | {"bb": 6}
+    one = Side(document(vocab, merges=["bb"], added_tokens=[added("<s>", "s")]))
+    other = Side(document(vocab | {"<s>": 5}, merges=["bb"], added_tokens=[added("<s>", "s")]))
+    check(one, other, "ordinary", "bb")
+    check(one, other, "text", "bb")
+
+
+def test_names_of_tokens_that_no_text_gives_do_not_count() -> None:
+    one, other = (Side(document(VOCAB | {name: 5})) for name in ("one", "two"))
+    assert prove(one.model, other.model).outcome == "proved"
+
+
+# SentencePiece's decoding, and chains of steps that do the same.
+
+
+def pieces_of(listed: list[Piece], *, fallback: bool, dummy: bool = True) -> bytes:
+    plain = FIXTURES / "tokenizers" / "spm-tiny" / "sentencepiece" / "tokenizer.model"
+    data = with_pieces(plain.read_bytes(), listed)
+    data = with_field(data, TRAINER, BYTE_FALLBACK, int(fallback))
+    data = with_field(data, NORMALIZER, DUMMY_PREFIX, int(dummy))
+    return with_field(data, NORMALIZER, ESCAPE, 1)
+
+
+HEAD = [Piece("<unk>", 0.0, UNKNOWN), Piece("<s>", 0.0, CONTROL), Piece("</s>", 0.0, CONTROL)]
+LETTERS = [Piece(char, -float(place)) for place, char in enumerate("\u2581ab<unk>")]
+BYTES = [Piece(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
+
+
+def both(data: bytes) -> tuple[BPEModel, BPEModel]:
+    """A ``.model``, and what is written of it as a ``tokenizer.json``."""
+    pieces = by_name("sentencepiece").load({"tokenizer.model": data})
+    return pieces, by_name("huggingface").load(by_name("huggingface").dump(pieces))
+
+
+def stage_of(one: BPEModel, other: BPEModel) -> str:
+    [found] = [s for s in prove(one, other, "ordinary").stages if s.name == "decoding"]
+    return found.outcome
+
+
+STEPS: tuple[DecoderStep, ...] = (Replace("\u2581", " "), ByteTokens(), Fuse())
+SPACE = StripToken(" ", 1, 0)
+
+
+@pytest.mark.parametrize("dummy", [True, False])
+def test_written_chains_decode_as_sentencepiece_does(dummy: bool) -> None:
+    for fallback in (True, False):
+        pieces, other = both(
+            pieces_of(
+                [*HEAD, *LETTERS, *(BYTES if fallback else [])], fallback=fallback, dummy=dummy
+            )
+        )
+        assert stage_of(pieces, other) == stage_of(other, pieces) == "proved"
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        STEPS,  # the dummy prefix stays
+        (*STEPS, StripToken(" ", 2, 0)),
+        (*STEPS, StripToken(" ", 1, 1)),
+        (*STEPS, StripToken("a", 1, 0)),
+        (*STEPS[1:], SPACE),  # U+2581 stays
+        (Replace("\u2581", "_"), *STEPS[1:], SPACE),
+        (*STEPS[:2], SPACE, Fuse()),  # of each token
+        (STEPS[0], Fuse(), SPACE),  # byte tokens stay
+        (STEPS[0], Fuse(), ByteTokens(), SPACE),
+        (STEPS[0], Replace("a", "b"), *STEPS[1:], SPACE),
+        (*STEPS, Replace("ab", "b"), SPACE),  # across tokens
+    ],
+)
+def test_each_step_of_a_chain_is_compared(steps: tuple[DecoderStep, ...]) -> None:
+    """Each chain breaks one condition of Theorem 20, and sentencepiece decodes otherwise."""
+    data = pieces_of([*HEAD, *LETTERS, *BYTES], fallback=True)
+    pieces, other = both(data)
+    assert stage_of(pieces, replace(other, decoder=(*STEPS, SPACE))) == "proved"
+    assert stage_of(pieces, replace(other, decoder=steps)) != "proved"
+
+
+def test_what_replaces_the_unknown_token_must_not_be_joined_before() -> None:
+    data = pieces_of([*HEAD, *LETTERS], fallback=False)
+    engine = sentencepiece.SentencePieceProcessor(model_proto=data)
+    pieces, other = both(data)
+    surface = Replace("<unk>", " \u2047 ")
+    before = replace(other, decoder=(STEPS[0], surface, Fuse(), SPACE))
+    after = replace(other, decoder=(STEPS[0], Fuse(), surface, SPACE))
+    assert stage_of(pieces, before) == "proved"
+    assert engine.decode(engine.encode("<unk>")) == "<unk>"
+    assert stage_of(pieces, after) != "proved"
+    spelled = replace(other, decoder=(STEPS[0], Replace("<unk>", "?"), Fuse(), SPACE))
+    assert engine.decode(engine.encode("az")) == "a \u2047 "
+    assert stage_of(pieces, spelled) != "proved"
+
+
+# Random pairs.
+
+
+def random_decoder(rng: Random) -> Json | None:
+    steps: list[Json] = [
+        {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "},
+        {"type": "Replace", "pattern": {"String": "<unk>"}, "content": "?"},
+        {"type": "Fuse"},
+        {"type": "ByteFallback"},
+        {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+        {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": False},
+    ]
+    chosen = [step for step in steps if rng.random() < 0.4]
+    return {"type": "Sequence", "decoders": chosen} if rng.random() < 0.8 else None
+
+
+def random_document(rng: Random) -> Json:
+    """Names that texts give by one way only: as unknown, template, added, or by merging."""
+    names = ["<unk>", "[U]", "<0x61>", "ab", "ba", "<s>", "T"]
+    vocab = dict(VOCAB)
+    for name in rng.sample(names, rng.randint(1, 5)):
+        vocab[name] = len(vocab)
+    if rng.random() < 0.3:
+        vocab["hole"] = len(vocab) + rng.randint(0, 2)
+    merges = [name for name in ("ab", "ba") if name in vocab and rng.random() < 0.7]
+    unknown = rng.choice([None, *(name for name in ("<unk>", "[U]") if name in vocab)])
+    flags = ["", "s", "n", "sn"]
+    tokens = [added(name, rng.choice(flags)) for name in names if rng.random() < 0.3]
+    placed = template("T", rng.choice([*vocab.values()])) if rng.random() < 0.4 else None
+    prepend: Json = {"type": "Prepend", "prepend": rng.choice("_\u2581")}
+    return document(
+        vocab,
+        merges=merges,
+        added_tokens=tokens,
+        normalizer=prepend if rng.random() < 0.4 else None,
+        post_processor=placed,
+        decoder=random_decoder(rng),
+        unk_token=unknown,
+    )
+
+
+def renamed(rng: Random, stated: Json) -> Json:
+    """The document with a token renamed, a flag turned, or another decoder."""
+    made: Json = {**stated, "model": dict(stated["model"])}
+    chance = rng.random()
+    if chance < 0.6:
+        vocab = dict(made["model"]["vocab"])
+        old = rng.choice([name for name in vocab if name not in VOCAB])
+        new = rng.choice(["<x>", "[U]", "<0x61>", "bb"])
+        if new not in vocab and old not in ("ab", "ba"):
+            vocab = {new if name == old else name: number for name, number in vocab.items()}
+            if made["model"]["unk_token"] == old:
+                made["model"]["unk_token"] = new
+            made["model"]["vocab"] = vocab
+    elif chance < 0.8 and made["added_tokens"]:
+        tokens = [dict(token) for token in made["added_tokens"]]
+        flag = rng.choice(["normalized", "special"])
+        token = rng.choice(tokens)
+        token[flag] = not token[flag]
+        made["added_tokens"] = tokens
+    else:
+        made["decoder"] = random_decoder(rng)
+    return made
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_every_verdict_about_decoding_is_that_of_the_engine(seed: int) -> None:
+    rng = Random(seed)
+    parts = ["a", "b", "ab", "z", " ", "<unk>", "<s>", "<0x61>", "T", "[U]", "bb"]
+    tried = ["", *parts, *("".join(rng.choices(parts, k=3)) for _ in range(80))]
+    verdicts: dict[str, int] = {"proved": 0, "refuted": 0, "unknown": 0}
+    for _ in range(PAIRS // SEEDS):
+        stated = random_document(rng)
+        one, other = Side(stated), Side(renamed(rng, stated))
+        for scope in SCOPES[:2]:
+            proof = prove(one.model, other.model, scope)
+            verdicts[proof.outcome] += 1
+            if proof.outcome == "proved":
+                for text in tried:
+                    assert one.answer(text, scope) == other.answer(text, scope), text
+            elif proof.outcome == "refuted":
+                witness = proof.witness or ""
+                assert one.answer(witness, scope) != other.answer(witness, scope), witness
+    assert verdicts["proved"]
+    assert verdicts["refuted"]
