@@ -98,6 +98,7 @@ def test_reports_are_read() -> None:
     text = (
         '<testsuites><testsuite><testcase classname="tests.a" name="x"/>'
         '<testcase classname="tests.a" name="y"><error message="E: no&#10;more"/></testcase>'
+        '<testcase classname="tests.a" name="z"><skipped message="no data"/></testcase>'
         "</testsuite></testsuites>"
     )
     assert read_report(text) == (2, {"tests.a::y": "E: no"})
