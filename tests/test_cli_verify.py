@@ -244,6 +244,7 @@ class Failing:
         self._inner = from_files("tokenizers", "huggingface", files)
         self.name, self.version = "tokenizers", self._inner.version
         self.parses_special = True
+        self.applies_template = True
         self._fails, self._kills = fails, kills
 
     def encode(self, text: str, **how: Any) -> list[int]:

@@ -38,6 +38,7 @@ class Side:
     name = "side"
     version = "1"
     parses_special = True
+    applies_template = True
 
     def __init__(
         self,

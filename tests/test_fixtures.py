@@ -120,6 +120,7 @@ def test_golden_files_say_by_reference_what_they_would_repeat() -> None:
 SAME = {
     ("tiktoken", "huggingface"): ["gpt2-tiny", "cl100k-tiny", "o200k-tiny", "nonmonotone-tiny"],
     ("minbpe", "tiktoken"): ["minbpe-tiny"],
+    ("minbpe", "huggingface"): ["minbpe-tiny"],
     ("sentencepiece", "huggingface"): ["spm-tiny", "spm-unk-tiny", "spm-user-tiny"],
 }
 

@@ -245,6 +245,7 @@ class Broken:
     name = "tokenizers"
     version = "0.23.3"
     parses_special = True
+    applies_template = True
 
     def __init__(self, engine: Engine, text: str, ids: list[int] | None) -> None:
         self._engine, self._text, self._ids = engine, text, ids

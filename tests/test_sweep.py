@@ -44,6 +44,7 @@ class Letters:
     name = "letters"
     version = "1"
     parses_special = True
+    applies_template = True
 
     def __init__(self, changes: str = "", fails: str = "", kills: str = "") -> None:
         self.changes, self.fails, self.kills = changes, fails, kills

@@ -80,6 +80,11 @@ class Engine(Protocol):
         """Whether there is a ``special="parse"``; without one it is an ``EngineError``."""
         ...
 
+    @property
+    def applies_template(self) -> bool:
+        """Whether ``add_special_tokens`` puts around a text what its tokenizer says."""
+        ...
+
     def encode(
         self, text: str, *, special: Special = "text", add_special_tokens: bool = False
     ) -> list[int]:

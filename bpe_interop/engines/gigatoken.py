@@ -30,6 +30,7 @@ class GigatokenEngine:
 
     name = "gigatoken"
     parses_special = True
+    applies_template = False
 
     def __init__(self, plain: Any, parsing: Any) -> None:
         self._by_special = {"text": plain, "parse": parsing}

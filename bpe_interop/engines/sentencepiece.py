@@ -29,6 +29,7 @@ class SentencePieceEngine:
 
     name = "sentencepiece"
     parses_special = False
+    applies_template = True
 
     def __init__(
         self, processor: SentencePieceProcessor, *, bos: bool = False, eos: bool = False

@@ -22,6 +22,7 @@ class TiktokenEngine:
 
     name = "tiktoken"
     parses_special = True
+    applies_template = False
 
     def __init__(self, encoding: Encoding) -> None:
         self.encoding = encoding

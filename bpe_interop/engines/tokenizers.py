@@ -22,6 +22,7 @@ class TokenizersEngine:
 
     name = "tokenizers"
     parses_special = True
+    applies_template = True
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.version = installed("tokenizers") or ""

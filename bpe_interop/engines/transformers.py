@@ -29,6 +29,7 @@ class TransformersEngine:
 
     name = "transformers"
     parses_special = True
+    applies_template = True
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer

@@ -175,7 +175,7 @@ def _replay(side: Opened, run: Engine, found: Mismatch, place: int, notes: list[
         return None
     if found.mode.special == "parse" and not engine.parses_special:
         return None
-    if found.mode.add_special_tokens and name == "tiktoken":
+    if found.mode.add_special_tokens and not engine.applies_template:
         return None
     ids = encode_one(engine, found.text, found.mode)
     expected = (found.ids_a, found.ids_b)[place]

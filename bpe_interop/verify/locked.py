@@ -134,7 +134,7 @@ def _ways(model: BPEModel, side: Engine, scope: Scope) -> tuple[str, ...]:
     """The ways of asking for ids that count and that a side can answer."""
     if scope != "all" or not side.parses_special:
         return ("text",)
-    return tuple(how for how in answers(model) if how != "template" or side.name != "tiktoken")
+    return tuple(how for how in answers(model) if how != "template" or side.applies_template)
 
 
 def _changed(stages: tuple[Stage, ...], scope: Scope) -> list[str]:

@@ -31,8 +31,8 @@ def modes_of(
         modes = [ORDINARY]
     if any(model is not None and model.sequence_template is None for model in models):
         notes.append("sequence templates are not compared: a source does not state one")
-    elif any(side.name == "tiktoken" for side in sides):
-        notes.append("sequence templates are not compared: tiktoken applies none")
+    elif bare := [side.name for side in sides if not side.applies_template]:
+        notes.append(f"sequence templates are not compared: {bare[0]} applies none")
     else:
         modes.append(AROUND if deaf else TEMPLATED)
     return decoding(modes, models)

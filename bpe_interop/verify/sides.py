@@ -25,6 +25,7 @@ class Own:
 
     name = "bpe_interop"
     parses_special = True
+    applies_template = True
 
     def __init__(self, model: BPEModel) -> None:
         self.version = importlib.metadata.version("bpe-interop")

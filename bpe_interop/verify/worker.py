@@ -23,6 +23,7 @@ class _Announced:
         self._engine, self._announce = engine, announce
         self.name, self.version = engine.name, engine.version
         self.parses_special = engine.parses_special
+        self.applies_template = engine.applies_template
 
     def encode(
         self, text: str, *, special: Special = "text", add_special_tokens: bool = False

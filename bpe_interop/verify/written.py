@@ -161,7 +161,7 @@ def _modes(engine: Engine, model: BPEModel) -> list[Mode]:
     modes = [ORDINARY]
     if model.added and engine.parses_special:
         modes.append(PARSED)
-    if model.sequence_template is not None and engine.name != "tiktoken":
+    if model.sequence_template is not None and engine.applies_template:
         modes.append(TEMPLATED if engine.parses_special else AROUND)
     return decoding(modes, [model])
 
