@@ -12,7 +12,7 @@ from .errors import PatternError
 from .formats import Files, Format, way_of_writing
 from .formats.round_trip import RoundTrip
 from .gate import admit, describe, renamed
-from .io import check_target, is_file_target, keep_apart, staged, target_format
+from .io import check_target, is_file_target, keep_apart, staged, stem_of, target_format
 from .loss import Loss
 from .model import (
     BPEModel,
@@ -221,7 +221,7 @@ def write_checked(
 def _name(loaded: Loaded, place: Path) -> str:
     """The name for formats that write one: the target file's, else the source's own."""
     if is_file_target(place):
-        return place.name.removesuffix(".tiktoken")
+        return stem_of(place)
     return loaded.model.origin.name
 
 

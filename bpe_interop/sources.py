@@ -11,27 +11,9 @@ from pathlib import Path
 from . import collector, presets
 from .engines import registry
 from .errors import EngineMissingError, FormatError, SourceError
-from .formats import Files, Format, by_name
+from .formats import Files, Format, by_name, each_format, file_names
 from .io import find
 from .model import BPEModel
-
-_HUB_FILES = (
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "config.json",
-    "generation_config.json",
-    "chat_template.jinja",
-    "additional_chat_templates/*.jinja",
-    "vocab.json",
-    "merges.txt",
-    "encoder.json",
-    "vocab.bpe",
-    "*.tiktoken",
-    "*.tiktoken.json",
-    "*.model",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +59,28 @@ def load_source(
             f"{label!r} names no tokenizer",
             fix="name a file, a directory, tiktoken:NAME, or hf:org/name[@revision]",
         )
-    if label.startswith("tiktoken:"):
-        if format and by_name(format).name != "tiktoken":
-            raise SourceError("tiktoken gives rank files only", where=label, fix="leave --from out")
-        files = registry(label.removeprefix("tiktoken:"), offline=offline)
-        loaded = _read(by_name("tiktoken"), files, label, "")
+    named_by = _registered(label)
+    if named_by is not None:
+        if format and by_name(format).name != named_by.name:
+            raise SourceError(
+                f"{named_by.registry} gives rank files only", where=label, fix="leave --from out"
+            )
+        files = registry(label.partition(":")[2], offline=offline)
+        loaded = _read(named_by, files, label, "")
     elif label.startswith("hf:"):
         directory = _download(label.removeprefix("hf:"), offline)
         loaded = _from_path(directory, format, label)
     else:
         loaded = _from_path(Path(source), format, label)
     return replace(loaded, model=presets.fill(loaded.model, named))
+
+
+def _registered(label: str) -> Format | None:
+    """The format of what a library has under a name: ``LIBRARY:NAME``."""
+    library, colon, _ = label.partition(":")
+    if not colon or not library.isidentifier():
+        return None
+    return next((row for row in each_format() if row.registry == library), None)
 
 
 def _from_path(path: Path, format: str | None, label: str) -> Loaded:
@@ -128,7 +121,7 @@ def _download(name: str, offline: bool) -> Path:
         folder = huggingface_hub.snapshot_download(
             repository,
             revision=revision or None,
-            allow_patterns=list(_HUB_FILES),
+            allow_patterns=[pattern for names in file_names() for pattern in names.hub],
             local_files_only=offline,
         )
     except (OSError, ValueError) as error:

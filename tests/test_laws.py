@@ -28,7 +28,14 @@ ROUNDABOUT = [
     if onward.source is there.source and onward.passes and onward.target is not there.target
 ]
 
-LEAST_SOURCES = {"gpt2": 3, "tiktoken": 5, "huggingface": 22, "sentencepiece": 10, "minbpe": 2}
+LEAST_SOURCES = {
+    "gpt2": 3,
+    "tiktoken": 5,
+    "huggingface": 22,
+    "sentencepiece": 10,
+    "minbpe": 2,
+    "tekken": 2,
+}
 
 LEAST_COMPARED = {
     ("gpt2", "gpt2"): 3,
@@ -46,6 +53,12 @@ LEAST_COMPARED = {
     ("minbpe", "tiktoken"): 2,
     ("sentencepiece", "huggingface"): 5,
     ("sentencepiece", "sentencepiece"): 10,
+    ("gpt2", "tekken"): 1,
+    ("minbpe", "tekken"): 1,
+    ("tekken", "gpt2"): 2,
+    ("tekken", "huggingface"): 2,
+    ("tekken", "tekken"): 2,
+    ("tekken", "tiktoken"): 2,
     ("tiktoken", "gpt2"): 4,
     ("tiktoken", "huggingface"): 5,
     ("tiktoken", "minbpe"): 1,
@@ -55,7 +68,7 @@ LEAST_COMPARED = {
 
 Bytes of pretokens are no characters of whole texts, so gpt2, tiktoken and minbpe never pass to
 sentencepiece. The other way a model must have neither normalizer nor unknown piece, and training
-gives none such.
+gives none such. In a tekken.json special tokens have the first ids, in a minbpe model the bytes.
 """
 
 LEAST_ROUNDABOUT = 24

@@ -11,7 +11,7 @@ from ..convert import Written, write_checked
 from ..extend import Surgery, surgery, with_special_tokens
 from ..formats import Format
 from ..gate import describe, renamed
-from ..io import check_target, is_file_target, keep_apart, plain_names, read, target_format
+from ..io import check_target, is_file_target, keep_apart, plain_names, read, stem_of, target_format
 from ..model import AddedToken, BPEModel, show
 from ..sources import Loaded, load_source
 from .options import (
@@ -132,7 +132,7 @@ def _named(roles: tuple[str, ...]) -> dict[str, str]:
 def _renamed(model: BPEModel, target: Path) -> BPEModel:
     if not is_file_target(target):
         return model
-    return renamed(model, target.name.removesuffix(".tiktoken"))
+    return renamed(model, stem_of(target))
 
 
 def _config(loaded: Loaded, config: Path | None) -> bytes | None:

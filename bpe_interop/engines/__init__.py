@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Protocol
 
 from ..errors import EngineError, UnstatedError
-from ..formats import Files, by_name
+from ..formats import Files, Format, by_name, each_format
 from ..formats.round_trip import RoundTrip
 from ..model import BPEModel
+from .facts import FACTS
 from .library import Special, installed
 from .named import listed, registry
 
@@ -31,30 +32,8 @@ __all__ = [
     "versions",
 ]
 
-NAMES = ("tiktoken", "tokenizers", "transformers", "sentencepiece", "gigatoken", "mistral-common")
+NAMES = tuple(FACTS)
 """The engines there are."""
-
-_WRITES = {
-    "tiktoken": "tiktoken",
-    "tokenizers": "huggingface",
-    "transformers": "huggingface",
-    "sentencepiece": "sentencepiece",
-    "gigatoken": "tiktoken",
-    "mistral-common": "tekken",
-}
-"""The format in which an engine is handed a model."""
-
-_READERS = {
-    ("tiktoken", "tiktoken"): "tiktoken",
-    ("tokenizers", "huggingface"): "tokenizers",
-    ("tokenizers", "gpt2"): "pair",
-    ("tokenizers", "minbpe"): "minbpe",
-    ("transformers", "huggingface"): "transformers",
-    ("sentencepiece", "sentencepiece"): "sentencepiece",
-    ("gigatoken", "tiktoken"): "gigatoken",
-    ("mistral-common", "tekken"): "mistral",
-}
-"""The module whose ``read`` gives an engine the files of a format."""
 
 
 class Engine(Protocol):
@@ -113,7 +92,7 @@ def versions() -> dict[str, str | None]:
 
 def reads(name: str, format: str) -> bool:
     """Whether an engine is handed the files of a format, by its name, as they are."""
-    return (name, format) in _READERS
+    return name in by_name(format).engines
 
 
 def from_files(name: str, format: str, files: Files, model: BPEModel | None = None) -> Engine:
@@ -131,10 +110,10 @@ def from_files(name: str, format: str, files: Files, model: BPEModel | None = No
         EngineError: it does not read this format, or fails on these files.
         UnstatedError: a fact is needed that neither the files nor the model state.
     """
-    module = _READERS.get((name, format)) or _READERS.get((name, by_name(format).name))
-    if module is None:
+    module, _, function = by_name(format).engines.get(name, "").partition(":")
+    if not module:
         raise _no_such(name, format)
-    engine: Engine = importlib.import_module(f".{module}", __name__).read(files, model)
+    engine: Engine = getattr(importlib.import_module(module), function)(files, model)
     return engine
 
 
@@ -148,9 +127,7 @@ def from_model(name: str, model: BPEModel) -> Engine:
         EngineError: the engine reads no format that a model can be written in.
         UnstatedError: the model does not state what the format has to say.
     """
-    if name not in _WRITES:
-        raise _no_such(name, "a model")
-    return from_trip(name, RoundTrip(model, by_name(_WRITES[name])))
+    return from_trip(name, RoundTrip(model, engine_format(name)))
 
 
 def from_trip(name: str, trip: RoundTrip) -> Engine:
@@ -198,15 +175,16 @@ def served_model(path: str | Path) -> BPEModel | None:
     return read_directory(path).model()
 
 
-def engine_format(name: str) -> str:
+def engine_format(name: str) -> Format:
     """The format in which an engine is handed a model.
 
     Raises:
         EngineError: there is no such engine, or none that a model can be written for.
     """
-    if name not in _WRITES:
-        raise _no_such(name, "a model")
-    return _WRITES[name]
+    for row in each_format():
+        if name in row.handed:
+            return row
+    raise _no_such(name, "a model")
 
 
 def _no_such(name: str, kind: str) -> EngineError:

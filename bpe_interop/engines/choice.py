@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..errors import EngineError, LossyConversionError, PatternError
-from ..formats import by_name
 from ..formats.round_trip import RoundTrip
 from ..gate import describe
 from ..loss import Loss
@@ -23,7 +22,7 @@ def exact_engine(name: str, model: BPEModel) -> Engine:
         EngineError: there is no such engine, or it refuses the model.
         UnstatedError: the model does not state what the engine needs.
     """
-    trip = RoundTrip(model, by_name(engine_format(name)))
+    trip = RoundTrip(model, engine_format(name))
     lost = _lost(trip)
     if lost:
         listed = "\n".join(f"  - {describe(loss)}" for loss in lost)
@@ -38,7 +37,7 @@ def exact_engine(name: str, model: BPEModel) -> Engine:
 def fastest_engine(model: BPEModel) -> Engine | None:
     """The fastest installed engine that runs a model exactly; None where there is none."""
     for name in FASTEST:
-        trip = RoundTrip(model, by_name(engine_format(name)))
+        trip = RoundTrip(model, engine_format(name))
         if any(getattr(model, field) is None for field in trip.format.needs) or _lost(trip):
             continue
         try:

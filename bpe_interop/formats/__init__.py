@@ -1,47 +1,78 @@
-"""The table of formats: one module and one row each."""
+"""The table of formats: one module and one row each, and those that other packages bring."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import SourceError, TargetError
 from ..loss import Loss
 from ..model import BPEModel
+from .names import FileNames
 from .round_trip import RoundTrip
+from .table import TABLE
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Files: TypeAlias = Mapping[str, bytes]
 """File names to contents: a GPT-2 pair has two files, Hugging Face has several."""
+
+GROUP = "bpe_interop.formats"
+"""The group of entry points by which an installed package brings a format: each is a Format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format as four pure functions over bytes in memory, and what it can do as data.
 
-    ``sniff`` looks at the names and beginnings of files; it never raises. ``load`` never guesses,
-    ``dump`` never refuses. ``explain`` says why what comes back from a round trip is not what was
-    written: for each field that this value loses, at least one :class:`~bpe_interop.loss.Loss`.
-    A difference that it does not explain is a defect, and is raised as one.
-
-    ``holds`` are the model's fields that the format can carry, ``needs`` those that must be
-    known before it can be written. ``options`` are other ways of writing: each turns what
-    ``dump`` gave into what is written instead.
+    Attributes:
+        name: what it is called in options and reports.
+        aliases: other names.
+        title: what it is called in sentences.
+        spec: where it is defined.
+        engines: each library that runs its files, and what hands them to it: ``module:function``,
+            called with the files and the model (which says what they leave unsaid), gives a
+            :class:`~bpe_interop.engines.Engine`. The first is the format's own.
+        holds: the model's fields that it can carry.
+        needs: those that must be known before it can be written.
+        sniff: looks at the names and beginnings of files; never raises.
+        load: reads files; never guesses.
+        dump: writes a model; never refuses.
+        explain: why what comes back from a round trip is not what was written: for each field
+            that this value loses at least one :class:`~bpe_interop.loss.Loss`. A difference that
+            it does not explain is a defect, and is raised as one.
+        names: how its files are called.
+        options: other ways of writing: each turns what ``dump`` gave into what is written instead.
+        handed: the libraries that are handed a model in this format.
+        served: the library that serves a directory of it as a whole; empty where none does.
+        registry: the library whose named tokenizers are of this format; empty where none has any.
     """
 
     name: str
-    aliases: tuple[str, ...]
     title: str
     spec: str
-    engine: str
+    engines: Mapping[str, str]
     holds: frozenset[str]
     needs: frozenset[str]
     sniff: Callable[[Files], bool]
     load: Callable[[Files], BPEModel]
     dump: Callable[[BPEModel], Files]
     explain: Callable[[RoundTrip], Iterable[Loss]]
+    names: FileNames
+    aliases: tuple[str, ...] = ()
     options: Mapping[str, Callable[[BPEModel, Files], Files]] = field(default_factory=dict)
+    handed: tuple[str, ...] = ()
+    served: str = ""
+    registry: str = ""
+
+    @property
+    def engine(self) -> str:
+        """The format's own engine, in which conversions are checked."""
+        return next(iter(self.engines))
 
     def losses(self, model: BPEModel) -> tuple[Loss, ...]:
         """What would be lost by writing a model."""
@@ -60,18 +91,57 @@ def when_called(module: str, name: str, package: str) -> Callable[..., Any]:
     return call
 
 
-_MODULES = ("gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe", "tekken")
-"""The table: a module here is a format. Its ``FORMAT`` is the row."""
-
-
 def all_formats() -> tuple[Format, ...]:
-    """Every format, in the order of the table."""
+    """Every format: those of the table in its order, then those of other packages."""
     return tuple(each_format())
 
 
 def each_format() -> Iterator[Format]:
     """The same one by one, each imported when it comes."""
-    return map(_row, _MODULES)
+    yield from map(_row, TABLE)
+    yield from brought()
+
+
+def file_names() -> tuple[FileNames, ...]:
+    """How the files of every format are called, in the same order; no module is imported."""
+    return (*TABLE.values(), *(row.names for row in brought()))
+
+
+@cache
+def brought() -> tuple[Format, ...]:
+    """The formats of other packages, by the names of their entry points.
+
+    Raises:
+        SourceError: one cannot be imported, is no format, or has the name of another.
+    """
+    from importlib.metadata import entry_points
+
+    found: list[Format] = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        row = _imported(entry)
+        taken = {*TABLE, *(name for other in found for name in (other.name, *other.aliases))}
+        if taken & {row.name, *row.aliases}:
+            raise _not_taken(entry, f"there is a format {row.name!r} already")
+        found.append(row)
+    return tuple(found)
+
+
+def _imported(entry: EntryPoint) -> Format:
+    try:
+        row = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise _not_taken(entry, str(error)) from error
+    if not isinstance(row, Format):
+        raise _not_taken(entry, f"{entry.value} is no bpe_interop.formats.Format")
+    return row
+
+
+def _not_taken(entry: EntryPoint, why: str) -> SourceError:
+    package = entry.dist.name if entry.dist is not None else "an installed package"
+    return SourceError(
+        f"the format {entry.name!r} that {package} brings cannot be used: {why}",
+        fix=f"mend or remove {package}",
+    )
 
 
 def _row(name: str) -> Format:
@@ -85,10 +155,10 @@ def by_name(name: str) -> Format:
     Raises:
         SourceError: there is none; the message lists them.
     """
-    if name in _MODULES:
+    if name in TABLE:
         return _row(name)
     for row in each_format():
-        if name in row.aliases:
+        if name in (row.name, *row.aliases):
             return row
     names = ", ".join("/".join((row.name, *row.aliases)) for row in all_formats())
     raise SourceError(f"there is no format {name!r}", fix=f"the formats are: {names}")

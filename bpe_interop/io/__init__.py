@@ -12,6 +12,7 @@ from .writing import (
     plain_names,
     replace_file,
     staged,
+    stem_of,
     target_format,
 )
 
@@ -27,6 +28,7 @@ __all__ = [
     "read",
     "replace_file",
     "staged",
+    "stem_of",
     "target_format",
     "unreadable",
 ]

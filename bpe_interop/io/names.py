@@ -1,27 +1,95 @@
-"""Names of the files that a tokenizer is made of."""
+"""Names of the files that tokenizers are made of, as the formats say them."""
 
 from __future__ import annotations
 
-PARTNERS = {
-    "encoder.json": "vocab.bpe",
-    "vocab.json": "merges.txt",
-    "vocab.bpe": "encoder.json",
-    "merges.txt": "vocab.json",
-}
-"""Each half of a GPT-2 pair, and the other one."""
+from collections.abc import Mapping
+from functools import cache
 
-MAIN = ("tokenizer.json", *PARTNERS)
-"""Files that a tokenizer can be told by."""
+from ..formats import file_names
 
-BESIDE = (
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "config.json",
-    "generation_config.json",
-    "chat_template.jinja",
-)
-"""Files that stand beside a ``tokenizer.json``."""
 
-TEMPLATES = "additional_chat_templates"
-"""A folder of further chat templates."""
+@cache
+def halves() -> Mapping[str, tuple[str, str]]:
+    """How the name of half a tokenizer ends: to the other half, and what both are called."""
+    found: dict[str, tuple[str, str]] = {}
+    for names in file_names():
+        for one, other in names.halves.items():
+            found |= {one: (other, names.whole), other: (one, names.whole)}
+    return found
+
+
+@cache
+def firsts() -> tuple[str, ...]:
+    """The names of files that are meant where a directory holds several tokenizers."""
+    return tuple(names.first for names in file_names() if names.first)
+
+
+@cache
+def mains() -> tuple[str, ...]:
+    """Names of files that a tokenizer can be told by."""
+    return (*firsts(), *halves())
+
+
+@cache
+def endings() -> tuple[str, ...]:
+    """How the names of files end that may hold a tokenizer, and of no other kind of file."""
+    return tuple({ending: None for names in file_names() for ending in names.endings})
+
+
+@cache
+def common_endings() -> tuple[str, ...]:
+    """How the names of files end that may hold a tokenizer, and of many other files."""
+    return tuple({ending: None for names in file_names() for ending in names.common})
+
+
+@cache
+def never_alone() -> frozenset[str]:
+    """Names, and patterns of names, of files that only stand beside a tokenizer's own."""
+    patterns = (p for names in file_names() for each in names.beside for p in each.names)
+    return frozenset(pattern for pattern in patterns if "{}" not in pattern)
+
+
+@cache
+def folders() -> tuple[str, ...]:
+    """The names of folders with files that stand beside a tokenizer's own."""
+    return tuple(sorted({name.partition("/")[0] for name in never_alone() if "/" in name}))
+
+
+@cache
+def beside(name: str) -> frozenset[str]:
+    """The names of files and folders that belong to a file of this name."""
+    return frozenset(
+        pattern.format(name).partition("/")[0]
+        for names in file_names()
+        for each in names.beside
+        if name.endswith(each.ending)
+        for pattern in each.names
+    )
+
+
+@cache
+def one_file_endings() -> tuple[str, ...]:
+    """How the name of a target ends that is one file, with what stands beside it."""
+    return tuple(names.one_file for names in file_names() if names.one_file)
+
+
+def beside_one_file(name: str) -> tuple[str, ...]:
+    """What a target of one file has beside it, by that file's name; nothing for a directory."""
+    return tuple(
+        other
+        for names in file_names()
+        if names.one_file and name.endswith(names.one_file)
+        for other in names.beside_file(name)
+    )
+
+
+@cache
+def written() -> tuple[str, ...]:
+    """Patterns of names that formats write, by themselves enough to know a file by."""
+    single = tuple(
+        pattern
+        for ending in one_file_endings()
+        for pattern in (f"*{ending}", *beside_one_file(f"*{ending}"))
+    )
+    more = tuple(pattern for names in file_names() for pattern in names.written)
+    return (*mains(), *sorted(never_alone()), *single, *more)

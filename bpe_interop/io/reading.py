@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..errors import FormatError, SourceError, UnsupportedError, not_utf8
-from ..formats import Files, Format, all_formats, by_name, each_format
+from ..formats import Files, Format, all_formats, by_name, each_format, file_names
+from ..formats.names import FileNames
 from ..limits import FILE_BYTES
-from .names import BESIDE, MAIN, PARTNERS, TEMPLATES
+from .names import beside_one_file, common_endings, endings, firsts, halves, mains, never_alone
 
 _OWN_FILE = "name the file of the tokenizer itself, or the directory that it is in"
 _COPY = "devices and pipes are not read: copy what it gives to a file, and name that"
 _AGAIN = "the file is damaged, or another one was meant: get it again, or name that"
 _FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_NAMES = (".json", ".tiktoken", ".model", ".txt", ".bpe", ".gguf")
+_REFUSED = (".gguf",)
+"""How files end that no format here reads, and that are refused by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def _absent(path: Path) -> SourceError:
             where=str(path),
             fix="get that file, or remove the link",
         )
-    if path.name.endswith(".tiktoken") and path.with_name(f"{path.name}.json").is_file():
+    if any(path.with_name(name).is_file() for name in beside_one_file(path.name)):
         return SourceError(
             "only its sidecar is here: a run was killed while it wrote the two, or one was moved",
             where=str(path),
@@ -96,8 +98,8 @@ def _absent(path: Path) -> SourceError:
 
 
 def _partner(path: Path) -> str | None:
-    """The other half of a GPT-2 pair, where the path names one half and both are there."""
-    for own, other in PARTNERS.items():
+    """The other half, where the path names one of two files and both are there."""
+    for own, (other, _) in halves().items():
         if path.name.endswith(own):
             name = path.name.removesuffix(own) + other
             if (path.parent / name).is_file():
@@ -106,14 +108,23 @@ def _partner(path: Path) -> str | None:
 
 
 def _companions(path: Path) -> list[str]:
-    beside = [f"{path.name}.json"]
-    if path.name.endswith("tokenizer.json"):
-        beside += BESIDE
-        folder = path.parent / TEMPLATES
-        beside += [f"{TEMPLATES}/{entry.name}" for entry in sorted(folder.glob("*.jinja"))]
-    elif path.name.endswith(".model") and _begins_with_pieces(path):
-        beside.append(BESIDE[0])
-    return [name for name in beside if _is_there(path.parent / name)]
+    """The names of what belongs to a file and is there."""
+    found: dict[str, None] = {}
+    for names in file_names():
+        for each in names.beside:
+            if path.name.endswith(each.ending) and (not each.sniffed or _begins_as(names, path)):
+                for pattern in each.names:
+                    found.update(dict.fromkeys(_spelled(pattern, path)))
+    return [name for name in found if _is_there(path.parent / name)]
+
+
+def _spelled(pattern: str, path: Path) -> list[str]:
+    """The names that a pattern stands for beside a file."""
+    folder, slash, inner = pattern.rpartition("/")
+    if "*" in inner:
+        there = sorted((path.parent / folder).glob(inner))
+        return [f"{folder}{slash}{entry.name}" for entry in there]
+    return [pattern.format(path.name)]
 
 
 def _is_there(path: Path) -> bool:
@@ -137,14 +148,14 @@ def _is_there(path: Path) -> bool:
     return False
 
 
-def _begins_with_pieces(path: Path) -> bool:
-    """Whether a file is SentencePiece's; a rank file may have the same name (Llama-3's does)."""
+def _begins_as(names: FileNames, path: Path) -> bool:
+    """Whether a file is of the format with these names: another's may be called the same."""
     try:
         with path.open("rb") as file:
             head = file.read(64)
     except OSError:
         return False
-    return by_name("sentencepiece").sniff({path.name: head})
+    return any(row.names == names and row.sniff({path.name: head}) for row in each_format())
 
 
 def _read_group(directory: Path, names: list[str]) -> dict[str, bytes]:
@@ -216,7 +227,7 @@ def _recognise(files: Files, wanted: Format | None) -> Format | None:
 
 def _find_in_directory(directory: Path, wanted: Format | None) -> Found:
     groups = list(_groups(directory))
-    main = [found for found in groups if "tokenizer.json" in found.files]
+    main = [found for found in groups if found.format.names.first in found.files]
     if main and (wanted is None or wanted.name == main[0].format.name):
         # Groups share files: a tokenizer_config.json lies beside a tokenizer.json and a .model.
         others = dict.fromkeys(n for found in groups for n in found.files)
@@ -234,7 +245,7 @@ def _find_in_directory(directory: Path, wanted: Format | None) -> Found:
             fix="name one of the files, or a format with --from",
         )
     for path in _plausible(directory):
-        if path.name in MAIN:
+        if path.name in mains():
             _explain(path, read(path), wanted)
         _refuse_by_name(path, read(path))
     what = f"no {wanted.title} is here" if wanted else "no tokenizer is here"
@@ -245,11 +256,12 @@ def _find_in_directory(directory: Path, wanted: Format | None) -> Found:
 
 
 def _plausible(directory: Path) -> list[Path]:
+    known = (*endings(), *common_endings(), *_REFUSED)
     return [
         path
         for path in _entries(directory)
-        if path.name.endswith(_NAMES)
-        and (_is_there(path) if path.name == MAIN[0] else path.is_file())
+        if path.name.endswith(known)
+        and (_is_there(path) if path.name in firsts() else path.is_file())
     ]
 
 
@@ -264,11 +276,9 @@ def _groups(directory: Path) -> Iterator[Found]:
     """Each tokenizer in a directory, with the files that belong to it."""
     taken: set[str] = set()
     paths = _plausible(directory)
-    names = {path.name for path in paths}
+    beside = never_alone().union(*(beside_one_file(path.name) for path in paths))
     for path in paths:
-        if path.name in taken or path.name in BESIDE:
-            continue
-        if path.name.endswith(".tiktoken.json") and path.name.removesuffix(".json") in names:
+        if path.name in taken or path.name in beside:
             continue
         partner = _partner(path)
         group = _read_group(directory, [path.name, *([partner] if partner else _companions(path))])
@@ -282,10 +292,10 @@ def _explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
     if not data.strip():
         raise SourceError("the file is empty", where=str(path), fix="get it again")
     _refuse_by_name(path, data)
-    for own, other in PARTNERS.items():
+    for own, (other, whole) in halves().items():
         if path.name.endswith(own):
             raise SourceError(
-                f"half of a GPT-2 pair; {other} is missing",
+                f"half of {whole}; {other} is missing",
                 where=str(path),
                 fix="put the other half beside it",
             )

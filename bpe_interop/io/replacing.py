@@ -9,18 +9,17 @@ from pathlib import Path
 
 from ..errors import TargetError
 from ..formats import each_format
-from .names import BESIDE, MAIN, PARTNERS, TEMPLATES
-
-_WRITTEN = (
-    *MAIN,
-    *BESIDE,
-    f"{TEMPLATES}/*.jinja",
-    "*.tiktoken",
-    "*.tiktoken.json",
-    "plugin/pyproject.toml",
-    "plugin/tiktoken_ext/encoding_*",
+from .names import (
+    beside,
+    beside_one_file,
+    endings,
+    firsts,
+    folders,
+    halves,
+    mains,
+    written,
 )
-"""Names that formats of ours write, by themselves enough to know a file by."""
+
 _MOST = 8
 
 
@@ -36,8 +35,8 @@ def keep_apart(read: Iterable[str | Path], place: Path) -> None:
     """
     target = Path(os.path.realpath(place))
     lost = {target, _place(place)}
-    if place.name.endswith(".tiktoken") and not os.path.isdir(place):
-        lost |= {_place(place.with_name(f"{place.name}.json")), *lost}
+    if not os.path.isdir(place):
+        lost |= {_place(place.with_name(name)) for name in beside_one_file(place.name)}
     for source in read:
         for path in _files_of(Path(source)):
             for hop in _hops(path):
@@ -62,14 +61,12 @@ def _files_of(source: Path) -> Iterator[Path]:
         return
     for name in names:
         if own:
-            belongs = name == f"{own}.json"
-            belongs |= own.endswith("tokenizer.json") and name in (*BESIDE, TEMPLATES)
-            belongs |= own.endswith(".model") and name == BESIDE[0]
+            belongs = name in beside(own)
             belongs |= any(
-                name.endswith(half) and own.endswith(PARTNERS[half]) for half in PARTNERS
+                name.endswith(half) and own.endswith(other) for half, (other, _) in halves().items()
             )
         else:
-            belongs = _is_written(name) or name.endswith(("tokenizer.json", ".model", TEMPLATES))
+            belongs = _is_written(name) or name.endswith((*firsts(), *endings(), *folders()))
         if belongs:
             yield folder / name
 
@@ -115,13 +112,13 @@ def check_replaceable(target: Path) -> None:
 
 def _below(folder: Path) -> Iterator[str]:
     """The names of files, links and empty folders below a folder, in order."""
-    for root, folders, files in os.walk(folder):
-        folders.sort()
+    for root, inside, files in os.walk(folder):
+        inside.sort()
         inner = Path(root).relative_to(folder)
-        linked = [name for name in folders if Path(root, name).is_symlink()]
+        linked = [name for name in inside if Path(root, name).is_symlink()]
         for name in sorted([*files, *linked]):
             yield (inner / name).as_posix()
-        if inner.parts and not files and not folders:
+        if inner.parts and not files and not inside:
             yield inner.as_posix()
 
 
@@ -140,12 +137,12 @@ def _is_ours(folder: Path, name: str) -> bool:
 def _is_written(name: str) -> bool:
     """Whether a file has a name that says which format wrote it."""
     return any(
-        fnmatchcase(name, known) and name.count("/") == known.count("/") for known in _WRITTEN
+        fnmatchcase(name, known) and name.count("/") == known.count("/") for known in written()
     )
 
 
 def _is_main(name: str) -> bool:
-    return name in MAIN or name.endswith((".tiktoken", ".model"))
+    return name in mains() or name.endswith(endings())
 
 
 def _is_model(path: Path) -> bool:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ..errors import TargetError
-from ..formats import Files, Format, by_name
+from ..formats import Files, Format, by_name, each_format, file_names
+from .names import beside_one_file, one_file_endings
 from .replacing import check_replaceable, keep_apart
 from .staging import remove, stage_in
 
@@ -133,11 +134,12 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _check_names(target: Path, files: Files) -> None:
-    """A target that is one file takes a rank file and its sidecar, of its own name, only."""
+    """A target that is one file takes that file and what stands beside it, and no other."""
     for name in files:
-        if name not in (target.name, f"{target.name}.json"):
+        if name not in (target.name, *beside_one_file(target.name)):
+            called = next(n.called for n in file_names() if n.is_one_file(target.name))
             raise TargetError(
-                f"the target is one rank file, and {name} has no place beside it",
+                f"the target is one {called}, and {name} has no place beside it",
                 where=str(target),
                 fix="name a directory",
             )
@@ -157,16 +159,17 @@ def check_target(target: Path, *, force: bool = False) -> None:
             )
         with _writing(target):
             check_replaceable(place)
-        if is_file_target(target) and os.path.isdir(f"{target}.json"):
-            raise TargetError(
-                f"{target.name}.json is a directory, and the sidecar has that name",
-                where=str(target),
-                fix="choose another target",
-            )
+        for name in beside_one_file(target.name) if is_file_target(target) else ():
+            if os.path.isdir(target.with_name(name)):
+                raise TargetError(
+                    f"{name} is a directory, and the sidecar has that name",
+                    where=str(target),
+                    fix="choose another target",
+                )
         return
     if is_file_target(target):
-        beside = target.with_name(f"{target.name}.json")
-        taken = os.path.lexists(target) or os.path.lexists(beside)
+        beside = map(target.with_name, beside_one_file(target.name))
+        taken = any(map(os.path.lexists, (target, *beside)))
     else:
         with _writing(target):
             taken = target.exists() and not (os.path.isdir(target) and not any(target.iterdir()))
@@ -179,8 +182,14 @@ def check_target(target: Path, *, force: bool = False) -> None:
 
 
 def is_file_target(target: Path) -> bool:
-    """Whether a target names a rank file rather than a directory."""
-    return target.name.endswith(".tiktoken") and not os.path.isdir(target)
+    """Whether a target's name is that of one file rather than of a directory."""
+    return target.name.endswith(one_file_endings()) and not os.path.isdir(target)
+
+
+def stem_of(target: Path) -> str:
+    """The name of a target of one file, without the ending that says its format."""
+    ending = next(end for end in one_file_endings() if target.name.endswith(end))
+    return target.name.removesuffix(ending)
 
 
 def target_format(place: Path, to: str | None) -> Format:
@@ -190,16 +199,19 @@ def target_format(place: Path, to: str | None) -> Format:
         TargetError: neither says it, or they contradict each other.
         SourceError: there is no such format.
     """
-    if to is None and is_file_target(place):
-        to = "tiktoken"
+    single = [row for row in each_format() if row.names.is_one_file(place.name)]
+    if not is_file_target(place):
+        single = []
+    if to is None and single:
+        return single[0]
     if to is None:
         raise TargetError(
             "the target's format is not given", where=str(place), fix="name it with --to (to=...)"
         )
     row = by_name(to)
-    if is_file_target(place) and row.name != "tiktoken":
+    if single and row not in single:
         raise TargetError(
-            f"{row.title} is a directory, and this is the name of a rank file",
+            f"{row.title} is a directory, and this is the name of a {single[0].names.called}",
             where=str(place),
             fix="name a directory, or leave --to out (to=...)",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from ..engines.facts import facts
 from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..model import BPEModel
@@ -193,6 +194,8 @@ def _need(side: str, loaded: Opened) -> None:
 
 def _run_model(engine: str | None, loaded: Opened, notes: list[str]) -> BPEModel | None:
     """The model that a side really runs: transformers may have built another one."""
-    if loaded.model is None or engine != "transformers" or loaded.directory is None:
+    if loaded.model is None or loaded.directory is None:
+        return loaded.model
+    if engine is None or not facts(engine).directories:
         return loaded.model
     return run_in_transformers(loaded, notes)

@@ -7,6 +7,7 @@ import importlib.metadata
 from functools import partial
 
 from ..engines import Engine, from_directory, from_files, reads, versions
+from ..engines.facts import facts
 from ..errors import EngineError, SourceError
 from .corpus_report import SideName
 from .opening import Opened
@@ -51,10 +52,10 @@ def side_of(opened: Opened, engine: str | None = None) -> tuple[Build, SideName]
         return partial(Own, opened.model), _named(opened, Own.name, version)
     engine = engine or opened.format.engine
     name = _named(opened, engine, versions().get(engine) or "")
-    if engine == "transformers":
+    if facts(engine).directories:
         if opened.directory is None:
             raise SourceError(
-                "transformers reads a directory", where=opened.label, fix="name the directory"
+                f"{engine} reads a directory", where=opened.label, fix="name the directory"
             )
         return partial(from_directory, engine, opened.directory), name
     if not reads(engine, opened.format.name):

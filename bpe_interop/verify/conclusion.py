@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..encode import Encoder
 from ..engines import NAMES, Engine, from_files
+from ..engines.facts import facts
 from ..errors import EngineError, EngineMissingError, UnstatedError
 from ..model import BPEModel, show
 from .assumptions import assumptions, unexamined
@@ -15,12 +16,6 @@ from .prove import Proof, Scope
 from .report import Verdict
 from .sides import ORDINARY, PARSED, TEMPLATED, Failure, Mismatch, Mode, Own, decode, encode_one
 from .stress import fixed
-
-_UNKNOWN = {
-    "transformers": "transformers may do more than the pipeline it built",
-    "gigatoken": "gigatoken splits texts without a regex engine, which is only tested",
-}
-"""Engines that are not held to what a model says, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +49,8 @@ def conclude(
         one, two = models
         engines = {side.format.engine for side in opened} | {s.name for s in sides}
         engines &= {*NAMES}
-        other = unexamined(engines - _UNKNOWN.keys())
-        strangers = [why for name, why in _UNKNOWN.items() if name in engines]
+        other = unexamined({name for name in engines if not facts(name).doubt})
+        strangers = [facts(name).doubt for name in NAMES if name in engines and facts(name).doubt]
         if strangers:
             notes += (f"not called proved: {why}" for why in strangers)
         elif other:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from ..engines import versions
+from ..engines.facts import facts
 from ..errors import CheckFailedError
 from ..loss import Loss
 from ..model import BPEModel, show
@@ -15,9 +16,6 @@ from .prove import Proof, Scope, prove
 from .stages import Stage
 
 Standing: TypeAlias = Literal["proved", "tested", "refuted", "unknown"]
-
-_DEAF = frozenset({"sentencepiece", "mistral-common"})
-"""Engines that never find special tokens in a text."""
 
 _MERGING = ("alphabet", "affixes", "vocab", "merges", "lookup_first", "fallback")
 """Fields that say only together what becomes of a pretoken."""
@@ -76,7 +74,7 @@ def establish(
         return Established("unknown", "text", why=why, dropped=dropped, notes=notes)
     names = {*engines} & EXAMINED.keys()
     scope = _scope(kept, written)
-    deaf = sorted(names & _DEAF)
+    deaf = sorted(name for name in names if not facts(name).parses_special)
     if scope == "all" and deaf:
         scope = "ordinary"
         notes += (f"{' and '.join(deaf)} never finds special tokens in a text",)

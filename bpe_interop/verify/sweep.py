@@ -13,6 +13,7 @@ from operator import add
 from pathlib import Path
 from typing import TypeAlias
 
+from ..engines.facts import facts
 from . import pool
 from .accounts import Item, Wanted, account, batches, texts_of
 from .corpora import BEGINNING, EVERYTHING, Mark, Selection, find_shards, select
@@ -175,9 +176,9 @@ def _size(shard: Shard) -> int | None:
 
 
 def _pays(sides: Sides, sizes: list[int | None]) -> bool:
-    """Whether child processes are faster: tiktoken and tokenizers use all cores by themselves."""
-    alone = {side.engine for side in (sides.name_a, sides.name_b)} - {"tiktoken", "tokenizers"}
-    return bool(alone) and (None in sizes or sum(filter(None, sizes)) >= WORTH_PROCESSES)
+    """Whether child processes are faster: some engines use all cores by themselves."""
+    alone = not all(facts(side.engine).all_cores for side in (sides.name_a, sides.name_b))
+    return alone and (None in sizes or sum(filter(None, sizes)) >= WORTH_PROCESSES)
 
 
 class _Run:

@@ -48,7 +48,7 @@ def check_written(
 ) -> tuple[Check, ...]:
     """Compares written files with their source, in the target's own engine.
 
-    A Hugging Face directory is run in ``AutoTokenizer`` as well, where transformers is installed.
+    Where a library serves a directory of the format as a whole, and is installed, that is run too.
     Where ids or text were dropped on purpose, the files are held to what they say themselves.
 
     Args:
@@ -79,8 +79,8 @@ def check_written(
     if own is None or held is not model:
         own = Own(held)
     checks = [_own_engine(row, trip.files, own, tick)]
-    if row.name == "huggingface":
-        checks.append(_served(own, stage, tick))
+    if row.served:
+        checks.append(_served(row.served, own, stage, tick))
     return tuple(checks)
 
 
@@ -119,11 +119,11 @@ def check_source(
     )
 
 
-def _served(own: Own, stage: Path, tick: Callable[[int], None]) -> Check:
+def _served(name: str, own: Own, stage: Path, tick: Callable[[int], None]) -> Check:
     try:
-        engine = from_directory("transformers", stage)
+        engine = from_directory(name, stage)
     except EngineMissingError as error:
-        return Check("transformers", "", skipped=error.fix)
+        return Check(name, "", skipped=error.fix)
     # A few hundred texts are enough to see whether it built the same pipeline.
     return _run(engine, own, [*fixed(), *around_added(own.encoder.model, 20)], tick)
 

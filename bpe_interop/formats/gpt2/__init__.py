@@ -21,6 +21,7 @@ before one that builds a part of it, this differs from tokenizers, whose BPE is 
 from __future__ import annotations
 
 from .. import Files, Format, when_called
+from ..table import TABLE
 from .pair import dump, find_pairs, load
 
 
@@ -31,10 +32,9 @@ def sniff(files: Files) -> bool:
 
 FORMAT = Format(
     name="gpt2",
-    aliases=(),
     title="GPT-2 vocabulary and merges",
     spec="https://github.com/openai/gpt-2/blob/master/src/encoder.py",
-    engine="tokenizers",
+    engines={"tokenizers": "bpe_interop.engines.pair:read"},
     holds=frozenset({"alphabet", "vocab", "merges", "decoder"}),
     needs=frozenset(),
     sniff=sniff,
@@ -42,4 +42,5 @@ FORMAT = Format(
     dump=dump,
     explain=when_called(".losses", "explain", __name__),
     options={"vocab-names": lambda model, _: dump(model, names="vocab")},
+    names=TABLE["gpt2"],
 )

@@ -28,6 +28,7 @@ import re
 
 from ...model import FIELDS
 from .. import Files, Format, when_called
+from ..table import TABLE
 from .read import load, main_file
 
 _MODEL = re.compile(rb'"model"\s*:\s*[^\s\d]')
@@ -47,11 +48,17 @@ FORMAT = Format(
     aliases=("hf",),
     title="Hugging Face tokenizer.json",
     spec="https://huggingface.co/docs/tokenizers",
-    engine="tokenizers",
+    engines={
+        "tokenizers": "bpe_interop.engines.tokenizers:read",
+        "transformers": "bpe_interop.engines.transformers:read",
+    },
     holds=frozenset(FIELDS),
     needs=frozenset({"normalizer", "pretokenizer", "added"}),
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
+    names=TABLE["huggingface"],
+    handed=("tokenizers", "transformers"),
+    served="transformers",
 )

@@ -19,6 +19,7 @@ it to ``RegexTokenizer(pattern)`` too.
 from __future__ import annotations
 
 from .. import Files, Format, when_called
+from ..table import TABLE
 from .read import VERSION, load
 
 __all__ = ["FORMAT", "load", "sniff"]
@@ -31,10 +32,9 @@ def sniff(files: Files) -> bool:
 
 FORMAT = Format(
     name="minbpe",
-    aliases=(),
     title="minbpe model",
     spec="https://github.com/karpathy/minbpe/blob/master/minbpe/base.py",
-    engine="tokenizers",
+    engines={"tokenizers": "bpe_interop.engines.minbpe:read"},
     holds=frozenset({"alphabet", "vocab", "merges", "pretokenizer", "added", "decoder"}),
     needs=frozenset({"normalizer", "pretokenizer", "added"}),
     sniff=sniff,
@@ -42,4 +42,5 @@ FORMAT = Format(
     dump=when_called(".write", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
     options={"vocab-listing": when_called(".listing", "vocab_listing", __name__)},
+    names=TABLE["minbpe"],
 )

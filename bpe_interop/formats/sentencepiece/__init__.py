@@ -19,6 +19,7 @@ Beside it, ``tokenizer_config.json`` may say what stands around a text, and the 
 from __future__ import annotations
 
 from .. import Files, Format, when_called
+from ..table import TABLE
 from .beside import CONFIG
 from .read import SUFFIX, load, main_file
 from .schema import looks_like_model
@@ -40,7 +41,7 @@ FORMAT = Format(
     aliases=("spm",),
     title="SentencePiece model",
     spec="https://github.com/google/sentencepiece/blob/master/src/sentencepiece_model.proto",
-    engine="sentencepiece",
+    engines={"sentencepiece": "bpe_interop.engines.sentencepiece:read"},
     holds=frozenset(
         {
             "alphabet",
@@ -61,4 +62,6 @@ FORMAT = Format(
     dump=when_called(".write", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
     options={"vocab-listing": when_called(".write", "vocab_listing", __name__)},
+    names=TABLE["sentencepiece"],
+    handed=("sentencepiece",),
 )

@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 
 from .. import Files, Format, when_called
+from ..table import TABLE
 from .read import load
 
 __all__ = ["FORMAT", "load", "sniff"]
@@ -46,10 +47,9 @@ def sniff(files: Files) -> bool:
 
 FORMAT = Format(
     name="tekken",
-    aliases=(),
     title="tekken.json",
     spec="https://github.com/mistralai/mistral-common",
-    engine="mistral-common",
+    engines={"mistral-common": "bpe_interop.engines.mistral:read"},
     holds=frozenset(
         {"alphabet", "vocab", "merges", "lookup_first", "pretokenizer", "added", "decoder"}
     ),
@@ -58,4 +58,6 @@ FORMAT = Format(
     load=load,
     dump=when_called(".write", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
+    names=TABLE["tekken"],
+    handed=("mistral-common",),
 )

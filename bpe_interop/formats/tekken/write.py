@@ -19,6 +19,10 @@ _VERSION = "v13"
 _BYTES = [bytes([byte]) for byte in range(256)]
 
 
+_UNCUT = r"[\s\S]+"
+"""Stands where no pattern cuts texts as the model does; an empty pattern is an error."""
+
+
 def dump(model: BPEModel) -> Files:
     """Writes tekken.json; a model that was read from one gives the same bytes again.
 
@@ -30,7 +34,7 @@ def dump(model: BPEModel) -> Files:
     names = special_names(model)
     tokens = written_tokens(model)
     config = {
-        "pattern": pat_str(model) or "",
+        "pattern": pat_str(model) or _UNCUT,
         "num_vocab_tokens": len(tokens),
         "default_vocab_size": len(names) + len(tokens),
         "default_num_special_tokens": len(names),

@@ -34,6 +34,7 @@ from ...steps import (
 )
 from ...theory.pretokens import missing_bytes
 from .. import Files, Format, when_called
+from ..table import TABLE
 from ..tiktoken_pattern import pat_str, read_pattern
 from .plugin import plugin
 from .ranks import looks_like_ranks, read_ranks, write_ranks, written_tokens
@@ -176,10 +177,12 @@ def _remarks(numbers: Mapping[bytes, int]) -> tuple[str, ...]:
 
 FORMAT = Format(
     name="tiktoken",
-    aliases=(),
     title="tiktoken rank file",
     spec="https://github.com/openai/tiktoken/blob/main/tiktoken/load.py",
-    engine="tiktoken",
+    engines={
+        "tiktoken": "bpe_interop.engines.tiktoken:read",
+        "gigatoken": "bpe_interop.engines.gigatoken:read",
+    },
     holds=frozenset(
         {
             "alphabet",
@@ -199,4 +202,7 @@ FORMAT = Format(
     dump=dump,
     explain=when_called(".losses", "explain", __name__),
     options={"plugin": _with_plugin},
+    names=TABLE["tiktoken"],
+    handed=("tiktoken", "gigatoken"),
+    registry="tiktoken",
 )

@@ -1,0 +1,47 @@
+"""What is known of each engine before it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What an engine does.
+
+    Attributes:
+        parses_special: whether it finds special tokens in a text when it is asked to.
+        directories: whether it reads a directory as a whole, and may build another tokenizer
+            than the files say.
+        all_cores: whether one process of it uses all cores for many texts.
+        doubt: why what it does is not held to what a model says; empty where it is.
+    """
+
+    parses_special: bool = True
+    directories: bool = False
+    all_cores: bool = False
+    doubt: str = ""
+
+
+FACTS: Mapping[str, Facts] = MappingProxyType(
+    {
+        "tiktoken": Facts(all_cores=True),
+        "tokenizers": Facts(all_cores=True),
+        "transformers": Facts(
+            directories=True, doubt="transformers may do more than the pipeline it built"
+        ),
+        "sentencepiece": Facts(parses_special=False),
+        "gigatoken": Facts(
+            doubt="gigatoken splits texts without a regex engine, which is only tested"
+        ),
+        "mistral-common": Facts(parses_special=False),
+    }
+)
+"""The engines there are."""
+
+
+def facts(name: str) -> Facts:
+    """What is known of an engine; of one that another package brings, nothing but the usual."""
+    return FACTS.get(name, Facts())

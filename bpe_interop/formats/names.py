@@ -1,0 +1,65 @@
+"""How the files of a format are called, for what looks for them on disk and on the hub."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Files that belong to another one, if they are there.
+
+    ``ending`` is how the name of the other file ends, ``names`` what these are called:
+    ``{}`` stands for that name, ``folder/*.ending`` for every such file in a folder. ``sniffed``:
+    only beside a file whose beginning the format recognises, as another format's files may be
+    called the same.
+    """
+
+    ending: str
+    names: tuple[str, ...]
+    sniffed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileNames:
+    """The names of a format's files.
+
+    Attributes:
+        endings: how the name of a file ends that holds a tokenizer, as few others do.
+        common: how the name of a file may end too, though most files called so are others.
+        first: the name of the file that is meant where a directory holds several tokenizers;
+            empty where there is none.
+        halves: two files that are one tokenizer, by the ends of their names.
+        whole: what the two are called together.
+        beside: what belongs to a file.
+        one_file: how the name of a target ends that is written as one file, with what stands
+            ``beside`` it, and not as a directory; empty where a target is always a directory.
+        called: what that file is called.
+        written: patterns of what the format's options write besides.
+        hub: patterns of what is downloaded from a repository.
+    """
+
+    endings: tuple[str, ...] = ()
+    common: tuple[str, ...] = ()
+    first: str = ""
+    halves: Mapping[str, str] = field(default_factory=dict)
+    whole: str = ""
+    beside: tuple[Beside, ...] = ()
+    one_file: str = ""
+    called: str = "file"
+    written: tuple[str, ...] = ()
+    hub: tuple[str, ...] = ()
+
+    def is_one_file(self, name: str) -> bool:
+        """Whether a target of this name is one file of the format."""
+        return bool(self.one_file) and name.endswith(self.one_file)
+
+    def beside_file(self, name: str) -> tuple[str, ...]:
+        """What a target of one file has beside it, by that file's name."""
+        return tuple(
+            pattern.format(name)
+            for each in self.beside
+            for pattern in each.names
+            if name.endswith(each.ending) and "{}" in pattern
+        )

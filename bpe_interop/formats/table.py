@@ -1,0 +1,55 @@
+"""The table of formats: one row each, with the names of its files.
+
+A row's module is imported when the format is asked for. Where a file lies and what belongs to it
+is known without that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from .names import Beside, FileNames
+
+_HUGGINGFACE_BESIDE = (
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "config.json",
+    "generation_config.json",
+    "chat_template.jinja",
+    "additional_chat_templates/*.jinja",
+)
+
+TABLE: Mapping[str, FileNames] = MappingProxyType(
+    {
+        "gpt2": FileNames(
+            common=(".json", ".txt", ".bpe"),
+            halves={"encoder.json": "vocab.bpe", "vocab.json": "merges.txt"},
+            whole="a GPT-2 pair",
+            hub=("vocab.json", "merges.txt", "encoder.json", "vocab.bpe"),
+        ),
+        "tiktoken": FileNames(
+            endings=(".tiktoken", ".model"),
+            beside=(Beside("", ("{}.json",)),),
+            one_file=".tiktoken",
+            called="rank file",
+            written=("plugin/pyproject.toml", "plugin/tiktoken_ext/encoding_*"),
+            hub=("*.tiktoken", "*.tiktoken.json"),
+        ),
+        "huggingface": FileNames(
+            common=(".json",),
+            first="tokenizer.json",
+            beside=(Beside("tokenizer.json", _HUGGINGFACE_BESIDE),),
+            hub=("tokenizer.json", *_HUGGINGFACE_BESIDE),
+        ),
+        "sentencepiece": FileNames(
+            endings=(".model",),
+            beside=(Beside(".model", ("tokenizer_config.json",), sniffed=True),),
+            hub=("*.model",),
+        ),
+        "minbpe": FileNames(endings=(".model",)),
+        "tekken": FileNames(common=(".json",)),
+    }
+)
+"""A key is the name of a format and of the folder here whose ``FORMAT`` it is."""
