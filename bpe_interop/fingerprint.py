@@ -22,13 +22,15 @@ from dataclasses import fields, is_dataclass, replace
 
 from .diff import normalized_matters
 from .errors import PatternError
-from .model import AddedToken, BPEModel, Json
+from .model import AddedToken, Affixes, BPEModel, Json
 from .steps import Pattern, Replace, Split
 from .text.added import decoded_text
 from .text.patterns import parse, preferred, translate
 from .theory.automata import uncovered
+from .theory.core import system_of
 from .theory.merges import canonical, textual, whole_lookups
 from .theory.pretokens import UTF8_BYTES, occurrence
+from .theory.spelled import SymbolCodes
 
 PARTS = ("text", "specials", "template", "decoder", "all")
 """The lines of a fingerprint."""
@@ -69,11 +71,6 @@ def _plain(value: object) -> Json:
 def _text(model: BPEModel) -> Json:
     ids = model.vocab.ids
     form = canonical(model)
-    places: dict[int | float, int] = {}
-    splits: list[Json] = []
-    for token, (left, right) in form.splits.items():
-        place = places.setdefault(form.priority[token], len(places))
-        splits.append([place, left.hex(), right.hex()])
     kinds = model.vocab.kinds
     reached = {token for token in form.splits if kinds.get(ids[token]) != "unused"}
     reached |= _lone(model) | {t for t in ids if kinds.get(ids[t]) in ("byte", "user_defined")}
@@ -90,10 +87,31 @@ def _text(model: BPEModel) -> Json:
         if model.normalizer is None
         else [_plain(_spelled(step)) for step in model.normalizer],
         "pretokenizer": _pretokenizer(model),
-        "merges": splits,
+        "merges": _merges(model),
         "tokens": numbered,
         "lookup": _plain(sorted(looked_up)),
     }
+
+
+def _merges(model: BPEModel) -> Json:
+    """Each token with the place of its merge, equal where they are tied, and its two parts.
+
+    With affixes a token may be spelled in two ways, each with a merge of its own. Then it is
+    written as the number of symbols in its left part, and all its symbols.
+    """
+    affixes, form = model.affixes, canonical(model)
+    rows: list[tuple[int | float, list[Json]]] = []
+    if affixes == Affixes():
+        rows = [(form.priority[t], [x.hex(), y.hex()]) for t, (x, y) in form.splits.items()]
+    else:
+        system = system_of(model)
+        codes = SymbolCodes(affixes, model.alphabet)
+        spelled = codes.form(model.merges, system.tokens, model.alphabet, system.base)
+        for token, (left, _) in spelled.splits.items():
+            symbols: list[Json] = [symbol.hex() for symbol in codes.symbols(token)]
+            rows.append((spelled.priority[token], [len(codes.symbols(left)), symbols]))
+    places: dict[int | float, int] = {}
+    return [[places.setdefault(priority, len(places)), *row] for priority, row in rows]
 
 
 def _lone(model: BPEModel) -> set[bytes]:

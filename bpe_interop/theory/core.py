@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Literal, TypeAlias
 
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
@@ -176,10 +176,16 @@ def _decide_spelled(
     a: System, b: System, ok: Callable[[bytes], bool] | None, budget: int
 ) -> Decision:
     """With affixes: each symbol with those that are on it is one character."""
-    codes = SymbolCodes(a.affixes)
+    replaced = a.base is not None or b.base is not None
+    missing = _missing((a, b)) if replaced else b""
+    codes = SymbolCodes(a.affixes, a.alphabet, missing)
+    forms = [codes.form(s.rule, s.tokens, s.alphabet, s.base) for s in (a, b)]
     if codes.ambiguous:
         return Decision("undecided", "a prefix that looks like the suffix")
-    forms = [codes.form(s.rule, s.tokens, s.alphabet, s.base) for s in (a, b)]
+    if forms[0].splits == forms[1].splits and _same_order(*forms):
+        return Decision("proved", "the merges that fire are the same, in one order (Theorem 3)")
+    if replaced and not missing:
+        return Decision("undecided", "which symbols with affixes are missing")
     ours, theirs = (_coded(codes, form) for form in forms)
     found = conflicts_of(ours, theirs, budget)
     runs = Runs(ours.run, theirs.run)
@@ -192,6 +198,17 @@ def _decide_spelled(
         ours=tuple(map(codes.token, decision.ours)),
         theirs=tuple(map(codes.token, decision.theirs)),
     )
+
+
+def _missing(systems: tuple[System, System]) -> bytes:
+    """A character that is in no token of either system, whatever is on it."""
+    known = b"".join(chain.from_iterable(system.tokens for system in systems))
+    known += systems[0].affixes.prefix + systems[0].affixes.suffix
+    if systems[0].alphabet == "byte":
+        return next((bytes([byte]) for byte in range(0x80) if byte not in known), b"")
+    used = set(known.decode("utf-8", "replace"))
+    chars = (chr(point) for point in chain(b"x?", range(0xE000, 0xF900), range(0x80)))
+    return next((char.encode() for char in chars if char not in used), b"")
 
 
 def _coded(codes: SymbolCodes, form: Canonical) -> System:
@@ -283,16 +300,17 @@ def plainly_equal(a: System, b: System) -> str | None:
     proof = next(filter(None, (way(a, b) for way in ways)), None)
     if proof is not None:
         return proof
-    if a.form.splits == b.form.splits and _same_order(a.form, b.form):
+    # With affixes a token may be spelled in two ways, of which a split tells one.
+    bare = a.affixes == b.affixes == _NO_AFFIXES
+    if bare and a.form.splits == b.form.splits and _same_order(a.form, b.form):
         return "the merges that fire are the same, in one order (Theorem 3)"
     return None
 
 
 def _same_order(a: Canonical, b: Canonical) -> bool:
-    """Whether the splits say all, no two are tied, and they stand in one order."""
+    """Whether no two of the splits are tied, and they stand in one order."""
     return (
-        not (a.twofold or b.twofold)
-        and len(set(a.priority.values())) == len(a.priority)
+        len(set(a.priority.values())) == len(a.priority)
         and len(set(b.priority.values())) == len(b.priority)
         and list(a.splits) == list(b.splits)
     )

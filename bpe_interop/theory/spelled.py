@@ -13,25 +13,29 @@ from itertools import accumulate
 from ..model import Affixes, Alphabet, MergeRule
 from .contexts import Contents
 from .merges import Canonical, Merger, Priority
-from .symbols import spellings
+from .symbols import spellings, symbols_of
 
 _FIRST = 0xF0000
 """Symbols are numbered from here; which characters these are is of no consequence."""
 
 
 class SymbolCodes:
-    """A character for each symbol."""
+    """A character for each symbol.
 
-    def __init__(self, affixes: Affixes) -> None:
-        self._affixes = affixes
+    ``missing`` is a symbol, without affixes, that is in no vocabulary and may stand beside
+    others: it is dropped, or becomes what never merges. Then what merges may begin with the
+    prefix, or end without the suffix.
+    """
+
+    def __init__(self, affixes: Affixes, alphabet: Alphabet, missing: bytes = b"") -> None:
+        self._affixes, self._alphabet, self._missing = affixes, alphabet, missing
         self._codes: dict[bytes, str] = {}
         self._symbols: dict[str, bytes] = {}
 
     @property
     def ambiguous(self) -> bool:
         """Whether a symbol with the prefix may be another one with the suffix."""
-        prefix, suffix = self._affixes.prefix, self._affixes.suffix
-        return bool(prefix) and len(prefix) == len(suffix) and prefix[1:] == suffix[:-1]
+        return any(len(self._places(symbol)) > 1 for symbol in self._codes)
 
     def form(
         self,
@@ -66,24 +70,44 @@ class SymbolCodes:
         prefix, suffix = self._affixes.prefix, self._affixes.suffix
 
         def later(symbol: bytes) -> bool:
-            return bool(prefix) and symbol.startswith(prefix) and len(symbol) > len(prefix)
+            return any(place[0] for place in self._places(symbol))
 
         def last(symbol: bytes) -> bool:
-            return bool(suffix) and symbol.endswith(suffix) and len(symbol) > len(suffix)
+            return any(place[1] for place in self._places(symbol))
 
         def never(content: bytes) -> bool:
             symbols = self.symbols(content)
             if prefix and not all(map(later, symbols[1:])):
                 return True
-            return any(map(last, symbols[:-1]))
+            return bool(suffix) and any(map(last, symbols[:-1]))
 
         return Contents(
             lambda content: ok is None or ok(self.pretoken(content)),
             never,
-            lambda content: later(self.symbols(content)[0]),
-            lambda content: bool(suffix) and not last(self.symbols(content)[-1]),
+            lambda content: not self._missing and later(self.symbols(content)[0]),
+            lambda content: (
+                not self._missing and bool(suffix) and not last(self.symbols(content)[-1])
+            ),
             beside=(b"",),
         )
+
+    def _places(self, symbol: bytes) -> list[tuple[bool, bool]]:
+        """Where in a pretoken a symbol may stand: not at its start; at its end."""
+        prefix, suffix = self._affixes.prefix, self._affixes.suffix
+        return [
+            (before, after)
+            for before in ((False, True) if prefix else (False,))
+            for after in ((False, True) if suffix else (False,))
+            if (not before or symbol.startswith(prefix))
+            and (not after or symbol.endswith(suffix))
+            and self._is_symbol(symbol[len(prefix) * before : len(symbol) - len(suffix) * after])
+        ]
+
+    def _is_symbol(self, content: bytes) -> bool:
+        try:
+            return len(symbols_of(content, self._alphabet)) == 1
+        except UnicodeDecodeError:
+            return False
 
     def alphabet(self) -> list[bytes]:
         """All characters so far."""
@@ -107,9 +131,17 @@ class SymbolCodes:
         return self._joins(self.symbols(content))[-1]
 
     def pretoken(self, content: bytes) -> bytes:
-        """A whole content, without affixes."""
-        token = self.token(content)
-        return token[: len(token) - len(self._affixes.suffix)]
+        """A whole content, without affixes; what is missing stands where they ask for it."""
+        prefix, suffix = self._affixes.prefix, self._affixes.suffix
+        symbols = self.symbols(content)
+        starts = bool(prefix) and any(place[0] for place in self._places(symbols[0]))
+        ends = bool(suffix) and not any(place[1] for place in self._places(symbols[-1]))
+        joined = self._joins(symbols)[-1]
+        if suffix and not ends:
+            joined = joined[: len(joined) - len(suffix)]
+        if starts:
+            joined = self._missing + joined[len(prefix) :]
+        return joined + self._missing if ends else joined
 
     def _joins(self, symbols: Sequence[bytes]) -> list[bytes]:
         cut = len(self._affixes.prefix)

@@ -11,7 +11,7 @@ from ...theory.core import Decision, decide, system_of
 from ...theory.merges import canonical, textual
 from ...theory.plain import found_as_added, stays_symbol
 from ...theory.pretokens import UTF8_BYTES
-from ...theory.symbols import UserDefined, user_defined
+from ...theory.symbols import UserDefined, spellings, user_defined
 from ...theory.unused import decide_resplit
 from .pair import Pair, Stage, single_characters
 
@@ -32,7 +32,8 @@ def core_stage(pair: Pair) -> Stage:
     lone = lone_symbols(a) ^ lone_symbols(b)
     if lone:
         why = f"{show(min(lone))} is a base symbol on one side only"
-        return pair.tried(_NAME, why, chain(single_characters(), pair.token_texts()))
+        texts = chain.from_iterable(map(pair.texts_of_token, sorted(lone)))
+        return pair.tried(_NAME, why, chain(texts, single_characters(), pair.token_texts()))
     why = _frozen_apart(pair) or _unused_apart(a, b)
     if why:
         return pair.tried(_NAME, why, pair.token_texts())
@@ -152,21 +153,27 @@ def unused(model: BPEModel) -> set[bytes]:
 
 
 def has_utf8_bytes(model: BPEModel) -> bool:
-    """Whether every byte that occurs in UTF-8 is a token, where bytes are merged."""
-    tokens = textual(model)
-    return model.alphabet == "byte" and all(bytes([byte]) in tokens for byte in UTF8_BYTES)
+    """Whether every byte that occurs in UTF-8 is a token, where bytes are merged.
+
+    With affixes, that is in each of the places in which it has others of them.
+    """
+    tokens, prefix, suffix = textual(model), model.affixes.prefix, model.affixes.suffix
+    return model.alphabet == "byte" and all(
+        before + bytes([byte]) + after in tokens
+        for byte in UTF8_BYTES
+        for before in {b"", prefix}
+        for after in {b"", suffix}
+    )
 
 
 def lone_symbols(model: BPEModel) -> set[bytes]:
-    """The tokens that are one symbol: a byte that occurs in UTF-8, or a character."""
-    tokens = textual(model)
-    if model.alphabet == "byte":
+    """The tokens that are one symbol: a byte that occurs in UTF-8, or a character, with affixes."""
+    tokens, affixes = textual(model), model.affixes
+    if model.alphabet == "byte" and affixes == Affixes():
         return {token for token in tokens if len(token) == 1 and token[0] in UTF8_BYTES}
-    found = set()
-    for token in tokens:
-        try:
-            if len(token.decode("utf-8")) == 1:
-                found.add(token)
-        except UnicodeDecodeError:
-            continue
-    return found
+    return {
+        token
+        for token in tokens
+        for symbols in spellings(token, model.alphabet, affixes)
+        if len(symbols) == 1
+    }

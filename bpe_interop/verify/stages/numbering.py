@@ -54,7 +54,7 @@ def ids_stage(pair: Pair) -> Stage:
     unknown = [unknown_id(model) for model in (pair.a, pair.b)]
     if not moved and unknown[0] == unknown[1]:
         return Stage(name, "proved", f"{len(left.keys() & right.keys()):,} tokens, the same ids")
-    texts = chain.from_iterable(pair.texts_of(token) for token in moved)
+    texts = chain.from_iterable(pair.texts_of_token(token) for token in moved)
     if moved:
         why = f"{show(moved[0])} has the id {left[moved[0]]} in the first, {right[moved[0]]} in"
         why += " the second"

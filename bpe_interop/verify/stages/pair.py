@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from ...diff import Difference, diff
 from ...encode import Encoder
 from ...errors import EncodeError, PatternError
-from ...model import AddedToken, BPEModel
+from ...model import AddedToken, Affixes, BPEModel
 from ...theory.plain import found_as_added
 from ...theory.pretokens import occurrence
 
@@ -32,6 +32,9 @@ text.
 
 CONTEXTS = ("{}", "a{}", "{}a", " {}", "{} ", "a{}b", " {} ", "{}\u0301", "{}\n", "{}1", ".{}")
 """Where a text that two patterns split otherwise is put, so that the ids may show it."""
+
+_BESIDE = "ab1.x"
+"""What may stand beside a symbol with affixes."""
 
 _SAMPLE = " \t\n\r\u00a0\u3000\u2581aA1.'\u00e9e\u0301\u0340\u4e2d\U0001f642\u200d\x00"
 _LENGTH = 3
@@ -112,7 +115,13 @@ class Pair:
     def token_texts(self) -> Iterator[str]:
         """Texts of which one token or another may be a pretoken."""
         for content in chain(self.a.vocab.ids, self.b.vocab.ids):
-            yield from self.texts_of(content)
+            yield from self.texts_of_token(content)
+
+    def texts_of_token(self, token: bytes) -> Iterator[str]:
+        """Texts in which this token may stand, its affixes being where they ask for others."""
+        yield from self.texts_of(token)
+        if self.a.affixes != Affixes():
+            yield from self._in_places(token.decode("utf-8", "replace"))
 
     def texts_of(self, content: bytes) -> Iterator[str]:
         """Texts of which this content may be a pretoken."""
@@ -130,6 +139,15 @@ class Pair:
             found = occurrence(model.pretokenizer or (), content)
             if found.text is not None:
                 yield found.text
+
+    def _in_places(self, token: str) -> Iterator[str]:
+        """What a token stands for, and other characters where its affixes ask for some."""
+        prefix, suffix = (each.decode() for each in (self.a.affixes.prefix, self.a.affixes.suffix))
+        for start in {token, token.removeprefix(prefix)}:
+            for text in {start, start.removesuffix(suffix)}:
+                yield text
+                for other in dict.fromkeys((*text[:1], *text[-1:], *_BESIDE)):
+                    yield from (other + text, text + other, other + text + other)
 
 
 def short_texts() -> Iterator[str]:
