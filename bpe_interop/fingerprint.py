@@ -25,9 +25,10 @@ from .errors import PatternError
 from .model import AddedToken, Affixes, BPEModel, Json
 from .steps import Pattern, Replace, Split
 from .text.added import decoded_text
-from .text.patterns import parse, preferred, translate
+from .text.patterns import parse, translate
 from .theory.automata import uncovered
 from .theory.core import system_of
+from .theory.cuts import preferred_in
 from .theory.merges import canonical, textual, whole_lookups
 from .theory.pretokens import UTF8_BYTES, occurrence
 from .theory.spelled import SymbolCodes
@@ -151,20 +152,15 @@ def _spelled(step: object) -> object:
 def _pretokenizer(model: BPEModel) -> Json:
     if model.pretokenizer is None:
         return None
-    return [_split(step, model) for step in model.pretokenizer]
+    return [_split(step, place, model) for place, step in enumerate(model.pretokenizer)]
 
 
-def _split(step: object, model: BPEModel) -> Json:
+def _split(step: object, place: int, model: BPEModel) -> Json:
     """A step, patterns in the preferred spelling; one form for "the matches are the pretokens"."""
     if not isinstance(step, Split) or not isinstance(step.pattern, Pattern):
         return _plain(step)
     try:
-        pattern = preferred(
-            step.pattern,
-            "oniguruma",
-            vocabulary=model.vocab.ids,
-            unreachable=lambda: whole_lookups(model),
-        )
+        pattern = preferred_in(model, step, place, "oniguruma")
         covers = uncovered(parse(pattern)) is None
     except PatternError:
         return _plain(step)

@@ -18,9 +18,10 @@ from ..model import (
     show,
 )
 from ..steps import Pattern, PreTokenizerStep, Split, UnicodeForm
-from ..text.patterns import parse, preferred
+from ..text.patterns import parse
 from ..theory.added_tokens import normalized_matters
 from ..theory.automata import first_difference, uncovered
+from ..theory.cuts import preferred_in
 from ..theory.merges import whole_lookups
 from ..theory.plain import plain_normalizer
 from ..theory.pretokens import occurrence
@@ -173,22 +174,16 @@ def _split_otherwise(a: BPEModel, b: BPEModel) -> str:
 
 
 def _steps(model: BPEModel) -> tuple[object, ...]:
-    return tuple(_step(step, model) for step in model.pretokenizer or ())
+    steps = model.pretokenizer or ()
+    return tuple(_step(step, place, model) for place, step in enumerate(steps))
 
 
-def _step(step: PreTokenizerStep, model: BPEModel) -> object:
+def _step(step: PreTokenizerStep, place: int, model: BPEModel) -> object:
     """A step in the form in which equal meanings are equal values."""
     if not isinstance(step, Split) or not isinstance(step.pattern, Pattern):
         return step
     try:
-        tree = parse(
-            preferred(
-                step.pattern,
-                "oniguruma",
-                vocabulary=model.vocab.ids,
-                unreachable=lambda: whole_lookups(model),
-            )
-        )
+        tree = parse(preferred_in(model, step, place, "oniguruma"))
         if step.behavior in ("removed", "isolated") and uncovered(tree) is None:
             kept = step.invert if step.behavior == "removed" else True
             return ("pretokens are the matches", tree) if kept else (step, tree)

@@ -20,6 +20,7 @@ from ..model import (
 )
 from ..steps import Pattern, Split
 from ..text.patterns import preferred, same
+from ..theory.cuts import only_merges_bytes
 from ..theory.merges import canonical, textual
 from .preset import Preset
 from .table import PRESETS
@@ -180,7 +181,7 @@ def _pattern_clash(model: BPEModel, preset: Preset) -> str:
 
 def _split_alike(a: Pattern, b: Pattern, model: BPEModel) -> bool:
     """Whether two patterns are known to give the same tokens with this vocabulary."""
-    tokens = textual(model)
+    tokens = textual(model) if only_merges_bytes(model) else None
     try:
         left, right = (
             preferred(

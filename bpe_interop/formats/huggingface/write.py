@@ -23,9 +23,10 @@ from ...steps import (
     Split,
 )
 from ...text.bytechars import all_to_chars, to_chars
-from ...text.patterns import parse, preferred, translate
+from ...text.patterns import parse, translate
 from ...theory.automata import uncovered
-from ...theory.merges import canonical, whole_lookups
+from ...theory.cuts import preferred_in
+from ...theory.merges import canonical
 from .beside import write_beside
 from .component import byte_level_json
 from .decoders import write_decoder
@@ -140,14 +141,9 @@ def oniguruma_steps(model: BPEModel) -> list[PreTokenizerStep]:
         PatternError: a pattern cannot be expressed there.
     """
     steps: list[PreTokenizerStep] = []
-    for step in model.pretokenizer or ():
+    for place, step in enumerate(model.pretokenizer or ()):
         if isinstance(step, Split) and isinstance(step.pattern, Pattern):
-            pattern = preferred(
-                step.pattern,
-                "oniguruma",
-                vocabulary=model.vocab.ids,
-                unreachable=lambda: whole_lookups(model),
-            )
+            pattern = preferred_in(model, step, place, "oniguruma")
             step = _isolated(Split(pattern, step.behavior, step.invert))
         steps.append(step)
     return steps

@@ -6,10 +6,10 @@ import re
 
 from ...loss import Loss
 from ...model import BPEModel
-from ...steps import Pattern
+from ...steps import Pattern, Split
 from ...text.matching import python_source
-from ...text.patterns import emit, parse, preferred
-from ...theory.merges import whole_lookups
+from ...text.patterns import emit, parse
+from ...theory.cuts import preferred_in
 from ..one_pattern import one_pattern
 
 _MAY_CAPTURE = re.compile(r"\((?!\?)|\(\?P?<(?![=!])")
@@ -43,12 +43,7 @@ def _one_line(pattern: Pattern, model: BPEModel) -> str:
     """
     source = pattern.source
     if pattern.dialect != "python":
-        best = preferred(
-            pattern,
-            "fancy-regex",
-            vocabulary=model.vocab.ids,
-            unreachable=lambda: whole_lookups(model),
-        )
+        best = preferred_in(model, Split(pattern, "removed", invert=True), 0, "fancy-regex")
         source = python_source(best, parse(best))
     if captures(source) or "\n" in source or "\r" in source or source != source.strip():
         source = emit(parse(pattern), "python")

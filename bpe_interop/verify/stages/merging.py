@@ -8,6 +8,7 @@ from itertools import chain
 from ...model import Affixes, BPEModel, show
 from ...steps import ByteChars
 from ...theory.core import Decision, decide, system_of
+from ...theory.cuts import has_utf8_bytes
 from ...theory.merges import canonical, textual
 from ...theory.plain import found_as_added, stays_symbol
 from ...theory.pretokens import UTF8_BYTES
@@ -150,20 +151,6 @@ def unused(model: BPEModel) -> set[bytes]:
     """The tokens that are split again in the end."""
     ids, kinds = model.vocab.ids, model.vocab.kinds
     return {token for token, number in ids.items() if kinds.get(number) == "unused"}
-
-
-def has_utf8_bytes(model: BPEModel) -> bool:
-    """Whether every byte that occurs in UTF-8 is a token, where bytes are merged.
-
-    With affixes, that is in each of the places in which it has others of them.
-    """
-    tokens, prefix, suffix = textual(model), model.affixes.prefix, model.affixes.suffix
-    return model.alphabet == "byte" and all(
-        before + bytes([byte]) + after in tokens
-        for byte in UTF8_BYTES
-        for before in {b"", prefix}
-        for after in {b"", suffix}
-    )
 
 
 def lone_symbols(model: BPEModel) -> set[bytes]:

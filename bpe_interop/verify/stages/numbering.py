@@ -6,10 +6,11 @@ from itertools import chain
 
 from ...errors import EncodeError
 from ...model import BPEModel, show
+from ...theory.cuts import has_utf8_bytes
 from ...theory.merges import canonical, whole_lookups
 from ...theory.pretokens import occurrence
 from ...theory.symbols import user_defined
-from .merging import has_utf8_bytes, lone_symbols
+from .merging import lone_symbols
 from .pair import Pair, Stage, single_characters
 
 

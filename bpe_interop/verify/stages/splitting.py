@@ -7,16 +7,16 @@ from itertools import chain, product, takewhile
 from typing import TypeAlias
 
 from ...errors import PatternError
-from ...model import Affixes, BPEModel, show
+from ...model import show
 from ...steps import Pattern, PreTokenizerStep, Split
 from ...text.patterns import parse
 from ...text.split import split
 from ...theory.automata import first_difference
 from ...theory.chains import pipeline
+from ...theory.cuts import only_merges_bytes
 from ...theory.merges import textual, whole_lookups
 from ...theory.splitters import first_cut_apart, representatives
 from ...theory.straddling import Places
-from .merging import has_utf8_bytes
 from .pair import CONTEXTS, Pair, Stage, short_texts, silent
 
 _NAME = "pre-tokenizer"
@@ -111,7 +111,7 @@ def _same(steps: tuple[PreTokenizerStep, PreTokenizerStep]) -> bool:
 
 def _no_token_across(pair: Pair, left: Steps, right: Steps) -> bool:
     """Whether it is all one for both vocabularies that the two cut otherwise (Theorem 10)."""
-    if not _merges_all_bytes(pair.a) or not _merges_all_bytes(pair.b):
+    if not only_merges_bytes(pair.a) or not only_merges_bytes(pair.b):
         return False
     try:
         places = Places(left, right)
@@ -121,11 +121,6 @@ def _no_token_across(pair: Pair, left: Steps, right: Steps) -> bool:
         places.none_beside(whole_lookups(model)) and places.none_across(textual(model))
         for model in (pair.a, pair.b)
     )
-
-
-def _merges_all_bytes(model: BPEModel) -> bool:
-    """Whether nothing but merging happens to the bytes of a pretoken."""
-    return model.affixes == Affixes() and has_utf8_bytes(model)
 
 
 def _tested(pair: Pair, left: Steps, right: Steps, why: str) -> Stage:

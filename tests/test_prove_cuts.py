@@ -1,0 +1,144 @@
+"""Cuts that no token crosses (Theorem 10): each condition, broken alone, is a text that differs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import tokenizers
+from random_affixes import document
+
+from bpe_interop.diff import diff
+from bpe_interop.fingerprint import fingerprint
+from bpe_interop.formats import by_name
+from bpe_interop.model import BPEModel
+from bpe_interop.steps import Pattern
+from bpe_interop.text.bytechars import BYTE_TO_CHAR
+from bpe_interop.text.patterns import translate
+from bpe_interop.text.spellings import CL100K, CL100K_TRAILING
+from bpe_interop.verify.prove import prove
+
+FORMAT = by_name("huggingface")
+TRAILING = translate(Pattern(CL100K_TRAILING, "fancy-regex"), "oniguruma").source
+"""In Oniguruma ``$`` is also the end of a line."""
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+BYTE_LEVEL |= {"use_regex": False}
+PREFIXED = BYTE_LEVEL | {"add_prefix_space": True}
+METASPACE = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always"}
+METASPACE |= {"split": False}
+REMOVED = {"type": "Split", "pattern": {"String": "\n\t"}, "behavior": "Removed", "invert": False}
+
+
+def spelled(text: str) -> str:
+    return "".join(BYTE_TO_CHAR[byte] for byte in text.encode())
+
+
+def cut(source: str, behavior: str = "Isolated") -> dict[str, Any]:
+    return {
+        "type": "Split",
+        "pattern": {"Regex": source},
+        "behavior": behavior,
+        "invert": False,
+    }
+
+
+def sides(
+    tokens: list[str],
+    later: list[dict[str, Any]],
+    *,
+    behavior: str = "Isolated",
+    without: str = "",
+    **settings: Any,
+) -> list[tuple[BPEModel, tokenizers.Tokenizer]]:
+    """A vocabulary behind both spellings of cl100k's pattern; tokens are merged of two parts."""
+    listed = [char for byte, char in BYTE_TO_CHAR.items() if chr(byte) not in (*without,)]
+    suffix = settings.get("end_of_word_suffix") or ""
+    listed += [char + suffix for char in listed] if suffix else []
+    merges = (
+        [] if settings.get("ignore_merges") else [[spelled(t[:1]), spelled(t[1:])] for t in tokens]
+    )
+    listed += ["<unk>", *map(spelled, tokens)]
+    model = {"vocab": {token: n for n, token in enumerate(listed)}, "merges": merges, **settings}
+    found = []
+    for source in (CL100K, TRAILING):
+        steps = {"type": "Sequence", "pretokenizers": [cut(source, behavior), *later]}
+        data = json.dumps(document(model, pre_tokenizer=steps)).encode()
+        loaded = FORMAT.load({"tokenizer.json": data})
+        found.append((loaded, tokenizers.Tokenizer.from_buffer(data)))
+    return found
+
+
+def ids(engine: tokenizers.Tokenizer, text: str) -> list[int]:
+    found: list[int] = engine.encode(text, add_special_tokens=False).ids
+    return found
+
+
+CASES: dict[str, tuple[str, list[str], list[dict[str, Any]], dict[str, Any]]] = {
+    "a later step puts a space before each pretoken": ("a\n\t", [], [PREFIXED], {}),
+    "a later step drops what lies across the cut": ("\n\t", [], [REMOVED, BYTE_LEVEL], {}),
+    "a later step writes a mark before each pretoken": ("\n\t", [], [METASPACE, BYTE_LEVEL], {}),
+    "a missing symbol is fused with the next": (
+        "\n\t",
+        [],
+        [BYTE_LEVEL],
+        {"without": "\n\t", "unk_token": "<unk>", "fuse_unk": True},
+    ),
+    "a missing symbol is dropped from between two": (
+        "\t\n\t",
+        ["\t\t"],
+        [BYTE_LEVEL],
+        {"without": "\n"},
+    ),
+    "a suffix is glued to the last symbol": (
+        "\n\t",
+        [],
+        [BYTE_LEVEL],
+        {"end_of_word_suffix": "!"},
+    ),
+    "a token stands across the cut": ("\n\t", ["\n\t"], [BYTE_LEVEL], {}),
+    "a lookup finds what begins at the cut": (
+        "\n\t\t",
+        ["\t\t"],
+        [BYTE_LEVEL],
+        {"ignore_merges": True},
+    ),
+    "a lookup finds what ends at the cut": (
+        "\t\n\t",
+        ["\t\n"],
+        [BYTE_LEVEL],
+        {"ignore_merges": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_condition_is_asked_for(case: str) -> None:
+    text, tokens, later, settings = CASES[case]
+    (one, first), (two, second) = sides(tokens, later, **settings)
+    if ids(first, text) == ids(second, text):
+        pytest.fail(f"{case}: the engine gives {text!r} the same ids")
+    assert prove(one, two).outcome != "proved"
+    assert prove(two, one).outcome != "proved"
+    assert fingerprint(one)["text"] != fingerprint(two)["text"]
+    assert any(found.field == "pretokenizer" for found in diff(one, two))
+    # A conversion writes no other spelling than it was given.
+    again = FORMAT.load(FORMAT.dump(two))
+    assert prove(two, again).outcome == "proved"
+    assert fingerprint(again)["text"] == fingerprint(two)["text"]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "settings"),
+    [
+        (["ab", " a", "\t\t", "\t\n", "\n\n"], {}),
+        (["ab", "!!"], {"ignore_merges": True}),
+    ],
+)
+def test_where_all_hold_the_spellings_are_equal(tokens: list[str], settings: Any) -> None:
+    (one, first), (two, second) = sides(tokens, [BYTE_LEVEL], **settings)
+    for text in ("\n\t", "a\n\t\t", " \n  \n ", "\n\t\n\t", "ab \n"):
+        assert ids(first, text) == ids(second, text)
+    stages = {stage.name: stage.outcome for stage in prove(one, two).stages}
+    assert stages["pre-tokenizer"] == "proved"
+    assert fingerprint(one)["text"] == fingerprint(two)["text"]
