@@ -224,3 +224,35 @@ def test_an_ignored_interrupt_stays_ignored() -> None:
     )
     assert done.returncode == 0
     assert signal.SIGINT
+
+
+NAMES = {
+    "not UTF-8": (b"out\xff", {}),
+    "not ASCII under LANG=C": (
+        "a\u00f6\u4e2d".encode(),
+        {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+    ),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+@pytest.mark.parametrize("what", NAMES)
+def test_transformers_reads_folders_of_any_name(tmp_path: Path, what: str) -> None:
+    name, locale = NAMES[what]
+    folder = os.path.join(os.fsencode(tmp_path), name)
+    os.mkdir(folder)
+    for path in (TINY / "huggingface").iterdir():
+        Path(os.fsdecode(folder), path.name).write_bytes(path.read_bytes())
+    script = """
+        import sys
+        from bpe_interop.engines.transformers import read_directory
+        print(read_directory(sys.argv[1]).encode("a"))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), folder],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **locale},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

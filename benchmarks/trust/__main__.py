@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from .kills import kills
+from .readers import readers
 from .verdicts.command import verdicts
 from .versions import versions
 
-COMMANDS: tuple[click.Command, ...] = (verdicts, kills, versions)
+COMMANDS: tuple[click.Command, ...] = (verdicts, kills, readers, versions)
 """Every long test, in the order of the page."""
 
 

@@ -107,11 +107,30 @@ def read_directory(path: str | Path) -> TransformersEngine:
         transformers = library("transformers")
     if not Path(path).is_dir():
         raise EngineError("transformers reads a directory, and there is none", where=str(path))
-    with guarded("transformers", f"on the directory {path}"):
+    with (
+        _named_in_ascii(Path(path)) as named,
+        guarded("transformers", f"on the directory {path}"),
+    ):
         tokenizer = transformers.AutoTokenizer.from_pretrained(
-            str(path), local_files_only=True, trust_remote_code=False
+            str(named), local_files_only=True, trust_remote_code=False
         )
     return TransformersEngine(tokenizer)
+
+
+@contextlib.contextmanager
+def _named_in_ascii(path: Path) -> Iterator[Path]:
+    """A directory under a name that its engine can spell: Rust wants UTF-8, whatever the locale.
+
+    A name that is not ASCII may be no UTF-8, or not be it in this locale; it gets a link.
+    """
+    whole = path.resolve()
+    if str(whole).isascii() or os.name != "posix":
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        link = Path(folder, "tokenizer")
+        link.symlink_to(whole, target_is_directory=True)
+        yield link
 
 
 @contextlib.contextmanager

@@ -1,0 +1,52 @@
+"""Damaged files for every reader: the short run of ``python -m benchmarks.trust readers``."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from benchmarks.trust import readers
+from bpe_interop.formats import Files, Format, all_formats
+
+
+def test_every_format_is_tried() -> None:
+    assert set(readers.seeds()) == {row.name for row in all_formats()}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_damaged_files_are_read_or_refused(seed: int) -> None:
+    found = readers.try_readers(600, seed)
+    assert {name: each.faults for name, each in found.items() if each.faults} == {}
+    assert all(each.refused.total() > 20 for each in found.values())
+    assert sum(each.read for each in found.values()) > 50
+    assert all(each.converted for each in found.values())
+
+
+def test_the_same_seed_makes_the_same_inputs() -> None:
+    for files in (each for some in readers.seeds().values() for each in some):
+        assert readers.damaged(files, random.Random("1")) == readers.damaged(
+            files, random.Random("1")
+        )
+        changed = [readers.damaged(files, random.Random(str(n))) != files for n in range(20)]
+        assert sum(changed) > 10
+
+
+def test_faults_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception that is not ours, and a reader that does not end, are faults."""
+    row = readers.by_name("gpt2")
+
+    def failing(files: Files) -> object:
+        raise KeyError("x")
+
+    def endless(files: Files) -> object:
+        while True:
+            pass
+
+    for load, said in ((failing, "KeyError"), (endless, "took more than")):
+        other = Format(**{name: getattr(row, name) for name in Format.__slots__} | {"load": load})
+        monkeypatch.setattr(readers, "by_name", lambda name, other=other: other)
+        monkeypatch.setattr(readers, "SECONDS", 0.05)
+        monkeypatch.setattr(readers, "_converted", lambda files: iter(()))
+        found = readers.try_readers(6, 0)
+        assert all(said in each.faults[0] for each in found.values())
