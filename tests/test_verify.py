@@ -64,6 +64,21 @@ def confirmed(folder: Path, text: str, ids_a: Sequence[int], ids_b: Sequence[int
 
 
 @pytest.mark.usefixtures("few_texts")
+def test_a_rank_file_under_two_names_is_proved_where_special_strings_are_text(
+    tmp_path: Path,
+) -> None:
+    source = TOKENIZERS / "cl100k-tiny" / "tiktoken" / "cl100k-tiny.tiktoken"
+    stated = json.loads(source.with_name(f"{source.name}.json").read_text("utf-8"))
+    del stated["special_tokens"]
+    sides = [tmp_path / name for name in ("one.tiktoken", "two.tiktoken")]
+    for path in sides:
+        shutil.copy(source, path)
+        path.with_name(f"{path.name}.json").write_text(json.dumps(stated), "utf-8")
+    verdicts = [verify(*sides, scope=scope).verdict for scope in ("ordinary", "text", "all")]
+    assert verdicts == ["proved", "proved", "tested"]
+
+
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.parametrize(
     ("name", "stage"), [("cl100k-tiny", "pre-tokenizer"), ("stacked-tiny", "pre-tokenizer")]
 )

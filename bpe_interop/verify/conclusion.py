@@ -71,9 +71,12 @@ def _runs(opened: tuple[Opened, Opened], sides: tuple[Engine, Engine], notes: li
 def _runs_alike(opened: Opened, side: Engine, notes: list[str]) -> bool:
     if side.name != Own.name or opened.model is None:
         return True
-    name = opened.format.engine
+    name, model = opened.format.engine, opened.model
+    if model.added is None:
+        # Special strings are asked for as text only, so it is no matter which there are.
+        model = replace(model, added=())
     try:
-        engine = from_files(name, opened.format.name, opened.files, opened.model)
+        engine = from_files(name, opened.format.name, opened.files, model)
     except EngineMissingError as error:
         notes.append(f"{opened.label}: not run in {name}: {error.fix}")
         return True
