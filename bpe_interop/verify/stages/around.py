@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice, product
 
@@ -24,22 +24,22 @@ _CHAINED = 300
 def added_stages(pair: Pair) -> Iterator[Stage]:
     """Added tokens that are not special (they match in every text), then the special ones."""
     a, b = pair.a, pair.b
+    tokens = _matching(a), _matching(b)
     for name, special in (("added tokens", False), ("special tokens", True)):
         if a.added is None or b.added is None:
             yield _unsaid(pair, name, special)
             continue
-        left = {t for t in _matching(a) if t.special is special}
-        right = {t for t in _matching(b) if t.special is special}
+        left, right = ({t for t in each if t.special is special} for each in tokens)
         chance = _left_to_chance(a) or _left_to_chance(b)
         if left != right:
-            yield _apart(pair, name, left, right)
+            yield _apart(pair, name, left, right, chain(*tokens))
         elif chance:
             yield Stage(name, "unknown", chance)
         elif special and left and _is_pieces(a) != _is_pieces(b):
             why = "sentencepiece finds none in a text and spells them out, tokenizers does"
             yield Stage(name, "unknown", f"the same {len(left):,}; {why}")
         else:
-            hidden = None if special or pair.scope != "ordinary" else _hidden(pair)
+            hidden = None if special or pair.scope != "ordinary" else _hidden(pair, tokens)
             why = f"the same {len(left):,}" if left else "none on either side"
             yield hidden or Stage(name, "proved", why)
 
@@ -53,13 +53,19 @@ def _unsaid(pair: Pair, name: str, special: bool) -> Stage:
     return Stage(name, "proved", "there are none")
 
 
-def _apart(pair: Pair, name: str, left: set[AddedToken], right: set[AddedToken]) -> Stage:
+def _apart(
+    pair: Pair,
+    name: str,
+    left: set[AddedToken],
+    right: set[AddedToken],
+    every: Iterable[AddedToken],
+) -> Stage:
     """Other tokens, or the same with other flags; refuted by a text, if one shows it."""
     only = sorted(left ^ right, key=lambda t: (len(t.text), t.text))
     why = f"{len(left):,} and {len(right):,}; {show(only[0].text)} differs"
     if not counts(name, pair.scope):
         return Stage(name, "refuted", why, only[0].text)
-    texts = islice(_texts_with(only, [*_matching(pair.a), *_matching(pair.b)]), _TRIED)
+    texts = islice(_texts_with(only, every), _TRIED)
     witness = next(filter(pair.differ_in_scope, texts), None)
     if witness is None:
         return Stage(name, "unknown", f"{why}; no text was found on which the ids differ")
@@ -88,19 +94,22 @@ def _left_to_chance(model: BPEModel) -> str:
     return ""
 
 
-def _hidden(pair: Pair) -> Stage | None:
+def _hidden(pair: Pair, tokens: tuple[list[AddedToken], list[AddedToken]]) -> Stage | None:
     """Whether special tokens of one side only may hide added tokens that are not special.
 
     tokenizers passes over a special token that is to be text, but not over what overlaps it
     (Theorem 19).
     """
-    special = [{_form(m, t) for t in _matching(m) if t.special} for m in (pair.a, pair.b)]
+    left, right = (
+        {_form(model, token): token for token in each}
+        for model, each in zip((pair.a, pair.b), tokens, strict=True)
+    )
     one, two = (set[Form](), set[Form]())
-    if special[0] != special[1]:
-        one, two = (_hiding(m, forms) for m, forms in zip((pair.a, pair.b), special, strict=True))
+    if {f for f in left if left[f].special} != {f for f in right if right[f].special}:
+        one, two = _hiding(left), _hiding(right)
     if one == two:
         return None
-    forms = sorted({_form(m, t) for m in (pair.a, pair.b) for t in _matching(m)})
+    forms = sorted({*left, *right})
     start = min(one ^ two, key=lambda form: (len(form.text), form))
     why = f"{show(start.text)}, special on one side only, may hide an added token"
     texts = chain.from_iterable(chains(form, forms, _CHAINED) for form in sorted(one ^ two))
@@ -111,9 +120,10 @@ def _hidden(pair: Pair) -> Stage | None:
     return Stage("added tokens", "refuted", why, witness)
 
 
-def _hiding(model: BPEModel, special: set[Form]) -> set[Form]:
-    """What may hide an added token of a model where special tokens are to be text."""
-    return hiding(special, {_form(model, t) for t in _matching(model) if not t.special})
+def _hiding(tokens: Mapping[Form, AddedToken]) -> set[Form]:
+    """What may hide an added token where special tokens are to be text."""
+    special = {form for form, token in tokens.items() if token.special}
+    return hiding(special, tokens.keys() - special)
 
 
 def _form(model: BPEModel, token: AddedToken) -> Form:
