@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from .guided import guided
 from .kills import kills
 from .readers import readers
 from .verdicts.command import verdicts
 from .versions import versions
 
-COMMANDS: tuple[click.Command, ...] = (verdicts, kills, readers, versions)
+COMMANDS: tuple[click.Command, ...] = (verdicts, kills, readers, guided, versions)
 """Every long test, in the order of the page."""
 
 
