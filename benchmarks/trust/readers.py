@@ -27,9 +27,12 @@ import click
 
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
-from bpe_interop.errors import BpeInteropError
+from bpe_interop.errors import BpeInteropError, UnstatedError
 from bpe_interop.formats import Files, Format, by_name
 from bpe_interop.presets import fill
+from bpe_interop.verify.lock import dump as dump_lock
+from bpe_interop.verify.lock import load as load_lock
+from bpe_interop.verify.lock import lock
 
 from .page import made_of, put, table, write_option
 
@@ -38,6 +41,7 @@ SECONDS = 5.0
 """Of CPU for one input."""
 GROWTH = 1 << 20
 """KiB that the process may grow in all."""
+LOCK = "lock file"
 _CONVERTED = 50
 """Of so many inputs, one goes through ``convert`` too."""
 _TEXT = "Hello 12, \u00e9\u4e2d\U0001f600 <|endoftext|>  x\n"
@@ -74,6 +78,17 @@ def seeds() -> dict[str, list[dict[str, bytes]]]:
         }
         found.setdefault(folder.name, []).append(files)
     return found
+
+
+def locks() -> list[dict[str, bytes]]:
+    """Lock files of two small tokenizers."""
+    models = [by_name("tiktoken").load(files) for files in seeds()["tiktoken"][:2]]
+    return [{"tokenizer.lock": dump_lock(lock(model, "a", {}))} for model in models]
+
+
+def _load_lock(files: Files) -> None:
+    for name, data in files.items():
+        load_lock(data, name)
 
 
 def damaged(files: Files, rng: random.Random) -> dict[str, bytes]:
@@ -186,7 +201,7 @@ def _places(value: Any, rng: random.Random, depth: int = 0) -> Iterator[tuple[An
 
 def try_readers(count: int, seed: int) -> dict[str, Found]:
     """Reads so many damaged inputs, of all formats in turn."""
-    own = seeds()
+    own = {**seeds(), LOCK: locks()}
     found = {name: Found() for name in sorted(own)}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     handler = signal.signal(signal.SIGPROF, _stop)
@@ -197,10 +212,10 @@ def try_readers(count: int, seed: int) -> dict[str, Found]:
             files = damaged(rng.choice(own[name]), rng)
             _try(
                 found[name],
-                by_name(name),
+                _load_lock if name == LOCK else _reader(by_name(name)),
                 files,
                 number,
-                with_convert=number // len(own) % _CONVERTED == 0,
+                with_convert=name != LOCK and number // len(own) % _CONVERTED == 0,
             )
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -215,14 +230,31 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise _TooLongError
 
 
-def _try(found: Found, row: Format, files: Files, number: int, *, with_convert: bool) -> None:
+def _reader(row: Format) -> Callable[[Files], None]:
+    """Reads files of a format, and encodes a text."""
+
+    def read(files: Files) -> None:
+        Encoder(fill(row.load(files), None)).encode(_TEXT)
+
+    return read
+
+
+def _try(
+    found: Found,
+    read: Callable[[Files], None],
+    files: Files,
+    number: int,
+    *,
+    with_convert: bool,
+) -> None:
     found.inputs += 1
     start = time.process_time()
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
-        model = fill(row.load(files), None)
+        read(files)
         found.read += 1
-        Encoder(model).encode(_TEXT)
+    except UnstatedError:
+        found.read += 1  # a pattern or special tokens that the files do not state
     except BpeInteropError as error:
         found.refused[type(error).__name__] += 1
     except _TooLongError:
