@@ -6,11 +6,12 @@ import click
 
 from .guided import guided
 from .kills import kills
+from .mutations import mutations
 from .readers import readers
 from .verdicts.command import verdicts
 from .versions import versions
 
-COMMANDS: tuple[click.Command, ...] = (verdicts, kills, readers, guided, versions)
+COMMANDS: tuple[click.Command, ...] = (verdicts, kills, readers, guided, versions, mutations)
 """Every long test, in the order of the page."""
 
 
