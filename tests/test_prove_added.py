@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from itertools import product
 from random import Random
 
@@ -127,6 +128,19 @@ def test_tokens_that_never_meet_are_found_alike_in_one_pass_and_in_two() -> None
     assert prove(one.model, other.model).outcome == "proved"
     for text in texts("a_ b", 6):
         assert one.ids(text, "all") == other.ids(text, "all")
+
+
+def test_two_tokens_that_are_looked_for_as_one_text_are_not_proved() -> None:
+    """Once both are in lower case, tokenizers takes one of them by chance."""
+    lower: Json = {"type": "Lowercase"}
+    model = Side(document(LETTERS, normalizer=lower)).model
+    tokens = [AddedToken(text, number, normalized=True) for number, text in enumerate(("A", "a"))]
+    for special in (True, False):
+        listed = tuple(replace(token, special=special) for token in tokens)
+        twice = replace(model, added=listed)
+        assert prove(twice, twice).outcome == "unknown"
+        raw = replace(model, added=tuple(replace(token, normalized=False) for token in listed))
+        assert prove(raw, raw).outcome == "proved"
 
 
 # Random pairs.

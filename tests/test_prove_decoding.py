@@ -15,9 +15,10 @@ from conftest import FIXTURES
 from random_models import BYTE_FALLBACK
 from small_documents import Json, Side, added, document
 
+from bpe_interop.encode import Encoder
 from bpe_interop.formats import by_name
-from bpe_interop.model import BPEModel
-from bpe_interop.steps import ByteTokens, DecoderStep, Fuse, Replace, StripToken
+from bpe_interop.model import AddedToken, BPEModel
+from bpe_interop.steps import ByteTokens, DecoderStep, Fuse, JoinPieces, Replace, StripToken
 from bpe_interop.verify.prove import Scope, prove
 from fixtures.piece_model import (
     BYTE,
@@ -27,6 +28,7 @@ from fixtures.piece_model import (
     NORMALIZER,
     TRAINER,
     UNKNOWN,
+    USER_DEFINED,
     Piece,
     with_field,
     with_pieces,
@@ -207,6 +209,46 @@ def test_what_replaces_the_unknown_token_must_not_be_joined_before() -> None:
     spelled = replace(other, decoder=(STEPS[0], Replace("<unk>", "?"), Fuse(), SPACE))
     assert engine.decode(engine.encode("az")) == "a \u2047 "
     assert stage_of(pieces, spelled) != "proved"
+
+
+def test_what_is_spelled_like_a_byte_token_must_not_be_read_as_one() -> None:
+    listed = [*HEAD, *LETTERS, Piece("<0x61>", 0.0, USER_DEFINED)]
+    data = pieces_of(listed, fallback=False, dummy=False)
+    engine = sentencepiece.SentencePieceProcessor(model_proto=data)
+    pieces, other = both(data)
+    surface = Replace("<unk>", " \u2047 ")
+    assert stage_of(pieces, replace(other, decoder=(STEPS[0], surface, Fuse()))) == "proved"
+    assert engine.decode(engine.encode("b<0x61>")) == "b<0x61>"
+    read = (STEPS[0], surface, ByteTokens(), Fuse())
+    assert stage_of(pieces, replace(other, decoder=read)) != "proved"
+
+
+def test_the_first_token_must_begin_with_the_dummy_prefix() -> None:
+    """Without a token for it, the text begins with the unknown token and the space of that."""
+    data = pieces_of([*HEAD, *LETTERS[1:]], fallback=False)
+    engine = sentencepiece.SentencePieceProcessor(model_proto=data)
+    pieces, other = both(data)
+    assert engine.decode(engine.encode("a")) == " \u2047 a"
+    steps = (STEPS[0], Replace("<unk>", " \u2047 "), Fuse(), SPACE)
+    assert stage_of(pieces, replace(other, decoder=steps)) != "proved"
+
+
+def test_what_else_happens_to_decoded_pieces_is_compared() -> None:
+    pieces, other = both(pieces_of([*HEAD, *LETTERS, *BYTES], fallback=True))
+    [step] = pieces.decoder or ()
+    assert isinstance(step, JoinPieces)
+    assert stage_of(pieces, other) == "proved"
+    for odd in (
+        replace(step, collapse=True),
+        replace(step, dummy="suffix"),
+        replace(step, dummy="none"),
+        replace(step, charsmap=b"map"),
+    ):
+        assert stage_of(replace(pieces, decoder=(odd,)), other) != "proved"
+    cut_out = AddedToken(" x", 900, special=False)
+    early, late = (replace(m, added=(*(m.added or ()), cut_out)) for m in (pieces, other))
+    assert Encoder(early).decode([900]) != Encoder(late).decode([900])
+    assert stage_of(early, late) != "proved"
 
 
 # Random pairs.

@@ -170,8 +170,6 @@ def _is_undone_by(model: BPEModel, steps: Sequence[DecoderStep]) -> bool:
     rest = list(steps[len(_replaced_in_tokens(steps)) :])
     if rest[:1] == [ByteTokens()]:
         del rest[0]
-    elif "byte" in model.vocab.kinds.values():
-        return False
     return rest == [Fuse()] + [StripToken(" ", 1, 0)] * (step.dummy == "prefix")
 
 
