@@ -42,4 +42,6 @@ def formats_command(json_output: bool) -> None:
     table.add_row("engine", *(row.engine for row in rows))
     for field in FIELDS:
         table.add_row(field, *("holds" if field in row.holds else "-" for row in rows))
-    Console().print(table)
+    console = Console()
+    # A pipe has no width that could be too small.
+    (console if console.is_terminal else Console(width=1000)).print(table)
