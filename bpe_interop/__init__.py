@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .diff import Difference, diff
     from .loss import Loss
     from .model import BPEModel
+    from .statement import Statement
     from .text.visible import replace_control_characters
     from .tokenizer import Tokenizer
     from .train import train
@@ -30,6 +31,7 @@ __all__ = [
     "Difference",
     "Loss",
     "Report",
+    "Statement",
     "Tokenizer",
     "convert",
     "diff",
@@ -45,6 +47,7 @@ _HOMES = {
     "Difference": "diff",
     "Loss": "loss",
     "Report": "verify",
+    "Statement": "statement",
     "Tokenizer": "tokenizer",
     "convert": "convert",
     "diff": "diff",
@@ -61,6 +64,7 @@ def load(
     preset: str | None = None,
     engine: str | None = None,
     offline: bool = False,
+    said: Statement | None = None,
 ) -> Tokenizer:
     """Loads a tokenizer from a file, a directory, ``tiktoken:NAME`` or ``hf:org/name[@revision]``.
 
@@ -70,14 +74,18 @@ def load(
         preset: a preset that says what the files leave unsaid (pattern, special tokens).
         engine: encode with this installed engine, or ``"auto"``; None is our own encoder.
         offline: never use the network.
+        said: what the files leave unsaid and you know: ``Statement(template="bos")``.
 
     Raises:
         BpeInteropError: see :mod:`bpe_interop.errors`.
     """
     from .sources import load_source
+    from .statement import Statement
     from .tokenizer import Tokenizer
 
-    loaded = load_source(source, format=format, preset=preset, offline=offline)
+    loaded = load_source(
+        source, format=format, preset=preset, offline=offline, said=said or Statement()
+    )
     return Tokenizer(loaded.model, engine=engine)
 
 

@@ -22,6 +22,7 @@ from .model import (
 )
 from .presets import fill
 from .sources import Loaded, load_source
+from .statement import Statement
 from .steps import Pattern, Split
 from .text.notebook import framed
 from .text.patterns import parse
@@ -99,6 +100,7 @@ def convert(
     verify: bool = True,
     offline: bool = False,
     options: Iterable[str] = (),
+    said: Statement = Statement(),
     tick: Callable[[int], None] = lambda count: None,
 ) -> Conversion:
     """Converts a tokenizer, and checks what was written before it takes the target's place.
@@ -115,6 +117,7 @@ def convert(
         offline: never use the network.
         options: the target format's own options (``"vocab-names"``, ``"plugin"``,
             ``"vocab-listing"``).
+        said: what the source leaves unsaid and the user knows: template, roles, chat template.
         tick: called with the number of texts compared since the last call.
 
     Raises:
@@ -127,7 +130,7 @@ def convert(
     ways = [way_of_writing(row, option) for option in options]
     keep_apart([source], place)
     check_target(place, force=force)
-    loaded = load_source(source, format=format, preset=preset, offline=offline)
+    loaded = load_source(source, format=format, preset=preset, offline=offline, said=said)
     model = renamed(loaded.model, _name(loaded, place))
     done = write_checked(
         loaded,
@@ -139,6 +142,7 @@ def convert(
         force=force,
         verify=verify,
         ways=ways,
+        said=said.fields,
         tick=tick,
     )
     again = done.again
@@ -180,6 +184,7 @@ def write_checked(
     force: bool = False,
     verify: bool = True,
     ways: Iterable[Callable[[BPEModel, Files], Files]] = (),
+    said: tuple[str, ...] = (),
     tick: Callable[[int], None] = lambda count: None,
 ) -> Written:
     """Passes the gate, writes beside the target, checks, and puts the files in its place.
@@ -194,6 +199,7 @@ def write_checked(
         force: replace the target as a whole.
         verify: re-read what was written, compare in the target's own engine, and prove.
         ways: the target format's own ways of writing.
+        said: fields that the user filled.
         tick: called with the number of texts compared since the last call.
 
     Raises:
@@ -210,11 +216,12 @@ def write_checked(
     from .verify.written import check_source, check_written
 
     own = Own(model)
-    checks = [check_source(loaded.format, loaded.files, own if read is model else Own(read), tick)]
+    asked = own if read is model else Own(read)
+    checks = [check_source(loaded.format, loaded.files, asked, loaded.says_template, tick)]
     with staged(place, trip.files, force=force) as stage:
         checks += check_written(trip, again, losses, stage, tick, own)
         engines = (loaded.format.engine, row.engine)
-        verdict = establish(model, again, losses, engines, checks[1].texts)
+        verdict = establish(model, again, losses, engines, checks[1].texts, said)
     return Written(trip.files, again, losses, tuple(checks), verdict)
 
 
@@ -228,11 +235,9 @@ def _name(loaded: Loaded, place: Path) -> str:
 def _notes(model: BPEModel, again: BPEModel, losses: Iterable[Loss]) -> tuple[str, ...]:
     """What the readers found and is no loss, and what only the target states."""
     told = {loss.what for loss in losses}
-    stated = [
-        f"the source does not say its {name.replace('_', ' ')}; the target says there is none"
-        for name in ("normalizer", "sequence_template")
-        if getattr(model, name) is None and getattr(again, name) is not None
-    ]
+    stated = []
+    if model.normalizer is None and again.normalizer is not None:
+        stated.append("the source does not say its normalizer; the target says there is none")
     found = (*model.origin.notes, *(n for n in again.origin.notes if n not in model.origin.notes))
     return (*(note for note in found if note not in told), *stated)
 

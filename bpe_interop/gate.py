@@ -29,8 +29,9 @@ def admit(trip: RoundTrip, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
     """The losses of a round trip, once those that matter are allowed.
 
     Losses of ``ids`` and ``text`` are refused unless their field is in ``drop``; losses of
-    ``metadata`` never are. What a reader restores from a known sha256 is no loss; what reading
-    the source has lost already is one in every format.
+    ``metadata`` never are. What the source does not say and the target has to is a loss too:
+    written, "unknown" would read "none". What a reader restores from a known sha256 is no loss;
+    what reading the source has lost already is one in every format.
 
     Raises:
         LossyConversionError: a loss is refused; the error holds and names each.
@@ -47,23 +48,53 @@ def admit(trip: RoundTrip, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
     if found:
         restored = _restored(trip)
         found = tuple(loss for loss in found if loss.field not in restored)
-    found = (*_lost(model), *found)
+    unsaid = tuple(_unsaid(model, target))
+    found = (*_lost(model), *unsaid, *found)
     refused = tuple(x for x in found if x.grade != "metadata" and x.field not in dropped)
     if refused:
         fields = sorted({loss.field for loss in refused})
-        unheld = any(loss.what not in model.origin.lost for loss in refused)
-        why = (
-            f"{target.title} cannot hold this tokenizer exactly"
-            if unheld
-            else "the source's files contradict each other, and only one of them can be followed"
-        )
+        why = _why(model, target, refused, unsaid)
         raise LossyConversionError(
             f"{why}:\n" + "\n".join(f"  - {describe(loss)}" for loss in refused),
             refused,
-            fix="to convert without it: " + " ".join(f"--drop {field}" for field in fields),
+            fix=(f"{_SAY}; " if set(unsaid) & set(refused) else "")
+            + "to convert without it: "
+            + " ".join(f"--drop {field}" for field in fields),
         )
     trip.check()
     return found
+
+
+_SAY = (
+    "to say it: --template none, bos, bos-eos or '<s> $A' (said=Statement(template=...)), and "
+    "--bos TOKEN where no token has that role"
+)
+
+
+def _unsaid(model: BPEModel, target: Format) -> Iterator[Loss]:
+    """What the source does not say, and a file of the target's format always does."""
+    for field in sorted(target.says):
+        if getattr(model, field) is None:
+            yield Loss(
+                field,
+                "ids",
+                "the source does not say what is placed around a text (BOS, EOS), and "
+                f"{target.title} has to: it would say that nothing is",
+                "a network that was trained with a BOS token would be served without it",
+                shown=False,
+            )
+
+
+def _why(
+    model: BPEModel, target: Format, refused: Iterable[Loss], unsaid: Iterable[Loss]
+) -> str:
+    """The first line of a refusal."""
+    others = [loss for loss in refused if loss not in unsaid]
+    if not others:
+        return f"the source does not state all that {target.title} has to"
+    if all(loss.what in model.origin.lost for loss in others):
+        return "the source's files contradict each other, and only one of them can be followed"
+    return f"{target.title} cannot hold this tokenizer exactly"
 
 
 def _lost(model: BPEModel) -> Iterator[Loss]:

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from . import collector, presets
+from . import collector, presets, statement
 from .engines import registry
 from .errors import EngineMissingError, FormatError, SourceError
 from .formats import Files, Format, by_name, each_format, file_names
@@ -20,7 +20,8 @@ from .model import BPEModel
 class Loaded:
     """A model, where it came from, and what else was there.
 
-    ``directory`` is the folder that was given or downloaded, if it was one.
+    ``directory`` is the folder that was given or downloaded, if it was one. ``says_template``:
+    whether the files themselves say what is placed around a text.
     """
 
     model: BPEModel
@@ -29,6 +30,7 @@ class Loaded:
     label: str
     directory: Path | None = None
     twins: tuple[str, ...] = ()
+    says_template: bool = True
 
 
 @collector.paused()
@@ -38,6 +40,7 @@ def load_source(
     format: str | None = None,
     preset: str | None = None,
     offline: bool = False,
+    said: statement.Statement = statement.Statement(),
 ) -> Loaded:
     """Reads the tokenizer that a name or a path stands for.
 
@@ -47,9 +50,11 @@ def load_source(
         format: read it as this format; otherwise it is recognised by content.
         preset: the preset that says what the files leave unsaid.
         offline: never use the network.
+        said: what the user says that the files leave unsaid.
 
     Raises:
-        SourceError: the source cannot be found, read or told apart.
+        SourceError: the source cannot be found, read or told apart, or it states something else
+            than the user.
         FormatError: a file is malformed, or (UnsupportedError) asks for what is refused.
     """
     named = presets.by_name(preset) if preset else None
@@ -72,7 +77,12 @@ def load_source(
         loaded = _from_path(directory, format, label)
     else:
         loaded = _from_path(Path(source), format, label)
-    return replace(loaded, model=presets.fill(loaded.model, named))
+    model = statement.supplied(presets.fill(loaded.model, named), said)
+    return replace(
+        loaded,
+        model=presets.fill_template(model),
+        says_template=loaded.model.sequence_template is not None,
+    )
 
 
 def _registered(label: str) -> Format | None:

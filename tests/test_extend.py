@@ -399,7 +399,7 @@ def test_the_command_writes_a_rank_file(command: Command, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give --special or --role"),
+        ([], "give --special, --role"),
         (["--special", ""], "a special token is empty"),
         (["--special", "<a>", "--special", "<a>=900"], '"<a>" is given twice'),
         (["--special", "<a>=3"], "cannot have the id 3"),

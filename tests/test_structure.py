@@ -27,7 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("diff",),
     ("encode", "formats", "presets"),
     ("extend",),
-    ("unstable", "gate", "fingerprint"),
+    ("unstable", "gate", "fingerprint", "statement"),
     ("vocabulary",),
     ("io",),
     ("engines",),

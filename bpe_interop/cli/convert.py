@@ -18,7 +18,9 @@ from .options import (
     no_verify_option,
     offline_option,
     preset_option,
+    statement_options,
 )
+from ..statement import Statement
 from .screen import as_json, counting, lines
 from .written import refusals, show_outcome
 
@@ -46,6 +48,7 @@ from .written import refusals, show_outcome
     is_flag=True,
     help="For spm: write a byte-level tokenizer for single pretokens in GPT-2's byte alphabet.",
 )
+@statement_options
 @offline_option
 @json_option
 def convert_command(
@@ -61,6 +64,7 @@ def convert_command(
     plugin: bool,
     vocab_listing: bool,
     pretoken_level: bool,
+    said: Statement,
     offline: bool,
     json_output: bool,
 ) -> None:
@@ -89,6 +93,7 @@ def convert_command(
             verify=not no_verify,
             offline=offline,
             options=[option for option, given in asked.items() if given],
+            said=said,
             tick=tick,
         )
     if json_output:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -14,6 +14,7 @@ from ..gate import describe, renamed
 from ..io import check_target, is_file_target, keep_apart, plain_names, read, stem_of, target_format
 from ..model import AddedToken, BPEModel, show
 from ..sources import Loaded, load_source
+from ..statement import Statement, restated
 from .options import (
     drop_option,
     force_option,
@@ -22,6 +23,7 @@ from .options import (
     no_verify_option,
     offline_option,
     preset_option,
+    statement_options,
 )
 from .screen import as_json, counting, lines
 from .written import refusals, show_outcome
@@ -52,6 +54,7 @@ from .written import refusals, show_outcome
 )
 @format_option
 @preset_option
+@statement_options
 @drop_option
 @force_option
 @no_verify_option
@@ -66,6 +69,7 @@ def extend_command(
     config: Path | None,
     format: str | None,
     preset: str | None,
+    said: Statement,
     drop: tuple[str, ...],
     force: bool,
     no_verify: bool,
@@ -77,15 +81,19 @@ def extend_command(
     No id that is there changes. What is written goes through the same gate and the same checks
     as with convert. A TOKEN that ends in = and digits is written with its id behind it.
     """
-    if not special and not roles:
-        raise click.UsageError("nothing to do: give --special or --role")
+    if not special and not roles and not said:
+        raise click.UsageError("nothing to do: give --special, --role, --template or --bos")
     asked, named = _asked(special), _named(roles)
+    for role, text in said.roles.items():
+        if named.setdefault(role, text) != text:
+            raise click.UsageError(f"--role {role} and --{role} name different tokens")
     keep_apart([source] if config is None else [source, config], target)
     check_target(target, force=force)
     loaded = load_source(source, format=format, preset=preset, offline=offline)
     usual = None if is_file_target(target) else loaded.format.name
     row = target_format(target, usual if to is None else to)
     model = with_special_tokens(_renamed(loaded.model, target), asked, named)
+    model = restated(model, replace(said, roles={}))
     found = surgery(loaded.model, model, _config(loaded, config))
     with refusals(source, target, json_output=json_output), counting("checking") as tick:
         done = write_checked(
@@ -97,6 +105,7 @@ def extend_command(
             drop=drop,
             force=force,
             verify=not no_verify,
+            said=said.fields,
             tick=tick,
         )
     if json_output:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import click
 
+from ..errors import SourceError, not_utf8
+from ..io import read
 from ..model import FIELDS
+from ..statement import ENDS, Statement
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -40,3 +45,47 @@ def corpus_option(does: str) -> Callable[[Command], Command]:
         help=f"{does}: a file, a directory, a glob, FILE.jsonl:FIELD; plain text, JSONL or "
         "Parquet, gzip or zstd. May be repeated.",
     )
+
+
+_ROLES = ("bos", "eos", "pad", "unk")
+
+
+def statement_options(command: Callable[..., object]) -> Callable[..., object]:
+    """``--template``, ``--bos`` and the like, and ``--chat-template``, as one ``Statement``."""
+
+    @functools.wraps(command)
+    def run(template: str | None, chat_template: Path | None, **given: object) -> object:
+        tokens = {role: given.pop(role) for role in _ROLES}
+        roles = {role: str(text) for role, text in tokens.items() if text is not None}
+        chat = None if chat_template is None else _text_of(chat_template)
+        return command(said=Statement(template, roles, chat), **given)
+
+    options = [
+        click.option(
+            "--template",
+            metavar="T",
+            help=f"What stands around a text: {', '.join(ENDS)}, or '<s> $A'.",
+        ),
+        *(
+            click.option(f"--{role}", role, metavar="TOKEN", help=f"The {role} token, by its text.")
+            for role in _ROLES
+        ),
+        click.option(
+            "--chat-template",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="The chat template, in Jinja.",
+        ),
+    ]
+    for option in reversed(options):
+        run = option(run)
+    return run
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return read(file).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            not_utf8(error), where=str(file), fix="give a chat template in UTF-8"
+        ) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.cells import cell_len, set_cell_size
 
-from ..verify import SCOPES, Example, Mismatch, Report
+from ..verify import Example, Mismatch, Report, about
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import CorpusReport, Counts, Source
 from .screen import LABEL, lines, short_text, show_text
@@ -41,7 +41,7 @@ def show_report(report: Report) -> None:
 
 
 def _show_verdict(report: Report) -> None:
-    scope = SCOPES[report.scope]
+    scope = about(report.scope, report.stages)
     if report.mismatch is not None:
         _show_mismatch(report, report.mismatch)
     elif report.verdict == "proved":

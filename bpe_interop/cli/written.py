@@ -35,7 +35,9 @@ def show_outcome(checks: Iterable[Check], verdict: Established | None) -> None:
     for check in checked:
         _show_check(check)
     if verdict is not None:
-        lines("verdict", [_sentence(verdict)])
+        served = [check for check in checked if check.engine == "transformers" and check.texts]
+        also = [f"; tested as transformers {check.version} serves it" for check in served]
+        lines("verdict", [_sentence(verdict) + "".join(also)])
         lines("note", verdict.notes)
     if not checked:
         lines("not checked", ["--no-verify was given"])
@@ -59,11 +61,14 @@ def _show_check(check: Check) -> None:
 
 def _sentence(found: Established) -> str:
     """The verdict as a sentence."""
-    from ..verify.prove import SCOPES  # a verdict was found, so its modules are there
+    from ..verify.prove import about  # a verdict was found, so its modules are there
 
     but = f" but for what was dropped ({', '.join(found.dropped)})" if found.dropped else ""
     if found.outcome == "proved":
-        return f"PROVED equal{but} for {SCOPES[found.scope]} ({', '.join(found.engines)})"
+        text = about(found.scope, found.stages)
+        if "sequence_template" in found.given:
+            text += "; the template is the one that was given, not the source's"
+        return f"PROVED equal{but} for {text} ({', '.join(found.engines)})"
     if found.outcome == "refuted":
         text = show_text(found.witness or "")
         return f"DIFFERENT by more than what was dropped, {found.why}; a text: {text}"

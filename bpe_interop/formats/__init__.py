@@ -39,6 +39,8 @@ class Format:
             :class:`~bpe_interop.engines.Engine`. The first is the format's own.
         holds: the model's fields that it can carry.
         needs: those that must be known before it can be written.
+        says: fields of which a file always says something, so that what is unknown would read
+            back as "there is none".
         sniff: looks at the names and beginnings of files; never raises.
         load: reads files; never guesses.
         dump: writes a model; never refuses.
@@ -68,6 +70,7 @@ class Format:
     handed: tuple[str, ...] = ()
     served: str = ""
     registry: str = ""
+    says: frozenset[str] = frozenset()
 
     @property
     def engine(self) -> str:

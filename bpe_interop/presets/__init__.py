@@ -23,7 +23,7 @@ from ..text.patterns import preferred, same
 from ..theory.cuts import only_merges_bytes
 from ..theory.merges import canonical, textual
 from .preset import Preset
-from .table import PRESETS
+from .table import FAMILIES, PRESETS
 
 __all__ = [
     "PRESETS",
@@ -32,8 +32,11 @@ __all__ = [
     "by_sha256",
     "candidates",
     "fill",
+    "fill_template",
     "with_template",
 ]
+
+_CONFIG = "tokenizer_config.json"
 
 
 def by_name(name: str) -> Preset:
@@ -91,6 +94,27 @@ def fill(model: BPEModel, preset: Preset | None = None) -> BPEModel:
     if not found:
         return model
     return _supply(model, found, f"the files' sha256, known as {_names(found)}")
+
+
+def fill_template(model: BPEModel) -> BPEModel:
+    """With what is known to stand around a text, where a ``.model`` is all that there is.
+
+    Nobody states it there, so what a user says comes before.
+    """
+    origin = model.origin
+    if model.sequence_template is not None or _CONFIG in origin.files:
+        return model
+    for family in FAMILIES:
+        if family.file in origin.files.values():
+            said = (
+                f"sequence template supplied by the file's sha256, known as {family.name} "
+                f"({family.source})"
+            )
+            notes = (*origin.notes, said, *filter(None, [family.note]))
+            return replace(
+                model, sequence_template=family.template, origin=replace(origin, notes=notes)
+            )
+    return model
 
 
 def _supply(model: BPEModel, presets: list[Preset], because: str) -> BPEModel:

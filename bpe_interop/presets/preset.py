@@ -15,6 +15,20 @@ from ..steps import (
 
 
 @dataclass(frozen=True)
+class Family:
+    """What is published about a ``.model``, which says everything but what stands around a text.
+
+    ``file`` is its sha256 (hex).
+    """
+
+    name: str
+    file: str
+    source: str
+    template: SequenceTemplate
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Preset:
     """What is published about one tokenizer, and where.
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from ..model import SequenceTemplate, TemplateText, TemplateToken
 from ..steps import UnicodeForm
-from .preset import Preset
+from .preset import Family, Preset
 
 # The patterns. OpenAI's as tiktoken 0.14 spells them (``tiktoken_ext/openai_public.py``).
 
@@ -139,11 +139,17 @@ _QWEN_25_PLAIN = _numbered(
     ],
 )
 
-_BOS, _BOS_B = (TemplateToken("<|begin_of_text|>", (128000,), type_id) for type_id in (0, 1))
-_LLAMA_TEMPLATE = SequenceTemplate(
-    (_BOS, TemplateText("A", 0)),
-    (_BOS, TemplateText("A", 0), _BOS_B, TemplateText("B", 1)),
-)
+
+def _bos_first(text: str, number: int) -> SequenceTemplate:
+    """A token before each text, as all of Llama's tokenizers place it."""
+    one, two = (TemplateToken(text, (number,), type_id) for type_id in (0, 1))
+    single = (one, TemplateText("A", 0))
+    return SequenceTemplate(single, (*single, two, TemplateText("B", 1)))
+
+
+# Meta's reference code asks its callers for ``bos=True`` or ``False``; all of its own calls that
+# begin a sequence say True, and the tokenizer.json that Meta publishes says it too.
+_LLAMA_TEMPLATE = _bos_first("<|begin_of_text|>", 128000)
 _LLAMA_ROLES = {"bos": "<|begin_of_text|>", "eos": "<|end_of_text|>"}
 
 _TIKTOKEN = "https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py"
@@ -174,7 +180,7 @@ _ALL = (
         _LLAMA3_FILES,
         "https://github.com/meta-llama/llama3/blob/main/llama/tokenizer.py",
         roles=_LLAMA_ROLES,
-        template=None,
+        template=_LLAMA_TEMPLATE,
     ),
     Preset(
         "llama-3.1",
@@ -192,7 +198,7 @@ _ALL = (
         _LLAMA3_FILES,
         "https://github.com/meta-llama/llama-models/blob/main/models/llama3/tokenizer.py",
         roles={**_LLAMA_ROLES, "pad": "<|finetune_right_pad_id|>"},
-        template=None,
+        template=_LLAMA_TEMPLATE,
     ),
     Preset(
         "qwen",
@@ -225,3 +231,23 @@ _ALL = (
 
 PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset in _ALL})
 """Every preset by its name."""
+
+_SPM_BOS = _bos_first("<s>", 1)
+
+FAMILIES: tuple[Family, ...] = (
+    Family(
+        "llama-2",
+        "9e556afd44213b6bd1be2b850ebbbd98f5481437a8021afaf58ee7fb1818d347",
+        "https://github.com/meta-llama/llama/blob/main/llama/tokenizer.py",
+        _SPM_BOS,
+        note="tokenizers that extend this one may place none (Phi-3-mini does): keep their "
+        "tokenizer_config.json beside the file",
+    ),
+    Family(
+        "mistral-v1",
+        "dadfd56d766715c61d2ef780a525ab43b8e6da4de6865bda3d95fdef5e134055",
+        "the tokenizer.json published with Mistral-7B-v0.1 (https://huggingface.co/mistralai)",
+        _SPM_BOS,
+    ),
+)
+"""The ``.model`` files of which it is published what stands around a text."""

@@ -15,7 +15,7 @@ from .documents import Errors
 from .lock import Lock
 from .locked import compare_with_lock, locked
 from .opening import Opened, open_side, run_in_transformers
-from .prove import SCOPES, Scope, prove
+from .prove import SCOPES, Scope, about, prove
 from .report import Example, Report
 from .reporting import report_of
 from .running import PATIENCE, Corpora, Pairing, Ran, run

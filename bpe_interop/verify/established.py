@@ -29,7 +29,7 @@ class Established:
     ``assumptions``), ``"tested"`` (``texts`` texts have), ``"refuted"`` (``witness`` has not;
     only where fields were dropped) or ``"unknown"`` (nothing was run). ``why`` says what keeps
     it from being proved, ``notes`` what a side leaves unstated. ``engines`` are those of the two
-    formats.
+    formats. ``given`` are fields of the source that the user filled.
     """
 
     outcome: Standing
@@ -42,10 +42,16 @@ class Established:
     texts: int = 0
     dropped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
 
 def establish(
-    model: BPEModel, again: BPEModel, losses: Iterable[Loss], engines: Iterable[str], texts: int
+    model: BPEModel,
+    again: BPEModel,
+    losses: Iterable[Loss],
+    engines: Iterable[str],
+    texts: int,
+    given: tuple[str, ...] = (),
 ) -> Established:
     """Proves what can be proved of written files.
 
@@ -55,6 +61,7 @@ def establish(
         losses: what the gate let pass.
         engines: the names of the engines of both formats.
         texts: on how many texts the target's engine was found to agree.
+        given: the fields of the source that the user filled.
 
     Raises:
         CheckFailedError: a text has other ids, and nothing was dropped.
@@ -71,7 +78,7 @@ def establish(
         )
     why = _why_not_asked(kept, dropped)
     if why:
-        return Established("unknown", "text", why=why, dropped=dropped, notes=notes)
+        return Established("unknown", "text", why=why, dropped=dropped, notes=notes, given=given)
     names = {*engines} & EXAMINED.keys()
     scope = _scope(kept, written)
     deaf = sorted(name for name in names if not facts(name).parses_special)
@@ -98,6 +105,7 @@ def establish(
         texts,
         dropped,
         notes,
+        given,
     )
 
 

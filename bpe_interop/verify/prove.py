@@ -7,12 +7,13 @@ ids that decode to another text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..collector import paused
 from ..model import BPEModel
 from .stages import (
+    NO_TEMPLATE,
     Outcome,
     Pair,
     Scope,
@@ -24,7 +25,7 @@ from .stages import (
     text_stages,
 )
 
-__all__ = ["SCOPES", "Proof", "Scope", "prove"]
+__all__ = ["SCOPES", "Proof", "Scope", "about", "prove"]
 
 SCOPES: dict[Scope, str] = {
     "all": "every text, special tokens and the sequence template included",
@@ -32,6 +33,13 @@ SCOPES: dict[Scope, str] = {
     "text": "every text; no added token matches",
 }
 """What a verdict is about, by name."""
+
+
+def about(scope: Scope, stages: Iterable[Stage]) -> str:
+    """What a verdict is about, and what it cannot be about because no side says it."""
+    if scope == "all" and any(stage.why == NO_TEMPLATE for stage in stages):
+        return "every text, special tokens included; no side says what is placed around a text"
+    return SCOPES[scope]
 
 
 @dataclass(frozen=True, slots=True)

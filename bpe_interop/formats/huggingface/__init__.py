@@ -54,6 +54,7 @@ FORMAT = Format(
     },
     holds=frozenset(FIELDS),
     needs=frozenset({"normalizer", "pretokenizer", "added"}),
+    says=frozenset({"sequence_template"}),
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),

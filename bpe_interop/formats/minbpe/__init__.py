@@ -37,6 +37,7 @@ FORMAT = Format(
     engines={"tokenizers": "bpe_interop.engines.minbpe:read"},
     holds=frozenset({"alphabet", "vocab", "merges", "pretokenizer", "added", "decoder"}),
     needs=frozenset({"normalizer", "pretokenizer", "added"}),
+    says=frozenset({"sequence_template"}),
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .around import added_stages, template_stage
+from .around import NO_TEMPLATE, added_stages, template_stage
 from .decoding import decoding_stage
 from .merging import core_stage
 from .normalizing import normalizer_stage
@@ -18,6 +18,7 @@ from .pair import Outcome, Pair, Scope, Stage, counts
 from .splitting import pretokenizer_stage
 
 __all__ = [
+    "NO_TEMPLATE",
     "Outcome",
     "Pair",
     "Scope",

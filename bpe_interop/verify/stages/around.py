@@ -146,12 +146,16 @@ def _matching(model: BPEModel) -> list[AddedToken]:
     return [replace(token, roles=(), normalized=False) for token in added]
 
 
+NO_TEMPLATE = "neither side says what is placed around a text"
+"""Why the stage counts as equal though nothing is known: a verdict names it."""
+
+
 def template_stage(pair: Pair) -> Stage:
     """What is placed around a text where special tokens are asked for."""
     name = "sequence template"
     left, right = pair.a.sequence_template, pair.b.sequence_template
     if left is None and right is None:
-        return Stage(name, "proved", "neither side says that anything is placed around a text")
+        return Stage(name, "proved", NO_TEMPLATE)
     if left is None or right is None:
         said = silent(pair, "sequence_template")
         return Stage(name, "unknown", f"{said} what is placed around a text")

@@ -1,0 +1,198 @@
+"""What a user says of a tokenizer whose source does not: template, roles, chat template.
+
+A source that leaves one of these unsaid has ``None`` there, or no token of that role. A statement
+fills such a gap. It never wins over what a source states: that is a contradiction, unless the
+tokenizer is meant to change (``extend``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from .errors import SourceError, UnstatedError
+from .extend import with_special_tokens
+from .model import (
+    AddedToken,
+    BPEModel,
+    SequenceTemplate,
+    TemplatePart,
+    TemplateText,
+    TemplateToken,
+    show,
+)
+
+ENDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "none": ((), ()),
+    "bos": (("bos",), ()),
+    "bos-eos": (("bos",), ("eos",)),
+    "eos": ((), ("eos",)),
+}
+"""Templates by name: the roles whose tokens stand before a text, and after it."""
+
+_TEXT = "$A"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a user says.
+
+    ``template`` is a name of :data:`ENDS`, or the texts of special tokens around ``$A``, with
+    spaces between them (``"<s> $A"``); a second text of a pair gets its own, as Llama's do.
+    ``roles`` map ``bos``, ``eos``, ``pad``, ``unk`` and the like to a special token's text.
+    ``chat_template`` is Jinja's source.
+    """
+
+    template: str | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    chat_template: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.template is not None or bool(self.roles) or self.chat_template is not None
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the model that it says something of."""
+        said = {
+            "added": bool(self.roles),
+            "sequence_template": self.template is not None,
+            "chat_template": self.chat_template is not None,
+        }
+        return tuple(name for name, given in said.items() if given)
+
+
+def supplied(model: BPEModel, statement: Statement) -> BPEModel:
+    """The model with its gaps filled.
+
+    Raises:
+        SourceError: the source states something else, or has no such special token.
+        UnstatedError: the source does not say which special tokens there are.
+    """
+    for role, text in statement.roles.items():
+        holder = next((t.text for t in model.added or () if role in t.roles), text)
+        if holder != text:
+            raise _contradiction(model, f"the {role} token is {show(holder)}", show(text))
+    filled = restated(model, statement)
+    before, after = model.sequence_template, filled.sequence_template
+    if statement.template is not None and before is not None and placed(before) != placed(after):
+        raise _contradiction(model, f"the template is {spelled(before)}", spelled(after))
+    told = model.chat_template
+    if statement.chat_template is not None and told not in (None, statement.chat_template):
+        raise _contradiction(model, "there is a chat template", "another one")
+    return filled
+
+
+def restated(model: BPEModel, statement: Statement) -> BPEModel:
+    """The model with what the statement says, whatever it was before.
+
+    Raises:
+        SourceError: there is no such special token.
+        UnstatedError: the source does not say which special tokens there are.
+    """
+    if not statement:
+        return model
+    if model.added is None and (statement.roles or statement.template not in (None, "none")):
+        raise UnstatedError(
+            "the source does not state its special tokens, so none of them can be given a place",
+            where=model.origin.name,
+            fix="name a preset (--preset NAME, or preset=NAME in code), or put a sidecar file "
+            "that says it beside the source",
+        )
+    if statement.roles:
+        special = {token.text: token for token in model.added or () if token.special}
+        for role, text in statement.roles.items():
+            _find(special, text, f"be the {role} token")
+        model = with_special_tokens(model, (), statement.roles)
+    if statement.template is not None:
+        model = replace(
+            model, sequence_template=template_of(statement.template, model.added or ())
+        )
+    if statement.chat_template is not None:
+        model = replace(model, chat_template=statement.chat_template)
+    return model
+
+
+def template_of(said: str, added: Iterable[AddedToken]) -> SequenceTemplate:
+    """The sequence template of a name or of a text, as :class:`Statement` describes it.
+
+    Raises:
+        SourceError: it holds ``$A`` not once, or a text that is no special token; or a token is
+            asked for by a role that none has.
+    """
+    special = {token.text: token for token in added if token.special}
+    if said in ENDS:
+        before, after = ([_of_role(special, role, said) for role in ends] for ends in ENDS[said])
+    else:
+        words = said.split()
+        if words.count(_TEXT) != 1:
+            raise SourceError(
+                f"the template {show(said)} does not hold {_TEXT} once",
+                fix=f"say {', '.join(ENDS)}, or special tokens around {_TEXT}: '<s> {_TEXT}'",
+            )
+        place = words.index(_TEXT)
+        before, after = (
+            [_find(special, word, "stand in a template") for word in part]
+            for part in (words[:place], words[place + 1 :])
+        )
+    if not before and not after:
+        return SequenceTemplate()
+
+    def around(text: TemplateText) -> tuple[TemplatePart, ...]:
+        ends = (
+            tuple(TemplateToken(token.text, (token.id,), text.type_id) for token in part)
+            for part in (before, after)
+        )
+        first, last = ends
+        return (*first, text, *last)
+
+    single = around(TemplateText("A", 0))
+    return SequenceTemplate(single, (*single, *around(TemplateText("B", 1))))
+
+
+def placed(template: SequenceTemplate | None) -> tuple[tuple[str | tuple[int, ...], ...], ...]:
+    """What a template places where, without names and type ids; an empty one places texts only."""
+    given = template or SequenceTemplate()
+    single = given.single or (TemplateText("A"),)
+    pair = given.pair or (TemplateText("A"), TemplateText("B", 1))
+    return tuple(
+        tuple(part.which if isinstance(part, TemplateText) else part.ids for part in parts)
+        for parts in (single, pair)
+    )
+
+
+def spelled(template: SequenceTemplate | None) -> str:
+    """A template of one text, as a user writes it."""
+    parts = template.single if template else ()
+    words = (_TEXT if isinstance(part, TemplateText) else part.name for part in parts)
+    return " ".join(words) or "none"
+
+
+def _of_role(special: Mapping[str, AddedToken], role: str, said: str) -> AddedToken:
+    held = [token for token in special.values() if role in token.roles]
+    if not held:
+        raise SourceError(
+            f"the template {said} needs a {role} token, and no special token has that role",
+            fix=f"name it with --{role} TOKEN (roles={{{role!r}: TOKEN}})",
+        )
+    return held[0]
+
+
+def _find(special: Mapping[str, AddedToken], text: str, what: str) -> AddedToken:
+    if text not in special:
+        some = ", ".join(show(each) for each in list(special)[:4])
+        more = ", ..." if len(special) > 4 else ""
+        raise SourceError(
+            f"{show(text)} cannot {what}: there is no such special token",
+            fix=f"the special tokens are {some}{more}"
+            if some
+            else "there are no special tokens: extend --special adds one",
+        )
+    return special[text]
+
+
+def _contradiction(model: BPEModel, stated: str, said: str) -> SourceError:
+    return SourceError(
+        f"the source (or its preset) says that {stated}, and {said} was given",
+        where=model.origin.name,
+        fix="leave it out; extend changes a tokenizer on purpose",
+    )
