@@ -22,7 +22,7 @@ from .model import (
 )
 from .presets import fill
 from .sources import Loaded, load_source
-from .statement import Statement
+from .statement import NOTHING, Statement
 from .steps import Pattern, Split
 from .text.notebook import framed
 from .text.patterns import parse
@@ -100,7 +100,7 @@ def convert(
     verify: bool = True,
     offline: bool = False,
     options: Iterable[str] = (),
-    said: Statement = Statement(),
+    said: Statement = NOTHING,
     tick: Callable[[int], None] = lambda count: None,
 ) -> Conversion:
     """Converts a tokenizer, and checks what was written before it takes the target's place.

@@ -85,9 +85,7 @@ def _unsaid(model: BPEModel, target: Format) -> Iterator[Loss]:
             )
 
 
-def _why(
-    model: BPEModel, target: Format, refused: Iterable[Loss], unsaid: Iterable[Loss]
-) -> str:
+def _why(model: BPEModel, target: Format, refused: Iterable[Loss], unsaid: Iterable[Loss]) -> str:
     """The first line of a refusal."""
     others = [loss for loss in refused if loss not in unsaid]
     if not others:

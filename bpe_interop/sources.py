@@ -40,7 +40,7 @@ def load_source(
     format: str | None = None,
     preset: str | None = None,
     offline: bool = False,
-    said: statement.Statement = statement.Statement(),
+    said: statement.Statement = statement.NOTHING,
 ) -> Loaded:
     """Reads the tokenizer that a name or a path stands for.
 

@@ -61,6 +61,10 @@ class Statement:
         return tuple(name for name, given in said.items() if given)
 
 
+NOTHING = Statement()
+"""What a user says who says nothing."""
+
+
 def supplied(model: BPEModel, statement: Statement) -> BPEModel:
     """The model with its gaps filled.
 
@@ -104,9 +108,7 @@ def restated(model: BPEModel, statement: Statement) -> BPEModel:
             _find(special, text, f"be the {role} token")
         model = with_special_tokens(model, (), statement.roles)
     if statement.template is not None:
-        model = replace(
-            model, sequence_template=template_of(statement.template, model.added or ())
-        )
+        model = replace(model, sequence_template=template_of(statement.template, model.added or ()))
     if statement.chat_template is not None:
         model = replace(model, chat_template=statement.chat_template)
     return model

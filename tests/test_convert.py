@@ -31,6 +31,7 @@ from bpe_interop.errors import (
     UnstatedError,
 )
 from bpe_interop.sources import load_source
+from bpe_interop.statement import Statement
 from bpe_interop.verify.assumptions import EXAMINED
 from bpe_interop.verify.established import establish
 
@@ -151,8 +152,11 @@ def test_a_verdict_is_about_what_is_stated(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("few_texts")
 def test_a_verdict_is_about_what_both_engines_do(tmp_path: Path) -> None:
     """sentencepiece places nothing that a ``.model`` states, and finds no special tokens."""
-    for source, to in (("sentencepiece", "huggingface"), ("huggingface", "sentencepiece")):
-        done = convert(TOKENIZERS / "spm-tiny" / source, tmp_path / to, to)
+    for source, to, said in (
+        ("sentencepiece", "huggingface", Statement(template="bos")),
+        ("huggingface", "sentencepiece", Statement()),
+    ):
+        done = convert(TOKENIZERS / "spm-tiny" / source, tmp_path / to, to, said=said)
         assert done.verdict
         assert (done.verdict.outcome, done.verdict.scope) == ("proved", "ordinary")
 

@@ -10,6 +10,7 @@ import click
 from ..convert import Conversion, convert
 from ..gate import describe
 from ..io import plain_names
+from ..statement import Statement
 from .options import (
     drop_option,
     force_option,
@@ -20,7 +21,6 @@ from .options import (
     preset_option,
     statement_options,
 )
-from ..statement import Statement
 from .screen import as_json, counting, lines
 from .written import refusals, show_outcome
 

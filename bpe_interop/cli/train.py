@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -16,12 +16,13 @@ from ..gate import describe, refuse
 from ..io import check_target, keep_apart, target_format
 from ..loss import Loss
 from ..model import BPEModel, PairList, show
+from ..statement import Statement, restated
 from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained
 from ..train.reading import files_of
 from ..train.request import Algorithm, Option
 from ..train.training import Tick
-from .options import drop_option, force_option, json_option
+from .options import drop_option, force_option, json_option, statement_options
 from .screen import as_json, as_text, lines, read_stdin
 
 FIRST = 10
@@ -71,6 +72,7 @@ FIRST = 10
     help="An option of that library's trainer, by its own name; may be repeated.",
 )
 @click.option("--name", default="", metavar="NAME", help="The tokenizer's name.")
+@statement_options
 @drop_option
 @force_option
 @json_option
@@ -86,6 +88,7 @@ def train_command(
     algorithm: Algorithm,
     options: tuple[str, ...],
     name: str,
+    said: Statement,
     drop: tuple[str, ...],
     force: bool,
     json_output: bool,
@@ -110,10 +113,11 @@ def train_command(
     check_target(target, force=force)
     if algorithm == "tutorial":
         # What the format cannot hold should not come out after minutes of training.
-        refuse(untrained(request), row, drop)
+        refuse(restated(untrained(request), said), row, drop)
     texts = [as_text(read_stdin()) if file == "-" else Path(file) for file in files]
     with _progress(request) as tick:
         done = learn(texts, request, tick)
+    done = replace(done, model=restated(done.model, said))
     losses = Tokenizer(done.model).save(target, format=row.name, drop=drop, force=force)
     if json_output:
         as_json(_as_dict(done, target, losses))

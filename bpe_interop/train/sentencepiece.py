@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..engines.library import guarded, library
 from ..errors import SourceError
 from ..formats import by_name
 from ..gate import renamed
+from ..model import SequenceTemplate
 from .reading import LINES, Handed, Texts, read_texts
 from .request import Option, Request
 from .training import Tick, Training
@@ -55,7 +57,8 @@ def learn_with_sentencepiece(texts: Texts, request: Request, tick: Tick) -> Trai
         )
     model = by_name("sentencepiece").load({"tokenizer.model": written.getvalue()})
     return Training(
-        model=renamed(model, request.name),
+        # Nobody but us says what this new model places around a text: nothing.
+        model=replace(renamed(model, request.name), sequence_template=SequenceTemplate()),
         algorithm="sentencepiece",
         size=handed.size,
         notes=tuple(sentences.notes()),

@@ -34,6 +34,7 @@ __all__ = [
     "Report",
     "Scope",
     "Stage",
+    "about",
     "counts",
     "verify",
 ]
