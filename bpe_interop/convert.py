@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,6 +102,7 @@ def convert(
     offline: bool = False,
     options: Iterable[str] = (),
     said: Statement = NOTHING,
+    name: str = "",
     tick: Callable[[int], None] = lambda count: None,
 ) -> Conversion:
     """Converts a tokenizer, and checks what was written before it takes the target's place.
@@ -118,6 +120,8 @@ def convert(
         options: the target format's own options (``"vocab-names"``, ``"plugin"``,
             ``"vocab-listing"``).
         said: what the source leaves unsaid and the user knows: template, roles, chat template.
+        name: the tokenizer's name, where the target holds one; else the target file's, or the
+            source's own.
         tick: called with the number of texts compared since the last call.
 
     Raises:
@@ -131,7 +135,9 @@ def convert(
     keep_apart([source], place)
     check_target(place, force=force)
     loaded = load_source(source, format=format, preset=preset, offline=offline, said=said)
-    model = renamed(loaded.model, _name(loaded, place))
+    model = renamed(loaded.model, name or _name(loaded, place))
+    if ways and not model.origin.name:
+        model = renamed(model, _name_of(str(source)))
     done = write_checked(
         loaded,
         model,
@@ -230,6 +236,23 @@ def _name(loaded: Loaded, place: Path) -> str:
     if is_file_target(place):
         return stem_of(place)
     return loaded.model.origin.name
+
+
+_GENERIC = frozenset({"tokenizer", "encoder", "vocab", "merges", "vocabulary"})
+"""File names that say nothing of which tokenizer it is; the folder's name does."""
+
+
+def _name_of(source: str) -> str:
+    """A name from a source's: its file's, its folder's, or what stands after ``hf:org/``.
+
+    Two plugins that are both called "tokenizer" would overwrite each other where they are
+    installed.
+    """
+    path = Path(source.partition("@")[0])
+    stem = path.name.partition(".")[0] if path.is_file() else path.name
+    if stem in _GENERIC:
+        stem = path.resolve().parent.name
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("._-")
 
 
 def _notes(model: BPEModel, again: BPEModel, losses: Iterable[Loss]) -> tuple[str, ...]:

@@ -91,10 +91,26 @@ class Tokenizer(Vocabulary):
 
         Raises:
             UnsupportedError: it is not BPE, or has a part that is refused by name.
+            EngineError: it is none (one of transformers has :meth:`from_transformers`).
         """
         from .engines.live import model_from_tokenizers
 
         return cls._of(model_from_tokenizers(tokenizer), engine)
+
+    @classmethod
+    def from_transformers(cls, tokenizer: Any, *, engine: str | None = None) -> Tokenizer:
+        """The tokenizer that a live one of transformers runs (``AutoTokenizer``), with roles.
+
+        Settings of padding, of lengths and the like are not part of it; ``to_transformers``
+        gives such an object back.
+
+        Raises:
+            EngineError: it is a class in Python, without a pipeline that could be read.
+            UnsupportedError: it is not BPE, or has a part that is refused by name.
+        """
+        from .engines.live import model_from_transformers
+
+        return cls(model_from_transformers(tokenizer), engine)
 
     @classmethod
     def from_sentencepiece(

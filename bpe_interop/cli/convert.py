@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 
@@ -40,6 +42,7 @@ from .written import refusals, show_outcome
     help="How to name a GPT-2 pair: encoder.json + vocab.bpe, or vocab.json + merges.txt.",
 )
 @click.option("--plugin", is_flag=True, help="Write an installable tiktoken plugin as well.")
+@click.option("--name", default="", metavar="NAME", help="The tokenizer's name in the target.")
 @click.option(
     "--vocab-listing", is_flag=True, help="Write the .vocab listing as well (spm, minbpe)."
 )
@@ -62,6 +65,7 @@ def convert_command(
     no_verify: bool,
     names: str | None,
     plugin: bool,
+    name: str,
     vocab_listing: bool,
     pretoken_level: bool,
     said: Statement,
@@ -94,12 +98,14 @@ def convert_command(
             offline=offline,
             options=[option for option, given in asked.items() if given],
             said=said,
+            name=name,
             tick=tick,
         )
     if json_output:
         as_json(asdict(done))
     else:
         _show(done, target)
+        lines("to load", _how_to_load(done, target))
 
 
 def _show(done: Conversion, target: Path) -> None:
@@ -109,3 +115,27 @@ def _show(done: Conversion, target: Path) -> None:
     lines("dropped", [describe(loss) for loss in done.losses])
     lines("note", done.notes)
     show_outcome(done.checks, done.verdict)
+
+
+def _how_to_load(done: Conversion, target: Path) -> list[str]:
+    """How tiktoken, which has no reader of a sidecar, loads what was written."""
+    folder = target if target.is_dir() else target.parent
+    ranks = [folder / file for file in done.files if file.endswith(".tiktoken")]
+    if done.target_format != "tiktoken" or not ranks:
+        return []
+    modules = [Path(file).stem for file in done.files if file.startswith("plugin/tiktoken_ext/")]
+    snippet = [
+        "import json, tiktoken, tiktoken.load",
+        f"ranks = tiktoken.load.load_tiktoken_bpe({str(ranks[0])!r})",
+        f"rest = json.load(open({str(ranks[0]) + '.json'!r}, encoding='utf-8'))",
+        'rest.pop("bpe_interop", None)',
+        "encoding = tiktoken.Encoding(mergeable_ranks=ranks, **rest)",
+    ]
+    if not modules:
+        return ["\n".join(snippet)]
+    called = json.loads((folder / "plugin/tiktoken_ext" / f"{modules[0]}.json").read_bytes())
+    plugin = f"pip install {shlex.quote(str(folder / 'plugin'))}"
+    return [
+        f"{plugin}, then in Python: tiktoken.get_encoding({called['name']!r})",
+        "\n".join(["without the plugin:", *snippet]),
+    ]

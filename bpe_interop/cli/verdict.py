@@ -50,10 +50,10 @@ def _show_verdict(report: Report) -> None:
         some = "" if report.compared == report.texts else f" of {report.texts:,}"
         ended = "interrupted before all were compared; " if report.interrupted else ""
         said = f"equal on {report.compared:,}{some} texts ({report.bytes:,} bytes); {ended}"
-        lines("TESTED", [f"{said}not proved", f"for {scope}"])
+        lines("TESTED", [f"{said}not proved\nfor {scope}"])
     elif report.compared:
         said = f"equal on {report.compared:,} of {report.texts:,} texts ({report.bytes:,} bytes)"
-        lines("UNKNOWN", [f"{said}; not enough to tell", f"for {scope}"])
+        lines("UNKNOWN", [f"{said}; not enough to tell\nfor {scope}"])
     else:
         lines("UNKNOWN", [f"no side answered any of {report.texts:,} texts that the other did"])
 
@@ -73,7 +73,10 @@ def _show_mismatch(report: Report, found: Mismatch) -> None:
         _show_aligned(first)
         lines("found in", [] if first.source is None else [_place(first.source)])
     lines("replayed", [f"in {', '.join(report.replayed)}"] if report.replayed else [])
-    lines("texts", [f"{report.differing:,} of {report.compared:,} differ"])
+    ran = f"{report.differing:,} of {report.compared:,} differ"
+    if not report.differing:
+        ran = f"none of the {report.compared:,} that were run differ; a proof found the one above"
+    lines("texts", [ran])
     shown = [_example(other) for other in others[:_MORE] if other is not None]
     more = [f"... {len(others) - _MORE:,} more in --json"] if len(others) > _MORE else []
     lines("another", shown + more)

@@ -54,6 +54,11 @@ def files_from_tokenizers(tokenizer: Tokenizer) -> Files:
     Raises:
         EngineError: tokenizers cannot write it (a component in Python).
     """
+    if hasattr(tokenizer, "added_tokens_decoder"):
+        raise EngineError(
+            f"this is a tokenizer of transformers ({type(tokenizer).__name__})",
+            fix="use Tokenizer.from_transformers, which reads its roles and chat template as well",
+        )
     with guarded("tokenizers", "to write the tokenizer"):
         return {"tokenizer.json": tokenizer.to_str().encode("utf-8")}
 
@@ -71,6 +76,39 @@ def model_from_tokenizers(tokenizer: Tokenizer) -> BPEModel:
     numbers = {t.content: n for n, t in tokenizer.get_added_tokens_decoder().items()}
     added = (replace(t, id=numbers.get(t.text, t.id)) for t in model.added or ())
     return replace(model, added=tuple(added))
+
+
+def model_from_transformers(tokenizer: Any) -> BPEModel:
+    """The model of a live tokenizer of transformers: what it runs, with roles and chat template.
+
+    Raises:
+        EngineError: it has no ``tokenizers`` pipeline inside (a class in Python).
+        UnsupportedError: it is not BPE, or has a part that is refused by name.
+    """
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise EngineError(
+            f"{type(tokenizer).__name__} runs no pipeline of tokenizers that could be read",
+            fix="give a tokenizer of transformers that is_fast, or load its files",
+        )
+    with guarded("transformers", "to say its special tokens"):
+        named = dict(tokenizer.special_tokens_map)
+        template = tokenizer.chat_template
+        name = str(tokenizer.name_or_path)
+    model = model_from_tokenizers(backend)
+    roles: dict[str, list[str]] = {}
+    for key in sorted(named):
+        # transformers 4 lists further special tokens here, under a key that is no role's.
+        if not isinstance(named[key], list):
+            roles.setdefault(str(named[key]), []).append(key.removesuffix("_token"))
+    added = (replace(t, roles=tuple(roles.get(t.text, ()))) for t in model.added or ())
+    default = template.get("default") if isinstance(template, dict) else template
+    return replace(
+        model,
+        added=tuple(added),
+        chat_template=default,
+        origin=replace(model.origin, name=Path(name).name),
+    )
 
 
 def files_from_sentencepiece(processor: SentencePieceProcessor) -> Files:

@@ -78,7 +78,8 @@ def _encoding_name(name: str) -> str:
     try:
         return str(models.encoding_name_for_model(name))
     except KeyError:
-        near = difflib.get_close_matches(name, [*encodings, *models.MODEL_TO_ENCODING], n=5)
+        known = dict.fromkeys([*encodings, *models.MODEL_TO_ENCODING])
+        near = difflib.get_close_matches(name, known, n=5)
         shown = ", ".join(near) if near else ", ".join(sorted(encodings))
         raise SourceError(
             f"tiktoken knows no encoding and no model {name!r}",

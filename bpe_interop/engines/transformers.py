@@ -13,7 +13,6 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from ..errors import EngineError, FormatError
 from ..formats import Files
 from ..model import BPEModel
 from .library import Special, guarded, installed, library
-from .live import model_from_tokenizers
+from .live import model_from_transformers
 
 
 class TransformersEngine:
@@ -79,22 +78,12 @@ class TransformersEngine:
 
     def model(self) -> BPEModel | None:
         """The model that runs here; None where it has no pipeline that can be read as one."""
-        backend = getattr(self.tokenizer, "backend_tokenizer", None)
-        if backend is None:
+        if getattr(self.tokenizer, "backend_tokenizer", None) is None:
             return None
-        with guarded(self.name, "to say its special tokens"):
-            named = dict(self.tokenizer.special_tokens_map)
-            template = self.tokenizer.chat_template
         try:
-            model = model_from_tokenizers(backend)
+            return model_from_transformers(self.tokenizer)
         except FormatError:
             return None
-        roles: dict[str, list[str]] = {}
-        for key in sorted(named):
-            roles.setdefault(str(named[key]), []).append(key.removesuffix("_token"))
-        added = (replace(t, roles=tuple(roles.get(t.text, ()))) for t in model.added or ())
-        default = template.get("default") if isinstance(template, dict) else template
-        return replace(model, added=tuple(added), chat_template=default)
 
 
 def read_directory(path: str | Path) -> TransformersEngine:

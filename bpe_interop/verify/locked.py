@@ -19,7 +19,7 @@ from .assumptions import EXAMINED, assumptions, unexamined
 from .compare import oddness
 from .lock import Lock, answers, is_lock, load
 from .lock_changes import changes
-from .opening import Opened
+from .opening import Opened, run_in_transformers
 from .prove import Scope
 from .report import Example, Report, Verdict
 from .sides import ORDINARY, PARSED, TEMPLATED, Failure, Mismatch, Own, encode_one
@@ -94,6 +94,8 @@ def compare_with_lock(
         notes += changes(held, model)
     elif found is not None:
         notes.append(f"the fingerprint is the locked one, but {side.name} gives other ids")
+    if found is not None and side.name == "transformers":
+        run_in_transformers(opened, notes)  # it notes which class is to blame, and what to do
     verdict: Verdict = "refuted"
     if found is None:
         told = bool(asked.asked) and not asked.failures

@@ -124,7 +124,8 @@ def _added_losses(model: BPEModel) -> Iterator[Loss]:
         spelled = [t.text for t in plain if t.text.encode() not in model.vocab.ids]
         yield _added_loss(
             f"{len(plain)} added tokens that are not special, which match in every text",
-            "tiktoken matches special tokens only where they are allowed, and would spell these",
+            "they would become special tokens with the same ids, which tiktoken matches only "
+            "where they are allowed, and spells elsewhere",
             next(iter(spelled), None),
         )
     flagged = [token for token in added if token.lstrip or token.rstrip or token.single_word]

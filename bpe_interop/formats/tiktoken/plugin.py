@@ -91,7 +91,7 @@ def plugin(model: BPEModel, name: str) -> Files:
     if name in SHIPPED:
         raise TargetError(
             f"{name} is the name of an encoding that tiktoken ships",
-            fix="choose another (the target file's name gives it): tiktoken refuses to load any "
+            fix="choose another with --name (name=...): tiktoken refuses to load any "
             "encoding when two have one name",
         )
     pattern = pat_str(model)

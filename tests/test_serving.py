@@ -1,0 +1,101 @@
+"""What people load what was written with: live objects of transformers, and tiktoken's plugins."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import transformers
+from command_line import Command
+
+from bpe_interop.convert import convert
+from bpe_interop.errors import EngineError
+from bpe_interop.statement import Statement
+from bpe_interop.tokenizer import Tokenizer
+
+TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
+RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
+END = "<|endoftext|>"
+TEXT = f"Hello world{END} 2023"
+
+
+def test_a_tokenizer_of_transformers_and_back(tmp_path: Path) -> None:
+    said = Statement(template="bos", roles={"pad": "</s>"}, chat_template="{{ messages }}")
+    source = TOKENIZERS / "spm-tiny" / "sentencepiece"
+    convert(source, tmp_path / "my-tok", "hf", said=said, verify=False)
+    live = transformers.AutoTokenizer.from_pretrained(tmp_path / "my-tok")
+    own = Tokenizer.from_transformers(live)
+    text = "Hello world</s> 2023"
+    expected = live(text)["input_ids"]
+    assert own.encode(text, allowed_special="all", add_special_tokens=True) == expected
+    assert own.name == "my-tok"
+    again = own.to_transformers()
+    assert again(text)["input_ids"] == expected
+    for one in (live, again):
+        assert (one.bos_token, one.pad_token, one.mask_token) == ("<s>", "</s>", None)
+        assert one.chat_template == "{{ messages }}"
+    with pytest.raises(EngineError, match="from_transformers"):
+        Tokenizer.from_tokenizers(live)
+    with pytest.raises(EngineError, match="no pipeline"):
+        Tokenizer.from_transformers(object())
+
+
+def test_two_plugins_live_side_by_side(command: Command, tmp_path: Path) -> None:
+    """Each has the name of its source, or the one that is given, and both load in tiktoken."""
+    places = {}
+    for source in ("cl100k-tiny", "gpt2-tiny"):
+        given = (TOKENIZERS / source / "huggingface", tmp_path / source, "--to=tiktoken")
+        done = command("convert", *given, "--plugin", "--no-verify", *_named(source))
+        assert done.code == 0, done.err
+        assert f"tiktoken.get_encoding('{_name(source)}')" in done.out
+        places[source] = tmp_path / source / "plugin"
+    path = os.pathsep.join(map(str, places.values()))
+    code = (
+        "import sys, tiktoken\n"
+        f"print([tiktoken.get_encoding(name).encode_ordinary({TEXT!r}) for name in sys.argv[1:]])"
+    )
+    names = [_name(source) for source in places]
+    done_there = subprocess.run(
+        [sys.executable, "-c", code, *names],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    expected = []
+    for source in places:
+        file = TOKENIZERS / source / "huggingface"
+        expected.append(Tokenizer.from_transformers(_live(file)).encode_ordinary(TEXT))
+    assert json.loads(done_there.stdout) == expected
+
+
+def _named(source: str) -> list[str]:
+    return ["--name", "my-cl100k"] if source == "cl100k-tiny" else []
+
+
+def _name(source: str) -> str:
+    return "my-cl100k" if source == "cl100k-tiny" else "huggingface"
+
+
+def _live(folder: Path) -> object:
+    return transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def test_the_printed_snippet_loads_a_rank_file(command: Command, tmp_path: Path) -> None:
+    done = command("convert", RANKS, tmp_path / "out", "--to=tiktoken", "--no-verify")
+    assert done.code == 0
+    snippet = [line.strip() for line in done.out.partition("to load     ")[2].splitlines()]
+    snippet.append(f"print(encoding.encode({TEXT!r}, allowed_special='all'))")
+    there = subprocess.run(
+        [sys.executable, "-c", "\n".join(snippet)],
+        env={**os.environ, "TIKTOKEN_CACHE_DIR": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    hub = Tokenizer.from_transformers(_live(TOKENIZERS / "cl100k-tiny" / "huggingface"))
+    assert json.loads(there.stdout) == hub.encode(TEXT, allowed_special="all")
