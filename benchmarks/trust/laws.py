@@ -151,7 +151,8 @@ def sources(rows: Iterable[Format] | None = None, folder: Path = TOKENIZERS) -> 
     """Every fixture of these formats, by default of all, with those that are told the rest.
 
     A fixture lies in ``NAME/FORMAT/``. Where its format leaves the pattern unsaid, and the same
-    tokenizer is there in a format that says it, there is a second source which is told it.
+    tokenizer is there in a format that says it, there is a second source which is told it; and
+    one which is told that nothing is placed around a text, where that is unsaid.
     """
     table = {row.name: row for row in (all_formats() if rows is None else rows)}
     found = []
@@ -168,6 +169,8 @@ def sources(rows: Iterable[Format] | None = None, folder: Path = TOKENIZERS) -> 
             pattern = by_name("huggingface").load(other).pretokenizer
             told = {"normalizer": (), "pretokenizer": pattern, "added": ()}
             found.append(replace(source, told={**told, "sequence_template": SequenceTemplate()}))
+        elif source.model.sequence_template is None:
+            found.append(replace(source, told={"sequence_template": SequenceTemplate()}))
     return found
 
 
