@@ -91,7 +91,6 @@ class Tokenizer(Vocabulary):
 
         Raises:
             UnsupportedError: it is not BPE, or has a part that is refused by name.
-            EngineError: it is none (one of transformers has :meth:`from_transformers`).
         """
         from .engines.live import model_from_tokenizers
 
@@ -99,14 +98,11 @@ class Tokenizer(Vocabulary):
 
     @classmethod
     def from_transformers(cls, tokenizer: Any, *, engine: str | None = None) -> Tokenizer:
-        """The tokenizer that a live one of transformers runs (``AutoTokenizer``), with roles.
-
-        Settings of padding, of lengths and the like are not part of it; ``to_transformers``
-        gives such an object back.
+        """What a live tokenizer of transformers runs (``AutoTokenizer``), with roles, not settings.
 
         Raises:
             EngineError: it is a class in Python, without a pipeline that could be read.
-            UnsupportedError: it is not BPE, or has a part that is refused by name.
+            UnsupportedError: as :meth:`from_tokenizers`.
         """
         from .engines.live import model_from_transformers
 
