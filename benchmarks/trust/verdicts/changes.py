@@ -23,7 +23,7 @@ Change: TypeAlias = Callable[[Random, Json, str], bool]
 
 def changed(rng: Random, source: Source) -> tuple[str, Source]:
     """Another source, and what was changed: the names of one or two changes, or of none."""
-    if rng.random() < 0.25:
+    if rng.random() < (0.1 if source.likely else 0.3):
         written = _in_another_format(rng, source)
         if written is not None:
             if rng.random() < 0.5:
@@ -42,8 +42,9 @@ def changed(rng: Random, source: Source) -> tuple[str, Source]:
 def _changed(rng: Random, source: Source) -> tuple[str, Source]:
     changes = CHANGES[source.format]
     names = [*changes]
+    likely = [name for name in source.likely if name in changes]
     for _ in range(50):
-        name = rng.choice(names)
+        name = rng.choice(likely if likely and rng.random() < 0.7 else names)
         other = source.copy()
         if changes[name](rng, other.facts, other.letters):
             return name, other

@@ -44,7 +44,12 @@ LETTERS = ("ab", "ab ", "abc", "a\u2581", "a\u00e9", "a \n", "ab\n\t", "a1 ", "x
 
 
 def random_document(rng: Random) -> Source:
-    """A document over characters or bytes."""
+    """A document: of anything, or of what meets in one place."""
+    make = rng.choice([_of_anything, _of_anything, _of_spellings, _of_added_tokens, _of_affixes])
+    return make(rng)
+
+
+def _of_anything(rng: Random) -> Source:
     letters = rng.choice(LETTERS)
     mapped = rng.random() < 0.45
     affixes = rng.random() < 0.3
@@ -53,17 +58,94 @@ def random_document(rng: Random) -> Source:
     suffix = rng.choice(marks) if affixes and not prefix else None
     suffix = rng.choice(marks) if prefix and rng.random() < 0.2 else suffix
     model = _model(rng, letters, mapped, prefix, suffix)
-    normalizer = _normalizers(rng)
-    splitter = _pretokenizers(rng)
+    document = _document(rng, model, mapped, _normalizers(rng), _pretokenizers(rng))
+    if rng.random() < 0.55:
+        for _ in range(rng.randint(1, 3)):
+            add_token(rng, document, letters)
+    if rng.random() < 0.25:
+        document["post_processor"] = random_template(rng, document)
+    return Source("huggingface", document, letters)
+
+
+def _of_spellings(rng: Random) -> Source:
+    """Published patterns over bytes, with steps before and after them that may see a cut."""
+    letters = rng.choice(["a\n\t", "a \n", "\n\t ", "a1 ", "a'b "])
+    affixes = rng.random() < 0.3
+    suffix = rng.choice(["</w>", "a"]) if affixes else None
+    model = _model(rng, letters, True, None, suffix)
+    steps = [spelling(rng)]
+    if rng.random() < 0.5:
+        string = {"type": "Split", "pattern": {"String": rng.choice(["\n\t", "\t", " ", "a"])}}
+        cut = string | {"behavior": rng.choice(BEHAVIORS), "invert": rng.random() < 0.3}
+        others = [cut, cut, random_metaspace(rng), random_splitter(rng)]
+        steps.insert(rng.randint(0, 1), rng.choice(others))
+    normalizer = random_normalizer(rng) if rng.random() < 0.1 else None
+    splitter = {"type": "Sequence", "pretokenizers": steps}
+    document = _document(rng, model, True, normalizer, splitter)
+    likely = ("other spelling of a pattern",)
+    return Source("huggingface", document, letters, likely)
+
+
+def _of_added_tokens(rng: Random) -> Source:
+    """Few letters, and added tokens that overlap, strip, hide and fall together."""
+    letters = rng.choice(["ab", "ab ", "xyzw", "a \n", "aA", "a\u00e9"])
+    mapped = rng.random() < 0.4
+    model = _model(rng, letters, mapped, None, None)
+    normalizer = random_normalizer(rng) if rng.random() < 0.4 else None
+    splitter = random_splitter(rng) if rng.random() < 0.2 else None
+    document = _document(rng, model, mapped, normalizer, splitter)
+    for _ in range(rng.randint(1, 4)):
+        add_token(rng, document, letters)
+    if rng.random() < 0.1:
+        document["post_processor"] = random_template(rng, document)
+    likely = (
+        "flag of an added token",
+        "added token more",
+        "added token less",
+        "added tokens in another order",
+        "text of an added token",
+    )
+    return Source("huggingface", document, letters, likely)
+
+
+def _of_affixes(rng: Random) -> Source:
+    """A prefix, a suffix, or both, that letters may be; nothing else in the way."""
+    letters = rng.choice(["ab", "ab", "abc", "a "])
+    marks = ("##", "b", "a", "</w>", "aa")
+    prefix, suffix = rng.choice([(1, 0), (0, 1), (0, 1), (1, 1)])
+    mapped = rng.random() < 0.3
+    model = _model(
+        rng,
+        letters,
+        mapped,
+        rng.choice(marks) if prefix else None,
+        rng.choice(marks) if suffix else None,
+    )
+    splitter = random_splitter(rng) if rng.random() < 0.3 else None
+    document = _document(rng, model, mapped, None, splitter)
+    likely = (
+        "ids swapped",
+        "id moved",
+        "merge moved",
+        "merge dropped",
+        "other merge of a token",
+        "new merge",
+        "idle token",
+    )
+    return Source("huggingface", document, letters, likely)
+
+
+def _document(rng: Random, model: Json, mapped: bool, normalizer: Any, splitter: Any) -> Json:
     if mapped and rng.random() < 0.25:
         steps = [*([normalizer] if normalizer else []), {"type": "ByteLevel"}]
         normalizer = {"type": "Sequence", "normalizers": steps}
     elif mapped:
-        steps = [*([splitter] if splitter else []), byte_level(rng)]
+        before = [] if splitter is None else splitter.get("pretokenizers", [splitter])
+        steps = [*before, byte_level(rng)]
         splitter = steps[0]
         if len(steps) > 1:
             splitter = {"type": "Sequence", "pretokenizers": steps}
-    document: Json = {
+    return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
@@ -74,12 +156,6 @@ def random_document(rng: Random) -> Source:
         "decoder": random_decoder(rng, model, mapped),
         "model": model,
     }
-    if rng.random() < 0.55:
-        for _ in range(rng.randint(1, 3)):
-            add_token(rng, document, letters)
-    if rng.random() < 0.25:
-        document["post_processor"] = random_template(rng, document)
-    return Source("huggingface", document, letters)
 
 
 def _model(rng: Random, letters: str, mapped: bool, prefix: str | None, suffix: str | None) -> Json:
@@ -108,7 +184,7 @@ def _model(rng: Random, letters: str, mapped: bool, prefix: str | None, suffix: 
         if pair is None:
             continue
         product = pair[0] + pair[1][len(prefix or "") :]
-        if len(product) > 12:
+        if len(product) > 12 or (suffix and pair[0].endswith(suffix) and rng.random() < 0.8):
             continue
         for known in (tokens, grown):
             if product not in known:

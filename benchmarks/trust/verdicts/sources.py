@@ -34,7 +34,7 @@ class Oracle(Protocol):
     def ids(self, texts: Sequence[str], mode: str) -> list[Ids]:
         """The ids of each text."""
 
-    def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
+    def decoded(self, ids: Sequence[Ids], mode: str) -> list[str | None]:
         """What ids become."""
 
 
@@ -46,12 +46,13 @@ class EngineRefusedError(Exception):
 class Source:
     """A tokenizer of one format. What ``facts`` hold is as the format has it, and JSON.
 
-    ``letters``: what its texts are made of.
+    ``letters``: what its texts are made of. ``likely``: the changes that it was made for, if any.
     """
 
     format: str
     facts: Json
     letters: str
+    likely: tuple[str, ...] = ()
 
     def copy(self) -> Source:
         """Another one, to be changed."""
@@ -153,12 +154,18 @@ _FILES = {
 
 
 class _Tokenizers:
-    """One object that finds added tokens, and one that has none."""
+    """One object that finds added tokens, and one that has none.
+
+    Truncation and padding are off: they are settings of batches, which loading tells of.
+    """
 
     def __init__(self, document: Json) -> None:
         self._tokenizer = tokenizers.Tokenizer.from_str(json.dumps(document))
         bare = document | {"added_tokens": []}
         self._bare = tokenizers.Tokenizer.from_str(json.dumps(bare))
+        for tokenizer in (self._tokenizer, self._bare):
+            tokenizer.no_truncation()
+            tokenizer.no_padding()
 
     def ids(self, texts: Sequence[str], mode: str) -> list[Ids]:
         tokenizer = self._bare if mode == "text" else self._tokenizer
@@ -179,12 +186,13 @@ class _Tokenizers:
             _told(error)
             return None
 
-    def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
-        return [None if each is None else self._decode(each) for each in ids]
+    def decoded(self, ids: Sequence[Ids], mode: str) -> list[str | None]:
+        tokenizer = self._bare if mode == "text" else self._tokenizer
+        return [None if each is None else self._decode(tokenizer, each) for each in ids]
 
-    def _decode(self, ids: list[int]) -> str | None:
+    def _decode(self, tokenizer: Any, ids: list[int]) -> str | None:
         try:
-            return str(self._tokenizer.decode(ids, skip_special_tokens=False))
+            return str(tokenizer.decode(ids, skip_special_tokens=False))
         except BaseException as error:
             _told(error)
             return None
@@ -212,7 +220,7 @@ class _Tiktoken:
             _told(error)
             return None
 
-    def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
+    def decoded(self, ids: Sequence[Ids], mode: str) -> list[str | None]:
         return [None if each is None else self._decode(each) for each in ids]
 
     def _decode(self, ids: list[int]) -> str | None:
@@ -244,7 +252,7 @@ class SentencePieceOracle:
             _told(error)
             return None
 
-    def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
+    def decoded(self, ids: Sequence[Ids], mode: str) -> list[str | None]:
         return [None if each is None else str(self._processor.decode(each)) for each in ids]
 
 

@@ -190,7 +190,7 @@ class Answers:
         """A text with the same ids, of which both make other texts."""
         one, two = self.oracles
         ids = [list(row) for row in dict.fromkeys(tuple(i) for i in self.ids(mode)[0] if i)]
-        for each, a, b in zip(ids, one.decoded(ids), two.decoded(ids), strict=True):
+        for each, a, b in zip(ids, one.decoded(ids, mode), two.decoded(ids, mode), strict=True):
             if a != b:
                 place = self.ids(mode)[0].index(each)
                 return self.texts[place], f"{each} decodes as {a!r}", f"{b!r}"
@@ -201,7 +201,7 @@ class Answers:
         one, two = self.oracles
         for mode in modes:
             left, right = one.ids([text], mode), two.ids([text], mode)
-            if left != right or one.decoded(left) != two.decoded(right):
+            if left != right or one.decoded(left, mode) != two.decoded(right, mode):
                 return True
         return False
 
@@ -210,7 +210,7 @@ def _held(proof: Proof, answers: Answers) -> Iterator[Wrong]:
     modes = IN_SCOPE[proof.scope]
     if proof.outcome == "proved":
         said = "; ".join(f"{s.name}: {s.why}" for s in proof.counted)
-        yield from _apart(f"prove {proof.scope}", proof.scope, modes, said, answers)
+        yield from _apart(proof.scope, modes, said, answers)
     elif proof.outcome == "refuted":
         witness = proof.witness
         if proof.stage == "special tokens" and answers.deaf:
@@ -227,9 +227,7 @@ def _held(proof: Proof, answers: Answers) -> Iterator[Wrong]:
             )
 
 
-def _apart(
-    who: str, scope: str, modes: Sequence[str], said: str, answers: Answers
-) -> Iterator[Wrong]:
+def _apart(scope: str, modes: Sequence[str], said: str, answers: Answers) -> Iterator[Wrong]:
     for mode in modes:
         found = answers.differing(mode)
         if found is not None:
@@ -245,26 +243,25 @@ def _apart(
             return
 
 
+LINES: dict[Scope, tuple[str, ...]] = {
+    "text": ("text", "decoder"),
+    "ordinary": ("text", "specials", "decoder"),
+    "all": ("all",),
+}
+"""The lines of a fingerprint that are equal only where tokenizers are, by scope."""
+
+
 def _fingerprints(models: tuple[BPEModel, BPEModel], answers: Answers) -> Iterator[Wrong]:
     """Equal lines of fingerprints are a claim too."""
     one, two = map(fingerprint, models)
-    if one["text"] == two["text"]:
-        found = answers.differing("text")
-        if found is not None:
-            kind = "the same fingerprint, and ids differ"
-            yield Wrong(kind, "text", found[0], "text", "text", found[1:])
-            return
-    if one["text"] == two["text"] and one["specials"] == two["specials"]:
-        found = answers.differing("ordinary") or answers.differing("parsed")
-        if found is not None:
-            kind = "the same fingerprint, and ids differ"
-            yield Wrong(kind, "all", found[0], "parsed", "text, specials", found[1:])
-            return
-    if one["all"] == two["all"]:
-        found = answers.differing("templated") or answers.decoded_apart("templated")
-        if found is not None:
-            kind = "the same fingerprint, and ids or texts differ"
-            yield Wrong(kind, "all", found[0], "templated", "all", found[1:])
+    for scope, lines in LINES.items():
+        if all(one[line] == two[line] for line in lines):
+            found = list(_apart(scope, IN_SCOPE[scope], ", ".join(lines), answers))
+            for wrong in found:
+                wrong.kind = wrong.kind.replace("called proved", "the same fingerprint")
+            if found:
+                yield from found
+                return
 
 
 def _own(model: BPEModel, answers: Answers, side: int) -> Iterator[Wrong]:
@@ -311,7 +308,7 @@ def _verified(
     modes = IN_SCOPE[scope]
     if report.verdict == "proved":
         said = "; ".join(f"{s.name}: {s.why}" for s in report.stages)
-        found = list(_apart("verify", scope, modes, said, answers))
+        found = list(_apart(scope, modes, said, answers))
         for wrong in found:
             wrong.kind = wrong.kind.replace("called proved", "called proved by verify")
         return report.verdict, found
