@@ -68,6 +68,8 @@ class _Worker:
         except EOFError:
             yield from self._lost()
             return
+        if isinstance(found, Exception):
+            raise found
         if found is None:
             self._at = number
         elif number < 0:
@@ -103,7 +105,13 @@ def _work(answers: Connection, seed: int, numbers: range, every: int) -> None:
         answers.send((number, None))
         # The signal ends the process, inside an engine too.
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        answers.send((number, trial(seed, number, verified=bool(every) and number % every == 0)))
+        try:
+            found: Trial | Exception = trial(
+                seed, number, verified=bool(every) and number % every == 0
+            )
+        except Exception as error:
+            found = error
+        answers.send((number, found))
     answers.send((-1, 0))
 
 

@@ -316,7 +316,7 @@ def taken_in(format: str, files: dict[str, bytes], letters: str) -> Source:
         stated = json.loads(files[f"{name}.json"])
         facts = {key: stated[key] for key in ("name", "pat_str", "special_tokens")}
         rows = (line.split() for line in files[name].splitlines())
-        facts["ranks"] = [(base64.b64decode(t).decode("latin-1"), int(n)) for t, n in rows]
+        facts["ranks"] = [[base64.b64decode(t).decode("latin-1"), int(n)] for t, n in rows]
     elif format == "gpt2":
         vocab, merges = (next(v for k, v in files.items() if end in k) for end in ("json", "bpe"))
         pairs = [line.split(" ") for line in merges.decode().splitlines()[1:]]
