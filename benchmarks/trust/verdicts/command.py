@@ -20,7 +20,7 @@ from .tally import Tally, as_json
 @click.option("--first", default=0, show_default=True, help="Begin with the pair of this number.")
 @click.option("--processes", default=os.cpu_count() or 1, show_default=True)
 @click.option(
-    "--verify-every", default=100, show_default=True, help="Verify the files of every so many."
+    "--verify-every", default=500, show_default=True, help="Verify the files of every so many."
 )
 @click.option(
     "--failures",

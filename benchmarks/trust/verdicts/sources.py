@@ -34,7 +34,7 @@ class Oracle(Protocol):
     def ids(self, texts: Sequence[str], mode: str) -> list[Ids]:
         """The ids of each text."""
 
-    def decoded(self, ids: Sequence[Ids], mode: str) -> list[str | None]:
+    def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
         """What ids become."""
 
 
@@ -186,13 +186,12 @@ class _Tokenizers:
             _told(error)
             return None
 
-    def decoded(self, ids: Sequence[Ids], mode: str) -> list[str | None]:
-        tokenizer = self._bare if mode == "text" else self._tokenizer
-        return [None if each is None else self._decode(tokenizer, each) for each in ids]
+    def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
+        return [None if each is None else self._decode(each) for each in ids]
 
-    def _decode(self, tokenizer: Any, ids: list[int]) -> str | None:
+    def _decode(self, ids: list[int]) -> str | None:
         try:
-            return str(tokenizer.decode(ids, skip_special_tokens=False))
+            return str(self._tokenizer.decode(ids, skip_special_tokens=False))
         except BaseException as error:
             _told(error)
             return None
@@ -220,7 +219,7 @@ class _Tiktoken:
             _told(error)
             return None
 
-    def decoded(self, ids: Sequence[Ids], mode: str) -> list[str | None]:
+    def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
         return [None if each is None else self._decode(each) for each in ids]
 
     def _decode(self, ids: list[int]) -> str | None:
@@ -252,7 +251,7 @@ class SentencePieceOracle:
             _told(error)
             return None
 
-    def decoded(self, ids: Sequence[Ids], mode: str) -> list[str | None]:
+    def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
         return [None if each is None else str(self._processor.decode(each)) for each in ids]
 
 

@@ -26,7 +26,7 @@ STAGES = (
 )
 """Every stage of a verdict: a long run refutes each at least once."""
 
-ENOUGH = 2_000
+ENOUGH = 20_000
 """From so many pairs on, every stage, feature and change must have been told apart once."""
 
 _OUTCOMES = ("proved", "refuted", "unknown")

@@ -190,7 +190,7 @@ class Answers:
         """A text with the same ids, of which both make other texts."""
         one, two = self.oracles
         ids = [list(row) for row in dict.fromkeys(tuple(i) for i in self.ids(mode)[0] if i)]
-        for each, a, b in zip(ids, one.decoded(ids, mode), two.decoded(ids, mode), strict=True):
+        for each, a, b in zip(ids, one.decoded(ids), two.decoded(ids), strict=True):
             if a != b:
                 place = self.ids(mode)[0].index(each)
                 return self.texts[place], f"{each} decodes as {a!r}", f"{b!r}"
@@ -201,7 +201,7 @@ class Answers:
         one, two = self.oracles
         for mode in modes:
             left, right = one.ids([text], mode), two.ids([text], mode)
-            if left != right or one.decoded(left, mode) != two.decoded(right, mode):
+            if left != right or one.decoded(left) != two.decoded(right):
                 return True
         return False
 
