@@ -694,3 +694,37 @@ def test_truncation_and_padding_are_told_of(
     assert [note[: len(start)] for note, start in zip(notes, said, strict=True)] == said
     granted = assumptions((model, model), {"tokenizers"})
     assert "truncation and padding are off, though a file asks for them" in granted
+
+
+PARTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers",
+         "post_processor": "processors", "decoder": "decoders"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_no_part_of_a_sequence_is_null(name: str) -> None:
+    value = document(**{name: {"type": "Sequence", PARTS[name]: [None]}})
+    with pytest.raises(Exception, match="did not match any variant"):
+        engine(value)
+    assert path_of(value, FormatError) == f"$.{name}.{PARTS[name]}[0]"
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "path"),
+    [
+        ({"id": True}, 0, "special_tokens.b.id"),
+        ({"tokens": None}, 0, "special_tokens.b.tokens"),
+        ({"ids": [-1]}, 0, "special_tokens.b.ids[0]"),
+        ({}, -1, "single[0].Sequence.type_id"),
+    ],
+)
+def test_a_template_that_tokenizers_does_not_load_is_refused(
+    changes: dict[str, Any], kind: int, path: str
+) -> None:
+    text = [{"Sequence": {"id": "A", "type_id": kind}}]
+    pair = [{"Sequence": {"id": name, "type_id": 0}} for name in "AB"]
+    token = {"id": "b", "ids": [2], "tokens": ["b"], **changes}
+    value = document(post_processor={"type": "TemplateProcessing", "single": text, "pair": pair,
+                                     "special_tokens": {"b": token}})  # fmt: skip
+    with pytest.raises(Exception, match="did not match any variant"):
+        engine(value)
+    assert path_of(value, FormatError) == f"$.post_processor.{path}"

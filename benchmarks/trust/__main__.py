@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from .encoders.command import encoders
 from .guided import guided
 from .kills import kills
 from .mutations import mutations
@@ -11,7 +12,15 @@ from .readers import readers
 from .verdicts.command import verdicts
 from .versions import versions
 
-COMMANDS: tuple[click.Command, ...] = (verdicts, kills, readers, guided, versions, mutations)
+COMMANDS: tuple[click.Command, ...] = (
+    verdicts,
+    encoders,
+    kills,
+    readers,
+    guided,
+    versions,
+    mutations,
+)
 """Every long test, in the order of the page."""
 
 

@@ -17,6 +17,14 @@ def kind_of(node: Node) -> str:
     return node["type"].be(str)
 
 
+def components(sequence: Node) -> list[Node]:
+    """The parts of a sequence, none of which may be null; tokenizers loads no such file."""
+    found = list(sequence.items())
+    for child in found:
+        child.be(dict)
+    return found
+
+
 def read_char(node: Node) -> str:
     """A text of one character."""
     char = node.be(str)
@@ -107,6 +115,14 @@ def metaspace_json(settings: MetaspaceSettings) -> Json:
         "prepend_scheme": settings.prepend,
         "split": settings.split,
     }
+
+
+def check_byte_level(node: Node) -> None:
+    """Refuses a ``ByteLevel`` whose flags tokenizers would not load, whatever they are for."""
+    node.only("type", "add_prefix_space", "trim_offsets", "use_regex")
+    for name in ("add_prefix_space", "trim_offsets"):
+        node.flag(name)
+    node.flag("use_regex", default=True)
 
 
 def byte_level_json(prefix: bool = False, regex: bool = False, trim: bool = False) -> Json:

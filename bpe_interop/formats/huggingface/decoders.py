@@ -29,6 +29,8 @@ from ...text.bytechars import is_mapped
 from .component import (
     MetaspaceSettings,
     byte_level_json,
+    check_byte_level,
+    components,
     kind_of,
     metaspace_json,
     read_char,
@@ -64,14 +66,14 @@ def _read_steps(node: Node) -> tuple[DecoderStep, ...]:
     kind = kind_of(node)
     if kind == "Sequence":
         node.only("type", "decoders")
-        return tuple(step for child in node["decoders"].items() for step in _read_steps(child))
+        return tuple(step for child in components(node["decoders"]) for step in _read_steps(child))
     if kind not in _READERS:
         node.refuse(f"the decoder {kind!r} is not supported")
     return (_READERS[kind](node),)
 
 
 def _read_byte_level(node: Node) -> JoinBytes:
-    node.only("type", "add_prefix_space", "trim_offsets", "use_regex")
+    check_byte_level(node)
     return JoinBytes(mapped_added=True)
 
 

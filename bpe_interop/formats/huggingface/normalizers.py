@@ -25,7 +25,7 @@ from ...steps import (
 )
 from ...strict_json import Node
 from ...text.charsmap import rules
-from .component import kind_of, read_replace, replace_json
+from .component import components, kind_of, read_replace, replace_json
 
 
 def read_normalizer(node: Node) -> tuple[tuple[NormalizerStep, ...], bool]:
@@ -37,11 +37,11 @@ def read_normalizer(node: Node) -> tuple[tuple[NormalizerStep, ...], bool]:
     Raises:
         UnsupportedError: a normalizer that is not understood, by its path.
     """
-    components = list(_components(node))
-    mapped = bool(components) and kind_of(components[-1]) == "ByteLevel"
+    parts = list(_components(node))
+    mapped = bool(parts) and kind_of(parts[-1]) == "ByteLevel"
     if mapped:
-        components.pop().only("type")
-    return tuple(map(_read_step, components)), mapped
+        parts.pop().only("type")
+    return tuple(map(_read_step, parts)), mapped
 
 
 def _components(node: Node) -> Iterator[Node]:
@@ -52,7 +52,7 @@ def _components(node: Node) -> Iterator[Node]:
         yield node
         return
     node.only("type", "normalizers")
-    for child in node["normalizers"].items():
+    for child in components(node["normalizers"]):
         yield from _components(child)
 
 

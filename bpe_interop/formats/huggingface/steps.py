@@ -25,6 +25,8 @@ from ...strict_json import Node
 from .component import (
     MetaspaceSettings,
     byte_level_json,
+    check_byte_level,
+    components,
     kind_of,
     metaspace_json,
     pattern_json,
@@ -98,11 +100,11 @@ def _read_steps(node: Node) -> tuple[PreTokenizerStep, ...]:
 
 def _read_sequence(node: Node) -> tuple[PreTokenizerStep, ...]:
     node.only("type", "pretokenizers")
-    return tuple(s for child in node["pretokenizers"].items() for s in _read_steps(child))
+    return tuple(s for child in components(node["pretokenizers"]) for s in _read_steps(child))
 
 
 def _read_byte_level(node: Node) -> tuple[PreTokenizerStep, ...]:
-    node.only("type", "add_prefix_space", "trim_offsets", "use_regex")
+    check_byte_level(node)
     steps: list[PreTokenizerStep] = []
     if node.flag("add_prefix_space"):
         steps.append(PrefixSpace())

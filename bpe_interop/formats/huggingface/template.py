@@ -17,7 +17,7 @@ from ...model import (
     TemplateToken,
 )
 from ...strict_json import Node
-from .component import byte_level_json
+from .component import byte_level_json, check_byte_level, components
 
 _PLAIN = SequenceTemplate((TemplateText("A", 0),), (TemplateText("A", 0), TemplateText("B", 1)))
 
@@ -45,7 +45,7 @@ def read_post_processor(node: Node) -> PostProcessor:
     kind = node["type"].be(str)
     if kind == "Sequence":
         node.only("type", "processors")
-        parts = [read_post_processor(child) for child in node["processors"].items()]
+        parts = [read_post_processor(child) for child in components(node["processors"])]
         templates = [p.template for p in parts if p.template != SequenceTemplate()]
         if len(templates) > 1:
             node.refuse("more than one template in sequence is not supported")
@@ -54,7 +54,7 @@ def read_post_processor(node: Node) -> PostProcessor:
             templates[0] if templates else SequenceTemplate(), trims[-1] if trims else None
         )
     if kind == "ByteLevel":
-        node.only("type", "add_prefix_space", "trim_offsets", "use_regex")
+        check_byte_level(node)
         return PostProcessor(SequenceTemplate(), _trim(node))
     if kind == "TemplateProcessing":
         node.only("type", "single", "pair", "special_tokens")
@@ -71,6 +71,8 @@ def _trim(node: Node) -> bool | None:
 
 def _read_template(node: Node) -> SequenceTemplate:
     tokens = node["special_tokens"]
+    for name in tokens.be(dict):
+        _check_token(tokens[name])
     template = SequenceTemplate(
         tuple(_read_part(part, tokens) for part in node["single"].items()),
         tuple(_read_part(part, tokens) for part in node["pair"].items()),
@@ -94,18 +96,26 @@ def _read_part(node: Node, tokens: Node) -> TemplatePart:
         which = text["id"].be(str)
         if which not in ("A", "B"):
             text["id"].fail(f'expected "A" or "B", found {which!r}')
-        return TemplateText("A" if which == "A" else "B", text["type_id"].be(int))
+        return TemplateText("A" if which == "A" else "B", _id(text["type_id"]))
     special = node["SpecialToken"]
     special.only("id", "type_id")
     name = special["id"].be(str)
-    entry = tokens[name]
+    ids = tokens[name]["ids"].items()
+    return TemplateToken(name, tuple(map(_id, ids)), _id(special["type_id"]))
+
+
+def _check_token(entry: Node) -> None:
+    """Refuses an entry that tokenizers would not load, whether the template names it or not."""
     entry.only("id", "ids", "tokens")
-    return TemplateToken(
-        name, tuple(_id(child) for child in entry["ids"].items()), special["type_id"].be(int)
-    )
+    entry["id"].be(str)
+    for number in entry["ids"].items():
+        _id(number)
+    for token in entry["tokens"].items():
+        token.be(str)
 
 
 def _id(node: Node) -> int:
+    """An id, of a token or a type: 32 unsigned bits."""
     number = node.be(int)
     if not 0 <= number <= MAX_ID:
         node.fail(f"{number} is not an id (0 to {MAX_ID})")

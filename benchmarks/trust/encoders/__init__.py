@@ -1,0 +1,1 @@
+"""Damaged files of every format: our ids against the engine's, and who refuses what."""
