@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from ...errors import FormatError, InvalidModelError
 from ...model import (
+    MAX_ID,
     AddedToken,
     Alphabet,
     BPEModel,
@@ -202,6 +203,8 @@ def _read_added(
     for entry in node.items() if node.given else ():
         entry.only("id", "content", *_FLAGS)
         stated, text = entry["id"].be(int), entry["content"].be(str)
+        if not 0 <= stated <= MAX_ID:
+            entry["id"].fail(f"{stated} is not an id (0 to {MAX_ID})")
         single_word, lstrip, rstrip, normalized, special = (entry[f].be(bool) for f in _FLAGS)
         if not text:
             notes.append(f"{entry.path} is empty; tokenizers passes over it, and so do we")
