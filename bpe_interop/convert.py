@@ -261,6 +261,12 @@ def _notes(model: BPEModel, again: BPEModel, losses: Iterable[Loss]) -> tuple[st
     stated = []
     if model.normalizer is None and again.normalizer is not None:
         stated.append("the source does not say its normalizer; the target says there is none")
+    asked, served = model.origin.served_as, again.origin.served_as
+    if asked and again.origin.format == model.origin.format and asked != served:
+        stated.append(
+            f"the source asks to be served by {asked}; what is written asks for a class that runs "
+            f"its files as they are, so code that looks for {asked} does not find it"
+        )
     found = (*model.origin.notes, *(n for n in again.origin.notes if n not in model.origin.notes))
     return (*(note for note in found if note not in told), *stated)
 

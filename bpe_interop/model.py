@@ -170,6 +170,8 @@ class Origin:
     loader found (a contradiction inside the files and who wins, a preset that filled a gap).
     ``lost`` are those of the notes that name special or added tokens, or their roles, which the
     files ask for and the model has not or has otherwise: no conversion passes over them.
+    ``served_as`` is the class of a library that the files ask to be served by; empty for none,
+    and for one that runs the files as they are.
     """
 
     format: str = ""
@@ -177,6 +179,7 @@ class Origin:
     files: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    served_as: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,3 +99,22 @@ def test_the_printed_snippet_loads_a_rank_file(command: Command, tmp_path: Path)
     )
     hub = Tokenizer.from_transformers(_live(TOKENIZERS / "cl100k-tiny" / "huggingface"))
     assert json.loads(there.stdout) == hub.encode(TEXT, allowed_special="all")
+
+
+def test_a_class_that_is_not_kept_is_named(command: Command, tmp_path: Path) -> None:
+    convert(RANKS, tmp_path / "in", "hf", verify=False)
+    config = tmp_path / "in" / "tokenizer_config.json"
+    for named, told in (("Qwen2Tokenizer", True), ("PreTrainedTokenizerFast", False)):
+        stated = json.loads(config.read_text("utf-8"))
+        config.write_text(json.dumps({**stated, "tokenizer_class": named}), "utf-8")
+        given = ("--to", "hf", "--no-verify", "--force", "--drop", "added")
+        done = command("convert", tmp_path / "in", tmp_path / "out", *given)
+        assert done.code == 0, done.err
+        assert ("asks to be served by Qwen2Tokenizer" in done.out) == told
+
+
+@pytest.mark.parametrize("name", ["y.json", "y.model"])
+def test_a_file_name_is_no_directory(command: Command, tmp_path: Path, name: str) -> None:
+    done = command("convert", RANKS, tmp_path / name, "--to", "hf")
+    assert (done.code, "is the name of a file" in done.err) == (2, True)
+    assert list(tmp_path.iterdir()) == []

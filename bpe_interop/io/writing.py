@@ -192,6 +192,10 @@ def stem_of(target: Path) -> str:
     return target.name.removesuffix(ending)
 
 
+_FILES = frozenset({".json", ".model", ".bpe", ".vocab", ".txt", ".gguf"})
+"""Ends of names that a directory of a tokenizer does not have."""
+
+
 def target_format(place: Path, to: str | None) -> Format:
     """The format of a target, as it is asked for or as the target's name says.
 
@@ -214,6 +218,12 @@ def target_format(place: Path, to: str | None) -> Format:
             f"{row.title} is a directory, and this is the name of a {single[0].names.called}",
             where=str(place),
             fix="name a directory, or leave --to out (to=...)",
+        )
+    if not single and place.suffix in _FILES and not place.is_dir():
+        raise TargetError(
+            f"{row.title} is written as a directory, and this is the name of a file",
+            where=str(place),
+            fix=f"name a directory, such as {place.with_suffix('')}",
         )
     return row
 

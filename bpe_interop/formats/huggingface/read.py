@@ -112,6 +112,7 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
                 files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
                 notes=(*notes, *beside.notes),
                 lost=beside.lost,
+                served_as=beside.served_as,
             ),
         )
     except InvalidModelError as error:

@@ -18,6 +18,7 @@ from ....model import AddedToken, Alphabet, BPEModel, Json, SequenceTemplate
 from ....strict_json import Node
 from ..template import read_post_processor
 from .chat import chat_templates_json, read_chat_templates
+from .classes import DEFAULT
 from .model_config import read_model_config, tell_model_config
 from .papers import CONFIG, NAMES, SPECIAL_MAP, Papers, read_papers
 from .roles import DECODER, EXTRA, EXTRA_LIST, EXTRA_NAMES, ROLES, extra_tokens, read_roles
@@ -98,6 +99,7 @@ class Beside:
     model_config: Mapping[str, Json]
     notes: tuple[str, ...]
     lost: tuple[str, ...]
+    served_as: str
 
 
 def read_beside(
@@ -138,6 +140,7 @@ def read_beside(
         config,
         (*serving.notes, *notes, *tell_ids(papers, root, listed, serving.added)),
         serving.lost,
+        "" if serving.choice.name == DEFAULT else serving.choice.name,
     )
 
 
