@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ..model import escaped, show
-from ..verify import SCOPES
+from ..verify import about
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import Counts
 from ..verify.report import Example, Report
@@ -40,7 +40,7 @@ def to_markdown(report: Report) -> str:
     for rows in (ROWS, ROWS // 4, ROWS // 20, 0):
         text = page.render(
             report=report,
-            scope=SCOPES[report.scope],
+            scope=about(report.scope, report.stages),
             examples=examples(report)[: rows // 2 + 1],
             rows=rows,
             files=[] if report.corpus is None else sorted(report.corpus.files.items()),

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..model import escaped, show
-from ..verify import SCOPES, counts
+from ..verify import about, counts
 from ..verify.report import Report
 from .document import installed
 from .rows import rows
@@ -48,7 +48,7 @@ def to_html(report: Report) -> str:
     page = templates().get_template("report.html")
     return page.render(
         report=report,
-        scope=SCOPES[report.scope],
+        scope=about(report.scope, report.stages),
         summary=summary(report),
         failed=failed(report),
         examples=[rows(each) for each in examples(report)],

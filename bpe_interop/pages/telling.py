@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..diff import Difference
-from ..verify import SCOPES, Scope, Stage, counts
+from ..verify import Scope, Stage, about, counts
 from ..verify.alignment import align
 from ..verify.corpus_report import Counts, Source
 from ..verify.report import Example, Report, Verdict
@@ -30,7 +30,7 @@ OUTCOMES: Mapping[str, str] = {
 def summary(report: Report) -> str:
     """The verdict in a sentence or two."""
     if report.verdict == "proved":
-        return f"Both give the same ids for {SCOPES[report.scope]}."
+        return f"Both give the same ids for {about(report.scope, report.stages)}."
     ran = f"{report.compared:,} texts ({report.bytes:,} bytes)"
     if report.verdict == "tested":
         return f"Both gave the same ids for each of {ran}; that is not every text."
