@@ -264,6 +264,7 @@ def other_spellings(source: str) -> list[str]:
     """The other spellings of a pattern's family."""
     for family in FAMILIES:
         given = {family.preferred, *(p.source for p in (*family.equal, *family.trailing))}
+        given |= {documents.TRAILING} if family.name == "cl100k" else set()
         if source in given:
             return sorted(given - {source})
     equal = [

@@ -8,6 +8,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from bpe_interop.steps import Pattern
+from bpe_interop.text.patterns import translate
 from bpe_interop.text.spellings import (
     CL100K,
     CL100K_POSSESSIVE,
@@ -23,7 +25,11 @@ from .sources import ALL_BYTES, Json, Source, spelled
 
 BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
-SPELLINGS = (GPT2, R50K, CL100K, CL100K_POSSESSIVE, CL100K_TRAILING, QWEN2, O200K)
+TRAILING = translate(Pattern(CL100K_TRAILING, "fancy-regex"), "oniguruma").source
+"""tiktoken's newest spelling of cl100k, as Oniguruma reads it."""
+
+CL100KS = (CL100K, CL100K_POSSESSIVE, TRAILING)
+SPELLINGS = (GPT2, R50K, *CL100KS, CL100K_TRAILING, QWEN2, O200K)
 PATTERNS = (
     *SPELLINGS,
     r"\s+",
@@ -317,7 +323,7 @@ def random_splitter(rng: Random) -> Json:
 def spelling(rng: Random) -> Json:
     """A published pattern of which the matches are the pretokens."""
     behavior, invert = rng.choice([("Isolated", False), ("Isolated", False), ("Removed", True)])
-    pattern = {"Regex": rng.choice(SPELLINGS)}
+    pattern = {"Regex": rng.choice(SPELLINGS if rng.random() < 0.3 else CL100KS)}
     return {"type": "Split", "pattern": pattern, "behavior": behavior, "invert": invert}
 
 
