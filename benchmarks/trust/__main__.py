@@ -7,6 +7,7 @@ import click
 from .encoders.command import encoders
 from .guided import guided
 from .kills import kills
+from .mutants import mutants
 from .mutations import mutations
 from .readers import readers
 from .verdicts.command import verdicts
@@ -20,6 +21,7 @@ COMMANDS: tuple[click.Command, ...] = (
     guided,
     versions,
     mutations,
+    mutants,
 )
 """Every long test, in the order of the page."""
 

@@ -9,6 +9,8 @@ look at is none.
 from __future__ import annotations
 
 import copy
+import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -192,6 +194,54 @@ def replace_told(source: Source) -> BPEModel:
     return source.format.load(source.files) if source.told else source.model
 
 
+SPELLED_FREELY: Mapping[str, frozenset[str]] = {
+    "huggingface": frozenset(
+        {
+            "tokenizer.json:normalizer",
+            "tokenizer.json:pre_tokenizer",
+            "tokenizer.json:post_processor",
+            "tokenizer.json:decoder",
+            "tokenizer.json:model.vocab",
+            "tokenizer.json:model.merges",
+        }
+    ),
+    "tiktoken": frozenset({".tiktoken.json:explicit_n_vocab"}),
+    "sentencepiece": frozenset({"tokenizer_config.json:pad_token"}),
+    "minbpe": frozenset({".vocab"}),
+}
+"""What a format says in several ways, or need not say. Ids hold it to its meaning."""
+
+
+def repeated(source: Source) -> None:
+    """What its files say is said again by what is written of them: nothing is passed over."""
+    said, again = parts_of(source.files), parts_of(source.format.dump(replace_told(source)))
+    free = SPELLED_FREELY.get(source.format.name, frozenset())
+    lost = sorted(part for part in said if part not in free and said[part] != again.get(part))
+    need(not lost, f"not said again: {', '.join(lost)}")
+
+
+def parts_of(files: Files) -> dict[str, object]:
+    """What files say, part by part: a key of a JSON object, a line of a text, all of another."""
+    found: dict[str, object] = {}
+    for name, data in files.items():
+        key = name if name in NAMED else name[name.index(".") :]
+        if name.endswith(".json"):
+            for path, value in json.loads(data).items():
+                inner = value if path == "model" and isinstance(value, dict) else {"": value}
+                for part, each in inner.items():
+                    found[f"{key}:{path}{'.' if part else ''}{part}"] = each
+        elif key in (".bpe", ".txt"):
+            lines = data.decode("utf-8").splitlines()
+            found["merges"] = [line for line in lines if not line.startswith("#version")]
+        else:
+            found[key] = data
+    return found
+
+
+NAMED = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "tekken.json")
+"""Files that are told by their whole name; others may be called as one likes."""
+
+
 def one_owner(source: Source, rows: Iterable[Format]) -> None:
     """Exactly one sniffer says yes."""
     owners = [row.name for row in rows if row.sniff(source.files)]
@@ -257,6 +307,55 @@ def comparable(case: Case) -> bool:
     if case.admitted(()) is not None:
         return True
     return case.admitted(case.supplied) is not None
+
+
+LEAST_COMPARED: Mapping[tuple[str, str], int] = {
+    ("gpt2", "gpt2"): 3,
+    ("gpt2", "huggingface"): 3,
+    ("gpt2", "minbpe"): 1,
+    ("gpt2", "tiktoken"): 2,
+    ("huggingface", "gpt2"): 8,
+    ("huggingface", "huggingface"): 22,
+    ("huggingface", "minbpe"): 1,
+    ("huggingface", "sentencepiece"): 3,
+    ("huggingface", "tiktoken"): 6,
+    ("minbpe", "gpt2"): 2,
+    ("minbpe", "huggingface"): 2,
+    ("minbpe", "minbpe"): 2,
+    ("minbpe", "tiktoken"): 2,
+    ("sentencepiece", "huggingface"): 5,
+    ("sentencepiece", "sentencepiece"): 10,
+    ("gpt2", "tekken"): 1,
+    ("minbpe", "tekken"): 1,
+    ("tekken", "gpt2"): 2,
+    ("tekken", "huggingface"): 2,
+    ("tekken", "tekken"): 2,
+    ("tekken", "tiktoken"): 2,
+    ("tiktoken", "gpt2"): 4,
+    ("tiktoken", "huggingface"): 5,
+    ("tiktoken", "minbpe"): 1,
+    ("tiktoken", "tiktoken"): 5,
+}
+"""Of each pair of formats, how many conversions have their ids compared at the least.
+
+Bytes of pretokens are no characters of whole texts, so gpt2, tiktoken and minbpe never pass to
+sentencepiece. The other way a model must have neither normalizer nor unknown piece, and training
+gives none such. In a tekken.json special tokens have the first ids, in a minbpe model the bytes.
+"""
+
+
+def enough(cases: Iterable[Case], least: Mapping[tuple[str, str], int]) -> None:
+    """Each pair of formats has as many cases to compare as it must, and no other pair has any.
+
+    A format that gives a reason to refuse what it could hold has fewer.
+    """
+    found = Counter(case.pair for case in cases)
+    odd = [
+        f"{' to '.join(pair)}: {found[pair]}, not {least.get(pair)}"
+        for pair in found | Counter(least)
+        if pair not in least or found[pair] < least[pair]
+    ]
+    need(not odd, "; ".join(odd))
 
 
 def same_ids(case: Case) -> None:

@@ -1,0 +1,68 @@
+"""Faults in formats are caught by a law: a part of ``python -m benchmarks.trust mutants``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.trust import laws
+from benchmarks.trust.laws import BrokenError, Case
+from benchmarks.trust.mutants import (
+    FAULTS,
+    changed,
+    drop_long_tokens,
+    drop_special,
+    lines_of,
+    mutant,
+    run,
+)
+from bpe_interop.formats import all_formats, by_name
+
+SHORT = ("drop a merge", "drop special tokens", "swap two ids", "forget normalized", "forget roles")
+"""Cheap faults of several stages; the command has all of them."""
+
+
+@pytest.mark.parametrize("name", [row.name for row in all_formats()])
+def test_a_law_catches_each_fault(name: str) -> None:
+    outcomes = list(run([by_name(name)], SHORT))
+    assert outcomes
+    assert [each for each in outcomes if each.missed] == []
+    assert {each.stage for each in outcomes} == {"writer", "reader"}
+
+
+def test_a_writer_that_drops_special_tokens_and_long_merges_is_caught_in_every_format() -> None:
+    """Its own losses name what it drops, so it is honest; it is not at home."""
+    for row in all_formats():
+        sources = [each for each in laws.sources([row]) if not each.told]
+        for change in (drop_special, drop_long_tokens):
+            if not any(changed(change, source.model) for source in sources):
+                continue
+            faulty = mutant(row, "writer", change)
+            broken = [source for source in sources if _is_broken(replace(source, format=faulty))]
+            assert broken, (row.name, change.__name__)
+
+
+def _is_broken(source: laws.Source) -> bool:
+    try:
+        laws.home(source)
+        laws.explained(Case(source, source.format))
+    except (BrokenError, LookupError):  # or the writer does not get to its end
+        return True
+    return False
+
+
+def test_a_law_that_is_not_there_catches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table says so, and the command fails."""
+    for name in ("home", "repeated"):
+        monkeypatch.setattr(laws, name, lambda source: None)
+    monkeypatch.setattr(laws, "LAWS", {})
+    monkeypatch.setattr(laws, "enough", lambda cases, least: None)
+    outcomes = list(run([by_name("minbpe")], ["swap two ids"]))
+    assert outcomes
+    assert all(each.missed for each in outcomes)
+    assert "| **none** |" in lines_of(outcomes)[-1]
+
+
+def test_every_fault_says_what_it_is() -> None:
+    assert all(change.__doc__ for change in FAULTS.values())
