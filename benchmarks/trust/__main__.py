@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from .encoders.command import encoders
+from .faults import faults
 from .guided import guided
 from .kills import kills
-from .mutants import mutants
 from .mutations import mutations
 from .readers import readers
 from .verdicts.command import verdicts
@@ -21,7 +21,7 @@ COMMANDS: tuple[click.Command, ...] = (
     guided,
     versions,
     mutations,
-    mutants,
+    faults,
 )
 """Every long test, in the order of the page."""
 

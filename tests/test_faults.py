@@ -1,4 +1,4 @@
-"""Faults in formats are caught by a law: a part of ``python -m benchmarks.trust mutants``."""
+"""Faults in formats are caught by a law: a part of ``python -m benchmarks.trust.faults``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.trust import laws
-from benchmarks.trust.laws import BrokenError, Case
-from benchmarks.trust.mutants import (
+from benchmarks.trust.faults import (
     FAULTS,
     changed,
     drop_long_tokens,
@@ -17,6 +16,7 @@ from benchmarks.trust.mutants import (
     mutant,
     run,
 )
+from benchmarks.trust.laws import BrokenError, Case
 from bpe_interop.formats import all_formats, by_name
 
 SHORT = ("drop a merge", "drop special tokens", "swap two ids", "forget normalized", "forget roles")

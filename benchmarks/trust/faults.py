@@ -353,7 +353,7 @@ def lines_of(outcomes: Iterable[Outcome]) -> list[str]:
 @click.command()
 @click.option("--format", "name", help="Only this format.")
 @write_option
-def mutants(name: str | None, page: Path | None) -> None:
+def faults(name: str | None, page: Path | None) -> None:
     """Break formats on purpose, and see which law catches each fault."""
     began = time.perf_counter()
     rows = [by_name(name)] if name else all_formats()
@@ -364,11 +364,11 @@ def mutants(name: str | None, page: Path | None) -> None:
         click.echo(f"{outcome.format} {outcome.stage}: {outcome.fault}: {said}", err=True)
     missed = [each for each in outcomes if each.missed]
     refused = [each for each in outcomes if not each.law and not each.missed]
-    made = made_of("mutants", time.perf_counter() - began, {"format": name} if name else {})
+    made = made_of("faults", time.perf_counter() - began, {"format": name} if name else {})
     said = (
         f"{len(outcomes)} faults, {len(missed)} not caught, {len(refused)} more that show only in "
         "conversions that are refused."
     )
-    put(page, "mutants", [*made, "", said, "", *lines_of(outcomes)])
+    put(page, "faults", [*made, "", said, "", *lines_of(outcomes)])
     if missed:
         raise SystemExit(1)
