@@ -143,8 +143,11 @@ def _proof(models: tuple[BPEModel, BPEModel], scope: Scope) -> Proof | None:
     signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
     try:
         return prove(*models, scope)
-    except _TooLongError:
-        return None
+    except Exception as error:
+        # Raised inside an engine that calls back, it comes out as an error of the engine.
+        if _TooLongError.__name__ in repr(error):
+            return None
+        raise
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
