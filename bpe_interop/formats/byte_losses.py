@@ -30,7 +30,16 @@ def with_changed(trip: RoundTrip, found: Iterable[Loss]) -> Iterator[Loss]:
     rewrite = as_byte_ranks(model)
     said = frozenset(loss.field for loss in foreseen)
     grade: Grade = "metadata" if rewrite.rule is not None else "ids"
-    yield from changed_losses(model, trip.again, said, grade, rewrite.witness)
+    for loss in changed_losses(model, trip.again, said, grade, rewrite.witness):
+        if loss.field in _rewritten(model):
+            yield loss
+
+
+def _rewritten(model: BPEModel) -> frozenset[str]:
+    """The fields that change where merging starts from bytes; no other has that for a reason."""
+    fields = frozenset({"vocab", "merges", "lookup_first", "fallback"})
+    found_in_texts = "user_defined" in model.vocab.kinds.values()
+    return fields | {"added"} if found_in_texts else fields
 
 
 def affixes_lost(model: BPEModel, holder: str) -> Iterator[Loss]:
