@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from .corpora import Document, Shard, read_documents
 from .errors import EncodeError
 from .model import BPEModel
 from .text.notebook import framed
 from .tokenizer import Tokenizer
-from .verify.corpora import read_documents
-from .verify.documents import Document, Shard
 
 
 @dataclass(frozen=True)

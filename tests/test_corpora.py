@@ -18,18 +18,19 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_interop.errors import EngineMissingError, SourceError
-from bpe_interop.verify import documents
-from bpe_interop.verify.corpora import (
+from bpe_interop.corpora import (
+    Document,
     Mark,
+    Place,
     Selection,
+    documents,
     find_shards,
     identity,
     parse_sample,
     read_documents,
     select,
 )
-from bpe_interop.verify.documents import Document, Place
+from bpe_interop.errors import EngineMissingError, SourceError
 
 
 def read(corpus: str | Path, **settings: object) -> list[Document]:

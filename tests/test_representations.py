@@ -11,10 +11,10 @@ import pytest
 from conftest import FIXTURES
 
 import bpe_interop
+from bpe_interop.corpora import find_shards
 from bpe_interop.model import PairList, RankTable
 from bpe_interop.statistics import Statistics, measure
 from bpe_interop.text.notebook import chips, framed
-from bpe_interop.verify.corpora import find_shards
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny"
 HUGGING_FACE = FIXTURES / "tokenizers" / "nfc-tiny" / "huggingface"

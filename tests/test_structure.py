@@ -30,7 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("unstable", "gate", "fingerprint", "statement"),
     ("vocabulary",),
     ("io",),
-    ("engines",),
+    ("engines", "corpora"),
     ("sources",),
     ("tokenizer",),
     ("tiktoken", "train"),

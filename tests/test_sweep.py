@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from bpe_interop.corpora import Selection, find_shards, select
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
 from bpe_interop.sources import load_source
 from bpe_interop.verify import accounts
 from bpe_interop.verify.building import side_of
-from bpe_interop.verify.corpora import Selection, find_shards, select
 from bpe_interop.verify.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.verify.opening import open_side
 from bpe_interop.verify.sides import ORDINARY, PARSED, Own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -11,8 +12,11 @@ import textwrap
 from functools import partial
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 import tiktoken.load
+import zstandard
 from command_line import Command
 from conftest import FIXTURES
 
@@ -44,6 +48,8 @@ def test_it_says_what_was_learned(run: Command) -> None:
         'merged      "H" + "e" = "He" (256), counted 3 times\n'
         'merged      "He" + "l" = "Hel" (257), counted 3 times\n'
         'merged      "Hel" + "l" = "Hell" (258), counted 3 times\n'
+        "note        no pattern: texts were not cut into words, so that tokens go across spaces "
+        "and lines; a pattern cuts them, as gpt2, cl100k or o200k do\n"
     )
     assert done.err == ""
 
@@ -106,7 +112,7 @@ def test_a_rank_file_for_tiktoken(run: Command, tmp_path: Path) -> None:
         (("empty", "--to", "hf", "--vocab-size", 300), 2, "there is no text"),
         (("bad", "--to", "hf", "--vocab-size", 300), 2, "bad: not UTF-8: byte 0xFF at offset 3"),
         (("nothing", "--to", "hf", "--vocab-size", 300), 2, "nothing: No such file"),
-        (("folder", "--to", "hf", "--vocab-size", 300), 2, "folder: the directory holds no file"),
+        (("folder", "--to", "hf", "--vocab-size", 300), 2, "folder: no files in this directory"),
         (("text", "--to", "hf", "--vocab-size", 200), 2, "the 256 bytes are tokens"),
         (("text", "--to", "hf", "--vocab-size", 9999), 2, "gives 5 merges (261 ids)"),
         (("text", "--to", "hf"), 2, "give vocab_size"),
@@ -133,6 +139,122 @@ def test_bad_input_ends_in_one_message_and_no_file(
     assert "Traceback" not in done.err
     assert contents(tmp_path) == before
     assert done.out == ""
+
+
+def jsonl(*texts: str, field: str = "text") -> bytes:
+    return b"".join(json.dumps({"id": 1, field: text}).encode() + b"\n" for text in texts)
+
+
+@pytest.fixture
+def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The texts "abab" and "cdcd" in every shape of a corpus."""
+    cache = tmp_path / "hub" / "datasets--org--name"
+    folder = cache / "snapshots" / ("0" * 40)
+    (folder / "data").mkdir(parents=True)
+    (cache / "refs").mkdir()
+    (cache / "refs" / "main").write_text("0" * 40)
+    (folder / "README.md").write_text("# zzzz zzzz")
+    (folder / "data" / "train.jsonl").write_bytes(jsonl("abab", "cdcd"))
+    (folder / "data" / "test.txt").write_text("yyyyyy")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    (tmp_path / "a.jsonl").write_bytes(jsonl("abab", "cdcd"))
+    (tmp_path / "b.jsonl").write_bytes(jsonl("abab", "cdcd", field="body"))
+    (tmp_path / "odd.txt").write_bytes(jsonl("abab", "cdcd", field="body"))
+    (tmp_path / "c.jsonl.gz").write_bytes(gzip.compress(jsonl("abab", "cdcd")))
+    (tmp_path / "d.jsonl.zst").write_bytes(zstandard.compress(jsonl("abab", "cdcd")))
+    table = pyarrow.table({"text": ["abab", None, "cdcd"]})
+    pyarrow.parquet.write_table(table, tmp_path / "e.parquet")
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "1.txt").write_text("abab")
+    (tmp_path / "parts" / "2.txt.gz").write_bytes(gzip.compress(b"cdcd"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a.jsonl"],
+        ["b.jsonl:body"],
+        ["odd.txt:body"],
+        ["c.jsonl.gz"],
+        ["d.jsonl.zst"],
+        ["e.parquet"],
+        ["e.parquet:text"],
+        ["parts"],
+        ["parts/*.txt*"],
+        ["parts/1.txt", "parts/2.txt.gz"],
+        ["--", "-:text"],
+        ["hf:datasets/org/name/data/train.jsonl"],
+        ["hf:datasets/org/name/data/*.jsonl:text"],
+        ["hf:datasets/org/name@main/**/train*"],
+    ],
+    ids=" ".join,
+)
+def test_it_learns_from_texts_and_not_from_their_files(
+    run: Command, corpora: Path, names: list[str]
+) -> None:
+    asked = ("-o", "out", "--to", "hf", "--min-frequency", 2, "--json")
+    done = run(*asked, *names, stdin=jsonl("abab", "cdcd"))
+    assert done.code == 0, done.err
+    said = json.loads(done.out)
+    assert (said["bytes"], said["merges"]) == (8, 2)
+    assert [merge[:2] for merge in said["first_merges"]] == [[97, 98], [99, 100]]
+
+
+def test_of_a_data_set_files_with_texts_are_read(run: Command, corpora: Path) -> None:
+    asked = ("-o", "out", "--to", "hf", "--min-frequency", 9, "--json")
+    done = run("hf:datasets/org/name", *asked)
+    assert (done.code, json.loads(done.out)["bytes"]) == (0, len("yyyyyyababcdcd"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("b.jsonl", "no field 'text'; there are: 'id', 'body'"),
+        ("b.jsonl:nope", "no field 'nope'"),
+        ("hf:datasets/org/nowhere", "hf download org/nowhere --repo-type dataset"),
+        ("hf:datasets/org", "write hf:datasets/org/name"),
+        ("hf:datasets/org/name/README.md", "there is: README.md"),
+        ("hf:datasets/org/name/nothing", "there is: no file"),
+        ("none-*.txt", "no file matches"),
+    ],
+)
+def test_what_cannot_be_read_is_not_learned_from(
+    run: Command, corpora: Path, name: str, message: str
+) -> None:
+    done = run(name, "-o", "out", "--to", "hf", "--min-frequency", 2)
+    assert done.code == 2
+    assert message in done.err
+    assert not (corpora / "out").exists()
+
+
+@pytest.mark.parametrize("to", ["hf", "tiktoken"])
+def test_roles_of_what_is_learned(run: Command, tmp_path: Path, to: str) -> None:
+    text = b"abab abab"
+    asked = ("-o", "out", "--to", to, "--merges", 2, "--special", "<end>", "--pattern", "gpt2")
+    lost = ("--drop", "added") if to == "tiktoken" else ()
+    said = ("--role", "eos=<end>", "--role", "pad=<pad>", "--bos", "<s>")
+    done = run("-", *asked, *said, *lost, stdin=text)
+    assert done.code == 0, done.err
+    assert "3 of them special" in done.out
+    if to == "hf":
+        config = json.loads((tmp_path / "out" / "tokenizer_config.json").read_text("utf-8"))
+        named = [config[f"{role}_token"] for role in ("eos", "pad", "bos")]
+        assert named == ["<end>", "<pad>", "<s>"]
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (("--role", "eos"), "is not ROLE=TOKEN"),
+        (("--role", "eos=a", "--role", "eos=b"), "given twice"),
+        (("--role", "eos=a", "--eos", "b"), "name different tokens"),
+        (("--role", "end=a"), "no role"),
+    ],
+)
+def test_roles_that_make_no_sense(run: Command, said: tuple[str, ...], message: str) -> None:
+    done = run("-", "-o", "out", "--to", "hf", "--merges", 1, *said, stdin=b"abab")
+    assert (done.code, message in done.err) == (2, True), done.err
 
 
 def test_what_is_there_is_not_replaced(run: Command, tmp_path: Path) -> None:

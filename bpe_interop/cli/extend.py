@@ -38,13 +38,6 @@ from .written import refusals, show_outcome
     metavar="TOKEN[=ID]",
     help="A special token, with the next id or this one; may be repeated.",
 )
-@click.option(
-    "--role",
-    "roles",
-    multiple=True,
-    metavar="ROLE=TOKEN",
-    help="What a special token is for (bos, eos, unk, sep, pad, cls, mask); may be repeated.",
-)
 @click.option("--to", metavar="F", help="The target's format, where it is not the source's.")
 @click.option(
     "--config",
@@ -64,7 +57,6 @@ def extend_command(
     source: str,
     target: Path,
     special: tuple[str, ...],
-    roles: tuple[str, ...],
     to: str | None,
     config: Path | None,
     format: str | None,
@@ -81,12 +73,9 @@ def extend_command(
     No id that is there changes. What is written goes through the same gate and the same checks
     as with convert. A TOKEN that ends in = and digits is written with its id behind it.
     """
-    if not special and not roles and not said:
+    if not special and not said:
         raise click.UsageError("nothing to do: give --special, --role, --template or --bos")
-    asked, named = _asked(special), _named(roles)
-    for role, text in said.roles.items():
-        if named.setdefault(role, text) != text:
-            raise click.UsageError(f"--role {role} and --{role} name different tokens")
+    asked, named = _asked(special), dict(said.roles)
     keep_apart([source] if config is None else [source, config], target)
     check_target(target, force=force)
     loaded = load_source(source, format=format, preset=preset, offline=offline)
@@ -124,18 +113,6 @@ def _asked(special: tuple[str, ...]) -> dict[str, int | None]:
             raise click.UsageError(f"--special {show(token)} is given twice")
         asked[token] = int(number) if has_id else None
     return asked
-
-
-def _named(roles: tuple[str, ...]) -> dict[str, str]:
-    named: dict[str, str] = {}
-    for given in roles:
-        role, equals, text = given.partition("=")
-        if not equals:
-            raise click.UsageError(f"--role {show(given)} is not ROLE=TOKEN")
-        if role in named:
-            raise click.UsageError(f"--role {show(role)} is given twice")
-        named[role] = text
-    return named
 
 
 def _renamed(model: BPEModel, target: Path) -> BPEModel:

@@ -11,7 +11,7 @@ import click
 
 from ..errors import SourceError, not_utf8
 from ..io import read
-from ..model import FIELDS
+from ..model import FIELDS, show
 from ..statement import ENDS, Statement
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -51,12 +51,17 @@ _ROLES = ("bos", "eos", "pad", "unk")
 
 
 def statement_options(command: Callable[..., object]) -> Callable[..., object]:
-    """``--template``, ``--bos`` and the like, and ``--chat-template``, as one ``Statement``."""
+    """``--template``, ``--role``, ``--bos`` and the like, ``--chat-template``: a ``Statement``."""
 
     @functools.wraps(command)
-    def run(template: str | None, chat_template: Path | None, **given: object) -> object:
-        tokens = {role: given.pop(role) for role in _ROLES}
-        roles = {role: str(text) for role, text in tokens.items() if text is not None}
+    def run(
+        template: str | None, role: tuple[str, ...], chat_template: Path | None, **given: object
+    ) -> object:
+        roles = _named(role)
+        for name in _ROLES:
+            text = given.pop(name)
+            if text is not None and roles.setdefault(name, str(text)) != text:
+                raise click.UsageError(f"--role {name} and --{name} name different tokens")
         chat = None if chat_template is None else _text_of(chat_template)
         return command(said=Statement(template, roles, chat), **given)
 
@@ -65,6 +70,13 @@ def statement_options(command: Callable[..., object]) -> Callable[..., object]:
             "--template",
             metavar="T",
             help=f"What stands around a text: {', '.join(ENDS)}, or '<s> $A'.",
+        ),
+        click.option(
+            "--role",
+            multiple=True,
+            metavar="ROLE=TOKEN",
+            help="What a special token is for (bos, eos, unk, sep, pad, cls, mask); may be "
+            "repeated.",
         ),
         *(
             click.option(f"--{role}", role, metavar="TOKEN", help=f"The {role} token, by its text.")
@@ -80,6 +92,18 @@ def statement_options(command: Callable[..., object]) -> Callable[..., object]:
     for option in reversed(options):
         run = option(run)
     return run
+
+
+def _named(roles: tuple[str, ...]) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for given in roles:
+        role, equals, text = given.partition("=")
+        if not equals:
+            raise click.UsageError(f"--role {show(given)} is not ROLE=TOKEN")
+        if role in named:
+            raise click.UsageError(f"--role {show(role)} is given twice")
+        named[role] = text
+    return named
 
 
 def _text_of(file: Path) -> str:

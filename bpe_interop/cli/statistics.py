@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..corpora import find_shards
 from ..io import keep_apart, replace_file
 from ..model import escaped
 from ..pages.plot import to_svg
 from ..sources import Loaded
 from ..statistics import Statistics, measure
 from ..tokenizer import Tokenizer
-from ..verify.corpora import find_shards
 from .screen import as_json, counting, lines
 
 _LENGTHS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 8), (9, 12), (13, 16))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..corpora import find_shards
 from ..gate import describe, refuse
 from ..io import check_target, keep_apart, target_format
 from ..loss import Loss
@@ -19,11 +21,10 @@ from ..model import BPEModel, PairList, show
 from ..statement import Statement, restated
 from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained
-from ..train.reading import files_of
 from ..train.request import Algorithm, Option
 from ..train.training import Tick
 from .options import drop_option, force_option, json_option, statement_options
-from .screen import as_json, as_text, lines, read_stdin
+from .screen import as_json, lines
 
 FIRST = 10
 """How many of the merges are printed."""
@@ -93,30 +94,34 @@ def train_command(
     force: bool,
     json_output: bool,
 ) -> None:
-    """Learn a tokenizer from FILES (files, directories, - for standard input) and write it.
+    """Learn a tokenizer from FILES and write it.
 
-    The same texts and settings always give the same files. A file is one text, UTF-8, and no
-    pair is counted from one file to the next.
+    FILES are what --corpus of verify takes: files, directories, globs, FILE.jsonl:FIELD, Parquet,
+    gzip or zstd, hf:datasets/org/name, - for standard input. A file of plain text is one text, a
+    record of JSONL or a row of Parquet is one; no pair is counted from one text to the next. The
+    same texts and settings always give the same files.
     """
+    chosen = dict(map(_option, options))
     request = Request(
         vocab_size=vocab_size,
         merges=merges,
         min_frequency=min_frequency,
         pattern=pattern,
-        special_tokens=special,
+        special_tokens=(*special, *_named_by_roles(said, special, algorithm, chosen)),
         algorithm=algorithm,
-        options=dict(map(_option, options)),
+        options=chosen,
         name=name,
     )
     row = target_format(target, to)
-    keep_apart([file for name in files if name != "-" for file in files_of(Path(name))], target)
+    read = [shard.path for shard in find_shards(files) if shard.path]
+    keep_apart(read, target)
     check_target(target, force=force)
     if algorithm == "tutorial":
         # What the format cannot hold should not come out after minutes of training.
         refuse(restated(untrained(request), said), row, drop)
-    texts = [as_text(read_stdin()) if file == "-" else Path(file) for file in files]
-    with _progress(request) as tick:
-        done = learn(texts, request, tick)
+    size = sum(path.stat().st_size for path in read if path.is_file())
+    with _progress(request, size) as tick:
+        done = learn(list(map(Path, files)), request, tick)
     done = replace(done, model=restated(done.model, said))
     losses = Tokenizer(done.model).save(target, format=row.name, drop=drop, force=force)
     if json_output:
@@ -138,9 +143,20 @@ def _option(text: str) -> tuple[str, Option]:
     return key, value
 
 
+def _named_by_roles(
+    said: Statement, special: tuple[str, ...], algorithm: Algorithm, options: Mapping[str, Option]
+) -> list[str]:
+    """The tokens that only a role names: they become special tokens as well."""
+    there = {*special}
+    if algorithm == "sentencepiece":  # its trainer makes these by itself
+        there |= {str(text) for name, text in options.items() if name.endswith("_piece")}
+        there |= {"<unk>", "<s>", "</s>"}
+    return [text for text in dict.fromkeys(said.roles.values()) if text not in there]
+
+
 @contextlib.contextmanager
-def _progress(request: Request) -> Iterator[Tick]:
-    """Bars on a terminal, and nothing in a pipe."""
+def _progress(request: Request, size: int) -> Iterator[Tick]:
+    """Bars on a terminal, and nothing in a pipe; ``size`` is that of the files, 0 if unknown."""
     console = Console(file=sys.stderr)
     if not console.is_terminal:
         yield lambda what, number: None
@@ -148,20 +164,30 @@ def _progress(request: Request) -> Iterator[Tick]:
     columns = (
         TextColumn("{task.description:<8}"),
         BarColumn(),
-        TextColumn("{task.completed:,} {task.fields[unit]}"),
+        TextColumn("{task.fields[said]}"),
         TimeElapsedColumn(),
     )
+    ours = request.algorithm == "tutorial"
+    limit = request.limit if ours else None
     with Progress(*columns, console=console, transient=True) as progress:
-        tasks = {
-            "reading": progress.add_task("reading", total=None, unit="bytes"),
-            "merging": progress.add_task(
-                "merging",
-                total=request.limit if request.algorithm == "tutorial" else None,
-                unit="merges",
-                visible=request.algorithm == "tutorial",
-            ),
-        }
-        yield lambda what, number: progress.update(tasks[what], completed=number)
+        reading = progress.add_task("reading", total=size or None, said="")
+        # Of others' trainers only the reading can be watched.
+        merging = progress.add_task("merging", total=limit, said="", start=False)
+
+        def tick(what: str, number: int) -> None:
+            if what == "files":
+                progress.update(reading, completed=number)
+            elif what == "reading":
+                progress.update(reading, said=f"{decimal(number)} of text")
+            else:
+                progress.start_task(merging)
+                progress.update(merging, completed=number, said=_of(number, limit))
+
+        yield tick
+
+
+def _of(number: int, limit: int | None) -> str:
+    return f"{number:,} merges" if limit is None else f"{number:,} of {limit:,} merges"
 
 
 def _show(done: Training, target: Path, losses: tuple[Loss, ...]) -> None:

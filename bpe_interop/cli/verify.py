@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
+from ..corpora import find_shards, parse_sample
 from ..engines import NAMES
 from ..io import keep_apart
 from ..pages import Require, to_json, write_reports
 from ..verify import SCOPES, Errors, Report, Scope, verify
-from ..verify.corpora import find_shards, parse_sample
 from .options import corpus_option, json_option, offline_option
 from .reports import report_option
 from .screen import comparing

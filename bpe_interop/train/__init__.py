@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .merging import BYTES, Learner, Merge
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
 __all__ = ["ALGORITHMS", "Merge", "Request", "Training", "learn", "train", "untrained"]
+
+
+UNCUT = (
+    "no pattern: texts were not cut into words, so that tokens go across spaces and lines; "
+    "a pattern cuts them, as gpt2, cl100k or o200k do"
+)
+"""What a training without a pattern says."""
 
 
 def train(
@@ -32,8 +40,10 @@ def train(
     """Learns a tokenizer from texts.
 
     Args:
-        texts: a text (``str``), a file or a directory (``Path``), or any number of them. Each
-            text, and each file, stands alone: no pair goes from one to the next.
+        texts: a text (``str``), a corpus (``Path``: a file, a directory, a glob pattern,
+            ``FILE.jsonl:FIELD``, as :func:`bpe_interop.corpora.find_shards` says), or any number
+            of them. Each text, each file of plain text, each record of JSONL and each row of
+            Parquet stands alone: no pair goes from one to the next.
         vocab_size: the number of ids. The tutorial's special tokens come on top of it; the
             other algorithms count them in.
         merges: the number of merges, instead (tutorial only).
@@ -73,6 +83,13 @@ def train(
 
 def learn(texts: Texts, request: Request, tick: Tick = lambda what, number: None) -> Training:
     """Learns a model from texts, and tells what was learned; otherwise as :func:`train`."""
+    done = _learned(texts, request, tick)
+    if request.pattern is None and request.algorithm != "sentencepiece":
+        done = replace(done, notes=(*done.notes, UNCUT))
+    return done
+
+
+def _learned(texts: Texts, request: Request, tick: Tick) -> Training:
     if request.algorithm == "huggingface":
         from .huggingface import learn_with_tokenizers
 
@@ -86,7 +103,7 @@ def learn(texts: Texts, request: Request, tick: Tick = lambda what, number: None
 
 def _tutorial(texts: Texts, request: Request, tick: Tick) -> Training:
     cut = steps(request.pattern)
-    read = read_texts(texts, cuts(cut))
+    read = read_texts(texts, cuts(cut), tick)
     found = count(read, cut, lambda size: tick("reading", size))
     if not found.counts:
         raise empty(found.size)

@@ -1,25 +1,24 @@
-"""The texts to learn from: given as they are, or in files and directories."""
+"""The texts to learn from: given as they are, or in corpora."""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, Union
 
+from ..corpora import Shard, find_shards, naming, opened, read_documents
 from ..errors import PatternError, SourceError, not_utf8
-from ..io import unreadable
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.normalize import repair
 from ..text.patterns import parse
 from ..text.spellings import is_known
-from .training import empty
+from .training import Tick, empty
 
 Texts: TypeAlias = Union[str, Path, Iterable[Union[str, Path]]]
-"""A ``str`` is a text, a ``Path`` is a file, or a directory of files."""
+"""A ``str`` is a text; a ``Path`` stands for files, as :func:`.corpora.find_shards` says."""
 
 WINDOW = 1 << 20
 """Bytes of a file that are read at once, where its text can be cut."""
@@ -54,21 +53,40 @@ def cuts(steps: tuple[PreTokenizerStep, ...]) -> re.Pattern[str] | None:
     return None
 
 
-def read_texts(texts: Texts, cut: re.Pattern[str] | None = None) -> Iterator[str]:
-    """The texts one after the other; a file is one text, or several where it may be cut.
+def read_texts(
+    texts: Texts, cut: re.Pattern[str] | None = None, tick: Tick = lambda what, number: None
+) -> Iterator[str]:
+    """The texts one after the other, of files as every command reads corpora.
 
-    Of a directory, all files below it in the order of their paths; what begins with a dot is
-    left out. Line ends stay as they are.
+    A file of plain text is one text, or several where it may be cut; a record of JSONL or a row
+    of Parquet is a text. Line ends stay as they are.
+
+    Args:
+        texts: what is given; a ``Path`` stands for what :func:`.corpora.find_shards` says.
+        cut: where plain text may be cut.
+        tick: is told ``"files"``: how many bytes of files on disk were read.
 
     Raises:
-        SourceError: a file cannot be read or is not UTF-8, or a directory holds no file.
+        SourceError, EngineMissingError: as :func:`.corpora.find_shards` and
+            :func:`.corpora.read_documents`.
     """
+    before = 0
+
+    def read(size: int) -> None:
+        tick("files", before + size)
+
     for one in (texts,) if isinstance(texts, (str, Path)) else texts:
         if isinstance(one, str):
             yield repair(one)
         elif isinstance(one, Path):
-            for path in files_of(one):
-                yield from _windows(path, cut)
+            for shard in find_shards([one]):
+                if shard.kind == "text":
+                    yield from _windows(shard, cut, read)
+                else:
+                    for document in read_documents(shard):
+                        read(document.read)
+                        yield document.text
+                before += shard.path.stat().st_size if shard.path else 0
         else:
             raise TypeError(f"a text is str and a file is Path, not {type(one).__name__}")
 
@@ -115,51 +133,24 @@ class Handed:
                 raise self._raised
 
 
-def files_of(path: Path) -> list[Path]:
-    """The files to learn from at a path: itself, or all below it.
-
-    Raises:
-        SourceError: a directory holds none.
-    """
-    if not path.is_dir():
-        return [path]
-    found = sorted(
-        file
-        for file in path.rglob("*")
-        if not any(part.startswith(".") for part in file.relative_to(path).parts) and file.is_file()
-    )
-    if not found:
-        raise SourceError(
-            "the directory holds no file to learn from",
-            where=str(path),
-            fix="name one that does; files whose names begin with a dot are left out",
-        )
-    return found
-
-
-def _windows(path: Path, cut: re.Pattern[str] | None) -> Iterator[str]:
+def _windows(
+    shard: Shard, cut: re.Pattern[str] | None, read: Callable[[int], None]
+) -> Iterator[str]:
+    """A file of plain text as one text, or as several where it may be cut."""
     held: list[str] = []
-    try:
-        if stat.S_ISCHR(path.stat().st_mode) or stat.S_ISBLK(path.stat().st_mode):
-            raise SourceError(
-                "this is a device and no regular file",
-                where=str(path),
-                fix="name files, directories or pipes, or - for standard input",
-            )
-        with path.open("rb") as file:
-            for text in _decoded(file, path):
-                place = _last(cut, text) if cut else 0
-                if place:
-                    yield "".join([*held, text[:place]])
-                    held = []
-                held.append(text[place:])
-    except OSError as error:
-        raise unreadable(error, str(path)) from None
+    with naming(shard.label), opened(shard.path, shard.label) as (stream, told):
+        for text in _decoded(stream, shard.label):
+            read(told())
+            place = _last(cut, text) if cut else 0
+            if place:
+                yield "".join([*held, text[:place]])
+                held = []
+            held.append(text[place:])
     if held:
         yield "".join(held)
 
 
-def _decoded(file: BinaryIO, path: Path) -> Iterator[str]:
+def _decoded(file: BinaryIO, label: str) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")()
     read = 0
     while True:
@@ -169,7 +160,7 @@ def _decoded(file: BinaryIO, path: Path) -> Iterator[str]:
         except UnicodeDecodeError as error:
             raise SourceError(
                 not_utf8(error, read - len(kept)),
-                where=str(path),
+                where=label,
                 fix="a tokenizer learns from text, so make it UTF-8 first",
             ) from None
         if not data:

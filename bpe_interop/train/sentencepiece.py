@@ -48,7 +48,7 @@ def learn_with_sentencepiece(texts: Texts, request: Request, tick: Tick) -> Trai
                 f"the option {name} is not passed on to sentencepiece", fix="leave it out"
             )
     library("sentencepiece")
-    handed = Handed(read_texts(texts, LINES), lambda read: tick("reading", read))
+    handed = Handed(read_texts(texts, LINES, tick), lambda read: tick("reading", read))
     sentences = _Sentences(handed, request)
     written = io.BytesIO()
     with handed.watched(), guarded("sentencepiece", "to train"):

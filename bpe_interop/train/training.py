@@ -19,7 +19,10 @@ from .merging import BYTES, Merge
 from .request import Algorithm, Request, special_ids, steps
 
 Tick: TypeAlias = Callable[[str, int], None]
-"""Called with what goes on (``"reading"``, in bytes; ``"merging"``, in merges) and how far."""
+"""Called with what goes on and how far it is.
+
+``"files"`` counts bytes of files on disk, ``"reading"`` bytes of UTF-8, ``"merging"`` merges.
+"""
 
 
 @dataclass(frozen=True)

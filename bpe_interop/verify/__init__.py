@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from ..corpora import Errors, Selection
 from ..engines.facts import facts
 from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..model import BPEModel
 from .building import Kept, side_of
-from .corpora import Selection
-from .documents import Errors
 from .lock import Lock
 from .locked import compare_with_lock, locked
 from .opening import Opened, open_side, run_in_transformers

@@ -9,8 +9,8 @@ from functools import reduce
 from operator import add
 from typing import NamedTuple, TypeAlias
 
+from ..corpora import Document, size_of
 from .corpus_report import CorpusReport, Counts, Failed, Found, Source, keep
-from .documents import Document, size_of
 from .outcomes import Outcome
 from .sides import Failure, Mismatch
 

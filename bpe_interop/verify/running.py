@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
+from ..corpora import EVERYTHING, Selection
 from ..engines import Engine
 from ..model import BPEModel
 from .compare import Tally, compare_in
-from .corpora import EVERYTHING, Selection
 from .corpus_report import CorpusReport
 from .decoded import Alone, decode_alone
 from .examples import mismatch_of

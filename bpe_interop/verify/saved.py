@@ -6,12 +6,11 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from ..corpora import BEGINNING, Mark, Place, Selection, Shard, identity
 from ..errors import FormatError, SourceError
 from ..io import replace_file, unreadable
 from ..strict_json import Node, parse
-from .corpora import BEGINNING, Mark, Selection, identity
 from .corpus_report import CorpusReport, check_schema, read_report
-from .documents import Place, Shard
 
 SCHEMA = 1
 KIND = "bpe-interop comparison begun"

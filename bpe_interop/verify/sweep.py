@@ -13,12 +13,22 @@ from operator import add
 from pathlib import Path
 from typing import TypeAlias
 
+from ..corpora import (
+    BEGINNING,
+    EVERYTHING,
+    Document,
+    Mark,
+    Place,
+    Selection,
+    Shard,
+    find_shards,
+    select,
+    size_of,
+)
 from ..engines.facts import facts
 from . import pool
 from .accounts import Item, Wanted, account, batches, texts_of
-from .corpora import BEGINNING, EVERYTHING, Mark, Selection, find_shards, select
 from .corpus_report import CorpusReport, Counts, Found, SideName, keep
-from .documents import Document, Place, Shard, size_of
 from .outcomes import Outcome
 from .pairs import Build, ChildPair, LocalPair, Pair
 from .saved import Saved

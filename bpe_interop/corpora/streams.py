@@ -31,7 +31,7 @@ _BITE = 256
 
 
 @contextmanager
-def named(label: str) -> Iterator[None]:
+def naming(label: str) -> Iterator[None]:
     """A block in which what goes wrong in reading becomes an error that names the file.
 
     Raises:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from ..errors import SourceError
 from ..io import unreadable
+from . import hub
 from .documents import START, Document, Errors, Kind, Place, Shard, records, texts
 from .parquet import rows
-from .streams import COMPRESSED, named, opened, skip
+from .streams import COMPRESSED, naming, opened, skip
 
 STDIN = "-"
 _KINDS: dict[str, Kind] = {
@@ -96,7 +97,9 @@ def find_shards(corpora: Iterable[str | Path], *, field: str | None = None) -> t
     """The files that the names of corpora stand for, in order, each once (or once per field).
 
     A name is a file, a directory (all files below it in order of their paths, hidden ones left
-    out), a glob pattern (``**`` for any depth), or ``-`` for standard input. ``NAME:FIELD``
+    out), a glob pattern (``**`` for any depth), ``-`` for standard input, or
+    ``hf:datasets/org/name[@revision][/PATTERN]`` for the JSONL, Parquet and ``.txt`` files that
+    the hub's local cache holds of a data set (nothing is downloaded). ``NAME:FIELD``
     names the key or column that holds the texts, ``text`` otherwise; a file with a field that is
     not Parquet is JSONL. Files that end in ``.jsonl``, ``.ndjson``, ``.parquet`` or ``.pq``,
     compressed or not, are that; all others are plain text.
@@ -106,7 +109,9 @@ def find_shards(corpora: Iterable[str | Path], *, field: str | None = None) -> t
         field: the field where a name has none.
 
     Raises:
-        SourceError: there is no such file, it cannot be opened, or a directory holds none.
+        SourceError: there is no such file, it cannot be opened or is a device, a directory holds
+            none, or a data set is not in the local cache.
+        EngineMissingError: huggingface_hub is needed and is not installed.
     """
     found: dict[tuple[str, str], Shard] = {}
     for name in corpora:
@@ -122,6 +127,9 @@ def _expand(corpus: str | Path, field: str | None) -> Iterator[Shard]:
     if name == STDIN:
         kind: Kind = "jsonl" if own_field else "text"
         yield Shard("standard input", None, kind, own_field or "text", STDIN)
+        return
+    if name.startswith(hub.PREFIX):
+        yield from _of_dataset(name, own_field, field)
         return
     root = Path(name)
     if root.is_dir():
@@ -142,6 +150,28 @@ def _expand(corpus: str | Path, field: str | None) -> Iterator[Shard]:
         yield Shard(_spelled(path.as_posix()), path, kind, own_field or field or "text", short)
 
 
+def _of_dataset(name: str, own_field: str | None, field: str | None) -> Iterator[Shard]:
+    """The files of a data set that hold texts; what stands beside them (README.md) does not."""
+    root, inner = hub.local_dataset(name)
+    whole = name.removesuffix(inner).rstrip("/")
+    files = _below(root)
+    if inner:
+        wanted = {Path(match) for match in glob.glob(inner, root_dir=root, recursive=True)}
+        files = [p for p in files if wanted & {p.relative_to(root), *p.relative_to(root).parents}]
+    held = [path for path in files if _kind(path) != "text" or _suffix(path) == ".txt"]
+    if not held:
+        there = ", ".join(path.relative_to(root).as_posix() for path in files[:10]) or "no file"
+        raise SourceError(
+            "the local cache holds no JSONL, Parquet or .txt file of it",
+            where=name,
+            fix=f"get it whole, or read another; there is: {there}",
+        )
+    for path in held:
+        short = path.relative_to(root).as_posix()
+        kind = _kind(path, own_field is not None)
+        yield Shard(_spelled(f"{whole}/{short}"), path, kind, own_field or field or "text", short)
+
+
 def _spelled(name: str) -> str:
     """A file's name as text: bytes in it that are no UTF-8 are escaped."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
@@ -152,16 +182,23 @@ def _parted(name: str) -> tuple[str, str | None]:
     left, colon, right = name.rpartition(":")
     if not (left and colon and right) or Path(name).exists():
         return name, None
+    if name.startswith(hub.PREFIX):
+        return (name, None) if left == "hf" else (left, right)
     if left == STDIN or Path(left).exists() or glob.has_magic(left) or _kind(Path(left)) != "text":
         return left, right
     return name, None
 
 
 def _kind(path: Path, with_field: bool = False) -> Kind:
+    return _KINDS.get(_suffix(path), "jsonl" if with_field else "text")
+
+
+def _suffix(path: Path) -> str:
+    """How a file's name ends, in small letters, without what says that it is compressed."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
-    return _KINDS.get(suffixes[-1] if suffixes else "", "jsonl" if with_field else "text")
+    return suffixes[-1] if suffixes else ""
 
 
 def _below(root: Path) -> list[Path]:
@@ -181,8 +218,15 @@ def _check_readable(shard: Shard) -> None:
     """Looks at a file before a long comparison begins; a pipe could be looked at only once."""
     if shard.path is None:
         return
-    with named(shard.label):
-        if stat.S_ISREG(shard.path.stat().st_mode):
+    with naming(shard.label):
+        mode = shard.path.stat().st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise SourceError(
+                "this is a device and no regular file",
+                where=shard.label,
+                fix="name files, directories or pipes, or - for standard input",
+            )
+        if stat.S_ISREG(mode):
             with shard.path.open("rb") as file:
                 file.read(1)
 
@@ -197,7 +241,7 @@ def read_documents(
             UTF-8 (see :mod:`.documents`).
         EngineMissingError: an optional library is needed and is not installed.
     """
-    with named(shard.label):
+    with naming(shard.label):
         if shard.kind == "parquet":
             yield from rows(shard, start, errors)
             return
@@ -275,7 +319,7 @@ def identity(shard: Shard) -> str:
             where=shard.label,
             fix="make it a file, or do without a state to go on from",
         )
-    with named(shard.label), shard.path.open("rb") as file:
+    with naming(shard.label), shard.path.open("rb") as file:
         head = file.read(_HEAD)
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _HEAD))

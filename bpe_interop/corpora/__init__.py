@@ -1,0 +1,42 @@
+"""Corpora, which every command reads alike: files, directories, globs, data sets of the hub.
+
+Plain text, JSONL and Parquet, compressed or not, are read as a stream and never held whole.
+"""
+
+from __future__ import annotations
+
+from .documents import START, Document, Errors, Place, Shard, size_of
+from .selection import (
+    BEGINNING,
+    EVERYTHING,
+    STDIN,
+    Mark,
+    Selection,
+    find_shards,
+    identity,
+    parse_sample,
+    read_documents,
+    select,
+)
+from .streams import naming, opened
+
+__all__ = [
+    "BEGINNING",
+    "EVERYTHING",
+    "START",
+    "STDIN",
+    "Document",
+    "Errors",
+    "Mark",
+    "Place",
+    "Selection",
+    "Shard",
+    "find_shards",
+    "identity",
+    "naming",
+    "opened",
+    "parse_sample",
+    "read_documents",
+    "select",
+    "size_of",
+]
