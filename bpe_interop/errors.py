@@ -1,4 +1,4 @@
-"""Every error this library raises on purpose.
+"""Every error this library raises on purpose; each kind has a page in ``docs/refusals``.
 
 ::
 
@@ -24,6 +24,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class BpeInteropError(Exception):
     """Base of all errors raised by this library.
@@ -37,6 +39,15 @@ class BpeInteropError(Exception):
         self.what = what
         self.where = where
         self.fix = fix
+
+    @property
+    def code(self) -> str:
+        """The stable name of this kind of error, and of the page about it in ``docs/refusals``.
+
+        The class's name in words: ``UnknownModelError`` is ``ERROR-unknown-model``.
+        """
+        words = re.findall("[A-Z][a-z]+", type(self).__name__.removesuffix("Error"))
+        return "-".join(["ERROR", *map(str.lower, words)])
 
     def __str__(self) -> str:
         message = f"{self.where}: {self.what}" if self.where else self.what

@@ -108,13 +108,15 @@ def _lost(model: BPEModel) -> Iterator[Loss]:
 
 
 def describe(loss: Loss) -> str:
-    """A loss as a sentence: the field, what is lost, the consequence, a text that shows it."""
+    """A loss as a sentence: the field, what is lost, the consequence, a text, the page's code."""
     text = f"{loss.field}: {loss.what}; {loss.consequence}"
     if loss.witness is not None:
         text += f"; such a text: {show(loss.witness)}"
         if not loss.witness.isascii():
             text += f" = {loss.witness!a}"
-    return text if loss.shown else text + " (not shown to differ, and not shown to be equal)"
+    if not loss.shown:
+        text += " (not shown to differ, and not shown to be equal)"
+    return f"{text}; see {loss.code}"
 
 
 def _need(model: BPEModel, target: Format) -> None:

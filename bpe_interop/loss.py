@@ -32,3 +32,8 @@ class Loss:
     def __post_init__(self) -> None:
         if self.field not in FIELDS:
             raise ValueError(f"{self.field!r} is not a field of the model")
+
+    @property
+    def code(self) -> str:
+        """The stable name of this kind of loss, and of the page about it in ``docs/refusals``."""
+        return f"LOSS-{self.field}"

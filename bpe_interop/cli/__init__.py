@@ -122,12 +122,12 @@ def main() -> None:
         tell(f"refused: {error}")
         sys.exit(NO)
     except CheckFailedError as error:
-        tell(f"check failed: {error}")
+        tell(f"check failed: {error}\n  see {error.code}")
         sys.exit(NO)
     except BpeInteropError as error:
         if signals.came:
             sys.exit(signals.code)
-        tell(f"error: {error}")
+        tell(f"error: {error}\n  see {error.code}")
         sys.exit(UNKNOWN)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)

@@ -24,7 +24,11 @@ def refusals(source: str, target: Path, *, json_output: bool) -> Iterator[None]:
         yield
     except LossyConversionError as error:
         if json_output:
-            refused = [asdict(loss) for loss in error.losses if isinstance(loss, Loss)]
+            refused = [
+                {**asdict(loss), "code": loss.code}
+                for loss in error.losses
+                if isinstance(loss, Loss)
+            ]
             as_json({"source": source, "target": str(target), "refused": refused})
         raise
 
