@@ -138,6 +138,7 @@ def mutated(choose: random.Random, source: str) -> tuple[str, Node]:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_verdicts_agree_with_brute_force_in_tokenizers(seed: int) -> None:
+    """Theorem 11 in ``docs/theory.md``."""
     choose = random.Random(seed)
     source, node = random_decidable(choose)
     other_source, other = mutated(choose, source)
@@ -170,6 +171,7 @@ def test_verdicts_agree_with_brute_force_in_tokenizers(seed: int) -> None:
 
 
 def test_pretokens_that_no_text_gives() -> None:
+    """Theorem 11 in ``docs/theory.md``."""
     cl100k = tree(CL100K)
     assert continuation(cl100k, "hello") == ""
     assert continuation(cl100k, "1234") is None

@@ -56,6 +56,7 @@ def check(found: Decision, one: Run, other: Run, contents: list[bytes]) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_every_verdict_and_length_is_that_of_all_short_strings(seed: int) -> None:
+    """Theorems 1, 6 and 5 in ``docs/theory.md``."""
     rng = Random(seed)
     for _ in range(60):
         letters = rng.choice(["ab", "abc"])
@@ -89,7 +90,10 @@ def test_symbols_that_are_replaced_before_merging_never_merge(seed: int) -> None
 
 @pytest.mark.parametrize("seed", range(20))
 def test_only_contents_that_count_are_given(seed: int) -> None:
-    """Neither those that are looked up nor those that no text gives; then the next shortest."""
+    """Neither those that are looked up nor those that no text gives; then the next shortest.
+
+    Theorem 21 in ``docs/theory.md``.
+    """
     rng = Random(seed)
     for _ in range(30):
         tokens = random_tokens(rng, "ab")
@@ -119,6 +123,7 @@ UTF8_CHARS = "aéá中串"
 
 @pytest.mark.parametrize("seed", range(20))
 def test_only_valid_utf8_counts_where_only_that_occurs(seed: int) -> None:
+    """Theorem 21 in ``docs/theory.md``."""
     rng = Random(seed)
     contents = sorted(strings(UTF8_CHARS, 4), key=len)
     for _ in range(20):
@@ -144,6 +149,7 @@ def test_only_valid_utf8_counts_where_only_that_occurs(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_characters_against_bytes(seed: int) -> None:
+    """Theorem 25 in ``docs/theory.md``."""
     rng = Random(seed)
     for _ in range(20):
         letters = "abéá"[: rng.randrange(2, 5)]
@@ -187,6 +193,7 @@ def random_affixed(rng: Random, affixes: Affixes) -> tuple[list[bytes], list[tup
 
 @pytest.mark.parametrize("seed", range(20))
 def test_affixes_keep_symbols_apart(seed: int) -> None:
+    """Theorem 22 in ``docs/theory.md``."""
     rng = Random(seed)
     for _ in range(30):
         affixes = rng.choice([Affixes(b"#"), Affixes(suffix=b"$"), Affixes(b"#", b"$$")])
@@ -218,6 +225,7 @@ def resplit_run(resplit: Resplit, content: bytes) -> list[bytes]:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_unused_tokens_are_split_again(seed: int) -> None:
+    """Theorem 23 in ``docs/theory.md``."""
     rng = Random(seed)
     for _ in range(30):
         letters = rng.choice(["ab", "abc"])
@@ -299,6 +307,7 @@ def not_looked_up(ranks: dict[bytes, int], content: bytes) -> bool:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_tiktoken_confirms_what_its_lookup_does_not_hide(seed: int) -> None:
+    """Theorem 8 in ``docs/theory.md``."""
     rng = Random(seed)
     for _ in range(10):
         tokens = random_tokens(rng, "ab")
@@ -386,6 +395,7 @@ def test_llama_3_without_the_merges_that_recovery_misses(data: Data) -> None:
 
 
 def test_the_form_of_a_list_is_learned_from_ranks() -> None:
+    """Theorem 4 in ``docs/theory.md``."""
     rng = Random(4)
     for _ in range(300):
         tokens = random_tokens(rng, "ab")

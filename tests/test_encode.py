@@ -372,6 +372,7 @@ def test_a_pretoken_of_a_million_letters() -> None:
 
 
 def test_long_pretokens_are_cut_only_where_nothing_merges() -> None:
+    """Lemma 1 in ``docs/theory.md``."""
     rng = random.Random(16)
     letters = "中丮国é¢🙂🙃кa"
     crossing = 0

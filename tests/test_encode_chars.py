@@ -185,7 +185,10 @@ def test_affixes_as_in_tokenizers(case: Listed, rng: random.Random) -> None:
 @settings(max_examples=300)
 @given(listed(affixes=True), st.randoms(use_true_random=False))
 def test_the_canonical_pairs_are_all_that_ever_merges(case: Listed, rng: random.Random) -> None:
-    """As far as no token is built in two ways; and what is unreachable is never given out."""
+    """As far as no token is built in two ways; and what is unreachable is never given out.
+
+    Lemma 2 in ``docs/theory.md``.
+    """
     model = case.model()
     form = canonical(model)
     if form.twofold:

@@ -121,7 +121,10 @@ PATTERNS = ("", r"\S+|\s+", r" ?\S+|\s+", r"a+|b")
 
 @given(SYMBOLS, SYMBOLS, st.sampled_from(PATTERNS), st.booleans())
 def test_ids_are_minbpes(text: str, other: str, pattern: str, special: bool) -> None:
-    """Learned, written, read and run by minbpe's algorithm, and read and run by ours."""
+    """Learned, written, read and run by minbpe's algorithm, and read and run by ours.
+
+    Theorem 9 in ``docs/theory.md``.
+    """
     tokenizer = train(f"{text}ab ba", min_frequency=2, pattern=pattern or None)
     names = ("ab", "abb") if special else ()
     added = tuple(AddedToken(one, 900 + place) for place, one in enumerate(names))

@@ -124,7 +124,10 @@ def test_pair_lists_merge_as_in_tokenizers(seed: int, letters: str) -> None:
 
 @pytest.mark.parametrize("seed", range(100))
 def test_the_canonical_pairs_alone_are_the_whole_rank_table(seed: int) -> None:
-    """Theorem 3, in the engines: tokenizers with these merges gives tiktoken's tokens."""
+    """Theorem 3, in the engines: tokenizers with these merges gives tiktoken's tokens.
+
+    Theorem 4 in ``docs/theory.md``.
+    """
     rng = random.Random(seed)
     ranks = random_table(rng, "ab")
     form = canonical_of(RankTable(ranks), ranks)
@@ -143,6 +146,7 @@ def test_the_canonical_pairs_alone_are_the_whole_rank_table(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(100))
 def test_the_canonical_form_of_a_pair_list_says_the_same(seed: int) -> None:
+    """Theorem 3 in ``docs/theory.md``."""
     rng = random.Random(seed)
     tokens = random_tokens(rng, "ab")
     pairs = random_pairs(rng, tokens)
@@ -178,6 +182,7 @@ def by_runs(rule: MergeRule, tokens: Sequence[bytes]) -> dict[bytes, tuple[bytes
 
 @pytest.mark.parametrize("kind", ["ranks", "one pair for each", "many pairs for each"])
 def test_last_merges_are_those_of_runs(kind: str) -> None:
+    """Theorem 16 in ``docs/theory.md``."""
     rng = random.Random(kind)
     late = 0
     for _ in range(3000):
@@ -201,6 +206,7 @@ def test_last_merges_are_those_of_runs(kind: str) -> None:
 
 
 def test_last_merges_are_left_to_runs_where_order_is_open() -> None:
+    """Theorem 16 in ``docs/theory.md``."""
     tokens = [b"a", b"b", b"ab", b"ba", b"aba"]
     tied = RankTable({token: len(token) for token in tokens})
     mixed = PairList(((b"ab", b"a"), (b"a", b"b"), (b"a", b"ba"), (b"b", b"a")))

@@ -418,7 +418,10 @@ SPACES = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u300
 
 
 def test_tokens_that_join_are_those_that_can_stand_across_the_cut() -> None:
-    """Every byte string across the one place where the two spellings differ, and no other."""
+    """Every byte string across the one place where the two spellings differ, and no other.
+
+    Theorem 27 in ``docs/theory.md``.
+    """
     crossing, others = set(), set()
     for left in ("", *SPACES):
         for newline in "\n\r":

@@ -154,6 +154,7 @@ def check(found: Decision, one: Run, other: Run, contents: list[bytes]) -> None:
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_every_verdict_about_merges_is_that_of_the_engines(seed: int) -> None:
+    """Theorem 5 in ``docs/theory.md``."""
     rng = Random(seed)
     verdicts: dict[str, int] = {"proved": 0, "refuted": 0}
     for _ in range(VOCABULARIES // SEEDS):
@@ -284,7 +285,10 @@ KINDS = [
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_every_verdict_about_files_is_that_of_the_engines(seed: int) -> None:
-    """Ids, lookups and all: neither is anything proved that differs, nor refuted that does not."""
+    """Ids, lookups and all: neither is anything proved that differs, nor refuted that does not.
+
+    Theorem 8 in ``docs/theory.md``.
+    """
     rng = Random(seed)
     for _ in range(VOCABULARIES // SEEDS // 10):
         letters = rng.choice(["ab", "abc"])
@@ -314,7 +318,7 @@ def test_every_verdict_about_files_is_that_of_the_engines(seed: int) -> None:
 
 
 def test_characters_and_bytes_are_held_to_their_engines() -> None:
-    """sentencepiece or tokenizers over characters beside tiktoken over bytes."""
+    """sentencepiece or tokenizers over characters beside tiktoken over bytes (Theorem 25)."""
     rng = Random(0)
     letters = "aé"
     for _ in range(VOCABULARIES // 20):

@@ -75,6 +75,7 @@ def cuts(splitter: Splitter, text: str) -> list[tuple[tuple[int, int], ...]]:
 
 
 def test_sequences_of_splitters_are_decided_as_they_cut() -> None:
+    """Theorem 14 in ``docs/theory.md``."""
     rng = Random(14)
     proved = 0
     for _ in range(400):
@@ -146,6 +147,7 @@ def bytes_model(rng: Random, steps: Sequence[PreTokenizerStep]) -> BPEModel:
 
 
 def test_cuts_that_no_token_crosses_change_nothing() -> None:
+    """Theorem 26 in ``docs/theory.md``."""
     rng = Random(10)
     sides = [
         *((pattern(source),) for source in (GPT2, CL100K, QWEN2, r"\S+|\s+", r" ?\S+|\s+")),
@@ -184,6 +186,7 @@ CHAINS: tuple[tuple[tuple[NormalizerStep, ...], tuple[NormalizerStep, ...], bool
 def test_chains_of_normalizers(
     a: tuple[NormalizerStep, ...], b: tuple[NormalizerStep, ...], same: bool
 ) -> None:
+    """Theorem 15 in ``docs/theory.md``."""
     try:
         found = first_character_apart(a, b)
     except PatternError:
@@ -196,6 +199,7 @@ def test_chains_of_normalizers(
 
 
 def test_metaspace_that_never_prepends_is_a_replacement() -> None:
+    """Theorem 15 in ``docs/theory.md``."""
     model = load_source(TOKENIZERS / "spm-tiny" / "huggingface").model
     one = replace(
         model, normalizer=(), pretokenizer=(Metaspace("\u2581", "never"),), sequence_template=None
@@ -218,6 +222,7 @@ def test_what_is_read_twice_is_proved(name: str) -> None:
 
 
 def test_user_defined_tokens_stand_for_added_ones_but_not_as_text() -> None:
+    """Theorem 24 in ``docs/theory.md``."""
     one = load_source(TOKENIZERS / "spm-user-tiny" / "sentencepiece").model
     other = load_source(TOKENIZERS / "spm-user-tiny" / "huggingface").model
     assert prove(one, other, "ordinary").outcome == "proved"

@@ -56,6 +56,7 @@ def outcome(one: Side, other: Side, scope: Scope, text: str) -> str:
 def test_special_tokens_hide_others_in_chains(
     special: list[str], plain: list[str], new: str, text: str | None
 ) -> None:
+    """Theorem 19 in ``docs/theory.md``."""
     base = [*(added(t) for t in plain), *(added(t, "s") for t in special)]
     one, other = sides(base, [*base, added(new, "s")])
     if text is None:
@@ -65,6 +66,7 @@ def test_special_tokens_hide_others_in_chains(
 
 
 def test_a_special_token_that_no_chain_joins_to_another_hides_nothing() -> None:
+    """Theorem 19 in ``docs/theory.md``."""
     base = [added("zw"), added("yz", "s")]
     one, other = sides(base, [*base, added("ab", "s"), added("ba", "s")])
     assert prove(one.model, other.model, "ordinary").outcome == "proved"
@@ -121,6 +123,7 @@ def test_a_token_that_begins_in_white_space_taken_along_is_not_proved() -> None:
 
 
 def test_tokens_that_never_meet_are_found_alike_in_one_pass_and_in_two() -> None:
+    """Theorem 18 in ``docs/theory.md``."""
     early = [AddedToken("_", 1, lstrip=True, rstrip=True)]
     late = [AddedToken("a", 2, lstrip=True, rstrip=True, normalized=True)]
     assert not normalized_matters([*early, *late])

@@ -132,7 +132,7 @@ def test_what_tokenizers_gives_otherwise_is_refuted(
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_verdict_contradicts_tokenizers(seed: int) -> None:
-    """Random vocabularies with affixes and fallbacks, and one thing changed."""
+    """Random vocabularies with affixes and fallbacks, and one thing changed (Theorem 22)."""
     rng = Random(seed)
     texts = ["".join(chosen) for size in range(6) for chosen in product("abx", repeat=size)][:200]
     verdicts: dict[str, int] = {}

@@ -114,6 +114,7 @@ CASES: dict[str, tuple[str, list[str], list[dict[str, Any]], dict[str, Any]]] = 
 
 @pytest.mark.parametrize("case", CASES)
 def test_each_condition_is_asked_for(case: str) -> None:
+    """Theorem 10 in ``docs/theory.md``."""
     text, tokens, later, settings = CASES[case]
     (one, first), (two, second) = sides(tokens, later, **settings)
     if ids(first, text) == ids(second, text):
@@ -136,6 +137,7 @@ def test_each_condition_is_asked_for(case: str) -> None:
     ],
 )
 def test_where_all_hold_the_spellings_are_equal(tokens: list[str], settings: Any) -> None:
+    """Theorem 27 in ``docs/theory.md``."""
     (one, first), (two, second) = sides(tokens, [BYTE_LEVEL], **settings)
     for text in ("\n\t", "a\n\t\t", " \n  \n ", "\n\t\n\t", "ab \n"):
         assert ids(first, text) == ids(second, text)

@@ -163,6 +163,7 @@ SPACE = StripToken(" ", 1, 0)
 
 @pytest.mark.parametrize("dummy", [True, False])
 def test_written_chains_decode_as_sentencepiece_does(dummy: bool) -> None:
+    """Theorem 20 in ``docs/theory.md``."""
     for fallback in (True, False):
         pieces, other = both(
             pieces_of(

@@ -87,6 +87,7 @@ def random_pieces(rng: Random) -> tuple[str, list[Piece]]:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_scores_become_a_list_that_does_the_same_or_none(seed: int) -> None:
+    """Theorem 7 in ``docs/theory.md``."""
     rng = Random(seed)
     for _ in range(25):
         letters, pieces = random_pieces(rng)
@@ -105,7 +106,7 @@ def test_scores_become_a_list_that_does_the_same_or_none(seed: int) -> None:
 
 
 def test_what_is_refused_for_a_circle_no_list_can_do() -> None:
-    """By every order of the splits, on every short string."""
+    """By every order of the splits, on every short string (Theorem 7)."""
     rng = Random(0)
     found = 0
     while found < 25:
@@ -152,6 +153,7 @@ def scored(model: BPEModel, rule: RankTable) -> Ids:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_a_list_becomes_scores_that_do_the_same(seed: int) -> None:
+    """Theorem 13 in ``docs/theory.md``."""
     rng = Random(seed)
     for _ in range(25):
         letters = rng.choice(["ab", "abc"])
@@ -204,6 +206,7 @@ def test_ids_are_ranks_over_bytes_or_not(seed: int) -> None:
 
 
 def test_a_character_of_three_bytes_is_refused_by_its_text() -> None:
+    """Theorem 25 in ``docs/theory.md``."""
     model = char_model([b"a", "中".encode()], PairList(()), first=0)
     rewrite = as_byte_ranks(model)
     assert (rewrite.rule, rewrite.witness, rewrite.shown) == (None, "中", True)
@@ -262,7 +265,10 @@ def test_rules_that_are_of_the_form_already_stay() -> None:
 
 
 def test_tokens_that_a_list_never_builds_are_not_ranked() -> None:
-    """``a`` and ``b`` merge first, so ``aba`` is not built; with a rank, ``ab`` and ``a`` do it."""
+    """``a`` and ``b`` merge first, so ``aba`` is not built; with a rank, ``ab`` and ``a`` do it.
+
+    Theorem 13 in ``docs/theory.md``.
+    """
     rule = PairList(((b"a", b"b"), (b"b", b"a"), (b"a", b"ba")))
     model = char_model([b"a", b"b", b"ab", b"ba", b"aba"], rule)
     rewrite = as_ranks(model)
@@ -350,6 +356,7 @@ def test_roberta_has_its_ids_in_another_order(data: Data) -> None:
 
 @pytest.mark.parametrize("name", ["gpt2", "p50k_base", "cl100k_base", "o200k_base"])
 def test_two_texts_show_that_whole_texts_have_no_sentencepiece_model(data: Data, name: str) -> None:
+    """Theorem 12 in ``docs/theory.md``."""
     data("tiktoken_cache")
     encode = tiktoken.get_encoding(name).encode_ordinary
     found = obstruction(encode)

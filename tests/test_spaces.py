@@ -40,6 +40,7 @@ NOT_CUT = [
 
 @pytest.mark.parametrize("pattern", CUT, ids=lambda pattern: pattern.source)
 def test_words_with_the_space_before_them_are_matched_alike(pattern: Pattern) -> None:
+    """Theorem 17 in ``docs/theory.md``."""
     whole = Matcher(pattern)
     assert whole.begins_at_spaces
     rng = random.Random(pattern.source)
@@ -58,6 +59,7 @@ def test_words_with_the_space_before_them_are_matched_alike(pattern: Pattern) ->
 
 @pytest.mark.parametrize("source", NOT_CUT)
 def test_patterns_that_look_or_go_across_are_told(source: str) -> None:
+    """Theorem 17 in ``docs/theory.md``."""
     assert not Matcher(Pattern(source, "fancy-regex")).begins_at_spaces
 
 

@@ -106,14 +106,13 @@ def spaces_never_join(vocabulary: Iterable[bytes], unreachable: Iterable[bytes])
 
     - no token of ``vocabulary`` can stand across that cut (it would be white space, or parts of
       white space characters' UTF-8, with a newline, then something, and no newline after that):
-      then no merge can cross it, so merging does the same on both sides (semantics: a span
-      whose ends no merge crosses runs as it would alone), and no whole pretoken is looked up
-      that is longer; and
+      then no merge can cross it, so merging does the same on both sides (Lemma 1 in
+      ``docs/theory.md``), and no whole pretoken is looked up that is longer; and
     - no token of ``unreachable`` (those that are looked up as whole pretokens but that merging
       never builds) is one of the two parts, for then looking up the part would find it and
       merging the whole would not.
 
-    True is a proof; False says that it is not shown.
+    True is a proof (Theorem 27); False says that it is not shown.
     """
     return not any(map(_JOINS.fullmatch, vocabulary)) and not any(
         map(_WHOLE.fullmatch, unreachable)

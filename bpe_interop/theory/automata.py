@@ -1,5 +1,7 @@
 """Decides questions about pre-tokenizer patterns for every text: equality, coverage, pretokens.
 
+Theorem 11 in ``docs/theory.md``.
+
 A pattern that does not look behind the start of a match cuts a text by one function: the length
 of the first match at the start of what is left. Two such patterns cut every text alike if and
 only if these functions are equal (take what is left as the text). With the rule of

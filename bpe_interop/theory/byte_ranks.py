@@ -1,4 +1,7 @@
-"""Ids as ranks over bytes: what a rank file says, and what it makes of a model's merges."""
+"""Ids as ranks over bytes: what a rank file says, and what it makes of a model's merges.
+
+Characters against bytes: Theorem 25 in ``docs/theory.md``; ids that are ranks: Theorem 13.
+"""
 
 from __future__ import annotations
 

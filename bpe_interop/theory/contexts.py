@@ -2,7 +2,7 @@
 
 Where two systems differ on a pair of tokens, they differ on every content of whose tokens that
 pair is a part (Theorem 1). So where the pair alone does not count (it begins inside a
-character, is looked up whole, is no pretoken), tokens are put on either side of it.
+character, is looked up whole, is no pretoken), tokens are put on either side of it (Theorem 21).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Whether two merge systems give every text the same tokens: decided, with a shortest witness.
 
-The theorems are those of ``docs/theory.md``. Nothing is assumed about the order of priorities:
+The theorems are those of ``docs/theory.md``: Theorem 5 says where to look, Theorems 3, 4 and 13
+save the search where they hold. Nothing is assumed about the order of priorities:
 ties, ranks out of order and tokens that nothing builds are all decided.
 """
 

@@ -1,6 +1,6 @@
 """What a rank file makes of a model: one number for id and rank, and a lookup of whole pretokens.
 
-The theorems named here are proved in ``docs/theory.md``.
+Numbers are decided as in Theorem 13, lookups as in Theorem 8 (``docs/theory.md``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Byte-level tokenizers and SentencePiece: why whole texts cannot be, and what pretokens can."""
+"""Byte-level tokenizers and SentencePiece: no model for whole texts, but one for pretokens.
+
+That there is none for whole texts is Theorem 12 in ``docs/theory.md``.
+"""
 
 from __future__ import annotations
 

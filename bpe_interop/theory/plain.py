@@ -1,5 +1,7 @@
 """What only SentencePiece has, in terms that other formats have too, where that is exact.
 
+User-defined tokens are Theorem 24 in ``docs/theory.md``, normalizers Theorem 15.
+
 Sources: ``src/normalizer.cc``, ``src/bpe_model.cc`` and ``src/sentencepiece_processor.cc`` of
 sentencepiece; tokenizers' ``added_vocabulary.rs``.
 """

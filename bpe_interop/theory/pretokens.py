@@ -1,4 +1,8 @@
-"""Which contents a pre-tokenizer can yield as a whole pretoken."""
+"""Which contents a pre-tokenizer can yield as a whole pretoken.
+
+Theorem 8 in ``docs/theory.md`` asks it of tokens that are looked up; one pattern is decided by
+Theorem 11.
+"""
 
 from __future__ import annotations
 

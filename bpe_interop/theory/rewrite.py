@@ -1,7 +1,7 @@
 """Merges in another form: ranks as a list of pairs, pairs as ranks, characters as bytes.
 
 Each is done where it is proved to give every text the same tokens, and refused otherwise, with
-a text that shows the difference where one was found (``docs/theory.md``).
+a text that shows the difference where one was found (``docs/theory.md``, Theorems 4, 7 and 13).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The order of SentencePiece's scores, which are float32."""
+"""The order of SentencePiece's scores, which are float32: it says which are ties (Theorem 7)."""
 
 from __future__ import annotations
 

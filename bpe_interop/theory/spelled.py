@@ -1,5 +1,7 @@
 """Merges with affixes as merges without: each symbol, its affixes on it, is one character.
 
+Theorem 22 in ``docs/theory.md``.
+
 Then a token that is spelled in two ways is two tokens, what merges is what stands side by side,
 and only some contents occur: those whose symbols have the prefix everywhere but at the start,
 and the suffix at the end and nowhere else.

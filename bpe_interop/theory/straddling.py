@@ -1,8 +1,9 @@
 """Whether two ways of splitting give one vocabulary the same tokens though they cut otherwise.
 
 Where no token can stand across a cut, it is all one whether the cut is made (``docs/theory.md``,
-Theorem 10). The cuts that only one side makes are known by the classes of the characters on
-either side of them, from the right ways through the product of both (:mod:`.splitters`).
+Theorem 10). This is Theorem 26. The cuts that only one side makes are known by the classes of the
+characters on either side of them, from the right ways through the product of both
+(:mod:`.splitters`).
 """
 
 from __future__ import annotations

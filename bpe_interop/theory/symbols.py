@@ -1,4 +1,8 @@
-"""What merging starts from: the symbols of a pretoken or of a token."""
+"""What merging starts from: the symbols of a pretoken or of a token.
+
+Affixes are glued on (Theorem 22 in ``docs/theory.md``), and user-defined tokens cut out before
+(Theorem 24).
+"""
 
 from __future__ import annotations
 

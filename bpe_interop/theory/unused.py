@@ -1,4 +1,4 @@
-"""UNUSED pieces of SentencePiece: merged like others, and split again in the end."""
+"""UNUSED pieces of SentencePiece: merged like others, and split again in the end (Theorem 23)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def decide_resplit(
     """Decides whether ``a``, its UNUSED tokens split again, gives the same tokens as ``b``.
 
     ``b`` builds none of them. By Theorem 1 the two are the same exactly if they are on each
-    token and on each pair of tokens that ``a`` keeps apart (``docs/theory.md``, UNUSED pieces).
+    token and on each pair of tokens that ``a`` keeps apart (``docs/theory.md``, Theorem 23).
     """
     ours = Resplit(a, unused)
     found = conflicts_of(a, b, budget)

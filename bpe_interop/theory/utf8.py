@@ -1,4 +1,7 @@
-"""Which byte strings stand inside UTF-8 (RFC 3629, section 4)."""
+"""Which byte strings stand inside UTF-8 (RFC 3629, section 4).
+
+The others are contents of no text (``docs/theory.md``, Theorem 21).
+"""
 
 from __future__ import annotations
 

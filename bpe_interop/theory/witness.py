@@ -1,4 +1,8 @@
-"""Texts that show a difference."""
+"""Texts that show a difference.
+
+Theorem 5 in ``docs/theory.md`` gives a pretoken on which two systems differ; a text of which it
+is a pretoken is searched here.
+"""
 
 from __future__ import annotations
 

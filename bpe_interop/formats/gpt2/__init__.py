@@ -15,7 +15,8 @@ The wire format:
 - Pattern, special tokens and sequence template are not in it: they are unknown (``None``).
 
 OpenAI's ``encoder.py`` merges every occurrence of the best pair in one pass. Where a merge comes
-before one that builds a part of it, this differs from tokenizers, whose BPE is the engine here.
+before one that builds a part of it, this differs from tokenizers, whose BPE is the engine here
+(``docs/theory.md``, Theorem 9).
 """
 
 from __future__ import annotations

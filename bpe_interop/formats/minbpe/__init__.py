@@ -11,9 +11,9 @@ One text file, ``NAME.model``; beside it, for people, ``NAME.vocab``, which is n
 
 So tokens need no spelling, a merge comes after those of its parts, and ids are in merge order.
 minbpe merges every occurrence of the best pair at once; as later merges have later ids, that is
-the same as one after the other from left to right. Nothing is normalized and nothing is placed
-around a text. minbpe's ``load`` does not compile the pattern that it reads: to use it there, give
-it to ``RegexTokenizer(pattern)`` too.
+the same as one after the other from left to right (``docs/theory.md``, Theorem 9). Nothing is
+normalized and nothing is placed around a text. minbpe's ``load`` does not compile the pattern
+that it reads: to use it there, give it to ``RegexTokenizer(pattern)`` too.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each function says of one stage *proved* (equal for every text, and by which argument), *refuted*
 (a text gives other ids in the end) or *unknown* (neither was established). The theorems named
-are in ``docs/theory.md``.
+are in ``docs/theory.md``; each stage names those that it rests on.
 """
 
 from __future__ import annotations

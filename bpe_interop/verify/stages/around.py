@@ -1,4 +1,4 @@
-"""Added tokens, and what is placed around a text."""
+"""Added tokens (Theorems 18, 19 and 24), and what is placed around a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The core: what merging makes of a pretoken."""
+"""The core: what merging makes of a pretoken (Theorems 5, 23 and 25)."""
 
 from __future__ import annotations
 

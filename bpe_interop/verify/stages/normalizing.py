@@ -1,4 +1,4 @@
-"""The normalizer."""
+"""The normalizer (Theorem 15)."""
 
 from __future__ import annotations
 

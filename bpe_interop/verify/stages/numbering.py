@@ -1,4 +1,4 @@
-"""Whole-pretoken lookup, and the ids of tokens."""
+"""Whole-pretoken lookup (Theorem 8), and the ids of tokens."""
 
 from __future__ import annotations
 

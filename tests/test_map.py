@@ -1,0 +1,106 @@
+"""The maps: what docs/theory.md, docs/architecture.md and CONTRIBUTING.md name is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "bpe_interop"
+
+_HEADING = re.compile(r"^### ((?:Theorem|Lemma) \d+) \(", re.MULTILINE)
+_MENTION = re.compile(
+    r"\b(Theorem|Lemma|theorem|lemma)s?\s+(\d+(?:(?:,\s+|\s+and\s+|\s+or\s+)\d+)*)"
+)
+_CODE = re.compile(r"`(bpe_interop/[\w/]+\.py)`")
+_TEST = re.compile(r"`(tests/\w+\.py)::(\w+)`")
+
+
+def mentions(text: str) -> set[str]:
+    """``Theorems 4 and 13`` are ``Theorem 4`` and ``Theorem 13``."""
+    return {
+        f"{kind.title()} {number}"
+        for kind, numbers in _MENTION.findall(text)
+        for number in re.findall(r"\d+", numbers)
+    }
+
+
+@cache
+def statements() -> dict[str, str]:
+    """Each theorem and lemma of docs/theory.md, with all that stands below its heading."""
+    page = (ROOT / "docs" / "theory.md").read_text("utf-8")
+    parts = _HEADING.split(page)[1:]
+    names = parts[::2]
+    assert len(set(names)) == len(names), "a number stands twice"
+    return dict(zip(names, (part.split("\n## ")[0] for part in parts[1::2]), strict=True))
+
+
+def references(statement: str) -> str:
+    """The line of a statement that names modules and tests."""
+    lines = [line for line in statements()[statement].splitlines() if line.startswith("*Code:* ")]
+    assert len(lines) == 1, f"{statement} needs one line that begins with *Code:*"
+    return lines[0]
+
+
+def docstring_of(path: str, test: str) -> str:
+    """What a test says of itself, and what its file says."""
+    tree = ast.parse((ROOT / path).read_text("utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == test:
+            return f"{ast.get_docstring(node)}\n{ast.get_docstring(tree)}"
+    raise AssertionError(f"{path} has no {test}")
+
+
+every_statement = pytest.mark.parametrize("statement", sorted(statements()))
+
+
+@every_statement
+def test_each_theorem_names_modules_that_name_it(statement: str) -> None:
+    named = _CODE.findall(references(statement))
+    assert named, "no module"
+    for path in named:
+        assert statement in mentions((ROOT / path).read_text("utf-8")), f"{path} does not name it"
+
+
+@every_statement
+def test_each_theorem_names_tests_that_name_it(statement: str) -> None:
+    named = _TEST.findall(references(statement))
+    assert named, "no test"
+    for path, test in named:
+        assert statement in mentions(docstring_of(path, test)), f"{path}::{test} does not name it"
+
+
+def test_theorems_that_are_named_anywhere_exist() -> None:
+    files = [
+        path
+        for folder in ("bpe_interop", "tests", "benchmarks", "fixtures")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    unknown = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in [*files, ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        for name in mentions(path.read_text("utf-8")) - statements().keys()
+    }
+    assert not unknown
+
+
+def rooms_of_proofs() -> Iterator[Path]:
+    """The modules that decide or prove something."""
+    yield from (PACKAGE / "theory").glob("*.py")
+    yield PACKAGE / "text" / "spaces.py"
+    for stages in PACKAGE.rglob("stages"):
+        yield from stages.glob("*.py")
+
+
+PROVING = sorted(path for path in rooms_of_proofs() if path.name not in ("__init__.py", "pair.py"))
+
+
+@pytest.mark.parametrize("path", PROVING, ids=[str(path.relative_to(ROOT)) for path in PROVING])
+def test_each_module_of_proofs_says_on_which_theorem_it_rests(path: Path) -> None:
+    said = mentions(ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "")
+    assert said & statements().keys()
