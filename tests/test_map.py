@@ -18,6 +18,11 @@ _MENTION = re.compile(
     r"\b(Theorem|Lemma|theorem|lemma)s?\s+(\d+(?:(?:,\s+|\s+and\s+|\s+or\s+)\d+)*)"
 )
 _CODE = re.compile(r"`(bpe_interop/[\w/]+\.py)`")
+_PATH = re.compile(
+    r"(?<![\w./-])((?:bpe_interop|tests|benchmarks|fixtures|docs|\.ci)(?:/[\w.*-]+)*/[\w.*-]*|pyproject\.toml)"
+)
+_MODULE = re.compile(r"python -m ((?:benchmarks|fixtures)[\w.]*)(?: ([a-z]+))?")
+_LINK = re.compile(r"\]\(([^)#:]+)\)")
 _TEST = re.compile(r"`(tests/\w+\.py)::(\w+)`")
 
 
@@ -104,3 +109,48 @@ PROVING = sorted(path for path in rooms_of_proofs() if path.name not in ("__init
 def test_each_module_of_proofs_says_on_which_theorem_it_rests(path: Path) -> None:
     said = mentions(ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "")
     assert said & statements().keys()
+
+
+MAPS = ("docs/architecture.md", "CONTRIBUTING.md")
+
+every_map = pytest.mark.parametrize("page", MAPS)
+
+
+@every_map
+def test_every_path_on_a_map_exists(page: str) -> None:
+    paths = {
+        path
+        for path in _PATH.findall((ROOT / page).read_text("utf-8"))
+        if not {"NAME", "FORMAT"} & set(path.split("/"))
+    }
+    assert len(paths) > 15, "paths are not seen"
+    assert not {path for path in paths if not any(ROOT.glob(path.rstrip("/")))}
+
+
+@every_map
+def test_every_link_on_a_map_leads_somewhere(page: str) -> None:
+    place = (ROOT / page).parent
+    links = _LINK.findall((ROOT / page).read_text("utf-8"))
+    assert links
+    assert not [link for link in links if not (place / link).is_file()]
+
+
+@every_map
+def test_every_command_on_a_map_is_there(page: str) -> None:
+    commands = set(_MODULE.findall((ROOT / page).read_text("utf-8")))
+    assert commands
+    for module, command in commands:
+        place = ROOT.joinpath(*module.split("."))
+        assert place.with_suffix(".py").is_file() or (place / "__main__.py").is_file(), module
+        if module == "benchmarks.trust" and command:
+            assert f"    {command},\n" in (place / "__main__.py").read_text("utf-8"), command
+
+
+def test_every_room_is_on_the_map() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rooms = {
+        f"bpe_interop/{path.name}/" if path.is_dir() else f"bpe_interop/{path.name}"
+        for path in PACKAGE.iterdir()
+        if (path / "__init__.py").is_file() or (path.suffix == ".py" and path.stem[0] != "_")
+    }
+    assert not {room for room in rooms if f"`{room}`" not in page}
