@@ -48,6 +48,7 @@ from bpe_interop.errors import (
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel
 from bpe_interop.steps import Pattern, Split
+from bpe_interop.text.spellings import CL100K, CL100K_TRAILING
 from bpe_interop.verify import stress
 
 TOKENIZERS = FIXTURES / "tokenizers"
@@ -588,6 +589,31 @@ def test_gigatoken_is_not_given_a_pattern_that_it_has_not() -> None:
     assert exact_engine("gigatoken", model).encode("Hello, world") == load(
         TOKENIZERS / "cl100k-tiny" / "tiktoken"
     ).encode("Hello, world")
+
+
+@pytest.mark.parametrize(
+    ("without", "more", "text"),
+    [
+        ("", b"\t\t\t", "\n\t\t\t"),
+        ("", b"\n\t", "\n\t"),
+        ("\x01", b"\t\t", ""),
+    ],
+)
+def test_gigatoken_is_not_given_a_spelling_where_the_vocabulary_shows_it(
+    without: str, more: bytes, text: str
+) -> None:
+    """A token that only a lookup finds, one across the cut, and a byte that is no token."""
+    tokens = [bytes([byte]) for byte in range(256) if chr(byte) not in (*without,)] + [more]
+    ranks = {token: number for number, token in enumerate(tokens)}
+    encodings = [
+        tiktoken.Encoding("x", pat_str=source, mergeable_ranks=ranks, special_tokens={})
+        for source in (CL100K, CL100K_TRAILING)
+    ]
+    if text:
+        assert encodings[0].encode(text) != encodings[1].encode(text)
+    model = by_name("tiktoken").load(files_from_encoding(encodings[1]))
+    with pytest.raises(EngineError, match="no pre-tokenizer that is known to be this pattern"):
+        exact_engine("gigatoken", model)
 
 
 def test_what_gigatoken_gives_is_not_called_proved() -> None:

@@ -14,10 +14,12 @@ from typing import Any
 
 from ..errors import EngineError, PatternError
 from ..formats import Files
-from ..model import BPEModel
+from ..model import BPEModel, RankTable
 from ..steps import Pattern
 from ..text.patterns import preferred
 from ..text.spellings import FAMILIES
+from ..theory.merges import canonical_of
+from ..theory.pretokens import UTF8_BYTES
 from .library import Special, guarded, installed, library
 from .rank_files import rank_file, ranks_of, stated_beside, unsaid
 
@@ -70,7 +72,7 @@ def read(files: Files, model: BPEModel | None) -> GigatokenEngine:
     tokenizer = library("gigatoken").Tokenizer
     name = rank_file(files)
     pattern, special = unsaid(stated_beside(files, name), model)
-    scheme = _scheme(pattern, files[name], model)
+    scheme = _scheme(pattern, files[name])
     with guarded("gigatoken", f"on the rank file {name}"), tempfile.TemporaryDirectory() as folder:
         # It reads a path only.
         path = Path(folder, "ranks.tiktoken")
@@ -80,16 +82,22 @@ def read(files: Files, model: BPEModel | None) -> GigatokenEngine:
     return GigatokenEngine(plain, parsing)
 
 
-def _scheme(pattern: str, data: bytes, model: BPEModel | None) -> str:
+def _scheme(pattern: str, data: bytes) -> str:
     """Its pre-tokenizer for a pattern.
 
-    The spellings of one family may differ in what tokens never show; every token is reachable
-    in the files that it takes.
+    The spellings of one family may differ in what tokens never show (Theorem 10, of which the
+    other conditions hold for all rank files: nothing follows the pattern, and nothing is glued).
     """
     given = Pattern(pattern, "fancy-regex")
-    tokens = ranks_of(data) if model is None else model.vocab.ids
+    ranks = ranks_of(data)
+    complete = all(bytes([byte]) in ranks for byte in UTF8_BYTES)
     try:
-        known = preferred(given, "fancy-regex", vocabulary=tokens, unreachable=tuple)
+        known = preferred(
+            given,
+            "fancy-regex",
+            vocabulary=ranks if complete else None,
+            unreachable=lambda: canonical_of(RankTable(ranks), ranks).unreachable,
+        )
     except PatternError:
         known = given
     for family in FAMILIES:
