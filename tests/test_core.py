@@ -219,6 +219,20 @@ def test_a_symbol_that_is_spelled_in_two_ways_is_left_undecided() -> None:
     assert decide(one, other).verdict == "undecided"
 
 
+def test_contents_of_very_many_tokens_are_left_unseen() -> None:
+    """Where nothing counts, and something can always be put beside, the search ends soon."""
+    lengths = [0]
+    tokens = [b"a", b"aa"]
+    one = System(PairList(((b"a", b"a"),)), tokens, "char", tokens)
+    found = decide(
+        one,
+        System(PairList(()), tokens, "char", tokens),
+        ok=lambda content: bool(lengths.append(len(content))),
+    )
+    assert found.verdict == "undecided"
+    assert max(lengths) <= 128
+
+
 def resplit_run(resplit: Resplit, content: bytes) -> list[bytes]:
     return [*resplit.run(content)]
 

@@ -25,6 +25,8 @@ _TRIED = 40
 """Around how many pairs the plainest contexts are tried at once."""
 _PATIENCE = 1_000
 """How many more pairs are looked at, once some content is found."""
+_MOST_TOKENS = 64
+"""Of how many tokens a content is made at most; what needs more is left unseen."""
 
 
 def _no(content: bytes) -> bool:
@@ -157,7 +159,9 @@ class Contexts:
 
     def _growths(self, node: _Node) -> Iterator[_Growing]:
         """Ends are made whole first; then tokens are put before, then after."""
-        if self._contents.open_start(node.content):
+        if len(node.path) >= _MOST_TOKENS:
+            self.complete = False
+        elif self._contents.open_start(node.content):
             yield self._before(node)
         elif self._contents.open_end(node.content):
             yield self._after(node)

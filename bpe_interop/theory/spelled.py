@@ -33,6 +33,7 @@ class SymbolCodes:
         self._affixes, self._alphabet, self._missing = affixes, alphabet, missing
         self._codes: dict[bytes, str] = {}
         self._symbols: dict[str, bytes] = {}
+        self._found_places: dict[bytes, list[tuple[bool, bool]]] = {}
 
     @property
     def ambiguous(self) -> bool:
@@ -95,8 +96,11 @@ class SymbolCodes:
 
     def _places(self, symbol: bytes) -> list[tuple[bool, bool]]:
         """Where in a pretoken a symbol may stand: not at its start; at its end."""
+        known = self._found_places.get(symbol)
+        if known is not None:
+            return known
         prefix, suffix = self._affixes.prefix, self._affixes.suffix
-        return [
+        self._found_places[symbol] = found = [
             (before, after)
             for before in ((False, True) if prefix else (False,))
             for after in ((False, True) if suffix else (False,))
@@ -104,6 +108,7 @@ class SymbolCodes:
             and (not after or symbol.endswith(suffix))
             and self._is_symbol(symbol[len(prefix) * before : len(symbol) - len(suffix) * after])
         ]
+        return found
 
     def _is_symbol(self, content: bytes) -> bool:
         try:
