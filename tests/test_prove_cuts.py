@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -34,12 +35,12 @@ def spelled(text: str) -> str:
     return "".join(BYTE_TO_CHAR[byte] for byte in text.encode())
 
 
-def cut(source: str, behavior: str = "Isolated") -> dict[str, Any]:
+def cut(source: str, behavior: str = "Isolated", *, invert: bool = False) -> dict[str, Any]:
     return {
         "type": "Split",
         "pattern": {"Regex": source},
         "behavior": behavior,
-        "invert": False,
+        "invert": invert,
     }
 
 
@@ -48,6 +49,7 @@ def sides(
     later: list[dict[str, Any]],
     *,
     behavior: str = "Isolated",
+    invert: bool = False,
     without: str = "",
     **settings: Any,
 ) -> list[tuple[BPEModel, tokenizers.Tokenizer]]:
@@ -62,7 +64,10 @@ def sides(
     model = {"vocab": {token: n for n, token in enumerate(listed)}, "merges": merges, **settings}
     found = []
     for source in (CL100K, TRAILING):
-        steps = {"type": "Sequence", "pretokenizers": [cut(source, behavior), *later]}
+        steps = {
+            "type": "Sequence",
+            "pretokenizers": [cut(source, behavior, invert=invert), *later],
+        }
         data = json.dumps(document(model, pre_tokenizer=steps)).encode()
         loaded = FORMAT.load({"tokenizer.json": data})
         found.append((loaded, tokenizers.Tokenizer.from_buffer(data)))
@@ -144,3 +149,36 @@ def test_where_all_hold_the_spellings_are_equal(tokens: list[str], settings: Any
     stages = {stage.name: stage.outcome for stage in prove(one, two).stages}
     assert stages["pre-tokenizer"] == "proved"
     assert fingerprint(one)["text"] == fingerprint(two)["text"]
+
+
+BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
+
+
+@pytest.mark.parametrize("invert", [False, True])
+@pytest.mark.parametrize("behavior", BEHAVIORS)
+def test_the_spellings_are_equal_whatever_is_done_with_matches(behavior: str, invert: bool) -> None:
+    """The patterns match every character, so only cuts between matches can differ."""
+    tokens = ["ab", " a", "\t\t", "\t\n", "\n\n"]
+    (one, first), (two, second) = sides(tokens, [BYTE_LEVEL], behavior=behavior, invert=invert)
+    for text in ("\n\t", "a\n\t\t", " \n  \n ", "\n\t\n\t", "ab \n"):
+        assert ids(first, text) == ids(second, text)
+    assert prove(one, two).outcome == "proved"
+    assert fingerprint(one)["text"] == fingerprint(two)["text"]
+
+
+@pytest.mark.parametrize("behavior", BEHAVIORS[1:])
+@pytest.mark.parametrize("token", ["b.", ".b", "..", "!.", "ab"])
+def test_cuts_beside_matches_that_are_joined_to_others(behavior: str, token: str) -> None:
+    """One side cuts at ``!`` only, the other at ``.`` too: whether the token stands across."""
+    listed = [*BYTE_TO_CHAR.values(), token]
+    model = {"vocab": {text: n for n, text in enumerate(listed)}, "merges": [[*token]]}
+    found = []
+    for source in ("!", "[!.]"):
+        steps = {"type": "Sequence", "pretokenizers": [cut(source, behavior), BYTE_LEVEL]}
+        data = json.dumps(document(model, pre_tokenizer=steps)).encode()
+        loaded = FORMAT.load({"tokenizer.json": data})
+        found.append((loaded, tokenizers.Tokenizer.from_buffer(data)))
+    (one, first), (two, second) = found
+    texts = ["".join(chosen) for size in range(5) for chosen in product("ab.!", repeat=size)]
+    equal = all(ids(first, text) == ids(second, text) for text in texts)
+    assert (prove(one, two).outcome == "proved") is equal

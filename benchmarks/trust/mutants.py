@@ -66,17 +66,32 @@ class _Switches(ast.NodeTransformer):
         return node if value is None else self._switched(node, text, value)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        # What ``and`` and ``or`` join is left out: it becomes true, or false.
         value = isinstance(node.op, ast.And)
-        texts = list(map(ast.unparse, node.values))
-        asked = [_is_condition(each) for each in node.values]
         if not value and isinstance(node.values[-1], (ast.Constant, ast.Tuple, ast.List)):
-            asked = [False] * len(asked)
-        self.generic_visit(node)
-        node.values = [
-            self._switched(each, text, value) if is_asked else each
-            for each, text, is_asked in zip(node.values, texts, asked, strict=True)
-        ]
+            self.generic_visit(node)
+            return node
+        node.values = [self._left_out(each, value) for each in node.values]
         return node
+
+    def _left_out(self, node: ast.expr, value: bool) -> ast.expr:
+        if not isinstance(node, (ast.Compare, ast.Call, ast.UnaryOp)):
+            found: ast.expr = self.visit(node)
+            return found
+        text = ast.unparse(node)
+        if isinstance(node, ast.UnaryOp):
+            # The switch at a negation is that of what it negates.
+            node.operand = self._inside(node.operand)
+        else:
+            self.generic_visit(node)
+        return self._switched(node, text, value)
+
+    def _inside(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.Compare):
+            self.generic_visit(node)
+            return node
+        found: ast.expr = self.visit(node)
+        return found
 
     def _switched(self, node: ast.expr, text: str, value: bool) -> ast.expr:
         number = ast.Constant(self._start + len(self.found))
@@ -87,15 +102,6 @@ class _Switches(ast.NodeTransformer):
 
 _SAME: dict[type[ast.cmpop], bool] = {ast.Eq: True, ast.Is: True, ast.In: True}
 _SAME |= {ast.NotEq: False, ast.IsNot: False, ast.NotIn: False}
-
-
-def _is_condition(node: ast.expr) -> bool:
-    """Whether a switch is put at an operand: calls, negations, and what is less or more."""
-    if isinstance(node, ast.Compare):
-        return type(node.ops[0]) not in _SAME
-    return isinstance(node, ast.Call) or (
-        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-    )
 
 
 def with_switches(module: str, start: int = 0) -> tuple[ast.Module, list[Removed]]:

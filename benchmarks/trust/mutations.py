@@ -1,124 +1,98 @@
 """Comparisons of the proof removed one by one: does a test see it?
 
-Each ``==``, ``is`` and ``in`` of a stage becomes true, each ``!=``, ``is not`` and ``not in``
-false, as if there were no difference; then the quick tests of that stage run. What survives is a
-comparison that no quick test needs.
+Each ``==``, ``is`` and ``in`` becomes true, each ``!=``, ``is not`` and ``not in`` false, as if
+there were no difference; of what ``and`` and ``or`` join, each other condition is left out. Then
+the tests run that would see another value there (:mod:`.mutants`). What survives is a comparison
+that no test needs.
 """
 
 from __future__ import annotations
 
-import ast
+import json
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
+from .mutants import ROOT
 from .page import made_of, put, table, write_option
 
-ROOT = Path(__file__).parent.parent.parent
-PACKAGE = "bpe_interop.verify.stages"
-
-TESTS: dict[str, tuple[str, ...]] = {
-    "numbering": ("test_prove_affixes.py", "test_prove_cuts.py", "test_proof_engines.py"),
-    "merging": ("test_prove_affixes.py", "test_prove.py", "test_proof_engines.py"),
-    "splitting": ("test_prove_cuts.py", "test_prove.py"),
-    "normalizing": ("test_prove.py",),
+MODULES: dict[str, tuple[str, ...]] = {
+    "verify.stages.normalizing": ("test_prove.py",),
+    "verify.stages.splitting": ("test_prove.py", "test_prove_cuts.py"),
+    "verify.stages.merging": ("test_prove.py", "test_prove_affixes.py"),
+    "verify.stages.numbering": ("test_prove.py", "test_prove_affixes.py", "test_prove_cuts.py"),
+    "verify.stages.around": ("test_prove_added.py", "test_prove_decoding.py"),
+    "verify.stages.decoding": ("test_prove_decoding.py",),
+    "theory.cuts": ("test_prove_cuts.py",),
+    "theory.straddling": ("test_prove.py", "test_prove_cuts.py"),
+    "theory.spelled": ("test_prove_affixes.py", "test_core.py"),
+    "theory.core": ("test_prove_affixes.py", "test_core.py"),
+    "diff": ("test_diff.py", "test_prove_cuts.py"),
+    "fingerprint": ("test_fingerprint.py", "test_prove_cuts.py", "test_prove_affixes.py"),
 }
-"""The stages, and the files of their quick tests, the quickest first."""
+"""Where the proof compares, and the files of the tests that are to see it."""
 
-_RUN = """
-import importlib.abc, importlib.util, sys
-
-name, path = sys.argv[1:3]
-
-class Finder(importlib.abc.MetaPathFinder):
-    def find_spec(self, wanted, paths, target=None):
-        return importlib.util.spec_from_file_location(name, path) if wanted == name else None
-
-sys.meta_path.insert(0, Finder())
-# pytest looks for what it rewrites before other finders do.
-importlib.import_module(name)
-import pytest
-sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[3:]]))
-"""
+CHANCE = ("every_verdict", "no_verdict", "random", "fuzz", "real")
+"""Tests of random pairs see much, but by chance; tests of real files take long."""
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A stage without one of its comparisons."""
+def turned(
+    modules: Sequence[str], tests: Sequence[str], *options: str, timeout: float | None = None
+) -> dict[str, Any]:
+    """What each comparison of modules becomes, and which test sees it first.
 
-    stage: str
-    line: int
-    removed: str
-    source: str
+    Returns:
+        ``rows``: ``module``, ``line``, ``text``, ``value``, ``tests`` (how many would see another
+        value), ``seen`` (the test that failed, or nothing); ``failed``: the tests that fail as it
+        is.
 
-
-def mutants(stage: str) -> Iterator[Mutant]:
-    """Every mutant of a stage, in the order of its lines."""
-    source = (ROOT / Path(*PACKAGE.split("."), f"{stage}.py")).read_text("utf-8")
-    count = sum(isinstance(node, ast.Compare) for node in ast.walk(ast.parse(source)))
-    for place in range(count):
-        tree = ast.parse(source)
-        node = [each for each in ast.walk(tree) if isinstance(each, ast.Compare)][place]
-        same = {ast.Eq: True, ast.Is: True, ast.In: True}
-        same |= {ast.NotEq: False, ast.IsNot: False, ast.NotIn: False}
-        value = same.get(type(node.ops[0]))
-        if value is not None:
-            removed = ast.unparse(node)
-            changed = ast.unparse(_Removed(node, value).visit(tree))
-            yield Mutant(stage, node.lineno, removed, changed)
-
-
-class _Removed(ast.NodeTransformer):
-    def __init__(self, node: ast.Compare, value: bool) -> None:
-        self._node, self._value = node, value
-
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        if node is self._node:
-            return ast.copy_location(ast.Constant(self._value), node)
-        self.generic_visit(node)
-        return node
-
-
-def is_seen(mutant: Mutant, *arguments: str, timeout: float = 600) -> bool:
-    """Whether pytest with these arguments fails on a mutant. One that does not end is seen."""
+    Raises:
+        click.ClickException: the tests could not be run.
+    """
+    named = [f"bpe_interop.{module}" for module in modules]
+    files = [f"tests/{name}" for name in tests]
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"{mutant.stage}.py")
-        path.write_text(mutant.source, "utf-8")
-        command = [sys.executable, "-c", _RUN, f"{PACKAGE}.{mutant.stage}", str(path)]
-        try:
-            run = subprocess.run(
-                [*command, *arguments], cwd=ROOT, capture_output=True, timeout=timeout, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return True
-    return run.returncode == 1
+        result = Path(folder, "result.json")
+        command = [sys.executable, "-m", "benchmarks.trust.mutants", str(result)]
+        run = subprocess.run(
+            [*command, *named, "--", *options, *files],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        if run.returncode or not result.exists():
+            raise click.ClickException(f"the tests did not run: {run.stdout}{run.stderr}")
+        found: dict[str, Any] = json.loads(result.read_text("utf-8"))
+        return found
 
 
 @click.command()
-@click.option("--stage", type=click.Choice([*TESTS]), multiple=True, help="Only this stage.")
+@click.option("--module", type=click.Choice([*MODULES]), multiple=True, help="Only this module.")
 @write_option
-def mutations(stage: tuple[str, ...], page: Path | None) -> None:
-    """Remove each comparison of the proof in turn, and see that a quick test fails."""
+def mutations(module: tuple[str, ...], page: Path | None) -> None:
+    """Remove each comparison of the proof in turn, and see that a test fails."""
     started = time.monotonic()
     rows: list[list[object]] = []
     survived: list[str] = []
-    for name in stage or TESTS:
-        found = list(mutants(name))
-        left = [each for each in found if not _seen_by_tests(each)]
-        rows.append([name, len(found), len(found) - len(left), len(left)])
-        survived += [f"- `{each.stage}.py:{each.line}`: `{each.removed}`" for each in left]
+    unasked = " or ".join(CHANCE)
+    for name in module or MODULES:
+        found = turned([name], MODULES[name], "-k", f"not ({unasked})")
+        if found["failed"]:
+            raise click.ClickException(f"these fail as it is: {', '.join(found['failed'])}")
+        left = [row for row in found["rows"] if not row["seen"]]
+        rows.append([name, len(found["rows"]), len(found["rows"]) - len(left), len(left)])
+        survived += [f"- `{name}`, line {row['line']}: `{row['text']}`" for row in left]
+        click.echo(f"{name}: {len(left)} of {len(found['rows'])} not seen", err=True)
     head = made_of("mutations", time.monotonic() - started, {})
-    lines = [*head, "", *table(["stage", "comparisons", "seen", "not seen"], rows)]
+    lines = [*head, "", *table(["module", "comparisons", "seen", "not seen"], rows)]
     put(page, "mutations", [*lines, *([""] if survived else []), *survived])
     if survived:
         raise SystemExit(1)
-
-
-def _seen_by_tests(mutant: Mutant) -> bool:
-    return any(is_seen(mutant, f"tests/{name}") for name in TESTS[mutant.stage])

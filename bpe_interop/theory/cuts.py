@@ -22,12 +22,12 @@ from .pretokens import UTF8_BYTES
 
 
 def has_utf8_bytes(model: BPEModel) -> bool:
-    """Whether every byte that occurs in UTF-8 is a token, where bytes are merged.
+    """Whether every byte that occurs in UTF-8 is a token, as it is only where bytes are merged.
 
     With affixes, that is in each of the places in which it has others of them.
     """
     tokens, prefix, suffix = textual(model), model.affixes.prefix, model.affixes.suffix
-    return model.alphabet == "byte" and all(
+    return all(
         before + bytes([byte]) + after in tokens
         for byte in UTF8_BYTES
         for before in {b"", prefix}
@@ -43,7 +43,8 @@ def only_merges_bytes(model: BPEModel) -> bool:
 def preferred_in(model: BPEModel, step: Split, place: int, dialect: Dialect) -> Pattern:
     """The pattern of one of a model's splitters in its preferred spelling.
 
-    Spellings that only this vocabulary makes equal count where all conditions hold.
+    Spellings that only this vocabulary makes equal count where all conditions hold. They match
+    every character, so whatever is done with matches, nothing but cuts between them may differ.
 
     Args:
         model: the model.
@@ -55,8 +56,7 @@ def preferred_in(model: BPEModel, step: Split, place: int, dialect: Dialect) -> 
         PatternError: the pattern is not understood, or the dialect cannot say it.
     """
     assert isinstance(step.pattern, Pattern)
-    matches = step.invert if step.behavior == "removed" else step.behavior == "isolated"
-    if place + 1 < len(model.pretokenizer or ()) or not matches or not only_merges_bytes(model):
+    if place + 1 < len(model.pretokenizer or ()) or not only_merges_bytes(model):
         return preferred(step.pattern, dialect)
     return preferred(
         step.pattern,

@@ -57,7 +57,7 @@ class SymbolCodes:
                     continue
                 code = self.code(symbols)
                 parts = merger.run([*symbols], 2)
-                if len(symbols) < 2 or len(parts) != 2:
+                if len(parts) != 2:
                     continue
                 rank = merger.priority(*parts)
                 if rank is not None:
@@ -82,7 +82,7 @@ class SymbolCodes:
             symbols = self.symbols(content)
             if prefix and not all(map(later, symbols[1:])):
                 return True
-            return bool(suffix) and any(map(last, symbols[:-1]))
+            return any(map(last, symbols[:-1]))
 
         return Contents(
             lambda content: ok is None or ok(self.pretoken(content)),
