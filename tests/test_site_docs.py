@@ -1,0 +1,84 @@
+"""The pages for a first hour are true: ``docs/start.md`` and ``docs/recipes`` print what they say.
+
+Each page is run from its top in a fresh folder that holds the repository's fixtures.
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from command_line import Command, in_process
+from conftest import FIXTURES, ROOT
+
+DOCS = ROOT / "docs"
+PAGES = {
+    path.relative_to(DOCS).as_posix(): path.read_text("utf-8")
+    for path in sorted(DOCS.rglob("*.md"))
+}
+RUN = [name for name in PAGES if name == "start.md" or name.startswith("recipes/")]
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.M | re.S)
+LINK = re.compile(r"(?<!\!)\[[^\]]*\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+CHECKER = doctest.OutputChecker()
+
+
+def unversioned(text: str) -> str:
+    """Without the version numbers of libraries, and without spaces at the ends of lines."""
+    return re.sub(r" +$", "", re.sub(r"(?<=[a-z] )\d+\.\d+\.\d+\b", "VERSION", text), flags=re.M)
+
+
+def console(text: str, call: Command) -> None:
+    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+        command, _, expected = part.partition("\n")
+        words = shlex.split(command)
+        assert words[0] == "bpe-interop"
+        done = call(*words[1:])
+        printed = unversioned(done.err + done.out)
+        assert CHECKER.check_output(unversioned(expected), printed, doctest.ELLIPSIS), printed
+
+
+@pytest.mark.parametrize("page", [name for name in RUN if BLOCK.search(PAGES[name])])
+def test_examples_give_what_the_page_says(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(FIXTURES, tmp_path / "fixtures")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    names: dict[str, object] = {}
+    report: list[str] = []
+    with in_process(monkeypatch) as call:
+        for number, (kind, text) in enumerate(BLOCK.findall(PAGES[page])):
+            if kind == "console":
+                console(text, call)
+                continue
+            example = doctest.DocTestParser().get_doctest(text, names, f"{page}-{number}", page, 0)
+            runner = doctest.DocTestRunner(verbose=False)
+            result = runner.run(example, out=report.append, clear_globs=False)
+            assert result.attempted > 0
+            assert not result.failed, "".join(report)
+            names = example.globs
+
+
+def test_every_recipe_has_an_example() -> None:
+    assert [name for name in RUN if not BLOCK.search(PAGES[name])] == ["recipes/index.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files(page: str) -> None:
+    for target in LINK.findall(PAGES[page]):
+        assert (DOCS / page).parent.joinpath(target).is_file(), target
+
+
+def test_every_page_is_in_the_contents_of_the_site() -> None:
+    listed = {"index.md"}
+    for folder, page in [(Path(), "index.md"), (Path("refusals"), "refusals/index.md")]:
+        for text in re.findall(r"^```\{toctree\}\n(.*?)^```$", PAGES[page], re.M | re.S):
+            for line in text.splitlines():
+                if line and not line.startswith(":"):
+                    found = DOCS.joinpath(folder).glob(f"{line}.md")
+                    listed |= {path.relative_to(DOCS).as_posix() for path in found}
+    assert listed == PAGES.keys()
