@@ -1,0 +1,102 @@
+"""The GitHub Action's own steps, run as a job runs them; the metadata; the container's recipe."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from conftest import FIXTURES, ROOT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+TINY = FIXTURES / "tokenizers"
+
+
+def run(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """Runs the action's last step in a folder, with inputs as GitHub hands them over."""
+    (step,) = [step for step in STEPS if step.get("name") == "Run"]
+    programs = folder / "bin"
+    programs.mkdir()
+    program = programs / "bpe-interop"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bpe_interop "$@"\n', "utf-8")
+    program.chmod(0o755)
+    given = {name: each.get("default") for name, each in ACTION["inputs"].items()} | inputs
+    variables = {}
+    for name, value in step["env"].items():
+        (asked,) = re.findall(r"^\$\{\{ inputs\.(\S+) \}\}$", value)
+        variables[name] = given[asked]
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        cwd=folder,
+        env={
+            **os.environ,
+            **variables,
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+        },
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def test_the_action_locks_and_verifies_with_a_summary(tmp_path: Path) -> None:
+    source, lock = str(TINY / "gpt2-tiny" / "huggingface"), str(tmp_path / "tokenizer.lock")
+    for name in ("one", "two", "three"):
+        (tmp_path / name).mkdir()
+    made = run(tmp_path / "one", command="lock", source=source, target=lock)
+    assert made.returncode == 0, made.stderr
+    assert "Locked" in (tmp_path / "one" / "summary.md").read_text("utf-8")
+    same = run(tmp_path / "two", source=lock, target=source, arguments="--require\nproved\n")
+    assert same.returncode == 0, same.stderr
+    assert "PROVED" in (tmp_path / "two" / "summary.md").read_text("utf-8").upper()
+    assert {path.suffix for path in (tmp_path / "two").glob("bpe-interop-report.*")} == {
+        ".md",
+        ".html",
+        ".json",
+        ".xml",
+    }
+    other = run(tmp_path / "three", source=lock, target=str(TINY / "cl100k-tiny" / "huggingface"))
+    assert other.returncode == 1
+    assert "DIFFERENT" in (tmp_path / "three" / "summary.md").read_text("utf-8").upper()
+
+
+@pytest.mark.parametrize("given", ["$(touch owned)", "`touch owned`", "a; touch owned", "publish"])
+def test_what_an_input_holds_is_never_run(given: str, tmp_path: Path) -> None:
+    done = run(tmp_path, command=given, source=given, target=given, arguments=given)
+    assert done.returncode == 2
+    assert not (tmp_path / "owned").exists()
+
+
+def test_no_script_of_the_action_or_the_release_has_an_expression_in_it() -> None:
+    release = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
+    steps = [*STEPS, *(step for job in release["jobs"].values() for step in job["steps"])]
+    assert all("${{" not in step.get("run", "") for step in steps)
+    assert any(step.get("run") == ".ci/package dist" for step in steps)
+    assert os.access(ROOT / ".ci" / "package", os.X_OK)
+
+
+def test_the_container_copies_what_the_build_needs() -> None:
+    text = (ROOT / "Containerfile").read_text("utf-8")
+    for copied in re.findall(r"^COPY (?!--from)(.*) \S+$", text, re.M):
+        assert all((ROOT / name).exists() for name in copied.split())
+    assert PROJECT["readme"] in text
+    assert re.findall(r"^ARG EXTRAS=(.*)$", text, re.M)[0] in PROJECT["optional-dependencies"]
+
+
+def test_the_metadata_says_what_people_look_for() -> None:
+    assert {"Source", "Documentation", "Changelog"} <= PROJECT["urls"].keys()
+    assert {"tokenizer", "tiktoken", "sentencepiece"} <= set(PROJECT["keywords"])
+    assert "Typing :: Typed" in PROJECT["classifiers"]
