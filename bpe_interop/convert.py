@@ -31,8 +31,7 @@ from .theory.automata import first_difference
 from .theory.merges import canonical
 
 if TYPE_CHECKING:
-    from .verify.established import Established
-    from .verify.written import Check
+    from .verify.conversion import Check, Established
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +216,8 @@ def write_checked(
     if not verify:
         with staged(place, trip.files, force=force):
             return Written(trip.files, again, losses)
-    from .verify.established import establish
+    from .verify.conversion import check_source, check_written, establish
     from .verify.sides import Own
-    from .verify.written import check_source, check_written
 
     own = Own(model)
     asked = own if read is model else Own(read)

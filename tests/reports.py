@@ -47,7 +47,7 @@ HOSTILE = (
 
 def few_texts(patch: pytest.MonkeyPatch) -> None:
     """Lets ``verify`` run a handful of texts, where what counts is what is said of them."""
-    running = importlib.import_module("bpe_interop.verify.running")
+    running = importlib.import_module("bpe_interop.verify.runs")
     patch.setattr(running, "awkward", lambda *given, **more: _texts())
 
 

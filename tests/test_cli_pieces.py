@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from bpe_interop.cli import cli
 from bpe_interop.errors import LossyConversionError
 from bpe_interop.text.bytechars import to_chars
-from bpe_interop.verify import running
+from bpe_interop.verify import runs
 from bpe_interop.verify.stress import fixed
 
 TOKENIZERS = FIXTURES / "tokenizers"
@@ -70,7 +70,7 @@ def test_what_is_required_decides_the_exit_code(
     scope: str, require: str, verdict: str, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ``.model`` does not say what is placed around a text, so ``all`` is not proved."""
-    monkeypatch.setattr(running, "awkward", lambda model, seed=0: fixed())
+    monkeypatch.setattr(runs, "awkward", lambda model, seed=0: fixed())
     both = [TOKENIZERS / "spm-tiny" / name for name in ("sentencepiece", "huggingface")]
     done = run("verify", *both, "--scope", scope, "--require", require, "--json")
     report = json.loads(done.stdout)

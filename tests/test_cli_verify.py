@@ -22,11 +22,10 @@ from bpe_interop.cli.screen import show_text
 from bpe_interop.engines import from_files
 from bpe_interop.errors import EngineError
 from bpe_interop.model import BPEModel
-from bpe_interop.verify import running
-from bpe_interop.verify.building import side_of
+from bpe_interop.verify import runs
 from bpe_interop.verify.corpus_report import CorpusReport, SideName
-from bpe_interop.verify.opening import Opened
 from bpe_interop.verify.prove import Proof
+from bpe_interop.verify.sides import Opened, side_of
 
 TINY = FIXTURES / "tokenizers"
 NFC = TINY / "nfc-tiny" / "huggingface"
@@ -41,7 +40,7 @@ def run(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     def few(model: BPEModel | None, seed: int = 0) -> list[str]:
         return ["a", "hello world", "\n"]
 
-    monkeypatch.setattr(running, "awkward", few)
+    monkeypatch.setattr(runs, "awkward", few)
     return partial(command, "verify")
 
 
@@ -71,7 +70,7 @@ def test_a_difference_is_shown_with_both_sides_beside_each_other(
     corpus.write_text("fine\nfine\nabc e\u0301 def\n" + "fine\n" * 9_000, "utf-8", newline="")
     room = sys.modules["bpe_interop.verify"]  # the function has the module's name
     monkeypatch.setattr(room, "prove", lambda a, b, scope: Proof(scope, "unknown", ()))
-    monkeypatch.setattr(running, "every_token", lambda model: ())
+    monkeypatch.setattr(runs, "every_token", lambda model: ())
     code, out, _ = run(NFC, plain, "--corpus", corpus)
     assert code == 1
     lines = out.splitlines()
@@ -316,7 +315,7 @@ def test_a_text_that_kills_an_engine_is_an_outcome(
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"text": "fine"}\n{"text": "a bomb"}\n{"text": "fine, too"}\n', "utf-8")
     failing_on(monkeypatch, kills="bomb")
-    monkeypatch.setattr(running, "awkward", lambda model, seed=0: ["one", "bomb", "two"])
+    monkeypatch.setattr(runs, "awkward", lambda model, seed=0: ["one", "bomb", "two"])
     settings = ("--engine-b", "tokenizers", "--corpus", corpus, "--isolate")
     code, out, _ = run(RANKS, HUB, *settings)
     assert code == 0

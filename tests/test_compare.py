@@ -16,18 +16,8 @@ from bpe_interop.engines import from_files
 from bpe_interop.engines.tiktoken import TiktokenEngine
 from bpe_interop.errors import DecodeError, EngineError, PatternError, UnstatedError
 from bpe_interop.sources import load_source
-from bpe_interop.verify.compare import (
-    AROUND,
-    ORDINARY,
-    PARSED,
-    TEMPLATED,
-    Mode,
-    Own,
-    compare,
-    compare_texts,
-)
-from bpe_interop.verify.shrinking import first_difference, shrink
-from bpe_interop.verify.sides import Mismatch
+from bpe_interop.verify.compare import compare, compare_texts, first_difference, shrink
+from bpe_interop.verify.sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mismatch, Mode, Own
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 

@@ -33,7 +33,7 @@ from bpe_interop.errors import (
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement
 from bpe_interop.verify.assumptions import EXAMINED
-from bpe_interop.verify.established import establish
+from bpe_interop.verify.conversion import establish
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 TINY = TOKENIZERS / "gpt2-tiny"
@@ -113,7 +113,7 @@ def test_a_refused_loss_writes_nothing_and_drop_allows_it(tmp_path: Path) -> Non
 @pytest.fixture
 def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs two texts only: the proof needs none."""
-    written = importlib.import_module("bpe_interop.verify.written")
+    written = importlib.import_module("bpe_interop.verify.conversion")
     monkeypatch.setattr(written, "awkward", lambda model: ["hello", " world"])
     monkeypatch.setattr(written, "around_added", lambda model, count: [])
 

@@ -26,8 +26,8 @@ from bpe_interop.pytest_plugin import assert_parity
 from bpe_interop.sources import load_source
 from bpe_interop.verify import Report, verify
 from bpe_interop.verify.lock import dump, load, lock
-from bpe_interop.verify.locked import compare_with_lock
-from bpe_interop.verify.opening import open_side
+from bpe_interop.verify.lock_report import compare_with_lock
+from bpe_interop.verify.sides import open_side
 
 TOKENIZERS = FIXTURES / "tokenizers"
 TINY = TOKENIZERS / "cl100k-tiny"

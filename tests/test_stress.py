@@ -14,7 +14,8 @@ import pytest
 from bpe_interop.engines import from_files
 from bpe_interop.model import AddedToken, BPEModel, PairList, Vocab
 from bpe_interop.sources import load_source
-from bpe_interop.verify.compare import ORDINARY, PARSED, Own, compare
+from bpe_interop.verify.compare import compare
+from bpe_interop.verify.sides import ORDINARY, PARSED, Own
 from bpe_interop.verify.stress import (
     SCALARS,
     alone,

@@ -20,11 +20,9 @@ from bpe_interop.corpora import Selection, find_shards, select
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
 from bpe_interop.sources import load_source
-from bpe_interop.verify import accounts
-from bpe_interop.verify.building import side_of
+from bpe_interop.verify import sweep
 from bpe_interop.verify.corpus_report import CorpusReport, Counts, SideName
-from bpe_interop.verify.opening import open_side
-from bpe_interop.verify.sides import ORDINARY, PARSED, Own
+from bpe_interop.verify.sides import ORDINARY, PARSED, Own, open_side, side_of
 from bpe_interop.verify.sweep import (
     Progress,
     Sides,
@@ -105,7 +103,7 @@ def write(path: Path, lines: list[str]) -> Path:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accounts, "BATCH_BYTES", 1 << 15)
+    monkeypatch.setattr(sweep, "BATCH_BYTES", 1 << 15)
 
 
 def jsonl(path: Path, texts: Sequence[str]) -> Path:

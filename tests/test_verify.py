@@ -21,14 +21,13 @@ from bpe_interop.errors import EngineError, SourceError, UnstatedError
 from bpe_interop.model import FIELDS, AddedToken, BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Lowercase
-from bpe_interop.verify import Scope, running, verify
-from bpe_interop.verify.compare import ORDINARY, PARSED, Own, compare, shrink
-from bpe_interop.verify.decoded import decode_alone
+from bpe_interop.verify import Scope, runs, verify
+from bpe_interop.verify.compare import LocalPair, compare, shrink
 from bpe_interop.verify.lock import dump, lock
-from bpe_interop.verify.matters import STAGES, matters
-from bpe_interop.verify.pairs import LocalPair
 from bpe_interop.verify.prove import Proof, prove
-from bpe_interop.verify.scoping import Inside
+from bpe_interop.verify.report import STAGES, matters
+from bpe_interop.verify.runs import decode_alone
+from bpe_interop.verify.sides import ORDINARY, PARSED, Inside, Own
 from bpe_interop.verify.stages import Pair, Stage, text_stages
 from bpe_interop.verify.stress import around_added, fixed
 
@@ -44,7 +43,7 @@ def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
         if model is not None:
             yield from around_added(model, 20)
 
-    monkeypatch.setattr(running, "awkward", few)
+    monkeypatch.setattr(runs, "awkward", few)
 
 
 def served_as(source: Path, folder: Path, name: str) -> Path:

@@ -114,8 +114,8 @@ def _least(kind: Any, model: Any, texts: list[str]) -> float:
 def verify(source: str, preset: str, corpus: str) -> Side:
     """A corpus in a file, by tiktoken and tokenizers."""
     from bpe_interop.engines import from_model
-    from bpe_interop.verify.compare import ORDINARY
     from bpe_interop.verify.corpus_report import SideName
+    from bpe_interop.verify.sides import ORDINARY
     from bpe_interop.verify.sweep import Sides, compare_corpora
 
     model = import_module("bpe_interop").load(source, preset=preset).model

@@ -21,7 +21,8 @@ def documents(
 ) -> Inside:
     """tiktoken and tokenizers, held against each other."""
     from bpe_interop.engines import from_model
-    from bpe_interop.verify.compare import ORDINARY, compare
+    from bpe_interop.verify.compare import compare
+    from bpe_interop.verify.sides import ORDINARY
 
     texts, model = read(corpus, share, size), tokenizer(source, preset)
     a, b = (from_model(name, model.model) for name in ("tiktoken", "tokenizers"))

@@ -13,8 +13,7 @@ from ..loss import Loss
 from .screen import as_json, lines, show_text
 
 if TYPE_CHECKING:
-    from ..verify.established import Established
-    from ..verify.written import Check
+    from ..verify.conversion import Check, Established
 
 
 @contextlib.contextmanager

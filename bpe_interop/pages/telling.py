@@ -9,7 +9,8 @@ from ..diff import Difference
 from ..verify import Scope, Stage, about, counts
 from ..verify.alignment import align
 from ..verify.corpus_report import Counts, Source
-from ..verify.report import Example, Report, Verdict
+from ..verify.report import Example, Report
+from ..verify.verdict import Verdict
 
 HEADLINES: Mapping[Verdict, str] = {
     "proved": "Proved equal",

@@ -10,16 +10,22 @@ from ..engines.facts import facts
 from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..model import BPEModel
-from .building import Kept, side_of
 from .lock import Lock
-from .locked import compare_with_lock, locked
-from .opening import Opened, open_side, run_in_transformers
+from .lock_report import compare_with_lock, locked
 from .prove import SCOPES, Scope, about, prove
-from .report import Example, Report
-from .reporting import report_of
-from .running import PATIENCE, Corpora, Pairing, Ran, run
-from .scoping import Inside, modes_of
-from .sides import Failure, Mismatch
+from .report import Example, Report, report_of
+from .runs import PATIENCE, Corpora, Pairing, Ran, run
+from .sides import (
+    Failure,
+    Inside,
+    Kept,
+    Mismatch,
+    Opened,
+    modes_of,
+    open_side,
+    run_in_transformers,
+    side_of,
+)
 from .stages import Stage, counts
 from .sweep import Progress, Sides
 

@@ -22,14 +22,11 @@ from ..model import BPEModel
 from ..tokenizer import Tokenizer
 from .compare import compare
 from .lock import Lock
-from .locked import compare_with_lock, locked
-from .opening import Opened, open_side
+from .lock_report import compare_with_lock, locked
 from .prove import Scope, prove
-from .report import Report
-from .reporting import report_of
-from .running import PATIENCE, Ran
-from .scoping import Inside, modes_of
-from .sides import Own
+from .report import Report, report_of
+from .runs import PATIENCE, Ran
+from .sides import Inside, Opened, Own, modes_of, open_side
 from .stress import awkward
 
 _LIBRARIES = ("tiktoken", "tokenizers", "sentencepiece", "transformers")

@@ -1,20 +1,22 @@
-"""What a verification found."""
+"""What a verification found, with examples, and whether the fields that differ change ids."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from ..diff import Difference
-from ..model import show
+from ..diff import Difference, diff
+from ..encode import Encoder
+from ..engines import Engine
+from ..model import BPEModel, show
 from ..text.notebook import framed
-from .alignment import Span
+from .alignment import Span, align
 from .corpus_report import CorpusReport, Source
-from .prove import Scope
-from .sides import Failure, Mismatch
-from .stages import Stage
-
-Verdict: TypeAlias = Literal["proved", "tested", "refuted", "unknown"]
+from .prove import Proof, Scope
+from .runs import Ran, mismatch_of
+from .sides import Failure, Mismatch, Mode, Opened
+from .stages import Stage, counts
+from .verdict import Verdict, conclude
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +103,154 @@ class Report:
 def _ids(ids: tuple[int, ...]) -> str:
     more = f" ... ({len(ids):,} ids)" if len(ids) > 20 else ""
     return " ".join(map(str, ids[:20])) + more
+
+
+EXAMPLES = 10
+"""How many are shown at most."""
+
+
+def examples_of(
+    first: Mismatch | None,
+    corpus: CorpusReport | None,
+    modes: Sequence[Mode],
+    models: tuple[BPEModel | None, BPEModel | None],
+) -> tuple[Example, ...]:
+    """The text that refutes, and others of the corpora.
+
+    Args:
+        first: the text that refutes; None where there is none.
+        corpus: what was compared on corpora.
+        modes: how the sides were asked.
+        models: the models that the sides run, as far as they are known.
+    """
+    if first is None:
+        return ()
+    sources: dict[tuple[str, str], Source] = {}
+    shown = [first]
+    for found in () if corpus is None else corpus.witnesses:
+        sources.setdefault((found.scope, found.text), found.source)
+        if (found.scope, found.text) != (first.mode.scope, first.text):
+            shown.append(mismatch_of(found, modes))
+    one, two = (None if model is None else Encoder(model) for model in models)
+    return tuple(
+        Example(
+            each,
+            align(each.text, each.ids_a, each.ids_b, one, two, each.mode),
+            sources.get((each.mode.scope, each.text)),
+        )
+        for each in shown[:EXAMPLES]
+    )
+
+
+STAGES: dict[str, tuple[str, ...]] = {
+    "alphabet": ("core", "ids"),
+    "affixes": ("core", "ids"),
+    "vocab": ("core", "ids"),
+    "merges": ("core",),
+    "lookup_first": ("lookup",),
+    "fallback": ("core", "ids"),
+    "normalizer": ("normalizer",),
+    "pretokenizer": ("pre-tokenizer",),
+    "added": ("added tokens", "special tokens"),
+    "sequence_template": ("sequence template",),
+    "decoder": ("decoding",),
+    "chat_template": (),
+    "extras": (),
+}
+"""The stages that look at a field of the model; none where it is metadata."""
+
+_TEXT = frozenset({"normalizer", "pre-tokenizer", "core", "lookup", "ids"})
+"""The stages of texts in which no added token is looked for."""
+
+
+def matters(differences: Sequence[Difference], proof: Proof) -> tuple[str, ...]:
+    """Says of each difference whether it changes ids.
+
+    Args:
+        differences: the fields in which two models differ.
+        proof: what was established of the models.
+    """
+    return tuple(_said(each, differences, proof) for each in differences)
+
+
+def _said(difference: Difference, differences: Sequence[Difference], proof: Proof) -> str:
+    names = STAGES[difference.field]
+    if not names:
+        return "does not change ids: metadata"
+    mine = [stage for stage in proof.stages if stage.name in names]
+    for stage in mine:
+        if stage.outcome == "refuted" and stage.name == "decoding":
+            return f"changes texts: see stage {stage.name}"
+        if stage.outcome == "refuted":
+            verb = "may change" if _beside_others(names, differences, proof) else "changes"
+            return f"{verb} ids: see stage {stage.name}{_outside(stage, proof)}"
+    for stage in mine:
+        if stage.outcome == "unknown":
+            return f"not established: see stage {stage.name}{_outside(stage, proof)}"
+    same = "decode to the same text" if difference.field == "decoder" else "give the same ids"
+    return f"proved to {same}"
+
+
+def _beside_others(names: tuple[str, ...], differences: Sequence[Difference], proof: Proof) -> bool:
+    """Whether another field may be what changes ids: a text shows what they do together."""
+    if not _TEXT.issuperset(names):
+        return False
+    open_ = {stage.name for stage in proof.stages if stage.outcome != "proved"} & _TEXT
+    return sum(not open_.isdisjoint(STAGES[each.field]) for each in differences) > 1
+
+
+def _outside(stage: Stage, proof: Proof) -> str:
+    return "" if counts(stage.name, proof.scope) else " (outside the scope)"
+
+
+def report_of(
+    scope: Scope,
+    opened: tuple[Opened, Opened],
+    engines: tuple[Engine, Engine],
+    models: tuple[BPEModel | None, BPEModel | None],
+    modes: Sequence[Mode],
+    proof: Proof | None,
+    ran: Ran,
+    notes: list[str],
+) -> Report:
+    """The report on two sides.
+
+    Args:
+        scope: what counts.
+        opened: what was opened.
+        engines: what runs it.
+        models: the models that really run, as far as they are known.
+        modes: how the sides were asked.
+        proof: what was proved of the models; None where nothing was tried.
+        ran: what was run.
+        notes: what there is to say besides; more is added to them.
+    """
+    tally = ran.total()
+    found = conclude(proof, tally, opened, models, engines, notes)
+    one, two = models
+    differences = () if one is None or two is None else diff(one, two)
+    return Report(
+        verdict=found.verdict,
+        scope=scope,
+        a=opened[0].label,
+        b=opened[1].label,
+        engine_a=f"{engines[0].name} {engines[0].version}",
+        engine_b=f"{engines[1].name} {engines[1].version}",
+        texts=tally.texts,
+        bytes=tally.bytes,
+        compared=tally.compared,
+        differing=tally.differing,
+        scopes=tuple(mode.scope for mode in modes),
+        mismatch=found.mismatch,
+        stage=found.stage,
+        stages=() if proof is None else proof.stages,
+        assumptions=found.assumptions,
+        replayed=found.replayed,
+        failures=tuple(tally.failures),
+        differences=differences,
+        notes=tuple(notes),
+        examples=examples_of(found.mismatch, ran.corpus, modes, models),
+        corpus=ran.corpus,
+        matters=() if proof is None else matters(differences, proof),
+        interrupted=ran.interrupted,
+    )

@@ -1,19 +1,45 @@
-"""The two sides of a comparison, how they are asked, and what they answer."""
+"""The two sides of a comparison: what was opened, what runs it, and how it is asked."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Literal, TypeAlias
 
+from ..diff import diff
 from ..encode import Encoder
-from ..engines import Engine, Special
-from ..errors import BpeInteropError, DecodeError, EncodeError, EngineError, PatternError
+from ..engines import Engine, Special, from_directory, from_files, reads, versions
+from ..engines.facts import facts
+from ..engines.transformers import read_directory
+from ..errors import (
+    BpeInteropError,
+    DecodeError,
+    EncodeError,
+    EngineError,
+    PatternError,
+    SourceError,
+    UnsupportedError,
+)
+from ..formats import Files, Format
+from ..formats.huggingface.beside import WORDS, explain
+from ..formats.huggingface.survey import serving
+from ..io import find
 from ..model import BPEModel
+from ..sources import load_source
 from ..steps import JoinPieces
+from .corpus_report import SideName
+from .prove import Scope
 
 How: TypeAlias = Literal["failed", "panicked", "killed"]
+
+Build: TypeAlias = Callable[[], Engine]
+"""Makes a side. Where child processes are used it is pickled, so it is a function of a module, or
+a ``functools.partial`` of one: ``partial(Own, model)``, ``partial(from_files, ...)``."""
 
 
 _REMEMBERED = 1 << 20
@@ -164,3 +190,193 @@ def _failure(side: Engine, text: str, error: Exception) -> Failure:
     # The panics of every Rust extension are told by this name only (see engines/library.py).
     panicked = type(error.__cause__).__name__ == "PanicException"
     return Failure(side.name, text, what, "panicked" if panicked else "failed")
+
+
+def modes_of(
+    scope: Scope,
+    models: tuple[BPEModel | None, BPEModel | None],
+    sides: tuple[Engine, Engine],
+    notes: list[str],
+) -> list[Mode]:
+    """How two sides are asked; what they cannot be asked is noted."""
+    if scope != "all":
+        return [ORDINARY]
+    if any(model is not None and model.added is None for model in models):
+        notes.append("special tokens are not compared: a source does not state them")
+        return [ORDINARY]
+    modes = [ORDINARY, PARSED]
+    deaf = [side.name for side in sides if not side.parses_special]
+    if deaf:
+        notes.append(f"special tokens are not parsed: {deaf[0]} never finds them in a text")
+        modes = [ORDINARY]
+    if any(model is not None and model.sequence_template is None for model in models):
+        notes.append("sequence templates are not compared: a source does not state one")
+    elif bare := [side.name for side in sides if not side.applies_template]:
+        notes.append(f"sequence templates are not compared: {bare[0]} applies none")
+    else:
+        modes.append(AROUND if deaf else TEMPLATED)
+    return decoding(modes, models)
+
+
+class Inside:
+    """Whether a text is in a scope; counts those that are not.
+
+    In the scope ``text`` no added token matches, and engines find those that are not special in
+    any text. So what holds one, as it stands or normalized, is left out.
+    """
+
+    def __init__(self, scope: Scope, models: Iterable[BPEModel | None]) -> None:
+        self.left_out = 0
+        given = [model for model in models if model is not None] if scope == "text" else []
+        texts = {token.text for model in given for token in model.added or ()}
+        self._normalize = [
+            Encoder(model).normalize
+            for model in given
+            if model.normalizer and any(token.normalized for token in model.added or ())
+        ]
+        for normalize in self._normalize:
+            texts |= set(map(normalize, texts))
+        self._added = re.compile("|".join(map(re.escape, filter(None, texts))) or "(?!)")
+
+    def __call__(self, text: str) -> bool:
+        """Whether no added token is in a text."""
+        spelled = [text, *(normalize(text) for normalize in self._normalize)]
+        return not any(map(self._added.search, spelled))
+
+    def of(self, texts: Iterable[str]) -> Iterator[str]:
+        """The texts in the scope; the others are counted."""
+        for text in texts:
+            if self(text):
+                yield text
+            else:
+                self.left_out += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A tokenizer to compare. ``model`` is None where we refuse it; ``unread`` says why."""
+
+    label: str
+    format: Format
+    files: Files
+    directory: Path | None
+    model: BPEModel | None
+    unread: str = ""
+
+
+def open_side(
+    source: str | Path, *, preset: str | None = None, offline: bool = False, served: bool = False
+) -> Opened:
+    """Opens a source.
+
+    With ``served``, the question is whether a library serves what the files say, so files on
+    disk that our encoder does not read are left to the engine of their format.
+
+    Raises:
+        BpeInteropError: as :func:`bpe_interop.sources.load_source`.
+    """
+    try:
+        loaded = load_source(source, preset=preset, offline=offline)
+    except UnsupportedError as error:
+        path = Path(source)
+        if not served or not path.exists():
+            raise
+        found = find(path)
+        folder = path if path.is_dir() else None
+        return Opened(str(source), found.format, found.files, folder, None, error.what)
+    return Opened(loaded.label, loaded.format, loaded.files, loaded.directory, loaded.model)
+
+
+def run_in_transformers(opened: Opened, notes: list[str]) -> BPEModel | None:
+    """The model that ``AutoTokenizer`` really runs for a directory.
+
+    What is other than its files say is noted, with the reason. None where what transformers
+    built cannot be read as a model.
+
+    Raises:
+        EngineMissingError, EngineError: as :func:`bpe_interop.engines.served_model`.
+    """
+    own, directory = opened.model, opened.directory
+    if own is None or directory is None:
+        return own
+    engine = read_directory(directory)
+    found = serving(opened.files, own)
+    served = engine.model()
+    if served is None:
+        notes.append(
+            f"{opened.label}: what transformers built ({engine.class_name}) cannot be read as a "
+            "model"
+        )
+        return None
+    # Extras are no part of what runs, and AutoTokenizer has none.
+    served = replace(served, extras=own.extras)
+    if found is not None:
+        fields = [d.field for d in diff(own, served) if d.field in WORDS]
+        sentence = explain(found.choice, fields, engine.class_name)
+        notes += [*([sentence] if sentence else []), *found.on_tokens]
+    return served
+
+
+class Kept:
+    """A way to build a side which keeps it; other processes are sent the way, and build their own.
+
+    So a side that runs in this process is built once.
+    """
+
+    def __init__(self, build: Build) -> None:
+        self._build = build
+        self._side: Engine | None = None
+
+    def __call__(self) -> Engine:
+        """The side."""
+        if self._side is None:
+            self._side = self._build()
+        return self._side
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[Build]]:
+        return Kept, (self._build,)
+
+
+def side_of(opened: Opened, engine: str | None = None) -> tuple[Build, SideName]:
+    """How a source becomes a side, and the side's name.
+
+    Args:
+        opened: the source.
+        engine: run it in this engine; by default in our encoder, or where our model of it is not
+            known, in the engine of its format.
+
+    Raises:
+        SourceError: transformers is asked for, and the source is no directory.
+        EngineError: the engine does not run the source's format.
+    """
+    if engine is None and opened.model is not None:
+        version = importlib.metadata.version("bpe-interop")
+        return partial(Own, opened.model), _side_name(opened, Own.name, version)
+    engine = engine or opened.format.engine
+    name = _side_name(opened, engine, versions().get(engine) or "")
+    if facts(engine).directories:
+        if opened.directory is None:
+            raise SourceError(
+                f"{engine} reads a directory", where=opened.label, fix="name the directory"
+            )
+        return partial(from_directory, engine, opened.directory), name
+    if not reads(engine, opened.format.name):
+        raise EngineError(
+            f"{engine} does not run {opened.format.title}",
+            where=opened.label,
+            fix=f"its engine is {opened.format.engine}",
+        )
+    return partial(from_files, engine, opened.format.name, dict(opened.files), opened.model), name
+
+
+def _side_name(opened: Opened, engine: str, version: str) -> SideName:
+    """With a sha256 of the files, and of what a preset may say beside them."""
+    digest = hashlib.sha256()
+    for name, data in sorted(opened.files.items()):
+        digest.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
+        digest.update(data)
+    model = opened.model
+    if model is not None:
+        said = (model.normalizer, model.pretokenizer, model.added, model.sequence_template)
+        digest.update(repr((said, model.decoder)).encode("utf-8", "surrogatepass"))
+    return SideName(opened.label, engine, version, digest.hexdigest())

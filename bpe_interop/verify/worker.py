@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from ..engines import Engine, Special
 from ..errors import BpeInteropError, EngineError
-from .pairs import LocalPair
+from .compare import LocalPair
 
 
 class _Announced:

@@ -1,8 +1,9 @@
-"""What a proof and a comparison say together, and where a witness was run again."""
+"""The verdict on two sides: what a proof and a comparison say together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from ..encode import Encoder
 from ..engines import NAMES, Engine, from_files
@@ -11,11 +12,23 @@ from ..errors import EngineError, EngineMissingError, UnstatedError
 from ..model import BPEModel, show
 from .assumptions import assumptions, unexamined
 from .compare import Tally, compare, first_stage
-from .opening import Opened
 from .prove import Proof, Scope
-from .report import Verdict
-from .sides import ORDINARY, PARSED, TEMPLATED, Failure, Mismatch, Mode, Own, decode, encode_one
+from .sides import (
+    ORDINARY,
+    PARSED,
+    TEMPLATED,
+    Failure,
+    Mismatch,
+    Mode,
+    Opened,
+    Own,
+    decode,
+    encode_one,
+)
 from .stress import fixed
+
+Verdict: TypeAlias = Literal["proved", "tested", "refuted", "unknown"]
+"""What is said of two tokenizers."""
 
 
 @dataclass(frozen=True, slots=True)

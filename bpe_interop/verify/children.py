@@ -1,82 +1,27 @@
-"""Two sides that texts are given to: in this process, or in a child that may be killed."""
+"""Runs two tokenizers on the same texts, and keeps the plainest difference."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
-from ..engines import Engine
 from ..errors import EngineError
-from .outcomes import Outcome, compare_texts
-from .shrinking import first_difference, shrink
-from .sides import Failure, Mismatch, Mode, decode
-
-Build: TypeAlias = Callable[[], Engine]
-"""Makes a side. Where child processes are used it is pickled, so it is a function of a module, or
-a ``functools.partial`` of one: ``partial(Own, model)``, ``partial(from_files, ...)``."""
-
-Decoded: TypeAlias = tuple[str | None, str | None]
+from .compare import Decoded, Outcome, Pair
+from .sides import Build, Failure, Mismatch, Mode
 
 _START = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
     "from bpe_interop.verify.worker import serve; serve()"
 )
-
-
-class Pair(Protocol):
-    """Two sides of a comparison."""
-
-    def compare(self, texts: list[str]) -> list[Outcome]:
-        """What becomes of each text."""
-        ...
-
-    def shrink(self, text: str, mode: Mode) -> Mismatch | None:
-        """A smaller text on which the sides differ; None where a side did not survive it."""
-        ...
-
-    def decode(self, sequences: list[tuple[int, ...]]) -> list[Decoded]:
-        """What each side makes of ids; None where it fails on them."""
-        ...
-
-    def close(self) -> None:
-        """Ends what was begun."""
-        ...
-
-
-class LocalPair:
-    """Two sides in this process."""
-
-    def __init__(self, a: Engine, b: Engine, modes: Sequence[Mode]) -> None:
-        self.a, self.b, self.modes = a, b, modes
-
-    def compare(self, texts: list[str]) -> list[Outcome]:
-        """What becomes of each text."""
-        outcomes = compare_texts(self.a, self.b, texts, self.modes)
-        for outcome in outcomes:
-            if outcome.mismatch is not None:
-                outcome.common = first_difference(self.a, outcome.mismatch)
-        return outcomes
-
-    def shrink(self, text: str, mode: Mode) -> Mismatch | None:
-        """A smaller text on which the sides differ."""
-        return shrink(self.a, self.b, text, mode)
-
-    def decode(self, sequences: list[tuple[int, ...]]) -> list[Decoded]:
-        """What each side makes of ids; None where it fails on them."""
-        return [(_decoded(self.a, ids), _decoded(self.b, ids)) for ids in sequences]
-
-    def close(self) -> None:
-        """Nothing was begun."""
-
-
-def _decoded(side: Engine, ids: tuple[int, ...]) -> str | None:
-    said = decode(side, ids, "")
-    return None if isinstance(said, Failure) else said
 
 
 class _KilledError(Exception):
@@ -217,3 +162,61 @@ def _ended(code: int) -> str:
         return f"was killed by {signal.Signals(-code).name}"
     except ValueError:
         return f"was killed by signal {-code}"
+
+
+B = TypeVar("B")
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run_batches(
+    pairs: list[Pair], batches: Iterable[B], texts: Callable[[B], list[str]]
+) -> Generator[tuple[B, list[Outcome]], None, None]:
+    """Each batch with its outcomes, in order, and no more batches read than are worked on.
+
+    One pair works in this thread; several work each in a thread of its own, which waits for a
+    child process. An iterator that is closed before its end closes the pairs that are at work.
+    """
+    if len(pairs) > 1:
+        yield from _spread(pairs, batches, texts)
+        return
+    for batch in batches:
+        yield batch, pairs[0].compare(texts(batch))
+
+
+def _spread(
+    pairs: list[Pair], batches: Iterable[B], texts: Callable[[B], list[str]]
+) -> Generator[tuple[B, list[Outcome]], None, None]:
+    idle: SimpleQueue[Pair] = SimpleQueue()
+    for pair in pairs:
+        idle.put(pair)
+
+    def work(batch: list[str]) -> list[Outcome]:
+        pair = idle.get()
+        try:
+            return pair.compare(batch)
+        finally:
+            idle.put(pair)
+
+    threads = ThreadPoolExecutor(len(pairs))
+    waiting: deque[tuple[B, Future[list[Outcome]]]] = deque()
+    try:
+        for batch in batches:
+            waiting.append((batch, threads.submit(work, texts(batch))))
+            # One more than there are pairs, so that none waits for this thread.
+            if len(waiting) > len(pairs) + 1:
+                first, outcomes = waiting.popleft()
+                yield first, outcomes.result()
+        while waiting:
+            first, outcomes = waiting.popleft()
+            yield first, outcomes.result()
+    finally:
+        if waiting:  # threads that wait for an answer end when there is none
+            for pair in pairs:
+                pair.close()
+        threads.shutdown(cancel_futures=True)

@@ -1,10 +1,20 @@
-"""A lock file as a side: does a tokenizer still do what was locked?"""
+"""Lock files: what a tokenizer does today, to be held against what it does tomorrow.
+
+A lock file is one JSON object: ``bpe_interop_lock`` (the version of this layout, 2), ``source``
+(how the tokenizer was named), ``fingerprint`` (:mod:`bpe_interop.fingerprint`), ``versions``
+(of this library and the engines), ``merges``: hashes of blocks of them, ``golden``: texts with
+their ids, for each of the ways of asking for ids that the tokenizer answers, ``tokens``: the ids
+of each token's own texts (:mod:`.own_texts`), both packed (:mod:`.packing`), and ``sha256`` of all
+that, so that a file that was cut, merged or edited is not taken for one that was written. Equal
+fingerprints mean equal tokenizers; where they are not, the texts' ids say whether and where ids
+changed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,17 +23,28 @@ from ..engines import Engine
 from ..errors import SourceError
 from ..fingerprint import PARTS, fingerprint
 from ..io import read
-from ..model import BPEModel
+from ..model import BPEModel, show
+from ..theory.merges import canonical
 from .alignment import align
 from .assumptions import EXAMINED, assumptions, unexamined
 from .compare import oddness
-from .lock import Lock, answers, is_lock, load
-from .lock_changes import changes
-from .opening import Opened, run_in_transformers
+from .lock import BLOCK, Lock, answers, is_lock, load, merge_blocks
 from .prove import Scope
-from .report import Example, Report, Verdict
-from .sides import ORDINARY, PARSED, TEMPLATED, Failure, Mismatch, Own, encode_one
+from .report import Example, Report
+from .sides import (
+    ORDINARY,
+    PARSED,
+    TEMPLATED,
+    Failure,
+    Mismatch,
+    Opened,
+    Own,
+    encode_one,
+    run_in_transformers,
+)
 from .stages import Stage, counts
+from .stress import texts_with
+from .verdict import Verdict
 
 Golden: TypeAlias = tuple[str, str, tuple[int, ...]]
 """How ids are asked for, a text, and its locked ids."""
@@ -224,3 +245,61 @@ def _asked(held: Lock, ways: tuple[str, ...], model: BPEModel, scope: Scope) -> 
     for how, text, ids in chain(held.golden, own):
         if how in ways and not any(token in text for token in added):
             yield how, text, ids
+
+
+_SHOWN = 3
+
+
+def changes(held: Lock, model: BPEModel) -> Iterator[str]:
+    """Sentences; none where none of these changed, whatever else did."""
+    yield from _tokens(held, model)
+    yield from _merges(held, model)
+    yield from _added(held, model)
+
+
+def _tokens(held: Lock, model: BPEModel) -> Iterator[str]:
+    contents = {number: content for content, number in model.vocab.ids.items()}
+    said: list[str] = []
+    # Of two rows of a token the first has the text that is plainer.
+    for row in {row.id: row for row in reversed(held.tokens)}.values():
+        content = contents.pop(row.id, None)
+        if content is None:
+            said.append(f"id {row.id} is no token any more; its text was {show(row.text)}")
+        elif row.text not in texts_with(content, model):
+            said.append(f"id {row.id} is {show(content)}; its text was {show(row.text)}")
+    new = (
+        f"id {number} is {show(content)}, and was no token"
+        for number, content in contents.items()
+        if next(texts_with(content, model), None) is not None
+    )
+    said.reverse()
+    yield from _first(said + list(new), "ids have other tokens")
+
+
+def _merges(held: Lock, model: BPEModel) -> Iterator[str]:
+    """Blocks after the first that differs are shifted, and say nothing."""
+    now = merge_blocks(model)
+    if now == held.merges:
+        return
+    pairs = zip(held.merges, now, strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    place = BLOCK * same
+    begins = next(islice(canonical(model).splits.values(), place, None), None)
+    at = "" if begins is None else f", from that of {show(begins[0])} and {show(begins[1])} on"
+    yield f"the first {place:,} merges are the locked ones; among the {BLOCK} next{at} one is not"
+
+
+def _added(held: Lock, model: BPEModel) -> Iterator[str]:
+    known = {text for _, text, _ in held.golden}
+    new = [
+        f"added token {show(token.text)} (id {token.id}) is not in the lock file"
+        for token in model.added or ()
+        if token.text not in known
+    ]
+    yield from _first(new, "added tokens are new")
+
+
+def _first(said: list[str], what: str) -> Iterator[str]:
+    yield from said[:_SHOWN]
+    if len(said) > _SHOWN:
+        yield f"{len(said):,} {what} in all"
