@@ -18,10 +18,11 @@ from types import TracebackType
 import click
 
 from ..errors import BpeInteropError, CheckFailedError, LossyConversionError
+from ..model import show
 from .interrupts import INTERRUPTED, Interrupts
+from .manual import NO, UNKNOWN, YES, nearest
 from .terminal import tell
 
-YES, NO, UNKNOWN = 0, 1, 2
 CLOSED = 141
 """What a shell reports of programs that end by SIGPIPE."""
 
@@ -61,6 +62,17 @@ class _Commands(click.Group):
         module = importlib.import_module(f".{cmd_name}", __name__)
         found: click.Command = getattr(module, f"{cmd_name}_command")
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; a name that is nearly a command's is answered with that."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            known = ", ".join(self.list_commands(ctx))
+            guess = nearest(name, COMMANDS)
+            raise click.UsageError(f"there is no command {show(name)}\n  {guess}commands: {known}")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         """Runs the command."""

@@ -13,6 +13,8 @@ from ..convert import Conversion, convert
 from ..gate import describe
 from ..io import plain_names
 from ..statement import Statement
+from .completion import file_names, format_names
+from .manual import DECIDING, command
 from .options import (
     drop_option,
     force_option,
@@ -27,10 +29,23 @@ from .screen import as_json, counting, lines
 from .written import refusals, show_outcome
 
 
-@click.command("convert", short_help="Convert SRC to DST, and check the result.")
-@click.argument("source", metavar="SRC")
+@command(
+    "convert",
+    short_help="Convert SRC to DST, and check the result.",
+    examples={
+        "bpe-interop convert my-tok out --to hf": "Write what transformers loads",
+        "bpe-interop convert my-tok mine.tiktoken": "Write a rank file for tiktoken",
+    },
+    codes=DECIDING,
+)
+@click.argument("source", shell_complete=file_names, metavar="SRC")
 @click.argument("target", metavar="DST", type=click.Path(path_type=Path))
-@click.option("--to", metavar="F", help="The target's format: hf, tiktoken, gpt2, spm, minbpe.")
+@click.option(
+    "--to",
+    shell_complete=format_names,
+    metavar="F",
+    help="The target's format: hf, tiktoken, gpt2, spm, minbpe.",
+)
 @format_option
 @preset_option
 @drop_option

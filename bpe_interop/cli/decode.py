@@ -16,6 +16,8 @@ from ..gate import ways_to_say
 from ..model import show
 from ..text.visible import replace_control_characters
 from ..tokenizer import Tokenizer
+from .completion import file_names
+from .manual import command
 from .options import format_option, json_option, offline_option, preset_option
 from .screen import as_json, as_text, read_stdin, stdin_lines, write_stdout
 from .tokens import open_tokenizer
@@ -26,10 +28,16 @@ _LAID_OUT = "\n\t"
 _PART = re.compile(rb"[\s,\[\]]")
 
 
-@click.command(
-    "decode", short_help="Print the text of IDS.", context_settings={"ignore_unknown_options": True}
+@command(
+    "decode",
+    short_help="Print the text of IDS.",
+    context_settings={"ignore_unknown_options": True},
+    examples={
+        "bpe-interop decode my-tok 72 101 108": "Print the text of three ids",
+        "bpe-interop encode my-tok Hello --json | bpe-interop decode my-tok": "Ids from a pipe",
+    },
 )
-@click.argument("source", metavar="SRC")
+@click.argument("source", shell_complete=file_names, metavar="SRC")
 @click.argument("ids", nargs=-1)
 @click.option("--lines", "by_line", is_flag=True, help="Decode each line of ids by itself.")
 @click.option(

@@ -12,6 +12,7 @@ from ..errors import DisallowedSpecialError, SourceError, UnstatedError
 from ..gate import template_unsaid, ways_to_say
 from ..text.added import Allowed
 from ..tokenizer import Tokenizer
+from .completion import file_names
 from .explained import (
     Placed,
     explained_as_data,
@@ -19,6 +20,7 @@ from .explained import (
     show_tokens,
     tokens_as_data,
 )
+from .manual import command
 from .options import format_option, json_option, offline_option, preset_option
 from .screen import as_json, as_text, ids_as_json, read_stdin, stdin_lines
 from .tokens import open_tokenizer
@@ -26,8 +28,15 @@ from .tokens import open_tokenizer
 T = TypeVar("T")
 
 
-@click.command("encode", short_help="Print the ids of TEXT, its tokens, or how they were merged.")
-@click.argument("source", metavar="SRC")
+@command(
+    "encode",
+    short_help="Print the ids of TEXT, its tokens, or how they were merged.",
+    examples={
+        'bpe-interop encode my-tok "Hello world" --show': "Show each token",
+        "bpe-interop encode my-tok --lines --json < story.txt": "Encode each line of a file",
+    },
+)
+@click.argument("source", shell_complete=file_names, metavar="SRC")
 @click.argument("text", required=False)
 @click.option("--lines", "by_line", is_flag=True, help="Encode each line (split at LF only).")
 @click.option(

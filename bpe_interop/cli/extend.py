@@ -15,6 +15,8 @@ from ..io import check_target, is_file_target, keep_apart, plain_names, read, st
 from ..model import AddedToken, BPEModel, show
 from ..sources import Loaded, load_source
 from ..statement import Statement, restated
+from .completion import file_names, format_names
+from .manual import DECIDING, command
 from .options import (
     drop_option,
     force_option,
@@ -29,8 +31,16 @@ from .screen import as_json, counting, lines
 from .written import refusals, show_outcome
 
 
-@click.command("extend", short_help="Add special tokens, and say how many rows a network needs.")
-@click.argument("source", metavar="SRC")
+@command(
+    "extend",
+    short_help="Add special tokens, and say how many rows a network needs.",
+    examples={
+        "bpe-interop extend my-tok out --special '<a>' --special '<b>'": "Add two tokens",
+        "bpe-interop extend my-tok out --role pad='<pad>' --to hf": "Add a token for padding",
+    },
+    codes=DECIDING,
+)
+@click.argument("source", shell_complete=file_names, metavar="SRC")
 @click.argument("target", metavar="DST", type=click.Path(path_type=Path))
 @click.option(
     "--special",
@@ -38,7 +48,12 @@ from .written import refusals, show_outcome
     metavar="TOKEN[=ID]",
     help="A special token, with the next id or this one; may be repeated.",
 )
-@click.option("--to", metavar="F", help="The target's format, where it is not the source's.")
+@click.option(
+    "--to",
+    shell_complete=format_names,
+    metavar="F",
+    help="The target's format, where it is not the source's.",
+)
 @click.option(
     "--config",
     type=click.Path(path_type=Path),

@@ -6,13 +6,21 @@ import click
 
 from ..fingerprint import PARTS, fingerprint
 from ..sources import load_source
+from .completion import file_names
+from .manual import command
 from .options import format_option, json_option, offline_option, preset_option
 from .screen import as_json
 from .terminal import say
 
 
-@click.command("fingerprint")
-@click.argument("source", metavar="SRC")
+@command(
+    "fingerprint",
+    examples={
+        "bpe-interop fingerprint my-tok": "Print five hashes",
+        "bpe-interop fingerprint my-tok --json": "The same for a program",
+    },
+)
+@click.argument("source", shell_complete=file_names, metavar="SRC")
 @format_option
 @preset_option
 @offline_option

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import click
-from rich.console import Console
-from rich.table import Table
-
 from ..formats import all_formats
 from ..model import FIELDS
+from .manual import command
 from .options import json_option
-from .screen import as_json
+from .screen import as_json, print_table
 
 
-@click.command("formats", short_help="Show what each format can hold, and its engine.")
+@command(
+    "formats",
+    short_help="Show what each format can hold, and its engine.",
+    examples={
+        "bpe-interop formats": "Show the table",
+        "bpe-interop formats --json": "The same for a program",
+    },
+)
 @json_option
 def formats_command(json_output: bool) -> None:
     """Show the formats: what each can hold, and the engine it is checked in."""
@@ -34,14 +38,10 @@ def formats_command(json_output: bool) -> None:
             ]
         )
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", *(row.name for row in rows)):
-        table.add_column(heading)
-    table.add_row("alias", *(", ".join(row.aliases) or "-" for row in rows))
-    table.add_row("reads, writes", *("yes, yes" for _ in rows))
-    table.add_row("engine", *(row.engine for row in rows))
-    for field in FIELDS:
-        table.add_row(field, *("holds" if field in row.holds else "-" for row in rows))
-    console = Console()
-    # A pipe has no width that could be too small.
-    (console if console.is_terminal else Console(width=1000)).print(table)
+    cells = [
+        ["alias", *(", ".join(row.aliases) or "-" for row in rows)],
+        ["reads, writes", *("yes, yes" for _ in rows)],
+        ["engine", *(row.engine for row in rows)],
+        *([field, *("holds" if field in row.holds else "-" for row in rows)] for field in FIELDS),
+    ]
+    print_table(["", *(row.name for row in rows)], cells, names=1, numbers=False)

@@ -17,20 +17,33 @@ from ..model import (
     show,
 )
 from ..sources import Loaded, load_source
+from .completion import file_names
 from .facts import facts_of
+from .manual import command
 from .options import corpus_option, format_option, json_option, offline_option, preset_option
-from .screen import as_json, lines
+from .screen import as_json, folded, lines
 from .statistics import show_statistics
 
+_FOLDED = ("normalize", "split", "decode")
+"""Lines that hold patterns."""
 
-@click.command("inspect", short_help="Show what SRC holds, and what is peculiar about it.")
-@click.argument("sources", metavar="SRC...", nargs=-1, required=True)
+
+@command(
+    "inspect",
+    short_help="Show what SRC holds, and what is peculiar about it.",
+    examples={
+        "bpe-interop inspect my-tok": "Show what a tokenizer does and what it leaves unsaid",
+        "bpe-interop inspect my-tok old-tok --corpus story.txt": "Measure two tokenizers on a text",
+    },
+)
+@click.argument("sources", shell_complete=file_names, metavar="SRC...", nargs=-1, required=True)
 @corpus_option("Measure on these texts instead")
 @click.option(
     "--plot", type=click.Path(path_type=Path), metavar="OUT.svg", help="Draw what was measured."
 )
 @format_option
 @preset_option
+@click.option("--full", is_flag=True, help="Show long patterns and lists whole.")
 @offline_option
 @json_option
 def inspect_command(
@@ -39,6 +52,7 @@ def inspect_command(
     plot: Path | None,
     format: str | None,
     preset: str | None,
+    full: bool,
     offline: bool,
     json_output: bool,
 ) -> None:
@@ -59,7 +73,7 @@ def inspect_command(
         as_json(facts)
         return
     for label, text in _rows(found[0], facts):
-        lines(label, [text])
+        lines(label, [text if full or label not in _FOLDED else folded(text)])
 
 
 def _check_options(sources: tuple[str, ...], corpora: tuple[str, ...], plot: Path | None) -> None:

@@ -11,12 +11,21 @@ from ..engines import versions
 from ..io import keep_apart, replace_file
 from ..sources import load_source
 from ..verify.lock import dump, lock
+from .completion import file_names
+from .manual import command
 from .options import format_option, offline_option, preset_option
 from .screen import lines
 
 
-@click.command("lock", short_help="Freeze what SRC does, to verify others against it.")
-@click.argument("source", metavar="SRC")
+@command(
+    "lock",
+    short_help="Freeze what SRC does, to verify others against it.",
+    examples={
+        "bpe-interop lock my-tok -o tokenizer.lock": "Freeze a tokenizer, and commit the file",
+        "bpe-interop verify tokenizer.lock my-tok": "Fail in CI when an id changes",
+    },
+)
+@click.argument("source", shell_complete=file_names, metavar="SRC")
 @click.option(
     "-o",
     "--output",

@@ -13,14 +13,22 @@ from ..errors import SourceError, not_utf8
 from ..io import read
 from ..model import FIELDS, show
 from ..statement import ENDS, Statement
+from .completion import file_names, format_names, preset_names
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
 format_option = click.option(
-    "--from", "format", metavar="F", help="The source's format, where it cannot be told."
+    "--from",
+    "format",
+    shell_complete=format_names,
+    metavar="F",
+    help="The source's format, where it cannot be told.",
 )
 preset_option = click.option(
-    "--preset", metavar="NAME", help="Says what the source leaves unsaid: pattern, special tokens."
+    "--preset",
+    shell_complete=preset_names,
+    metavar="NAME",
+    help="Says what the source leaves unsaid: pattern, special tokens.",
 )
 drop_option = click.option(
     "--drop",
@@ -40,6 +48,7 @@ def corpus_option(does: str) -> Callable[[Command], Command]:
     return click.option(
         "--corpus",
         "corpora",
+        shell_complete=file_names,
         multiple=True,
         metavar="FILE",
         help=f"{does}: a file, a directory, a glob, FILE.jsonl:FIELD; plain text, JSONL or "

@@ -6,6 +6,7 @@ import click
 
 from ..errors import TargetError
 from ..pages import SUFFIXES, check_targets
+from .completion import file_names
 
 
 def _writable(
@@ -22,6 +23,7 @@ def _writable(
 report_option = click.option(
     "--report",
     "reports",
+    shell_complete=file_names,
     multiple=True,
     metavar="FILE",
     callback=_writable,

@@ -7,18 +7,21 @@ import json
 import os
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.filesize import decimal
+from rich.measure import Measurement
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
+from rich.table import Table
+from rich.text import Text
 
 from ..errors import SourceError, not_utf8
 from ..model import show
-from .terminal import say
+from .terminal import say_line, shown, wrapped
 
 if TYPE_CHECKING:
     from ..verify import Progress
@@ -30,10 +33,11 @@ LABEL = 12
 def lines(label: str, texts: list[str] | tuple[str, ...]) -> None:
     """Prints each text on a line of its own behind a label, to stdout."""
     for text in texts:
-        first, *rest = text.removesuffix("\n").split("\n")
-        say(f"{label:<{LABEL}}{first}")
-        for more in rest:
-            say(" " * LABEL + more)
+        laid = text.removesuffix("\n")
+        # What has several lines is laid out already, as code to copy is.
+        wide = laid.split("\n") if "\n" in laid else wrapped(shown(laid), sys.stdout, used=LABEL)
+        for number, line in enumerate(wide):
+            say_line(f"{'' if number else label:<{LABEL}}{line}")
 
 
 def show_text(text: str) -> str:
@@ -50,6 +54,44 @@ def short_text(text: str, limit: int = 100) -> str:
         return show_text(text)
     half = limit // 2
     return f"{show(text[:half])} ... {show(text[-half:])} ({len(text):,} characters)"
+
+
+def print_table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], names: int, numbers: bool = True
+) -> None:
+    """Prints a table; where a terminal is too narrow for it, a block of lines for each row.
+
+    Args:
+        headings: of all columns.
+        rows: their cells.
+        names: how many columns, from the left, name the row.
+        numbers: whether the others hold numbers.
+    """
+    table = Table(box=None, pad_edge=False)
+    for at, heading in enumerate(headings):
+        table.add_column(
+            heading, no_wrap=True, justify="right" if numbers and at >= names else "left"
+        )
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console = Console(file=sys.stdout, highlight=False)
+    needed = Measurement.get(console, console.options.update(max_width=100_000), table).maximum
+    if not console.is_terminal or needed <= console.width:
+        Console(file=sys.stdout, highlight=False, width=max(needed, 1)).print(table)
+        return
+    width = max(map(len, headings[names:]))
+    for row in rows:
+        say_line("  ".join(row[:names]))
+        for heading, cell in zip(headings[names:], row[names:], strict=True):
+            say_line(f"  {heading:<{width}}  {cell}")
+
+
+def folded(text: str, limit: int = 100) -> str:
+    """A text that is too long to be read, without its middle; its end says how it is meant."""
+    if len(text) <= limit:
+        return text
+    left, right = limit - 45, 25
+    return f"{text[:left]} ... {text[-right:]} ({len(text):,} characters; --full shows them)"
 
 
 def as_json(value: Any) -> None:
@@ -77,12 +119,19 @@ def _counter(what: str) -> Iterator[Callable[[int], None]]:
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
-        TextColumn("{task.completed:,} texts"),
+        TextColumn("{task.fields[said]}"),
         TimeElapsedColumn(),
     )
     with Bars(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda count: progress.advance(task, count)
+        task = progress.add_task("reading", total=None, said="")
+        texts = 0
+
+        def tick(count: int) -> None:
+            nonlocal texts
+            texts += count
+            progress.update(task, description=what, said=f"{texts:,} texts")
+
+        yield tick
 
 
 @contextlib.contextmanager
@@ -108,12 +157,13 @@ def _comparing() -> Iterator[tuple[Callable[[int], None], Callable[[Progress], N
         TimeElapsedColumn(),
     )
     with Bars(*columns, console=console, transient=True) as bars:
-        texts = bars.add_task("awkward texts", total=None, said="")
+        texts = bars.add_task("reading, proving", total=None, said="")
         corpus = bars.add_task("corpora", total=None, said="", visible=False)
 
         def tick(count: int) -> None:
             bars.advance(texts, count)
-            bars.update(texts, said=f"{bars.tasks[0].completed:,.0f} texts")
+            said = f"{bars.tasks[0].completed:,.0f} texts"
+            bars.update(texts, description="awkward texts", said=said)
 
         def watch(seen: Progress) -> None:
             done = f"{decimal(seen.bytes)}, {decimal(int(seen.rate))}/s"

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import Any, TypeAlias
 
 from ..corpora import find_shards
 from ..io import keep_apart, replace_file
@@ -18,7 +13,8 @@ from ..pages.plot import to_svg
 from ..sources import Loaded
 from ..statistics import Statistics, measure
 from ..tokenizer import Tokenizer
-from .screen import as_json, counting, lines
+from .screen import as_json, counting, lines, print_table
+from .terminal import say
 
 _LENGTHS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 8), (9, 12), (13, 16))
 """Bytes of tokens, from and to, that are counted together in a table."""
@@ -43,54 +39,49 @@ def show_statistics(
     if as_data:
         as_json({"statistics": [_as_data(each) for each in found]})
         return
-    console = Console(file=sys.stdout, highlight=False)
-    if not console.is_terminal:
-        console = Console(file=sys.stdout, highlight=False, width=1000)
-    for table in (_numbers(found), _lengths(found)):
-        console.print(table)
-        console.print()
+    for headings, rows in (_numbers(found), _lengths(found)):
+        print_table(headings, rows, names=2)
+        say("")
     lines("drawn", [] if plot is None else [str(plot)])
 
 
-def _table(names: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in ("file", "tokenizer"):
-        table.add_column(name, overflow="fold")
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
+_Table: TypeAlias = tuple[list[str], list[list[str]]]
+"""Headings, and rows of cells."""
 
 
-def _add(table: Table, each: Statistics, cells: Sequence[str]) -> None:
-    names = (each.file or "all files", each.tokenizer)
-    table.add_row(*(Text(escaped(name)) for name in names), *cells)
+def _named(each: Statistics) -> list[str]:
+    return [escaped(each.file or "all files"), escaped(each.tokenizer)]
 
 
-def _numbers(found: Sequence[Statistics]) -> Table:
-    table = _table(["bytes", "words", "tokens", "bytes/token", "tokens/word", "unused tokens"])
+def _numbers(found: Sequence[Statistics]) -> _Table:
+    headings = ["bytes", "words", "tokens", "bytes/token", "tokens/word", "unused tokens"]
+    rows: list[list[str]] = []
     for each in found:
         counts = [f"{number:,}" for number in (each.bytes, each.words, each.tokens)]
         rates = [_rate(each.bytes_per_token), _rate(each.tokens_per_word)]
-        _add(table, each, [*counts, *rates, f"{len(each.unused):,} of {each.usable:,}"])
-    return table
+        unused = f"{len(each.unused):,} of {each.usable:,}"
+        rows.append([*_named(each), *counts, *rates, unused])
+    return ["file", "tokenizer", *headings], rows
 
 
 def _rate(number: float | None) -> str:
     return "-" if number is None else f"{number:.2f}"
 
 
-def _lengths(found: Sequence[Statistics]) -> Table:
+def _lengths(found: Sequence[Statistics]) -> _Table:
     """Of all tokens, the parts that have so many bytes."""
     ranges = [f"{first}" if first == last else f"{first}-{last}" for first, last in _LENGTHS]
     most = _LENGTHS[-1][1]
-    table = _table(["bytes: " + ranges[0], *ranges[1:], f"over {most}"])
+    headings = ["bytes: " + ranges[0], *ranges[1:], f"over {most}"]
+    rows: list[list[str]] = []
     for each in found:
         lengths = each.lengths.items()
         counts = [sum(n for size, n in lengths if a <= size <= b) for a, b in _LENGTHS]
         # A token without bytes is in no column.
         counts.append(sum(n for size, n in lengths if size > most))
-        _add(table, each, [f"{n / each.tokens:.1%}" if each.tokens else "-" for n in counts])
-    return table
+        parts = [f"{n / each.tokens:.1%}" if each.tokens else "-" for n in counts]
+        rows.append([*_named(each), *parts])
+    return ["file", "tokenizer", *headings], rows
 
 
 def _as_data(each: Statistics) -> dict[str, Any]:

@@ -6,21 +6,57 @@ terminal obeys what it finds in them. Data (JSON, ids, decoded text) does not go
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from shutil import get_terminal_size
+from typing import TextIO
+
 import click
+from rich.console import Console
+from rich.text import Text
 
 from ..limits import MESSAGE_CHARACTERS
 from ..model import escaped
 
+_CONSOLE = Console(width=1000)
+"""Wraps; nothing is printed with it."""
 
-def say(text: str, *, bold: bool = False) -> None:
+
+def say(text: str) -> None:
     """Prints text for people to stdout; line feeds stay, other control characters are escaped."""
+    click.echo("\n".join(wrapped(shown(text), sys.stdout)))
+
+
+def say_line(text: str, *, bold: bool = False) -> None:
+    """Prints a line that is laid out already; its length is left as it is."""
     plain = shown(text)
     click.echo(click.style(plain, bold=True) if bold else plain)
 
 
 def tell(text: str) -> None:
     """Prints a message to stderr in the same way, cut in its middle where it is too long."""
-    click.echo(cut(shown(text)), err=True)
+    click.echo("\n".join(wrapped(cut(shown(text)), sys.stderr)), err=True)
+
+
+def wrapped(text: str, stream: TextIO, indent: int = 0, used: int = 0) -> Iterator[str]:
+    """The lines of a text, broken between words where a terminal would break them anywhere.
+
+    Args:
+        text: lines of any length.
+        stream: where it goes; nothing is broken but for a terminal.
+        indent: columns before a line that goes on.
+        used: columns that stand before the first line already.
+    """
+    for line in text.split("\n"):
+        width = get_terminal_size().columns - used if stream.isatty() else 0
+        begins = len(line) - len(line.lstrip(" "))
+        if width <= max(20, begins) or len(line) < width // 2:
+            yield line
+            continue
+        words = Text(line[begins:])
+        inner = width - begins
+        for number, part in enumerate(words.wrap(_CONSOLE, inner, overflow="ignore")):
+            yield " " * (begins + indent * (number > 0)) + part.plain.rstrip()
 
 
 def shown(text: str) -> str:

@@ -23,6 +23,8 @@ from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained
 from ..train.request import Algorithm, Option
 from ..train.training import Tick
+from .completion import file_names, format_names
+from .manual import DECIDING, command
 from .options import drop_option, force_option, json_option, statement_options
 from .screen import as_json, lines
 
@@ -30,8 +32,20 @@ FIRST = 10
 """How many of the merges are printed."""
 
 
-@click.command("train", short_help="Learn a tokenizer from FILES, and write it.")
-@click.argument("files", metavar="FILES...", nargs=-1, required=True)
+@command(
+    "train",
+    short_help="Learn a tokenizer from FILES, and write it.",
+    examples={
+        "bpe-interop train story.txt -o out --to hf --merges 9 --pattern gpt2 --eos '<end>'": (
+            "Learn from a text, for transformers"
+        ),
+        "bpe-interop train 'parts/*.jsonl:body' -o mine.tiktoken --merges 9 --pattern cl100k": (
+            "Learn from a field of JSONL files, for tiktoken"
+        ),
+    },
+    codes=DECIDING,
+)
+@click.argument("files", shell_complete=file_names, metavar="FILES...", nargs=-1, required=True)
 @click.option(
     "-o",
     "--output",
@@ -41,7 +55,12 @@ FIRST = 10
     type=click.Path(path_type=Path),
     help="A new directory, or NAME.tiktoken.",
 )
-@click.option("--to", metavar="F", help="The target's format: hf, tiktoken, gpt2, spm, minbpe.")
+@click.option(
+    "--to",
+    shell_complete=format_names,
+    metavar="F",
+    help="The target's format: hf, tiktoken, gpt2, spm, minbpe.",
+)
 @click.option("--vocab-size", type=int, metavar="N", help="The number of ids.")
 @click.option("--merges", type=int, metavar="N", help="The number of merges, instead.")
 @click.option(

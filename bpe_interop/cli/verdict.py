@@ -8,7 +8,7 @@ from ..verify import Example, Mismatch, Report, about
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import CorpusReport, Counts, Source
 from .screen import LABEL, lines, short_text, show_text
-from .terminal import say
+from .terminal import say, say_line
 
 _OUTCOMES = {"proved": "proved", "refuted": "DIFFERENT", "unknown": "not proved"}
 _ROWS = 12
@@ -102,9 +102,9 @@ def _show_aligned(example: Example) -> None:
         said = "  ".join(_padded(cell, width) for cell, width in zip(row, widths, strict=True))
         label = "aligned" if place == 0 else ""
         text = f"{mark}{said.rstrip()}"
-        say(f"{label:<{LABEL}}{text}", bold=mark == "> ")
+        say_line(f"{label:<{LABEL}}{text}", bold=mark == "> ")
     if len(rows) > _ROWS:
-        say(" " * LABEL + f"  ... {len(rows) - _ROWS:,} rows more")
+        say_line(" " * LABEL + f"  ... {len(rows) - _ROWS:,} rows more")
 
 
 def _padded(cell: str, width: int) -> str:

@@ -12,6 +12,8 @@ from ..engines import NAMES
 from ..io import keep_apart
 from ..pages import Require, to_json, write_reports
 from ..verify import SCOPES, Errors, Report, Scope, verify
+from .completion import file_names, preset_names
+from .manual import command
 from .options import corpus_option, json_option, offline_option
 from .reports import report_option
 from .screen import comparing
@@ -20,11 +22,30 @@ from .verdict import show_report
 _ENGINES = click.Choice(NAMES)
 _CODES = {"proved": 0, "tested": 0, "refuted": 1, "unknown": 2}
 _INTERRUPTED = 130
+_HELP_CODES = {
+    0: "proved, or the same on everything that was run",
+    1: "different",
+    2: "could not tell",
+    _INTERRUPTED: "interrupted before a difference was found",
+}
 
 
-@click.command("verify", short_help="Decide whether A and B are equal, and run both on texts.")
-@click.argument("a", metavar="A")
-@click.argument("b", metavar="B")
+@command(
+    "verify",
+    short_help="Decide whether A and B are equal, and run both on texts.",
+    examples={
+        "bpe-interop verify my-tok old-tok": "Are the two equal, and if not, where",
+        "bpe-interop verify my-tok my-tok --engine-b transformers": (
+            "Does transformers serve what the files say"
+        ),
+        "bpe-interop verify my-tok my-tok --corpus 'parts/*.jsonl:body' --report report.html": (
+            "Compare on texts, and write a page"
+        ),
+    },
+    codes=_HELP_CODES,
+)
+@click.argument("a", shell_complete=file_names, metavar="A")
+@click.argument("b", shell_complete=file_names, metavar="B")
 @click.option(
     "--scope",
     type=click.Choice(list(SCOPES)),
@@ -39,8 +60,12 @@ _INTERRUPTED = 130
     show_default=True,
     help="With proved, what is only tested ends with exit code 2.",
 )
-@click.option("--preset-a", metavar="NAME", help="Says what A leaves unsaid.")
-@click.option("--preset-b", metavar="NAME", help="Says what B leaves unsaid.")
+@click.option(
+    "--preset-a", shell_complete=preset_names, metavar="NAME", help="Says what A leaves unsaid."
+)
+@click.option(
+    "--preset-b", shell_complete=preset_names, metavar="NAME", help="Says what B leaves unsaid."
+)
 @click.option("--engine-a", type=_ENGINES, help="Run A in this engine instead of ours.")
 @click.option("--engine-b", type=_ENGINES, help="Run B in this engine instead of ours.")
 @corpus_option("Compare on these texts as well")
@@ -59,6 +84,7 @@ _INTERRUPTED = 130
 )
 @click.option(
     "--state",
+    shell_complete=file_names,
     metavar="FILE",
     help="Keep here how far corpora were compared, and go on from it.",
 )
@@ -105,9 +131,6 @@ def verify_command(
 
     Is what you serve what you ship? verify DIR DIR --engine-b transformers runs the directory as
     AutoTokenizer does and compares with what its files say.
-
-    Exit code 0: proved, or the same on everything that was run. 1: different. 2: could not tell.
-    130: interrupted before a difference was found.
     """
     _check_corpora_are_named(corpora, field, max_bytes, sample, state, processes)
     for output in (*reports, *([state] if state else [])):

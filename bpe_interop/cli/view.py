@@ -14,16 +14,26 @@ from ..pages.panels import Viewed, check_size
 from ..pages.serving import LOOPBACK, listen
 from ..pages.view import LIMIT, to_view
 from ..sources import load_source
+from .completion import file_names
+from .manual import command
 from .options import format_option, offline_option, preset_option
 from .screen import as_text, lines, read_stdin
 from .terminal import tell
 
 
-@click.command("view", short_help="Show a text as coloured tokens on a page.")
-@click.argument("sources", metavar="SRC...", nargs=-1, required=True)
+@command(
+    "view",
+    short_help="Show a text as coloured tokens on a page.",
+    examples={
+        "bpe-interop view my-tok old-tok --text story.txt -o page.html": "Write one page",
+        "bpe-interop view --serve my-tok old-tok": "Type texts in the browser",
+    },
+)
+@click.argument("sources", shell_complete=file_names, metavar="SRC...", nargs=-1, required=True)
 @click.option(
     "--text",
     "file",
+    shell_complete=file_names,
     metavar="FILE",
     help="The text to show, UTF-8; standard input by default.",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -163,8 +164,11 @@ def by_name(name: str) -> Format:
     for row in each_format():
         if name in (row.name, *row.aliases):
             return row
-    names = ", ".join("/".join((row.name, *row.aliases)) for row in all_formats())
-    raise SourceError(f"there is no format {name!r}", fix=f"the formats are: {names}")
+    rows = [(row.name, *row.aliases) for row in all_formats()]
+    near = get_close_matches(name.lower(), [each for row in rows for each in row], n=1)
+    guess = f"did you mean {near[0]}? " if near else ""
+    names = ", ".join(map("/".join, rows))
+    raise SourceError(f"there is no format {name!r}", fix=f"{guess}the formats are: {names}")
 
 
 def way_of_writing(row: Format, option: str) -> Callable[[BPEModel, Files], Files]:

@@ -1,0 +1,70 @@
+"""What every command's help ends with: examples and exit codes. And what a typing error meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import click
+
+YES, NO, UNKNOWN = 0, 1, 2
+
+CODES: Mapping[int, str] = {
+    YES: "done",
+    UNKNOWN: "it could not be done; the message says why, and what to do",
+}
+"""The exit codes of a command that decides nothing."""
+DECIDING: Mapping[int, str] = {
+    YES: "written and checked",
+    NO: "refused: something would be lost, or a check failed",
+    UNKNOWN: "it could not be done; the message says why, and what to do",
+}
+"""The exit codes of a command that writes a tokenizer."""
+
+
+class Explained(click.Command):
+    """A command whose help ends with examples and exit codes.
+
+    Args:
+        examples: command lines as they are typed, each with what it does.
+        codes: exit codes and what they mean.
+    """
+
+    def __init__(
+        self, *args: Any, examples: Mapping[str, str], codes: Mapping[int, str], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples, self.codes = dict(examples), dict(codes)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the examples as they can be copied, and a list of exit codes."""
+        with formatter.section("Examples"):
+            for line, does in self.examples.items():
+                formatter.write_text(f"{does}:")
+                formatter.write(f"{'':>{formatter.current_indent + 2}}{line}\n")
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), means) for code, means in self.codes.items()])
+
+
+def command(
+    name: str,
+    *,
+    examples: Mapping[str, str],
+    codes: Mapping[int, str] = CODES,
+    **settings: Any,
+) -> Callable[[Callable[..., Any]], Explained]:
+    """A function as a command; see :class:`Explained`."""
+
+    def made(function: Callable[..., Any]) -> Explained:
+        return click.command(name, cls=Explained, examples=examples, codes=codes, **settings)(
+            function
+        )
+
+    return made
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The name that was probably meant as a question, with a space behind it; or nothing."""
+    near = difflib.get_close_matches(name.lower(), [*names], n=1, cutoff=0.5)
+    return f"did you mean {near[0]}? " if near else ""
