@@ -405,7 +405,7 @@ def test_help_says_in_whole_sentences_what_commands_do(run: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nothing"], "No such command"),
+        (["nothing"], 'no command "nothing"'),
         (["encode"], "Missing argument"),
         (["encode", ""], "names no tokenizer"),
         (["encode", "nowhere", "x"], "no such file"),

@@ -36,7 +36,7 @@ from .written import refusals, show_outcome
     short_help="Add special tokens, and say how many rows a network needs.",
     examples={
         "bpe-interop extend my-tok out --special '<a>' --special '<b>'": "Add two tokens",
-        "bpe-interop extend my-tok out --role pad='<pad>' --to hf": "Add a token for padding",
+        "bpe-interop extend my-tok out --special '<pad>' --pad '<pad>'": "Add one for padding",
     },
     codes=DECIDING,
 )

@@ -66,5 +66,5 @@ def command(
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """The name that was probably meant as a question, with a space behind it; or nothing."""
-    near = difflib.get_close_matches(name.lower(), [*names], n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), [*names], n=1, cutoff=0.6)
     return f"did you mean {near[0]}? " if near else ""

@@ -7,19 +7,15 @@ terminal obeys what it finds in them. Data (JSON, ids, decoded text) does not go
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterator
 from shutil import get_terminal_size
 from typing import TextIO
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from ..limits import MESSAGE_CHARACTERS
 from ..model import escaped
-
-_CONSOLE = Console(width=1000)
-"""Wraps; nothing is printed with it."""
 
 
 def say(text: str) -> None:
@@ -53,10 +49,17 @@ def wrapped(text: str, stream: TextIO, indent: int = 0, used: int = 0) -> Iterat
         if width <= max(20, begins) or len(line) < width // 2:
             yield line
             continue
-        words = Text(line[begins:])
-        inner = width - begins
-        for number, part in enumerate(words.wrap(_CONSOLE, inner, overflow="ignore")):
-            yield " " * (begins + indent * (number > 0)) + part.plain.rstrip()
+        first, more = " " * begins, " " * (begins + indent)
+        yield from textwrap.wrap(
+            line[begins:],
+            width,
+            initial_indent=first,
+            subsequent_indent=more,
+            expand_tabs=False,
+            replace_whitespace=False,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
 
 
 def shown(text: str) -> str:
