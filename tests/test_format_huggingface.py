@@ -366,6 +366,7 @@ def path_of(value: Any, error: type[BpeInteropError] = FormatError) -> str:
         ({"decoder": {"type": "CTC"}}, "$.decoder"),
         ({"surprise": 1}, "$.surprise"),
         ({"version": "2.0"}, "$.version"),
+        ({"version": None}, "$.version"),
         ({"model": {"type": "Unigram", "vocab": [["a", 0.0]]}}, "$.model.type"),
         ({"model": {"type": "WordPiece", "vocab": {"a": 0}}}, "$.model.type"),
     ],
@@ -405,10 +406,23 @@ def test_model_settings_that_change_ids_are_refused(key: str, value: Any, path: 
         ({"vocab": {"a": 1, "b": 1}, "merges": []}, "$.model.vocab"),
         ({"vocab": {"\u0120": 1, " ": 2}, "merges": []}, "$.model.vocab"),
         ({"ignore_merges": "yes"}, "$.model.ignore_merges"),
+        ({"type": None}, "$.model.type"),
+        ({"fuse_unk": "yes"}, "$.model.fuse_unk"),
+        ({"byte_fallback": "yes"}, "$.model.byte_fallback"),
+        ({"unk_token": 3}, "$.model.unk_token"),
     ],
 )
 def test_a_malformed_model_is_an_error_with_its_path(change: dict[str, Any], path: str) -> None:
     assert path_of(document(**change)).endswith(path)
+
+
+def test_a_token_that_shares_its_id_with_an_added_token_is_an_error() -> None:
+    """tokenizers then knows the id by either, at random in each process."""
+    whole = document()
+    whole["model"]["vocab"] |= {"<a>": 258, "<b>": 258}
+    whole["added_tokens"] = [added(258, "<a>"), added(258, "<b>")]
+    with pytest.raises(FormatError, match='"<a>" and "<b>" have the same id 258'):
+        load(whole)
 
 
 @pytest.mark.parametrize(

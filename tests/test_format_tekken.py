@@ -209,6 +209,12 @@ def _with(value: object, *path: Any) -> Callable[[dict[str, Any]], None]:
         (_with(None, "special_tokens"), "$", "version v13 must list its special tokens"),
         (_with("v99", "config", "version"), "$.config.version", 'the version "v99" is not known'),
         (_with(1, "charsmap"), "$.charsmap", "not understood"),
+        (_with("x", "image"), "$.image", "expected an object"),
+        (_with({"image_patch_size": 1}, "image"), "$.image", "'max_image_size' is missing"),
+        (_with("x", "image", "max_image_size"), "$.image.max_image_size", "an integer"),
+        (_with(0, "image", "image_patch_size"), "$.image.image_patch_size", "more than 0"),
+        (_with(1, "image", "size"), "$.image.size", "not understood"),
+        (_with({"image_patch_size": 0}, "multimodal"), "$.multimodal", "version v13"),
         (_with(1, "vocab", 3, "flag"), "$.vocab[3].flag", "not understood"),
     ],
 )

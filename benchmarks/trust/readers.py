@@ -1,10 +1,10 @@
 """Damaged files for every reader: it gives a model, or an error of ours, soon and in little room.
 
-Each input is one of the repository's small tokenizers with one to four changes. JSON is changed
-in its tree (values, keys, order, depth), rank files and merges in their lines, and every file in
-its bytes. The reader of its format then reads it; where it does, our encoder encodes a text. Of
-every few inputs, the command ``convert`` runs on a folder with the files as well, and must leave
-nothing where it fails.
+Each input is one of the repository's small tokenizers, or of the files beside them, with one
+change or a few. JSON is changed in its tree (values, keys, order, depth), rank files, merges and
+records in their lines, and every file in its bytes. The reader of its format then reads it; where
+it does, our encoder encodes a text. Of every few inputs, the command ``convert`` runs on a folder
+with the files as well, and must leave nothing where it fails.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import signal
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -30,10 +30,8 @@ from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, UnstatedError
 from bpe_interop.formats import Files, Format, by_name
 from bpe_interop.presets import fill
-from bpe_interop.verify.lock import dump as dump_lock
-from bpe_interop.verify.lock import load as load_lock
-from bpe_interop.verify.lock import lock
 
+from .beside import beside
 from .page import made_of, put, table, write_option
 
 _TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
@@ -41,7 +39,6 @@ SECONDS = 5.0
 """Of CPU for one input."""
 GROWTH = 1 << 20
 """KiB that the process may grow in all."""
-LOCK = "lock file"
 _CONVERTED = 50
 """Of so many inputs, one goes through ``convert`` too."""
 _TEXT = "Hello 12, \u00e9\u4e2d\U0001f600 <|endoftext|>  x\n"
@@ -80,26 +77,17 @@ def seeds() -> dict[str, list[dict[str, bytes]]]:
     return found
 
 
-def locks() -> list[dict[str, bytes]]:
-    """Lock files of two small tokenizers."""
-    models = [by_name("tiktoken").load(files) for files in seeds()["tiktoken"][:2]]
-    return [{"tokenizer.lock": dump_lock(lock(model, "a", {}))} for model in models]
-
-
-def _load_lock(files: Files) -> None:
-    for name, data in files.items():
-        load_lock(data, name)
-
-
 def damaged(files: Files, rng: random.Random) -> dict[str, bytes]:
     """Files with a few changes."""
     changed = dict(files)
-    for _ in range(rng.randint(1, 4)):
+    for _ in range(rng.choice((1, 1, 1, 1, 2, 4))):
         name = rng.choice(sorted(changed))
         data = changed[name]
         ways: list[Callable[[bytes, random.Random], bytes]] = [_in_bytes]
         if name.endswith(".json"):
             ways += [_in_tree] * 6
+        elif name.endswith(".jsonl"):
+            ways += [_in_record] * 6
         elif data.isascii() or name.endswith((".txt", ".bpe", ".tiktoken")):
             ways += [_in_lines] * 4
         changed[name] = rng.choice(ways)(data, rng)
@@ -131,6 +119,13 @@ def _in_lines(data: bytes, rng: random.Random) -> bytes:
         number = str(rng.choice((-1, 0, 7, 2**31, 2**32, 10**30))).encode()
         parts[rng.randrange(len(parts))] = rng.choice((b"", b"=", b"QQ==", b"\xff", number))
         lines[at] = b" ".join(parts)
+    return b"\n".join(lines)
+
+
+def _in_record(data: bytes, rng: random.Random) -> bytes:
+    lines = data.split(b"\n")
+    at = rng.randrange(len(lines))
+    lines[at] = _in_tree(lines[at], rng)
     return b"\n".join(lines)
 
 
@@ -201,7 +196,10 @@ def _places(value: Any, rng: random.Random, depth: int = 0) -> Iterator[tuple[An
 
 def try_readers(count: int, seed: int) -> dict[str, Found]:
     """Reads so many damaged inputs, of all formats in turn."""
-    own = {**seeds(), LOCK: locks()}
+    tokenizers = seeds()
+    others = beside()
+    own: dict[str, Sequence[Files]] = {**tokenizers}
+    own |= {name: kind.seeds for name, kind in others.items()}
     found = {name: Found() for name in sorted(own)}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     handler = signal.signal(signal.SIGPROF, _stop)
@@ -212,10 +210,10 @@ def try_readers(count: int, seed: int) -> dict[str, Found]:
             files = damaged(rng.choice(own[name]), rng)
             _try(
                 found[name],
-                _load_lock if name == LOCK else _reader(by_name(name)),
+                others[name].read if name in others else _reader(by_name(name)),
                 files,
                 number,
-                with_convert=name != LOCK and number // len(own) % _CONVERTED == 0,
+                with_convert=name in tokenizers and number // len(own) % _CONVERTED == 0,
             )
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)

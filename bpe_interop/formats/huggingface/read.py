@@ -165,11 +165,11 @@ def _check_kind(root: Node) -> None:
     if not model.given:
         root.fail("there is no model", fix="is this a Hugging Face tokenizer.json?")
     kind = model.get("type")
-    name = kind.be(str) if kind.given else _untyped(model)
+    name = kind.be(str) if "type" in model else _untyped(model)
     if name != "BPE":
         kind.refuse(f"the model is {name}, not BPE: it cannot be held as merges")
     version = root.get("version")
-    if version.given and version.be(str) != "1.0":
+    if "version" in root and version.value != "1.0":
         version.refuse(f"version {version.value!r} is not known (1.0 is)")
 
 

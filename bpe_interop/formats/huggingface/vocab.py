@@ -84,7 +84,7 @@ def read_words(model: Node, alphabet: Alphabet) -> Words:
     """Reads the vocabulary and the affixes.
 
     Raises:
-        FormatError: an id is none; two contents are the same.
+        FormatError: an id is none, or that of two tokens; two contents are the same.
         UnsupportedError: an affix that a byte-level vocabulary cannot spell.
     """
     node = model["vocab"]
@@ -94,6 +94,8 @@ def read_words(model: Node, alphabet: Alphabet) -> Words:
     numbers = ids.values()
     if set(map(type, numbers)) != {int} or min(numbers) < 0 or max(numbers) > MAX_ID:
         _explain_ids(node, ids)
+    if len(set(numbers)) != len(ids):
+        _explain_shared(node, ids)
     affixes = Affixes(
         _read_affix(model.get("continuing_subword_prefix"), alphabet),
         _read_affix(model.get("end_of_word_suffix"), alphabet),
@@ -108,6 +110,19 @@ def read_words(model: Node, alphabet: Alphabet) -> Words:
         contents = {s: s.encode("utf-8") if s in literal else to_bytes(s) for s in ids}
         return Words(alphabet, affixes, ids, contents, literal)
     return Words(alphabet, affixes, ids, contents, frozenset())
+
+
+def _explain_shared(node: Node, ids: dict[str, int]) -> NoReturn:
+    first: dict[int, str] = {}
+    for spelling, number in ids.items():
+        other = first.setdefault(number, spelling)
+        if other is not spelling:
+            node.fail(
+                f"the tokens {show(other)} and {show(spelling)} have the same id {number}: which "
+                "of them tokenizers knows it by goes by the order of a hash table",
+                fix="give each token an id of its own",
+            )
+    raise AssertionError("no two tokens have the same id")
 
 
 def _explain_ids(node: Node, ids: dict[str, int]) -> NoReturn:
@@ -230,13 +245,12 @@ def read_fallback(model: Node, words: Words) -> tuple[Fallback, tuple[str, ...]]
         UnsupportedError: byte fallback that tokenizers does out of order, or a merge that
             names the unknown token or a byte token.
     """
-    if words.alphabet == "byte" and words.has_every_byte():
-        return Fallback(), ()
     node = model.get("unk_token")
     unknown = words.ids.get(node.be(str)) if node.given else None
-    fuse = model.flag("fuse_unk", default=False)
+    fuse, by_bytes = (model.flag(key, default=False) for key in ("fuse_unk", "byte_fallback"))
+    if words.alphabet == "byte" and words.has_every_byte():
+        return Fallback(), ()
     present = {byte for byte, spelling in BYTE_TOKENS.items() if spelling in words.ids}
-    by_bytes = model.flag("byte_fallback", default=False)
     notes: tuple[str, ...] = ()
     if by_bytes and not present:
         by_bytes = False

@@ -53,6 +53,13 @@ ROLES: Final = {"<unk>": "unk", "<s>": "bos", "</s>": "eos", "<pad>": "pad"}
 BLOCKS: Final = ("image", "multimodal", "audio", "model_settings_builder", "type", "version")
 """Keys that change no id."""
 
+LAST_MULTIMODAL: Final = "v11"
+"""The last version in which ``image`` may be called ``multimodal``."""
+
+OPTIONAL_SIZE: Final = "spatial_merge_size"
+IMAGE_SIZES: Final = ("image_patch_size", "max_image_size", OPTIONAL_SIZE)
+"""The settings of images, in pixels and patches."""
+
 MAX_TOKENS: Final = 1 << 24
 
 _FIRST_INDENT = re.compile(rb"\s*\{\n( +)")
@@ -76,6 +83,7 @@ def load(files: Files) -> BPEModel:
     root.only("config", "vocab", "special_tokens", *BLOCKS)
     config = root["config"]
     version = _version(config)
+    _check_images(root, version)
     special_count, vocabulary_size = _sizes(config)
     listed = _read_tokens(root["vocab"], vocabulary_size)
     names, plain = _read_special(root, version, special_count)
@@ -117,6 +125,20 @@ def _version(config: Node) -> str:
             fix=f"the versions are {', '.join(VERSIONS)}",
         )
     return version
+
+
+def _check_images(root: Node, version: str) -> None:
+    """Refuses settings of images that mistral-common does not load (``ImageConfig``)."""
+    older = root.get("multimodal")
+    if older.value and VERSIONS.index(version) > VERSIONS.index(LAST_MULTIMODAL):
+        older.refuse(f"version {version} calls this 'image'", fix="rename the key")
+    node = older if older.value else root.get("image")
+    if not node.value:
+        return
+    node.only(*IMAGE_SIZES)
+    for key in IMAGE_SIZES:
+        if (key in node or key != OPTIONAL_SIZE) and node[key].be(int) < 1:
+            node[key].fail(f"expected more than 0, found {node[key].value}")
 
 
 def _sizes(config: Node) -> tuple[int, int]:
