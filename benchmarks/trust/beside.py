@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
+from bpe_interop.verify.corpora import find_shards, select
+
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import Files, by_name
 from bpe_interop.model import BPEModel
-from bpe_interop.verify.corpora import find_shards, select
 from bpe_interop.verify.corpus_report import CorpusReport, Failed, SideName
 from bpe_interop.verify.lock import dump as dump_lock
 from bpe_interop.verify.lock import load as load_lock
