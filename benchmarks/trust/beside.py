@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
-from bpe_interop.verify.corpora import find_shards, select
-
+from bpe_interop.corpora.selection import find_shards, select
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import Files, by_name
 from bpe_interop.model import BPEModel
