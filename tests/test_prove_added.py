@@ -146,6 +146,17 @@ def test_two_tokens_that_are_looked_for_as_one_text_are_not_proved() -> None:
         assert prove(raw, raw).outcome == "proved"
 
 
+def test_a_special_token_on_one_side_that_is_looked_for_as_another_one_is_not_proved() -> None:
+    """Which of the two tokenizers takes is left to chance on that side alone."""
+    lower: Json = {"type": "Lowercase"}
+    model = Side(document(LETTERS, normalizer=lower)).model
+    plain = AddedToken("a", 1, normalized=True)
+    both = replace(model, added=(plain, AddedToken("A", 0, normalized=True, special=True)))
+    alone = replace(model, added=(plain,))
+    assert prove(both, alone, "ordinary").outcome != "proved"
+    assert prove(alone, both, "ordinary").outcome != "proved"
+
+
 # Random pairs.
 
 

@@ -26,7 +26,11 @@ MODULES: dict[str, tuple[str, ...]] = {
     "verify.stages.normalizing": ("test_prove.py",),
     "verify.stages.splitting": ("test_prove.py", "test_prove_cuts.py"),
     "verify.stages.merging": ("test_prove.py", "test_prove_affixes.py"),
-    "verify.stages.numbering": ("test_prove.py", "test_prove_affixes.py", "test_prove_cuts.py"),
+    "verify.stages.numbering": (
+        "test_prove_ids.py",
+        "test_prove_affixes.py",
+        "test_prove_decoding.py",
+    ),
     "verify.stages.around": ("test_prove_added.py", "test_prove_decoding.py"),
     "verify.stages.decoding": ("test_prove_decoding.py",),
     "theory.cuts": ("test_prove_cuts.py",),

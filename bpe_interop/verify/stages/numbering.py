@@ -48,19 +48,15 @@ def _alike(pair: Pair, content: bytes) -> bool:
 
 
 def ids_stage(pair: Pair) -> Stage:
-    """The ids of all tokens that a text can be given."""
+    """The ids of all tokens that a text can be given; the core compares that of what is none."""
     name = "ids"
     left, right = (given_tokens(model) for model in (pair.a, pair.b))
     moved = sorted((t for t in left if t in right and left[t] != right[t]), key=len)
-    unknown = [unknown_id(model) for model in (pair.a, pair.b)]
-    if not moved and unknown[0] == unknown[1]:
+    if not moved:
         return Stage(name, "proved", f"{len(left.keys() & right.keys()):,} tokens, the same ids")
     texts = chain.from_iterable(pair.texts_of_token(token) for token in moved)
-    if moved:
-        why = f"{show(moved[0])} has the id {left[moved[0]]} in the first, {right[moved[0]]} in"
-        why += " the second"
-    else:
-        why = f"what is no token has the id {unknown[0]} in the first, {unknown[1]} in the second"
+    why = f"{show(moved[0])} has the id {left[moved[0]]} in the first, {right[moved[0]]} in"
+    why += " the second"
     return pair.tried(name, why, chain(texts, single_characters()))
 
 
@@ -79,7 +75,7 @@ def given_tokens(model: BPEModel) -> dict[bytes, int]:
 
 def unknown_id(model: BPEModel) -> int | None:
     """The id of what is no token, where a text can have such a thing."""
-    if model.fallback.missing != "unknown" or all_bytes(model) or has_utf8_bytes(model):
+    if all_bytes(model) or has_utf8_bytes(model):
         return None
     return model.fallback.unknown
 

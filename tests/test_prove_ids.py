@@ -1,0 +1,102 @@
+"""Ids and lookups: each pair differs, or may not, in one comparison of a proof alone."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TypeAlias
+
+import pytest
+from small_documents import Json, Side, document
+
+from bpe_interop.verify.prove import prove
+
+Vocabulary: TypeAlias = dict[str, int]
+
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+SPACES: Json = {"type": "Split", "pattern": {"Regex": " |[^ ]+"}, "behavior": "Isolated"}
+SPACES |= {"invert": False}
+TEXTS = ["".join(chosen) for size in range(4) for chosen in product("ab x\u00e9", repeat=size)]
+
+
+def numbered(*tokens: str, **moved: int) -> Vocabulary:
+    return {token: number for number, token in enumerate(tokens)} | moved
+
+
+CASES: dict[str, tuple[Vocabulary, Vocabulary, Json, Json]] = {
+    "the id of a token that merges build": (
+        numbered("a", "b", "ab"),
+        numbered("a", "b", ab=7),
+        {"merges": [["a", "b"]]},
+        {},
+    ),
+    "the id of a token that nothing builds": (
+        numbered("a", "b", "ab"),
+        numbered("a", "b", ab=7),
+        {},
+        {},
+    ),
+    "the id of a token that nothing builds, where some tokens are bytes": (
+        numbered("a", "b", "ab", *BYTES),
+        numbered("a", "b", *("ba", *BYTES)) | {"ba": 300, "ab": 2},
+        {"byte_fallback": True},
+        {},
+    ),
+    "the id of a token of a byte": (
+        numbered("a", *BYTES),
+        numbered("a", *BYTES) | {"<0xC3>": 301},
+        {"byte_fallback": True},
+        {},
+    ),
+    "the id of what is no token": (
+        numbered("a", "b", "uu"),
+        numbered("a", "b", uu=7),
+        {"unk_token": "uu"},
+        {},
+    ),
+    "the id of what is no token, where nothing is": (
+        numbered("a", "uu", *BYTES),
+        numbered("a", "uu", *BYTES) | {"uu": 400},
+        {"byte_fallback": True, "unk_token": "uu"},
+        {},
+    ),
+    "a token that a lookup finds": (
+        numbered("a", "b", "ab"),
+        numbered("a", "b", "ab"),
+        {},
+        {"ignore_merges": True},
+    ),
+    "a token that a lookup would find, and no pretoken is": (
+        numbered("a", "b", " ", "a b"),
+        numbered("a", "b", " ", "a b"),
+        {"pre_tokenizer": SPACES},
+        {"ignore_merges": True},
+    ),
+    "the id of a token that a lookup finds": (
+        numbered("a", "b", "ab"),
+        numbered("a", "b", ab=7),
+        {"ignore_merges": True},
+        {},
+    ),
+    "a token that a lookup finds, and merges do not build in the end": (
+        numbered("a", "b", "ab", "aab", "aa"),
+        numbered("a", "b", "ab", "aab", "aa"),
+        {"merges": [["a", "a"], ["a", "b"], ["a", "ab"]]},
+        {"ignore_merges": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_pair_is_proved_where_no_text_differs_in_tokenizers(case: str) -> None:
+    left, right, settings, other = CASES[case]
+    merges = settings.get("merges", [])
+    common = {name: value for name, value in settings.items() if name != "merges"}
+    one = Side(document(left, merges=merges, **common))
+    two = Side(document(right, merges=merges, **(common | other)))
+    equal = all(one.ids(text, "text") == two.ids(text, "text") for text in TEXTS)
+    for pair in ((one, two), (two, one)):
+        proof = prove(pair[0].model, pair[1].model, "text")
+        assert proof.outcome == ("proved" if equal else "refuted"), [*proof.stages]
+        if not equal:
+            witness = proof.witness or ""
+            assert one.ids(witness, "text") != two.ids(witness, "text")
