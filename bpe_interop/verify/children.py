@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from ..errors import EngineError
-from .compare import Decoded, Outcome, Pair
+from .compare import Answers, Decoded, Pair
 from .sides import Build, Failure, Mismatch, Mode
 
 _START = (
@@ -44,14 +44,14 @@ class ChildPair:
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
 
-    def compare(self, texts: list[str]) -> list[Outcome]:
+    def compare(self, texts: list[str]) -> list[Answers]:
         """What becomes of each text.
 
         Raises:
             BpeInteropError: a side cannot be built.
         """
         try:
-            outcomes: list[Outcome] = self._ask("compare", texts)
+            outcomes: list[Answers] = self._ask("compare", texts)
             return outcomes
         except _KilledError:
             return [self._compare_one(text) for text in texts]
@@ -81,13 +81,13 @@ class ChildPair:
             self._process.kill()
             self._reap(self._process)
 
-    def _compare_one(self, text: str) -> Outcome:
+    def _compare_one(self, text: str) -> Answers:
         try:
-            outcome: Outcome = self._ask("compare one", text)
+            outcome: Answers = self._ask("compare one", text)
             return outcome
         except _KilledError as error:
             failure = Failure(error.side, "", error.what, "killed")
-            outcome = Outcome(alone=1)
+            outcome = Answers(alone=1)
             (outcome.failures_b if error.side == "b" else outcome.failures_a).append(failure)
             return outcome
 
@@ -176,7 +176,7 @@ def cores() -> int:
 
 def run_batches(
     pairs: list[Pair], batches: Iterable[B], texts: Callable[[B], list[str]]
-) -> Generator[tuple[B, list[Outcome]], None, None]:
+) -> Generator[tuple[B, list[Answers]], None, None]:
     """Each batch with its outcomes, in order, and no more batches read than are worked on.
 
     One pair works in this thread; several work each in a thread of its own, which waits for a
@@ -191,12 +191,12 @@ def run_batches(
 
 def _spread(
     pairs: list[Pair], batches: Iterable[B], texts: Callable[[B], list[str]]
-) -> Generator[tuple[B, list[Outcome]], None, None]:
+) -> Generator[tuple[B, list[Answers]], None, None]:
     idle: SimpleQueue[Pair] = SimpleQueue()
     for pair in pairs:
         idle.put(pair)
 
-    def work(batch: list[str]) -> list[Outcome]:
+    def work(batch: list[str]) -> list[Answers]:
         pair = idle.get()
         try:
             return pair.compare(batch)
@@ -204,7 +204,7 @@ def _spread(
             idle.put(pair)
 
     threads = ThreadPoolExecutor(len(pairs))
-    waiting: deque[tuple[B, Future[list[Outcome]]]] = deque()
+    waiting: deque[tuple[B, Future[list[Answers]]]] = deque()
     try:
         for batch in batches:
             waiting.append((batch, threads.submit(work, texts(batch))))

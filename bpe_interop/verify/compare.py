@@ -21,7 +21,7 @@ from .sides import (
 
 
 @dataclass(slots=True)
-class Outcome:
+class Answers:
     """What became of one text.
 
     ``compared`` counts the modes in which both sides answered, ``alone`` those in which one side
@@ -62,9 +62,9 @@ def oddness(found: Mismatch) -> tuple[bool, bool, bool, bool, int]:
     return found.decoding is not None, mode.add_special_tokens, parsed, not plain, len(text)
 
 
-def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode]) -> list[Outcome]:
+def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode]) -> list[Answers]:
     """Compares the ids of a batch of texts in every mode, and what the ids decode to."""
-    outcomes = [Outcome() for _ in texts]
+    outcomes = [Answers() for _ in texts]
     agreed: list[list[int] | None] = [None] * len(texts)
     for mode in modes:
         left, right = encode_all(a, texts, mode), encode_all(b, texts, mode)
@@ -266,7 +266,7 @@ Decoded: TypeAlias = tuple[str | None, str | None]
 class Pair(Protocol):
     """Two sides of a comparison."""
 
-    def compare(self, texts: list[str]) -> list[Outcome]:
+    def compare(self, texts: list[str]) -> list[Answers]:
         """What becomes of each text."""
         ...
 
@@ -289,7 +289,7 @@ class LocalPair:
     def __init__(self, a: Engine, b: Engine, modes: Sequence[Mode]) -> None:
         self.a, self.b, self.modes = a, b, modes
 
-    def compare(self, texts: list[str]) -> list[Outcome]:
+    def compare(self, texts: list[str]) -> list[Answers]:
         """What becomes of each text."""
         outcomes = compare_texts(self.a, self.b, texts, self.modes)
         for outcome in outcomes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from ..engines import Engine, from_directory, from_files, versions
 from ..engines.facts import facts
@@ -14,12 +14,13 @@ from ..formats import Files, Format
 from ..formats.round_trip import RoundTrip
 from ..loss import Loss
 from ..model import BPEModel, show
-from .assumptions import EXAMINED, assumptions, unexamined
+from .assumptions import EXAMINED, assumptions
 from .compare import Tally, compare
 from .prove import Proof, Scope, prove
 from .sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, decoding
 from .stages import Stage
 from .stress import around_added, awkward, fixed
+from .verdict import Verdict, doubts, verdict_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +196,6 @@ def _raise_if_different(tally: Tally, engine: Engine, what: str) -> None:
     )
 
 
-Standing: TypeAlias = Literal["proved", "tested", "refuted", "unknown"]
-
 _MERGING = ("alphabet", "affixes", "vocab", "merges", "lookup_first", "fallback")
 """Fields that say only together what becomes of a pretoken."""
 
@@ -212,7 +211,7 @@ class Established:
     formats. ``given`` are fields of the source that the user filled.
     """
 
-    outcome: Standing
+    outcome: Verdict
     scope: Scope
     stages: tuple[Stage, ...] = ()
     why: str = ""
@@ -273,7 +272,7 @@ def establish(
             f"what was written {otherwise} ({proof.stage})",
             fix="nothing was kept; please report this with the source file",
         )
-    outcome, why = _outcome(proof, unexamined(names), texts)
+    outcome, why = _outcome(proof, doubts(names), texts)
     return Established(
         outcome,
         proof.scope,
@@ -324,14 +323,17 @@ def _unstated(model: BPEModel, again: BPEModel) -> Iterator[str]:
             yield f"the {name} does not say what is placed around a text"
 
 
-def _outcome(proof: Proof, other: tuple[str, ...], texts: int) -> tuple[Standing, str]:
-    if proof.outcome == "proved" and not other:
-        return "proved", ""
-    if proof.outcome == "refuted":
-        return "refuted", f"stage {proof.stage}"
+def _outcome(proof: Proof, reasons: tuple[str, ...], texts: int) -> tuple[Verdict, str]:
+    verdict = verdict_of(
+        refuted=proof.outcome == "refuted",
+        proved=proof.outcome == "proved" and not reasons,
+        tested=texts > 0,
+    )
+    if verdict == "proved":
+        return verdict, ""
+    if verdict == "refuted":
+        return verdict, f"stage {proof.stage}"
     if proof.outcome == "proved":
-        why = f"our tests do not run on {', '.join(other)}"
-    else:
-        stage = next(stage for stage in proof.counted if stage.outcome != "proved")
-        why = f"stage {stage.name} ({stage.why})"
-    return "tested" if texts else "unknown", why
+        return verdict, "; ".join(reasons)
+    stage = next(stage for stage in proof.counted if stage.outcome != "proved")
+    return verdict, f"stage {stage.name} ({stage.why})"

@@ -26,7 +26,7 @@ from ..io import read
 from ..model import BPEModel, show
 from ..theory.merges import canonical
 from .alignment import align
-from .assumptions import EXAMINED, assumptions, unexamined
+from .assumptions import EXAMINED, assumptions
 from .compare import oddness
 from .lock import BLOCK, Lock, answers, is_lock, load, merge_blocks
 from .prove import Scope
@@ -44,7 +44,7 @@ from .sides import (
 )
 from .stages import Stage, counts
 from .stress import texts_with
-from .verdict import Verdict
+from .verdict import doubts, verdict_of
 
 Golden: TypeAlias = tuple[str, str, tuple[int, ...]]
 """How ids are asked for, a text, and its locked ids."""
@@ -117,15 +117,14 @@ def compare_with_lock(
         notes.append(f"the fingerprint is the locked one, but {side.name} gives other ids")
     if found is not None and side.name == "transformers":
         run_in_transformers(opened, notes)  # it notes which class is to blame, and what to do
-    verdict: Verdict = "refuted"
-    if found is None:
-        told = bool(asked.asked) and not asked.failures
-        proved = not changed and _speaks_for_all_texts(side, notes)
-        verdict = "unknown" if not told else "proved" if proved else "tested"
-        lines = [name for name in changed if name in _IDS]
-        if lines:
-            verdict = "unknown"
-            notes.insert(0, _unfound(lines))
+    unfound = [name for name in changed if name in _IDS and found is None]
+    if unfound:
+        notes.insert(0, _unfound(unfound))
+    told = bool(asked.asked) and not asked.failures
+    speaks = found is None and not changed and _speaks_for_all_texts(side, notes)
+    verdict = verdict_of(
+        refuted=found is not None, proved=told and speaks, tested=told and not unfound
+    )
     names = (str(path), opened.label) if first else (opened.label, str(path))
     run = f"{side.name} {side.version}"
     engines = ("locked ids", run) if first else (run, "locked ids")
@@ -176,10 +175,9 @@ def _unfound(lines: list[str]) -> str:
 
 def _speaks_for_all_texts(side: Engine, notes: list[str]) -> bool:
     """Whether a side is known to do what our encoder does; a note where it is not."""
-    other = unexamined({side.name})
-    if other:
-        notes.append(f"not called proved: our tests do not run on {', '.join(other)}")
-    return not other
+    reasons = doubts({side.name})
+    notes += (f"not called proved: {why}" for why in reasons)
+    return not reasons
 
 
 def _assumed(model: BPEModel, side: Engine) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from ..corpora import (
 )
 from ..engines.facts import facts
 from .children import ChildPair, cores, run_batches
-from .compare import LocalPair, Outcome, Pair
+from .compare import Answers, LocalPair, Pair
 from .corpus_report import CorpusReport, Counts, Failed, Found, SideName, Source, keep
 from .sides import Build, Failure, Mismatch, Mode
 from .sweep_state import Saved
@@ -237,7 +237,7 @@ class _Run:
         finally:
             _close(pairs)
 
-    def _work(self, worked: Iterator[tuple[list[Item], list[Outcome]]]) -> bool:
+    def _work(self, worked: Iterator[tuple[list[Item], list[Answers]]]) -> bool:
         """Whether it came to the end."""
         for batch, outcomes in worked:
             shard, last, _ = batch[-1]
@@ -343,7 +343,7 @@ def texts_of(batch: list[Item]) -> list[str]:
     return [item.document.text for item in batch if item.wanted]
 
 
-def account(empty: CorpusReport, batch: list[Item], outcomes: list[Outcome]) -> CorpusReport:
+def account(empty: CorpusReport, batch: list[Item], outcomes: list[Answers]) -> CorpusReport:
     """The report on one batch.
 
     Args:
@@ -357,7 +357,7 @@ def account(empty: CorpusReport, batch: list[Item], outcomes: list[Outcome]) -> 
     given = iter(outcomes)
     for _, document, wanted in batch:
         label = document.shard.label
-        outcome = next(given) if wanted else Outcome()
+        outcome = next(given) if wanted else Answers()
         counts = _counted(document, outcome, wanted)
         files[label] = files[label] + counts if label in files else counts
         if outcome.mismatch is not None:
@@ -374,7 +374,7 @@ def account(empty: CorpusReport, batch: list[Item], outcomes: list[Outcome]) -> 
     )
 
 
-def _counted(document: Document, outcome: Outcome, wanted: bool) -> Counts:
+def _counted(document: Document, outcome: Answers, wanted: bool) -> Counts:
     found = outcome.mismatch
     return Counts(
         documents=1,

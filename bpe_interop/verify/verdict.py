@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -28,7 +29,32 @@ from .sides import (
 from .stress import fixed
 
 Verdict: TypeAlias = Literal["proved", "tested", "refuted", "unknown"]
-"""What is said of two tokenizers."""
+"""What is said of two tokenizers, or of what was written and its source."""
+
+
+def verdict_of(*, refuted: bool, proved: bool, tested: bool) -> Verdict:
+    """The verdict: a text that differs outweighs a proof, a proof outweighs texts that agree.
+
+    Args:
+        refuted: the sides differ on a text.
+        proved: they agree on every text, in engines of which :func:`doubts` has none.
+        tested: both answered on some text, and agreed.
+    """
+    if refuted:
+        return "refuted"
+    if proved:
+        return "proved"
+    return "tested" if tested else "unknown"
+
+
+def doubts(engines: Iterable[str]) -> tuple[str, ...]:
+    """Why a proof, which is about models, does not speak for engines; empty where it does."""
+    names = {*engines}
+    strangers = tuple(facts(name).doubt for name in NAMES if name in names and facts(name).doubt)
+    other = unexamined(names)
+    if strangers or not other:
+        return strangers
+    return (f"our tests do not run on {', '.join(other)}",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +84,19 @@ def conclude(
     shown = _witnessed(proof, sides)
     if shown is not None or tally.mismatch is not None:
         return _refuted(proof, shown, tally, opened, models, sides, notes)
+    proved, assumed = False, tuple[str, ...]()
     if proof is not None and proof.outcome == "proved":
         one, two = models
         engines = {side.format.engine for side in opened} | {s.name for s in sides}
         engines &= {*NAMES}
-        other = unexamined({name for name in engines if not facts(name).doubt})
-        strangers = [facts(name).doubt for name in NAMES if name in engines and facts(name).doubt]
-        if strangers:
-            notes += (f"not called proved: {why}" for why in strangers)
-        elif other:
-            notes.append(f"not called proved: our tests do not run on {', '.join(other)}")
-        elif one is not None and two is not None and _runs(opened, sides, notes):
-            return Conclusion("proved", assumptions=assumptions((one, two), engines))
-    return Conclusion("tested" if tally.compared else "unknown")
+        reasons = doubts(engines)
+        notes += (f"not called proved: {why}" for why in reasons)
+        known = one is not None and two is not None and not reasons
+        proved = known and _runs(opened, sides, notes)
+        if one is not None and two is not None and proved:
+            assumed = assumptions((one, two), engines)
+    verdict = verdict_of(refuted=False, proved=proved, tested=bool(tally.compared))
+    return Conclusion(verdict, assumptions=assumed)
 
 
 def _runs(opened: tuple[Opened, Opened], sides: tuple[Engine, Engine], notes: list[str]) -> bool:
