@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .collector import paused
 from .errors import PatternError
 from .formats import Files, Format, way_of_writing
 from .formats.round_trip import RoundTrip
 from .gate import admit, describe, renamed
+from .gc_pause import paused
 from .io import check_target, is_file_target, keep_apart, staged, stem_of, target_format
 from .loss import Loss
 from .model import (

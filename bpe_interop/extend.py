@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, Union
 
 from .errors import BpeInteropError, UnstatedError
-from .formats.huggingface.beside.model_config import read_model_config, tell_model_config
-from .formats.huggingface.beside.papers import MODEL_CONFIG, read_papers
-from .formats.huggingface.beside.roles import ROLES
+from .formats.huggingface.companions.files import MODEL_CONFIG, read_companions
+from .formats.huggingface.companions.model_config import read_model_config, tell_model_config
+from .formats.huggingface.companions.roles import ROLES
 from .model import MAX_ID, AddedToken, BPEModel, Json, RankTable, TemplateToken, Vocab, show
 from .theory.pretokens import occurrence
 
@@ -131,7 +131,7 @@ def surgery(before: BPEModel, after: BPEModel, config: bytes | None = None) -> S
 
 def _config(model: BPEModel, config: bytes | None) -> Mapping[str, Json]:
     if config is not None:
-        return read_model_config(read_papers({MODEL_CONFIG: config}))
+        return read_model_config(read_companions({MODEL_CONFIG: config}))
     known = model.extras.get("model_config")
     return known if isinstance(known, dict) else {}
 

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from . import collector, presets, statement
+from . import gc_pause, presets, statement
 from .engines import registry
 from .errors import EngineMissingError, FormatError, SourceError
 from .formats import Files, Format, by_name, each_format, file_names
@@ -33,7 +33,7 @@ class Loaded:
     says_template: bool = True
 
 
-@collector.paused()
+@gc_pause.paused()
 def load_source(
     source: str | Path,
     *,

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
     from typing_extensions import Self
 
+    from .completions import Completer
     from .engines import Engine, Special
     from .extend import Wanted
-    from .unstable import Completer
 
 
 class Tokenizer(Vocabulary):
@@ -337,7 +337,7 @@ class Tokenizer(Vocabulary):
         """The ids of bytes that need not be UTF-8; tiktoken's private name and its meaning.
 
         What follows the first byte that is not UTF-8 is one pretoken with the last one before
-        it; :class:`.unstable.Completer` says how that is found.
+        it; :class:`.completions.Completer` says how that is found.
 
         Raises:
             EncodeError: the bytes are not UTF-8, and :meth:`encode_with_unstable` has no meaning
@@ -405,6 +405,6 @@ class Tokenizer(Vocabulary):
 
     @cached_property
     def _completer(self) -> Completer:
-        from .unstable import Completer
+        from .completions import Completer
 
         return Completer(self._model, self._encoder, self._ordinary_tokens)

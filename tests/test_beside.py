@@ -24,8 +24,9 @@ from bpe_interop.engines import served_model
 from bpe_interop.errors import FormatError, LossyConversionError
 from bpe_interop.formats import Files, by_name, file_names
 from bpe_interop.formats.huggingface import FORMAT
-from bpe_interop.formats.huggingface.beside import CONFIG, NAMES, Serving, papers
-from bpe_interop.formats.huggingface.beside.classes import (
+from bpe_interop.formats.huggingface.companions import CONFIG, NAMES, Serving
+from bpe_interop.formats.huggingface.companions import files as companions
+from bpe_interop.formats.huggingface.companions.classes import (
     CLASSES,
     DEFAULT,
     FORCED,
@@ -33,7 +34,7 @@ from bpe_interop.formats.huggingface.beside.classes import (
     MODEL_TYPES,
     UNKNOWN,
 )
-from bpe_interop.formats.huggingface.survey import serving
+from bpe_interop.formats.huggingface.in_transformers import serving
 from bpe_interop.gate import refuse
 from bpe_interop.model import FIELDS, BPEModel
 from bpe_interop.sources import load_source
@@ -669,7 +670,7 @@ def test_any_value_is_read_or_refused_by_name(beside: dict[str, Any]) -> None:
 
 
 def test_a_file_beside_may_not_be_huge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(papers, "MAX_BESIDE", 10)
+    monkeypatch.setattr(companions, "MAX_BESIDE", 10)
     with pytest.raises(FormatError, match=r"chat_template\.jinja: larger than 10 bytes"):
         FORMAT.load(files_of(chat_template="x" * 11))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bpe_interop.collector import paused
+from bpe_interop.gc_pause import paused
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "collector", "limits"),
+    ("errors", "gc_pause", "limits"),
     ("steps",),
     ("model",),
     ("loss", "special", "text", "strict_json"),
@@ -27,7 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("diff",),
     ("encode", "formats", "presets"),
     ("extend",),
-    ("unstable", "gate", "fingerprint", "statement"),
+    ("completions", "gate", "fingerprint", "statement"),
     ("vocabulary",),
     ("io",),
     ("engines", "corpora"),
@@ -45,7 +45,7 @@ FORBIDDEN: dict[str, frozenset[str]] = {
     "theory": frozenset({"strict_json"}),
     "diff": frozenset({"strict_json"}),
     "encode": frozenset({"strict_json"}),
-    "io": frozenset({"encode", "unstable", "vocabulary"}),
+    "io": frozenset({"encode", "completions", "vocabulary"}),
 }
 """Rooms above that are none of a room's business all the same."""
 

@@ -45,7 +45,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
-from ..formats.huggingface.survey import serving
+from ..formats.huggingface.in_transformers import serving
 from ..model import FIELDS, BPEModel, PairList
 from ..presets import candidates
 from ..sources import Loaded

@@ -17,7 +17,7 @@ from math import inf
 from typing import Any, TypeAlias, Union
 from weakref import WeakKeyDictionary
 
-from ..collector import paused
+from ..gc_pause import paused
 from ..model import (
     MAX_ID,
     Affixes,

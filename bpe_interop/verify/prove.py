@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from ..collector import paused
+from ..gc_pause import paused
 from ..model import BPEModel
 from .stages import (
     NO_TEMPLATE,

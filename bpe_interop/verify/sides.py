@@ -26,8 +26,8 @@ from ..errors import (
     UnsupportedError,
 )
 from ..formats import Files, Format
-from ..formats.huggingface.beside import WORDS, explain
-from ..formats.huggingface.survey import serving
+from ..formats.huggingface.companions import WORDS, explain
+from ..formats.huggingface.in_transformers import serving
 from ..io import find
 from ..model import BPEModel
 from ..sources import load_source

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from .. import Files, Format, when_called
 from ..table import TABLE
-from .pair import dump, find_pairs, load
+from .files import dump, find_pairs, load
 
 
 def sniff(files: Files) -> bool:
@@ -35,7 +35,7 @@ FORMAT = Format(
     name="gpt2",
     title="GPT-2 vocabulary and merges",
     spec="https://github.com/openai/gpt-2/blob/master/src/encoder.py",
-    engines={"tokenizers": "bpe_interop.engines.pair:read"},
+    engines={"tokenizers": "bpe_interop.engines.gpt2:read"},
     holds=frozenset({"alphabet", "vocab", "merges", "decoder"}),
     needs=frozenset(),
     sniff=sniff,

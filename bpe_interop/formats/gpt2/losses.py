@@ -20,7 +20,7 @@ from ...theory.witness import (
 )
 from ..byte_losses import affixes_lost, alphabet_lost, extras_lost, with_changed
 from ..round_trip import RoundTrip
-from .pair import COMMENT, entries, fallback_of, pair_list
+from .files import COMMENT, entries, fallback_of, pair_list
 
 _PATTERN = Pattern(
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", "python"

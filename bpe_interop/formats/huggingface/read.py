@@ -22,7 +22,7 @@ from ...steps import ByteChars, NormalizerStep, PreTokenizerStep
 from ...strict_json import Node, parse
 from ...text.added import vanishing
 from ...text.normalize import normalize
-from .beside import NAMES, read_beside
+from .companions import NAMES, read_beside
 from .decoders import read_decoder
 from .normalizers import read_normalizer
 from .steps import check_mapped, read_pretokenizer

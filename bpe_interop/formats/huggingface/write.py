@@ -27,7 +27,7 @@ from ...text.patterns import parse, translate
 from ...theory.automata import uncovered
 from ...theory.cuts import preferred_in
 from ...theory.merges import canonical
-from .beside import write_beside
+from .companions import write_beside
 from .component import byte_level_json
 from .decoders import write_decoder
 from .normalizers import write_normalizer

@@ -17,13 +17,13 @@ from typing import cast
 from ....model import AddedToken, Alphabet, BPEModel, Json, SequenceTemplate
 from ....strict_json import Node
 from ..template import read_post_processor
+from .auto_class import WORDS, Serving, around, explain, serve, served_roles
 from .chat import chat_templates_json, read_chat_templates
 from .classes import DEFAULT
+from .files import CONFIG, NAMES, SPECIAL_MAP, Companions, read_companions
 from .model_config import read_model_config, tell_model_config
-from .papers import CONFIG, NAMES, SPECIAL_MAP, Papers, read_papers
 from .roles import DECODER, EXTRA, EXTRA_LIST, EXTRA_NAMES, ROLES, extra_tokens, read_roles
-from .served import WORDS, Serving, around, explain, serve, served_roles
-from .stated import tell_ids
+from .tokens import tell_ids
 
 __all__ = [
     "CONFIG",
@@ -34,7 +34,7 @@ __all__ = [
     "Serving",
     "explain",
     "read_beside",
-    "read_papers",
+    "read_companions",
     "serve",
     "write_beside",
 ]
@@ -116,20 +116,20 @@ def read_beside(
     Raises:
         FormatError: one of the files is malformed.
     """
-    papers = read_papers(files)
+    files_beside = read_companions(files)
     listed, notes = tuple(added), list[str]()
-    serving = serve(papers, root, listed, alphabet, b'"ByteLevel"' in files[root.file])
-    read_roles(papers, notes)
+    serving = serve(files_beside, root, listed, alphabet, b'"ByteLevel"' in files[root.file])
+    read_roles(files_beside, notes)
     roles: dict[str, set[str]] = {}
-    for stated in served_roles(papers, root, serving.choice):
+    for stated in served_roles(files_beside, root, serving.choice):
         roles.setdefault(stated.text, set()).add(stated.role)
     marked = tuple(replace(t, roles=tuple(sorted(roles.get(t.text, ())))) for t in listed)
-    default, others = read_chat_templates(files, papers.config, notes)
-    config = read_model_config(papers)
+    default, others = read_chat_templates(files, files_beside.config, notes)
+    config = read_model_config(files_beside)
     numbers = [*root["model"]["vocab"].be(dict).values(), *(token.id for token in listed)]
     notes += tell_model_config(config, marked, max(numbers))
-    _tell_flags(papers.config, root, marked, notes)
-    settings = _settings(papers, {token.text for token in listed})
+    _tell_flags(files_beside.config, root, marked, notes)
+    settings = _settings(files_beside, {token.text for token in listed})
     return Beside(
         marked,
         default,
@@ -138,15 +138,15 @@ def read_beside(
             **({"chat_templates": others} if others else {}),
         },
         config,
-        (*serving.notes, *notes, *tell_ids(papers, root, listed, serving.added)),
+        (*serving.notes, *notes, *tell_ids(files_beside, root, listed, serving.added)),
         serving.lost,
         "" if serving.choice.name == DEFAULT else serving.choice.name,
     )
 
 
-def _settings(papers: Papers, listed: Iterable[str]) -> dict[str, Json]:
+def _settings(files_beside: Companions, listed: Iterable[str]) -> dict[str, Json]:
     """Settings that mean the same to every class."""
-    config = papers.config
+    config = files_beside.config
     kept: dict[str, Json] = {}
     for key, value in config.be(dict).items():
         is_role = key.endswith("_token") and isinstance(value, (str, dict))
@@ -154,7 +154,7 @@ def _settings(papers: Papers, listed: Iterable[str]) -> dict[str, Json]:
         if key in _READ or key in _OF_OTHERS or is_role or role in ROLES or value is None:
             continue
         kept[key] = value
-    extra = [text for text in extra_tokens(papers) if text in listed]
+    extra = [text for text in extra_tokens(files_beside) if text in listed]
     return {**kept, **({EXTRA_LIST: cast(Json, extra)} if extra else {})}
 
 

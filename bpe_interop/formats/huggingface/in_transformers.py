@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...model import BPEModel
 from ...strict_json import parse
 from .. import Files
-from .beside import Serving, read_papers, serve
+from .companions import Serving, read_companions, serve
 from .read import main_file
 
 
@@ -27,4 +27,4 @@ def serving(files: Files, model: BPEModel) -> Serving | None:
     main = main_file(files)
     byte_level = b'"ByteLevel"' in files[main]
     root = parse(files[main], main)
-    return serve(read_papers(files), root, model.added or (), model.alphabet, byte_level)
+    return serve(read_companions(files), root, model.added or (), model.alphabet, byte_level)

@@ -25,7 +25,7 @@ from ..steps import read_pretokenizer
 from ..template import read_post_processor
 from ..vocab import BYTE_TOKENS
 from .classes import CLASSES, DEFAULT, FAITHFUL, FORCED, MODEL_TYPES, UNKNOWN, Built
-from .papers import CONFIG, MODEL_CONFIG, SPECIAL_MAP, Papers
+from .files import CONFIG, MODEL_CONFIG, SPECIAL_MAP, Companions
 from .roles import ROLES, Stated, extra_tokens, padding_role, read_roles
 from .tokens import added_as_served, read_wishes, tell_tokens
 
@@ -102,28 +102,30 @@ def _listing(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
 
 
-def choose(papers: Papers, byte_level: bool) -> Choice:
+def choose(files_beside: Companions, byte_level: bool) -> Choice:
     """The class that ``AutoTokenizer`` takes (``models/auto/tokenization_auto.py``).
 
     Args:
-        papers: the files beside the ``tokenizer.json``.
+        files_beside: the files beside the ``tokenizer.json``.
         byte_level: whether ``"ByteLevel"`` stands anywhere in the ``tokenizer.json``.
 
     Raises:
         FormatError: a class or a model type is not named by a string.
     """
-    own = papers.config.get("tokenizer_class")
+    own = files_beside.config.get("tokenizer_class")
     file, node = (
-        (CONFIG, own) if own.value else (MODEL_CONFIG, papers.model_config.get("tokenizer_class"))
+        (CONFIG, own)
+        if own.value
+        else (MODEL_CONFIG, files_beside.model_config.get("tokenizer_class"))
     )
     named = node.be(str) if node.given else ""
-    stated = papers.model_config.get("model_type")
+    stated = files_beside.model_config.get("model_type")
     kind = stated.be(str) if stated.given else ""
     by_name = f"{file} names {show(named)[1:-1]}"
     by_type = f"{MODEL_CONFIG} says model_type {show(kind)}"
     by_kind = MODEL_TYPES.get(kind)
     hub = named.removesuffix("Fast")
-    if papers.config.get("auto_map").value:
+    if files_beside.config.get("auto_map").value:
         return Choice(UNKNOWN, f"{CONFIG} names code of its own (auto_map)")
     if kind in FORCED and by_kind is not None and by_kind != hub:
         return Choice(by_kind, by_type, forced=True)
@@ -239,7 +241,7 @@ class Serving:
 
 
 def serve(
-    papers: Papers,
+    files_beside: Companions,
     root: Node,
     added: Iterable[AddedToken],
     alphabet: Alphabet,
@@ -248,7 +250,7 @@ def serve(
     """What ``AutoTokenizer`` runs, as far as it is known here.
 
     Args:
-        papers: the files beside the ``tokenizer.json``.
+        files_beside: the files beside the ``tokenizer.json``.
         root: the ``tokenizer.json``.
         added: its added tokens, as tokenizers numbers them.
         alphabet: what its pretokens are cut into.
@@ -257,30 +259,30 @@ def serve(
     Raises:
         FormatError: a file is malformed.
     """
-    choice = choose(papers, byte_level)
-    roles = served_roles(papers, root, choice)
+    choice = choose(files_beside, byte_level)
+    roles = served_roles(files_beside, root, choice)
     listed = tuple(added)
     words = root["model"]["vocab"].be(dict)
     start = () if choice.built else listed
-    extra = extra_tokens(papers)
+    extra = extra_tokens(files_beside)
     special = {
         *extra,
         *(s.text for s in roles if s.by in (CONFIG, SPECIAL_MAP) and s.role in ROLES),
     }
-    wishes = read_wishes(papers, root, special)
+    wishes = read_wishes(files_beside, root, special)
     served, by = added_as_served(start, words, wishes, roles, extra)
     ids = {token.text: token.id for token in served}
     numbers = {stated.role: ids[stated.text] for stated in roles if stated.text in ids}
-    fields = differing(choice, root, papers.config, alphabet, numbers)
+    fields = differing(choice, root, files_beside.config, alphabet, numbers)
     plain = not root.get("normalizer").given
     told = tuple(tell_tokens(listed, served, by, roles, plain))
     lost = tuple(found.said for found in told if found.lost)
     return Serving(choice, fields, served, tuple(found.said for found in told), lost)
 
 
-def served_roles(papers: Papers, root: Node, choice: Choice) -> list[Stated]:
+def served_roles(files_beside: Companions, root: Node, choice: Choice) -> list[Stated]:
     """The roles as transformers gives them, in the order in which it adds their tokens."""
-    stated, refused = read_roles(papers, [])
+    stated, refused = read_roles(files_beside, [])
     assumed = choice.built.roles if choice.built else padding_role(root)
     by = choice.name if choice.built else root.file
     for role, text in assumed.items():

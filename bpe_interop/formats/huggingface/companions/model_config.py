@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ....model import AddedToken, Json, show
 from ....strict_json import Node
-from .papers import GENERATION, MODEL_CONFIG, Papers
+from .files import GENERATION, MODEL_CONFIG, Companions
 
 _NAMES = ("model_type", "tokenizer_class")
 _IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 _TEXT = "text_config"
 
 
-def read_model_config(papers: Papers) -> dict[str, Json]:
+def read_model_config(files_beside: Companions) -> dict[str, Json]:
     """The keys that concern a tokenizer, under ``generation`` those of the other file.
 
     A model of several kinds of input keeps them under ``text_config``.
@@ -26,7 +26,7 @@ def read_model_config(papers: Papers) -> dict[str, Json]:
     Raises:
         FormatError: a key has a value of another kind.
     """
-    config = papers.model_config
+    config = files_beside.model_config
     inner = config.get(_TEXT)
     nodes = [config, inner] if isinstance(inner.value, dict) else [config]
     found: dict[str, Json] = {}
@@ -38,7 +38,7 @@ def read_model_config(papers: Papers) -> dict[str, Json]:
             found["vocab_size"] = _rows(node["vocab_size"])
         for key, value in _ids(node):
             found.setdefault(key, value)
-    generation = dict(_ids(papers.generation))
+    generation = dict(_ids(files_beside.generation))
     return {**found, **({"generation": generation} if generation else {})}
 
 

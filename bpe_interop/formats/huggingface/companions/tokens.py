@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from ....diff import normalized_matters
 from ....model import AddedToken, show
 from ....strict_json import Node
-from .papers import ADDED, CONFIG, SPECIAL_MAP, Papers
+from .files import ADDED, CONFIG, SPECIAL_MAP, Companions
 from .roles import DECODER, Stated
 
 _SIDES = ("lstrip", "rstrip", "single_word")
@@ -97,27 +97,27 @@ def _add(
         tokens[token.text] = replace(token, id=number, special=special, roles=())
 
 
-def read_wishes(papers: Papers, root: Node, special: Container[str]) -> list[Wish]:
+def read_wishes(files_beside: Companions, root: Node, special: Container[str]) -> list[Wish]:
     """The tokens that files want to be there, in the order in which they are added.
 
     Args:
-        papers: the files beside the ``tokenizer.json``.
+        files_beside: the files beside the ``tokenizer.json``.
         root: the ``tokenizer.json``.
         special: the texts that files name as special tokens; ``added_tokens.json`` has no flags.
 
     Raises:
         FormatError: a token or an id is malformed.
     """
-    decoder = papers.config.get(DECODER)
-    if DECODER in papers.config:
+    decoder = files_beside.config.get(DECODER)
+    if DECODER in files_beside.config:
         entries = decoder.be(dict) if decoder.given else {}
         return sorted(
             (Wish(_token(decoder[key], _number(decoder, key)), CONFIG) for key in entries),
             key=lambda wish: wish.token.id,
         )
     wishes: dict[int, Wish] = {}
-    for text in papers.added.be(dict):
-        number = papers.added[text].be(int)
+    for text in files_beside.added.be(dict):
+        number = files_beside.added[text].be(int)
         flag = text in special
         token = AddedToken(text, number, special=flag, normalized=not flag)
         wishes[number] = Wish(token, ADDED)
@@ -235,3 +235,45 @@ def _tokens(words: Sequence[str]) -> str:
 
 def _them(words: Sequence[str]) -> str:
     return "it" if len(words) == 1 else "them"
+
+
+_MOST = 4
+
+
+def tell_ids(
+    files_beside: Companions, root: Node, listed: Iterable[AddedToken], served: Iterable[AddedToken]
+) -> Iterator[str]:
+    """Where the ids of ``added_tokens.json`` are not those that its tokens have.
+
+    Args:
+        files_beside: the files beside the ``tokenizer.json``.
+        root: the ``tokenizer.json``.
+        listed: its added tokens.
+        served: those that AutoTokenizer ends up with.
+
+    Raises:
+        FormatError: an id is no integer.
+    """
+    if not files_beside.added.be(dict):
+        return
+    unread = DECODER in files_beside.config
+    ids = dict(root["model"]["vocab"].be(dict))
+    ids.update({token.text: token.id for token in (listed if unread else served)})
+    holders = {number: text for text, number in ids.items()}
+    wrong: list[str] = []
+    for text in files_beside.added.be(dict):
+        number = files_beside.added[text].be(int)
+        if ids.get(text) == number:
+            continue
+        holder = holders.get(number)
+        taken = "" if holder is None else f" (which is {show(holder)})"
+        has = f"it has {ids[text]}" if text in ids else "it has none"
+        wrong.append(f"{show(text)} {number}{taken}, but {has}")
+    if wrong:
+        more = f" and {len(wrong) - _MOST:,} more" if wrong[_MOST:] else ""
+        why = (
+            f"transformers does not read that file, because {CONFIG} has {DECODER}"
+            if unread
+            else "transformers goes by the texts of that file, and not by its ids"
+        )
+        yield f"{ADDED} gives ids that do not hold: {'; '.join(wrong[:_MOST])}{more}; {why}"

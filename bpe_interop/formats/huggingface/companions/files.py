@@ -27,7 +27,7 @@ MAX_BESIDE = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
-class Papers:
+class Companions:
     """Each JSON file as an object, an empty one where there is no such file."""
 
     config: Node
@@ -37,7 +37,7 @@ class Papers:
     generation: Node
 
 
-def read_papers(files: Mapping[str, bytes]) -> Papers:
+def read_companions(files: Mapping[str, bytes]) -> Companions:
     """Parses the JSON files.
 
     Raises:
@@ -48,7 +48,7 @@ def read_papers(files: Mapping[str, bytes]) -> Papers:
             raise FormatError(
                 f"larger than {MAX_BESIDE:,} bytes", where=name, fix="get it again, or leave it out"
             )
-    return Papers(
+    return Companions(
         _object(files, CONFIG),
         _object(files, SPECIAL_MAP),
         _object(files, ADDED),

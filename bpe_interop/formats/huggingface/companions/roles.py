@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ....model import show
 from ....strict_json import Node
-from .papers import CONFIG, SPECIAL_MAP, Papers
+from .files import CONFIG, SPECIAL_MAP, Companions
 
 ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 """The roles that every class knows, in transformers' order. Others are a model's own."""
@@ -37,18 +37,20 @@ class Stated:
     by: str
 
 
-def read_roles(papers: Papers, notes: list[str]) -> tuple[dict[str, Stated], frozenset[str]]:
+def read_roles(
+    files_beside: Companions, notes: list[str]
+) -> tuple[dict[str, Stated], frozenset[str]]:
     """The roles that transformers would give, and those that a file says to be none (null).
 
     Raises:
         FormatError: a role is neither a string nor an object with a ``content``.
     """
-    config, special = _named(papers.config), _named(papers.special_map)
-    unread = DECODER in papers.config
+    config, special = _named(files_beside.config), _named(files_beside.special_map)
+    unread = DECODER in files_beside.config
     merged = config if unread else {**config, **special}
     for role in special:
         _tell(role, config.get(role), special[role], role in config, unread, notes)
-    for name, text in _own_names(papers, unread):
+    for name, text in _own_names(files_beside, unread):
         merged.setdefault(name, text)
     stated = {
         role: Stated(role, text, SPECIAL_MAP if not unread and role in special else CONFIG)
@@ -74,9 +76,11 @@ def text_of(node: Node) -> str:
     return (node["content"] if isinstance(node.value, dict) else node).be(str)
 
 
-def _own_names(papers: Papers, unread: bool) -> Iterator[tuple[str, str]]:
+def _own_names(files_beside: Companions, unread: bool) -> Iterator[tuple[str, str]]:
     """``extra_special_tokens`` as an object: a model's own roles."""
-    for node in (papers.config,) if unread else (papers.config, papers.special_map):
+    for node in (
+        (files_beside.config,) if unread else (files_beside.config, files_beside.special_map)
+    ):
         extra = node.get(EXTRA[0])
         if isinstance(extra.value, dict):
             for key in extra.value:
@@ -108,13 +112,13 @@ def _quoted(text: str | None) -> str:
     return show(text) if text else "none"
 
 
-def extra_tokens(papers: Papers) -> tuple[str, ...]:
+def extra_tokens(files_beside: Companions) -> tuple[str, ...]:
     """Further special tokens, by text, in order.
 
     ``special_tokens_map.json`` adds to those of ``tokenizer_config.json`` under the newer key,
     and under the older one only where no file has either key otherwise.
     """
-    config, special = papers.config, papers.special_map
+    config, special = files_beside.config, files_beside.special_map
     listed = (_texts(config.get(key)) for key in EXTRA)
     found = next((texts for texts in listed if texts), [])
     if DECODER in config:
