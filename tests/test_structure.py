@@ -36,7 +36,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tiktoken", "train"),
     ("verify",),
     ("convert", "statistics"),
-    ("pages", "pytest_plugin"),
+    ("pages", "pytest_plugin", "publish"),
     ("cli",),
 )
 """A room may import the rooms above it, never those beside or below."""

@@ -12,6 +12,7 @@ import click
 from ..convert import Conversion, convert
 from ..gate import describe
 from ..io import plain_names
+from ..publish import prepared, send
 from ..statement import Statement
 from .completion import file_names, format_names
 from .manual import DECIDING, command
@@ -25,6 +26,7 @@ from .options import (
     preset_option,
     statement_options,
 )
+from .published import check_options, is_repository, place_for, show_sent, show_unsent
 from .screen import as_json, counting, lines
 from .written import refusals, show_outcome
 
@@ -66,6 +68,8 @@ from .written import refusals, show_outcome
     is_flag=True,
     help="For spm: write a byte-level tokenizer for single pretokens in GPT-2's byte alphabet.",
 )
+@click.option("--publish", is_flag=True, help="Send to hf:org/name; without it nothing is sent.")
+@click.option("--private", is_flag=True, help="A repository that --publish makes is private.")
 @statement_options
 @offline_option
 @json_option
@@ -83,11 +87,16 @@ def convert_command(
     name: str,
     vocab_listing: bool,
     pretoken_level: bool,
+    publish: bool,
+    private: bool,
     said: Statement,
     offline: bool,
     json_output: bool,
 ) -> None:
     """Convert SRC to DST, a new directory (or NAME.tiktoken), and check the result.
+
+    With --to hf, DST may be a repository of the hub, hf:org/name[@branch]. Nothing is sent
+    unless --publish is given; it is shown what would be.
 
     What the target cannot hold is refused, with what would be lost. What was written is read
     back and run in the target's own engine before it takes its place. The last line says whether
@@ -98,24 +107,38 @@ def convert_command(
     """
     if pretoken_level and to not in ("spm", "sentencepiece"):
         raise click.UsageError("--pretoken-level belongs to --to spm")
+    check_options(target, publish=publish, private=private, offline=offline)
     asked = {"vocab-names": names == "vocab", "plugin": plugin, "vocab-listing": vocab_listing}
-    with refusals(source, target, json_output=json_output), counting("checking") as tick:
-        done = convert(
-            source,
-            target,
-            to,
-            format=format,
-            preset=preset,
-            # Whole texts are what such a file cannot do: it is asked for knowing that.
-            drop=(*drop, "alphabet") if pretoken_level else drop,
-            force=force,
-            verify=not no_verify,
-            offline=offline,
-            options=[option for option, given in asked.items() if given],
-            said=said,
-            name=name,
-            tick=tick,
-        )
+    with refusals(source, target, json_output=json_output), place_for(target) as place:
+        with counting("checking") as tick:
+            done = convert(
+                source,
+                place,
+                to,
+                format=format,
+                preset=preset,
+                # Whole texts are what such a file cannot do: it is asked for knowing that.
+                drop=(*drop, "alphabet") if pretoken_level else drop,
+                force=force,
+                verify=not no_verify,
+                offline=offline,
+                options=[option for option, given in asked.items() if given],
+                said=said,
+                name=name,
+                tick=tick,
+            )
+        if is_repository(target):
+            done, wanted = prepared(done, place, str(target))
+            commit = send(wanted, force=force, private=private) if publish else None
+            if json_output:
+                as_json({**asdict(done), "published": commit})
+                return
+            _show(done, target)
+            if commit is None:
+                show_unsent(wanted)
+            else:
+                show_sent(wanted, commit)
+            return
     if json_output:
         as_json(asdict(done))
     else:
