@@ -98,8 +98,8 @@ def card_section(done: Conversion) -> str:
             "## Tokenizer",
             "",
             f"Converted with bpe-interop {version('bpe-interop')}. PROVED means equal for every "
-            "text, under the assumptions that `bpe-interop verify` prints; TESTED means equal on the texts "
-            "that are counted.",
+            "text, under the assumptions that `bpe-interop verify` prints; TESTED means equal on "
+            "the texts that are counted.",
             "",
             "```text",
             told,
