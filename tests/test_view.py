@@ -97,6 +97,9 @@ def test_what_differs_is_marked() -> None:
     assert (moved.cut, moved.other, marked(moved, "other")) == (0, 1, [8])
     assert (cut.cut, cut.other, marked(cut, "cut")) == (1, 0, [0, 12])
     assert (first.cut, marked(first, "cut")) == (0, [3, 2])
+    where = [tile.where for line in first.lines for tile in line.tiles]
+    assert where == [("3", "4"), ("4",), ()]
+    assert not [tile.where for line in cut.lines for tile in line.tiles if tile.where]
 
 
 def test_a_text_without_encoding_says_so() -> None:

@@ -37,7 +37,10 @@ class Viewed:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A token of a panel; ``at`` is its place among the ids, from 0."""
+    """A token of a panel; ``at`` is its place among the ids, from 0.
+
+    ``where``: in the first of more than two panels, the labels of those that differ there.
+    """
 
     at: int
     id: int
@@ -45,6 +48,7 @@ class Tile:
     digits: str
     colour: int
     mark: Mark
+    where: tuple[str, ...] = ()
 
     @property
     def spoken(self) -> str:
@@ -107,15 +111,25 @@ def panels(sides: Sequence[Viewed], text: str, special: Special = "text") -> lis
     answers = [_answer(side, text, special) for side in sides]
     marks: list[list[Mark]] = [[""] * len(ids) for ids, _ in answers]
     counts = [(0, 0)] * len(sides)
+    where: list[tuple[str, ...]] = [()] * len(answers[0][0]) if answers else []
     for number, (_, error) in enumerate(answers):
         if number and not error and not answers[0][1]:
             spans = _aligned(text, sides, number, answers, special)
-            counts[number] = _mark(spans, marks[0], marks[number])
+            alone: list[Mark] = [""] * len(marks[0])
+            counts[number] = _mark(spans, alone, marks[number])
+            for at, mark in enumerate(alone):
+                # Of several tokenizers, one that cuts differently says more than other ids.
+                marks[0][at] = "cut" if marks[0][at] == "cut" else mark or marks[0][at]
+                where[at] += (sides[number].label,) if mark else ()
     size = len(text.encode("utf-8"))
     found: list[Panel] = []
-    for side, (ids, error), marked, (cut, other) in zip(sides, answers, marks, counts, strict=True):
+    named = [where if len(sides) > 2 else [()] * len(marks[0])]
+    named += [[()] * len(marked) for marked in marks[1:]]
+    for side, (ids, error), marked, (cut, other), at_each in zip(
+        sides, answers, marks, counts, named, strict=True
+    ):
         per_token = f"{size / len(ids):.2f}" if ids else "–"
-        lines = tuple(_lines(side.encoder, ids, marked))
+        lines = tuple(_lines(side.encoder, ids, marked, at_each))
         found.append(Panel(side.label, lines, len(ids), per_token, cut, other, error))
     return found
 
@@ -150,20 +164,23 @@ def _mark(spans: Iterable[Span], first: list[Mark], own: list[Mark]) -> tuple[in
             mark: Mark = "other" if alike and span.start is not None else "cut"
             cut, other = cut + (mark == "cut"), other + (mark == "other")
             own[at_own:end_own] = [mark] * (end_own - at_own)
-            # Of several tokenizers, one that cuts differently says more than other ids.
-            for at in range(at_first, end_first):
-                first[at] = "cut" if first[at] == "cut" else mark
+            first[at_first:end_first] = [mark] * (end_first - at_first)
         at_first, at_own = end_first, end_own
     return cut, other
 
 
-def _lines(encoder: Explainer, ids: Sequence[int], marks: Sequence[Mark]) -> Iterator[Line]:
+def _lines(
+    encoder: Explainer,
+    ids: Sequence[int],
+    marks: Sequence[Mark],
+    where: Sequence[tuple[str, ...]],
+) -> Iterator[Line]:
     held: list[Tile] = []
     said = b""
-    for at, (number, mark) in enumerate(zip(ids, marks, strict=True)):
+    for at, (number, mark, named) in enumerate(zip(ids, marks, where, strict=True)):
         content = encoder.token_bytes(number)
         parts = tuple(token_parts(show(content)))
-        held.append(Tile(at, number, parts, content.hex(" ").upper(), at % COLOURS, mark))
+        held.append(Tile(at, number, parts, content.hex(" ").upper(), at % COLOURS, mark, named))
         said += content
         if b"\n" in content:
             yield _line(held, said)

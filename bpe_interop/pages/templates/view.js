@@ -99,7 +99,19 @@ function move(tile, key) {
   next.focus();
 }
 
+async function copyIds(button) {
+  const ids = [...button.closest(".panel").querySelectorAll(".tile small")];
+  try {
+    await navigator.clipboard.writeText(`[${ids.map((id) => id.textContent).join(", ")}]`);
+    say("The ids are copied.");
+  } catch {
+    say("The browser does not let this page copy.", true);
+  }
+}
+
 shown.addEventListener("click", (event) => {
+  const copy = event.target.closest(".copy");
+  if (copy) copyIds(copy);
   const tile = event.target.closest(".tile");
   if (tile) explainTile(tile);
 });
