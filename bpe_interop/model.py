@@ -35,7 +35,11 @@ class AddedToken:
     others always match; ``lstrip``/``rstrip`` take the White_Space beside the token along;
     ``single_word`` matches only between non-word characters; ``normalized`` tokens are looked
     for after the normalizer, in their own normalized form. ``roles`` are names such as ``bos``,
-    ``eos``, ``pad``, ``unk``, sorted.
+    ``eos``, ``pad``, ``unk``, sorted. With ``ascii_space``, ``lstrip`` and ``rstrip`` take only
+    ASCII's White_Space (llama.cpp asks C's ``isspace`` of each byte). With ``longest_first``
+    (of all tokens of a model or of none), the token that is longest in bytes is looked for in the
+    whole text, then the next one in what is left (llama.cpp); else the leftmost is found first,
+    and of those the longest.
     """
 
     text: str
@@ -46,6 +50,8 @@ class AddedToken:
     single_word: bool = False
     normalized: bool = False
     roles: tuple[str, ...] = ()
+    ascii_space: bool = False
+    longest_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)

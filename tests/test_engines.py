@@ -251,16 +251,27 @@ def test_lone_surrogates_fail_in_tokenizers() -> None:
             from_files(name, "huggingface", files).encode("a\ud800")
 
 
+FIXTURE_OF = {
+    "tiktoken": ("gpt2-tiny", "tiktoken"),
+    "gigatoken": ("gpt2-tiny", "tiktoken"),
+    "sentencepiece": ("spm-tiny", "sentencepiece"),
+    "mistral-common": ("tekken-tiny", "tekken"),
+    "llama.cpp": ("gguf-tiny", "gguf"),
+}
+MODULE_OF = {
+    "mistral-common": "mistral_common.tokens.tokenizers.tekken",
+    "llama.cpp": "xllamacpp",
+}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_missing_library_is_said(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, name, None)
-    formats = {"tiktoken": "tiktoken", "gigatoken": "tiktoken", "sentencepiece": "sentencepiece"}
-    format = formats.get(name, "huggingface")
-    fixture = {"tiktoken": "gpt2-tiny", "sentencepiece": "spm-tiny"}.get(name, "gpt2-tiny")
+    monkeypatch.setitem(sys.modules, MODULE_OF.get(name, name), None)
+    fixture, format = FIXTURE_OF.get(name, ("gpt2-tiny", "huggingface"))
     with pytest.raises(EngineMissingError) as caught:
         from_files(name, format, files_of(fixture, format), model_of(fixture, format))
     assert caught.value.what == f"not checked: {name} is not installed"
-    assert caught.value.fix == f"install {name}"
+    assert caught.value.fix == f"install {'xllamacpp' if name == 'llama.cpp' else name}"
 
 
 def test_engines_that_there_are_not() -> None:

@@ -87,12 +87,13 @@ def test_golden_ids_are_what_the_engine_gives(name: str) -> None:
 
 def test_every_tokenizer_has_golden_ids_of_its_engine() -> None:
     engines = {"gpt2": "tokenizers", "huggingface": "tokenizers", "tekken": "mistral-common"}
+    engines["gguf"] = "llama.cpp"
     for folder in FOLDERS:
         path = FIXTURES / "golden" / folder.parent.name / f"{folder.name}.json"
         recorded = json.loads(path.read_text("utf-8"))
         assert recorded["engine"] == engines.get(folder.name, folder.name)
         assert [entry["text"] for entry in recorded["texts"]] == list(TEXTS)
-    assert len(FOLDERS) == len(GOLDEN) == 42
+    assert len(FOLDERS) == len(GOLDEN) == 47
 
 
 def test_golden_ids_vary(golden: Callable[[str], dict[str, Any]]) -> None:

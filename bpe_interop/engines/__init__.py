@@ -87,7 +87,7 @@ class Engine(Protocol):
 
 def versions() -> dict[str, str | None]:
     """Each engine's installed version, None where it is not installed. Imports none of them."""
-    return {name: installed(name) for name in NAMES}
+    return {name: installed(FACTS[name].distribution or name) for name in NAMES}
 
 
 def reads(name: str, format: str) -> bool:

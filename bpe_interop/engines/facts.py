@@ -17,12 +17,14 @@ class Facts:
             than the files say.
         all_cores: whether one process of it uses all cores for many texts.
         doubt: why what it does is not held to what a model says; empty where it is.
+        distribution: the package that brings it, where that has another name.
     """
 
     parses_special: bool = True
     directories: bool = False
     all_cores: bool = False
     doubt: str = ""
+    distribution: str = ""
 
 
 FACTS: Mapping[str, Facts] = MappingProxyType(
@@ -37,6 +39,7 @@ FACTS: Mapping[str, Facts] = MappingProxyType(
             doubt="gigatoken splits texts without a regex engine, which is only tested"
         ),
         "mistral-common": Facts(parses_special=False),
+        "llama.cpp": Facts(distribution="xllamacpp"),
     }
 )
 """The engines there are."""

@@ -38,6 +38,9 @@ class FileNames:
         called: what that file is called.
         written: patterns of what the format's options write besides.
         hub: patterns of what is downloaded from a repository.
+        magic: how a file begins whose rest is not read; empty where files are read whole.
+        head: what reads the part that counts, as ``module:function`` within the package; called
+            with the open file and its name, it gives the bytes.
     """
 
     endings: tuple[str, ...] = ()
@@ -50,6 +53,8 @@ class FileNames:
     called: str = "file"
     written: tuple[str, ...] = ()
     hub: tuple[str, ...] = ()
+    magic: bytes = b""
+    head: str = ""
 
     def is_one_file(self, name: str) -> bool:
         """Whether a target of this name is one file of the format."""

@@ -56,7 +56,7 @@ class RoundTrip:
             return ()
         from ..diff import diff  # reading a file does not wait for what only writing needs
 
-        return stated(self.model, diff(self.model, self.again))
+        return stated(self.model, self.again, diff(self.model, self.again))
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
@@ -78,6 +78,18 @@ class RoundTrip:
             )
 
 
-def stated(model: BPEModel, differences: Iterable[Difference]) -> tuple[Difference, ...]:
-    """The differences in what a model says; where it says nothing (``None``), nothing is lost."""
-    return tuple(each for each in differences if getattr(model, each.field) is not None)
+def stated(
+    model: BPEModel, again: BPEModel, differences: Iterable[Difference]
+) -> tuple[Difference, ...]:
+    """The differences in what a model says; where it says nothing (``None``), nothing is lost.
+
+    Nor is it where its own extras are all kept, and the format has more.
+    """
+    kept = all(
+        key in again.extras and again.extras[key] == model.extras[key] for key in model.extras
+    )
+    return tuple(
+        each
+        for each in differences
+        if getattr(model, each.field) is not None and not (kept and each.field == "extras")
+    )

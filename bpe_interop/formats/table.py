@@ -50,6 +50,13 @@ TABLE: Mapping[str, FileNames] = MappingProxyType(
         ),
         "minbpe": FileNames(endings=(".model",)),
         "tekken": FileNames(common=(".json",)),
+        "gguf": FileNames(
+            endings=(".gguf",),
+            one_file=".gguf",
+            called="GGUF file",
+            magic=b"GGUF",
+            head="formats.gguf.head:read_head",
+        ),
     }
 )
 """A key is the name of a format and of the folder here whose ``FORMAT`` it is."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
-from ..errors import FormatError, SourceError, UnsupportedError, not_utf8
+from ..errors import FormatError, SourceError, not_utf8
 from ..formats import Files, Format, all_formats, by_name, each_format, file_names
 from ..formats.names import FileNames
 from ..limits import FILE_BYTES
@@ -19,8 +20,6 @@ _OWN_FILE = "name the file of the tokenizer itself, or the directory that it is 
 _COPY = "devices and pipes are not read: copy what it gives to a file, and name that"
 _AGAIN = "the file is damaged, or another one was meant: get it again, or name that"
 _FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_REFUSED = (".gguf",)
-"""How files end that no format here reads, and that are refused by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +185,11 @@ def _identity(path: Path) -> tuple[int, ...]:
 
 
 def read(path: Path) -> bytes:
-    """A file's bytes.
+    """A file's bytes; of one that holds more than a tokenizer, those of its head.
 
     Raises:
         SourceError: the file cannot be read, or is larger than any tokenizer.
+        FormatError, UnsupportedError: the head cannot be told from the rest.
     """
     try:
         # A device's size is 0 and it has no end, and a pipe may never begin.
@@ -199,12 +199,30 @@ def read(path: Path) -> bytes:
         with open(number, "rb") as file:
             if not stat.S_ISREG(os.fstat(number).st_mode):
                 raise SourceError("this is no regular file", where=str(path), fix=_COPY)
+            head = _head_reader(file)
+            if head is not None:
+                return head(file, path.name)
             data = file.read(FILE_BYTES.most + 1)
         if len(data) > FILE_BYTES.most:
             raise SourceError(FILE_BYTES.passed("the file"), where=str(path), fix=_OWN_FILE)
         return data
     except OSError as error:
         raise unreadable(error, str(path)) from None
+
+
+def _head_reader(file: BinaryIO) -> Callable[[BinaryIO, str], bytes] | None:
+    """What reads the part of a file that counts, where that is not all of it."""
+    known = [names for names in file_names() if names.magic]
+    begin = file.read(max((len(names.magic) for names in known), default=0))
+    file.seek(0)
+    for names in known:
+        if begin.startswith(names.magic):
+            module, name = names.head.split(":")
+            found: Callable[[BinaryIO, str], bytes] = getattr(
+                importlib.import_module(f"..{module}", __package__), name
+            )
+            return found
+    return None
 
 
 def unreadable(error: OSError, where: str) -> SourceError:
@@ -256,7 +274,7 @@ def _find_in_directory(directory: Path, wanted: Format | None) -> Found:
 
 
 def _plausible(directory: Path) -> list[Path]:
-    known = (*endings(), *common_endings(), *_REFUSED)
+    known = (*endings(), *common_endings())
     return [
         path
         for path in _entries(directory)
@@ -335,15 +353,4 @@ def _refuse_by_name(path: Path, data: bytes) -> None:
             "this is a lock file: it has fingerprints and ids, and nothing encodes with it",
             where=str(path),
             fix=f"hold a tokenizer against it: bpe-interop verify {path} SRC",
-        )
-    kind = ""
-    if data[:4] == b"GGUF":
-        kind = "a GGUF file"
-    elif head[:1] == b"{" and b'"config"' in head and b'"pattern"' in head:
-        kind = "a tekken.json (Mistral)"
-    if kind:
-        raise UnsupportedError(
-            f"this is {kind}, which is not supported yet",
-            where=str(path),
-            fix="use the same tokenizer's tokenizer.json, .model or rank file",
         )

@@ -8,7 +8,7 @@ token wins, of those the longest (``tokenizer/added_vocabulary.rs`` ``find_match
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal, NamedTuple, TypeAlias, Union
 
@@ -22,7 +22,9 @@ Allowed: TypeAlias = Union[AbstractSet[str], Literal["all"]]
 """Which special tokens are looked for; the others are ordinary text."""
 
 _WHITE = re.compile(f"[{WHITE_SPACE}]*")
+_ASCII_WHITE = re.compile(r"[\t\n\x0b\x0c\r ]*")
 _SPACES = frozenset(WHITE_SPACE)
+_ASCII_SPACES = frozenset("\t\n\x0b\x0c\r ")
 
 
 class Segment(NamedTuple):
@@ -95,6 +97,11 @@ class _Phase:
         ]
         self._special = _alternation(special)
         self._only_special = len(special) == len(self._tokens)
+        self._longest_first = [
+            token
+            for token in sorted(self._tokens.values(), key=lambda t: -len(t.text.encode()))
+            if token.longest_first
+        ]
 
     def is_idle(self, allowed: Allowed) -> bool:
         return not self._tokens or (self._only_special and not allowed)
@@ -104,6 +111,8 @@ class _Phase:
             return []
         if self.is_idle(allowed):
             return [Segment(0, len(text), None)]
+        if self._longest_first:
+            return self._find_longest_first(text, allowed)
         found: list[Segment] = []
         end = position = white_end = 0
         search = self._any.search
@@ -120,10 +129,13 @@ class _Phase:
             if token.single_word and not _stands_alone(text, start, stop):
                 continue
             if token.lstrip:
-                while start > end and text[start - 1] in _SPACES:
+                spaces = _ASCII_SPACES if token.ascii_space else _SPACES
+                while start > end and text[start - 1] in spaces:
                     start -= 1
                 start = max(start, end)
-            if token.rstrip:
+            if token.rstrip and token.ascii_space:
+                stop = _white_after(text, stop, _ASCII_WHITE)
+            elif token.rstrip:
                 # Within a stretch of White_Space already seen, its end is known.
                 stop = white_end = white_end if stop < white_end else _white_after(text, stop)
             if start > stop:
@@ -139,6 +151,18 @@ class _Phase:
             end = stop
         if end != len(text):
             found.append(Segment(end, len(text), None))
+        return found
+
+    def _find_longest_first(self, text: str, allowed: Allowed) -> list[Segment]:
+        """As llama.cpp does (``tokenizer_st_partition``): one token after the other."""
+        found = [Segment(0, len(text), None)]
+        for token in self._longest_first:
+            if token.special and not _is_allowed(token, allowed):
+                continue
+            cut: list[Segment] = []
+            for segment in found:
+                cut += [segment] if segment.id is not None else _cut_out(token, text, segment)
+            found = cut
         return found
 
     def _inside(self, text: str, start: int, stop: int, allowed: Allowed) -> re.Match[str] | None:
@@ -183,9 +207,27 @@ def _is_allowed(token: AddedToken, allowed: Allowed) -> bool:
     return allowed == "all" or token.text in allowed
 
 
-def _white_after(text: str, place: int) -> int:
-    match = _WHITE.match(text, place)
+def _white_after(text: str, place: int, white: re.Pattern[str] = _WHITE) -> int:
+    match = white.match(text, place)
     return match.end() if match else place
+
+
+def _cut_out(token: AddedToken, text: str, segment: Segment) -> Iterator[Segment]:
+    """A stretch of text as the places of one token, from left to right, and what is between."""
+    spaces = _ASCII_SPACES if token.ascii_space else _SPACES
+    begin, end = segment.start, segment.end
+    while (place := text.find(token.text, begin, end)) >= 0:
+        start, stop = place, place + len(token.text)
+        while token.lstrip and start > begin and text[start - 1] in spaces:
+            start -= 1
+        while token.rstrip and stop < end and text[stop] in spaces:
+            stop += 1
+        if start > begin:
+            yield Segment(begin, start, None)
+        yield Segment(start, stop, token.id)
+        begin = stop
+    if begin < end:
+        yield Segment(begin, end, None)
 
 
 def _stands_alone(text: str, start: int, stop: int) -> bool:

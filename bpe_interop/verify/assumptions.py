@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..engines import versions
+from ..formats.gguf.code_points import LLAMA_CPP_UNICODE
 from ..model import BPEModel
 from ..steps import BertText, Lowercase, Nmt, Precompiled, StripAccents, UnicodeForm
 from ..text.unicode import UNICODE_TABLES
@@ -12,6 +13,7 @@ EXAMINED = {
     "tokenizers": ("0.23.3",),
     "sentencepiece": ("0.2.3",),
     "mistral-common": ("1.13.1",),
+    "llama.cpp": ("2026.10.11549",),
 }
 """The engine versions that our tests hold our encoder to, code point by code point."""
 
@@ -37,6 +39,11 @@ def assumptions(models: tuple[BPEModel, BPEModel], engines: set[str]) -> tuple[s
         "the engines' resources suffice: no limit of a regex engine or of memory is reached",
         "texts are valid Unicode",
     ]
+    if "llama.cpp" in engines:
+        said.append(
+            "no text holds one of the characters that Unicode 16.0 added: llama.cpp's classes are "
+            f"those of {LLAMA_CPP_UNICODE}"
+        )
     borrowed = (UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled)
     if any(isinstance(step, borrowed) for model in models for step in model.normalizer or ()):
         said.append("normal forms and case are those of the installed tokenizers")

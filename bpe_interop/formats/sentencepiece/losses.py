@@ -16,9 +16,9 @@ from ...steps import SentencePieceText
 from ...text.bytechars import to_chars
 from ...text.normalize import normalize
 from ...theory.merges import canonical, whole_lookups
+from ..bos_eos import around
 from ..round_trip import RoundTrip, stated
 from .alphabet import contradiction
-from .beside import around
 from .contents import added_losses, merge_losses, vocab_losses
 from .decoding import decoder_loss
 from .flags import flags_of, settings_of
@@ -28,7 +28,11 @@ from .probe import TEXTS, difference, missing_character, plain_texts
 def explain(trip: RoundTrip) -> Iterator[Loss]:
     """What ``dump`` would lose of this model, each with its consequence."""
     model, again = trip.model, trip.again
-    found = stated(model, diff(model, _outlined(again))) if _respelled(model) else trip.differences
+    found = (
+        stated(model, again, diff(model, _outlined(again)))
+        if _respelled(model)
+        else trip.differences
+    )
     differing = {difference.field: difference.how for difference in found}
     if model.alphabet == "byte":
         yield from _byte_level(model, differing)

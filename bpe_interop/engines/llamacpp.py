@@ -1,0 +1,151 @@
+"""llama.cpp (https://github.com/ggml-org/llama.cpp) as an engine: the vocabulary of a GGUF file.
+
+It runs in a process of its own (``llamacpp_child``): it fails on long runs of one class of
+characters by a crash, which is then reported as the engine's, and the process begun anew.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ..errors import EngineError, EngineMissingError
+from ..formats import Files
+from ..model import BPEModel
+from .library import Special, installed, shortened
+
+NAME = "llama.cpp"
+DISTRIBUTION = "xllamacpp"
+
+_TEXTS = 256
+"""So many texts are sent at once; a crash costs one of these batches."""
+
+
+class LlamaCppEngine:
+    """A vocabulary that llama.cpp loaded, in another process.
+
+    ``special="parse"`` finds control tokens in a text; user-defined ones are found either way
+    (``tokenizer_st_partition``).
+    """
+
+    name = NAME
+    parses_special = True
+    applies_template = True
+
+    def __init__(self, head: bytes) -> None:
+        """``head`` is a GGUF file without tensors.
+
+        Raises:
+            EngineError: llama.cpp does not load it, or its build is not known.
+        """
+        self.version = installed(DISTRIBUTION) or ""
+        self._folder = tempfile.TemporaryDirectory(prefix="bpe-interop-")
+        self._path = Path(self._folder.name, "vocabulary.gguf")
+        self._path.write_bytes(head)
+        self._process: subprocess.Popen[str] | None = None
+        self._started()
+
+    def encode(
+        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
+    ) -> list[int]:
+        """The ids of a text; with ``add_special_tokens``, bos and eos as the file asks for."""
+        found: list[int] = self._ask(
+            ["encode", text, add_special_tokens, special == "parse"], "on the text", text
+        )
+        return found
+
+    def encode_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        special: Special = "text",
+        add_special_tokens: bool = False,
+    ) -> list[list[int]]:
+        """The ids of each text."""
+        found: list[list[int]] = []
+        for start in range(0, len(texts), _TEXTS):
+            part = list(texts[start : start + _TEXTS])
+            flags = [add_special_tokens, special == "parse"]
+            found += self._ask(["encode_all", part, *flags], f"on one of {len(part)} texts", None)
+        return found
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids, control tokens spelled out, what is not UTF-8 as U+FFFD."""
+        found: str = self._ask(["decode", list(ids)], f"to decode {list(ids[:8])}", None)
+        return found
+
+    def close(self) -> None:
+        """Ends the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _started(self) -> subprocess.Popen[str]:
+        """The process, begun if it is not running."""
+        if self._process is not None:
+            return self._process
+        command = [sys.executable, "-m", f"{__package__}.llamacpp_child", str(self._path)]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+        )
+        self._answer("on the file", None)
+        return self._process
+
+    def _ask(self, question: list[Any], doing: str, text: str | None) -> Any:
+        process = self._started()
+        if process.stdin is None:
+            raise EngineError(f"{NAME} cannot be asked")
+        try:
+            process.stdin.write(json.dumps(question) + "\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has ended, which is told of its answer
+        return self._answer(doing, text)
+
+    def _answer(self, doing: str, text: str | None) -> Any:
+        process = self._process
+        line = process.stdout.readline() if process and process.stdout else ""
+        if not line:
+            code = process.wait() if process else 0
+            self.close()
+            on = "" if text is None else f" {shortened(text)}"
+            how = f"crashed (signal {-code})" if code < 0 else f"ended (exit code {code})"
+            raise EngineError(f"{NAME} {how} {doing}{on}")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            self.close()
+            raise EngineError(f"{NAME} failed {doing}: {answer['error']}")
+        return answer["ok"]
+
+
+def read(files: Files, model: BPEModel | None) -> LlamaCppEngine:
+    """Reads a GGUF file, or its head.
+
+    Raises:
+        EngineMissingError: xllamacpp is not installed.
+        EngineError: llama.cpp does not load the file, or its build is not known.
+    """
+    if find_spec(DISTRIBUTION) is None:
+        raise EngineMissingError(
+            f"not checked: {NAME} is not installed", fix=f"install {DISTRIBUTION}"
+        )
+    if len(files) != 1:
+        raise EngineError(f"expected one GGUF file, found {len(files)}")
+    from ..formats.gguf.write import without_tensors
+
+    [(name, data)] = files.items()
+    return LlamaCppEngine(without_tensors(data, name))

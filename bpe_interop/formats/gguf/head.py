@@ -1,0 +1,283 @@
+"""The head of a GGUF file: its typed keys. What stands behind it (tensors) is never read.
+
+Defined by ``docs/gguf.md`` of ggml (https://github.com/ggml-org/ggml). The wire format:
+
+- The magic ``GGUF``; the version, a uint32; the number of tensors and of keys, each a uint64
+  (version 1: uint32).
+- For each key: its name, the type of its value as a uint32, the value.
+- A string is its length (uint64; version 1: uint32) and its bytes. An array is the type of its
+  members (uint32), their number (as a length), and the members.
+- All numbers are little-endian, or all big-endian: the version tells which.
+
+A length from a file is never trusted: nothing is set aside for it before the bytes are there.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO, Final, NoReturn, TypeAlias, Union
+
+from ...errors import FormatError, UnsupportedError
+from ...model import show
+
+MAGIC: Final = b"GGUF"
+VERSIONS: Final = (1, 2, 3)
+
+MAX_HEAD: Final = 1 << 28
+"""Bytes of keys; the largest vocabularies that are published need 30 million."""
+MAX_KEYS: Final = 1 << 16
+
+_FIRST_READ: Final = 1 << 20
+_STRING, _ARRAY, _BOOL = 8, 9, 7
+_NUMBERS: Final[Mapping[int, str]] = {
+    0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", _BOOL: "B", 10: "Q", 11: "q", 12: "d",
+}  # fmt: skip
+"""Types of numbers to their codes in ``struct`` and ``array``."""
+
+_NAMES: Final[Mapping[int, str]] = {
+    0: "uint8", 1: "int8", 2: "uint16", 3: "int16", 4: "uint32", 5: "int32", 6: "float32",
+    _BOOL: "bool", _STRING: "string", _ARRAY: "array", 10: "uint64", 11: "int64", 12: "float64",
+}  # fmt: skip
+
+Value: TypeAlias = Union[bool, int, float, bytes, Sequence[int], Sequence[float], Sequence[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A value, the name of its type, and for an array that of its members (else empty)."""
+
+    value: Value
+    type: str
+    members: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The keys in the order of the file, and where they end.
+
+    ``order`` is ``"little"`` or ``"big"``; ``size`` is the number of bytes up to the end of the
+    keys, where the descriptions of ``tensors`` tensors begin.
+    """
+
+    version: int
+    order: str
+    tensors: int
+    keys: Mapping[str, Key]
+    size: int
+
+
+class _EndsEarlyError(Exception):
+    """The bytes end before the keys do; so many must be there at least."""
+
+    def __init__(self, needed: int) -> None:
+        self.needed = needed
+
+
+def is_gguf(data: bytes) -> bool:
+    """Whether bytes begin as a GGUF file does."""
+    return data[:4] == MAGIC
+
+
+def read_head(file: BinaryIO, name: str) -> bytes:
+    """The bytes of a file up to the end of its keys, and no more than a mebibyte behind it.
+
+    Args:
+        file: a file opened for reading bytes, at its begin.
+        name: its name, for messages.
+
+    Raises:
+        FormatError: the head is malformed, cut off, or longer than ``MAX_HEAD``.
+        UnsupportedError: its version is not known.
+    """
+    data = file.read(_FIRST_READ)
+    while True:
+        try:
+            return data[: _Reader(data, name).head().size]
+        except _EndsEarlyError as error:
+            wanted = min(max(2 * len(data), error.needed), MAX_HEAD + 1)
+            if wanted <= len(data):
+                raise _too_long(name) from None
+            more = file.read(wanted - len(data))
+            if not more:
+                raise _cut_off(data, error, name) from None
+            data += more
+
+
+def parse_head(data: bytes, name: str) -> Head:
+    """The keys of a file whose head these bytes hold whole.
+
+    Raises:
+        FormatError: the head is malformed or cut off; the message names the key.
+        UnsupportedError: its version, or the type of a value, is not known.
+    """
+    try:
+        return _Reader(data, name).head()
+    except _EndsEarlyError as error:
+        raise _cut_off(data, error, name) from None
+
+
+def _cut_off(data: bytes, error: _EndsEarlyError, name: str) -> FormatError:
+    return FormatError(
+        f"the file ends after {len(data):,} bytes, and its keys need {error.needed:,} at least",
+        where=name,
+        fix="the file may be cut off, or damaged; get it again",
+    )
+
+
+def _too_long(name: str) -> FormatError:
+    return FormatError(
+        f"the keys take more than {MAX_HEAD:,} bytes",
+        where=name,
+        fix="the file may be damaged; get it again",
+    )
+
+
+class _Reader:
+    """Reads from the begin on; raises ``_EndsEarlyError`` where the bytes end."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        self._data = data
+        self._name = name
+        self._key = ""
+        self._at = 0
+        self._sign = "<"
+        self._wide = True
+
+    def head(self) -> Head:
+        if not is_gguf(self._take(4)):
+            self._fail("the file does not begin with GGUF")
+        version = self._version()
+        tensors, count = self._length(), self._length()
+        if count > MAX_KEYS:
+            self._fail(f"{count:,} keys; more than {MAX_KEYS:,} are no tokenizer's")
+        keys: dict[str, Key] = {}
+        for _ in range(count):
+            self._key = ""
+            name = self._name_of_key()
+            if name in keys:
+                self._fail(f"the key {show(name)} stands twice")
+            self._key = name
+            keys[name] = self._value()
+        order = "little" if self._sign == "<" else "big"
+        return Head(version, order, tensors, keys, self._at)
+
+    def _version(self) -> int:
+        data = self._take(4)
+        version = int.from_bytes(data, "little")
+        if version & 0xFFFF == 0:
+            self._sign, version = ">", int.from_bytes(data, "big")
+        if version not in VERSIONS:
+            raise UnsupportedError(
+                f"the version of the file is {version}; known are 1 to {VERSIONS[-1]}",
+                where=self._name,
+            )
+        self._wide = version > 1
+        return version
+
+    def _name_of_key(self) -> str:
+        name = self._string()
+        try:
+            return name.decode("utf-8")
+        except UnicodeDecodeError:
+            self._fail(f"the name of a key, {show(name[:60])}, is not UTF-8")
+
+    def _value(self) -> Key:
+        kind = self._kind()
+        if kind == _STRING:
+            return Key(self._string(), _NAMES[kind])
+        if kind == _ARRAY:
+            return self._array()
+        [number] = self._unpack(_NUMBERS[kind])
+        if kind == _BOOL:
+            return Key(self._truth(number), _NAMES[kind])
+        return Key(number, _NAMES[kind])
+
+    def _array(self) -> Key:
+        kind, count = self._kind(), self._length()
+        if kind == _ARRAY:
+            raise UnsupportedError("an array of arrays", where=f"{self._name}: {self._key}")
+        if kind == _STRING:
+            return Key(list(self._strings(count)), _NAMES[_ARRAY], _NAMES[kind])
+        code = _NUMBERS[kind]
+        size = struct.calcsize(f"={code}")
+        numbers = array(_ARRAY_CODES.get(code, code))
+        numbers.frombytes(self._take(count * size))
+        if (sys.byteorder == "little") != (self._sign == "<"):
+            numbers.byteswap()
+        if kind == _BOOL:
+            return Key([self._truth(number) for number in numbers], _NAMES[_ARRAY], _NAMES[kind])
+        return Key(numbers, _NAMES[_ARRAY], _NAMES[kind])
+
+    def _strings(self, count: int) -> Iterator[bytes]:
+        """Strings one after the other; the bytes must be there before each is made."""
+        # Each takes its length at least.
+        self._need(count * (8 if self._wide else 4))
+        data, end = self._data, len(self._data)
+        width = struct.Struct(self._sign + ("Q" if self._wide else "I"))
+        at = self._at
+        for _ in range(count):
+            if at + width.size > end:
+                raise _EndsEarlyError(at + width.size)
+            start = at + width.size
+            at = start + width.unpack_from(data, at)[0]
+            if at > end:
+                raise _EndsEarlyError(at)
+            yield data[start:at]
+            self._at = at
+
+    def _kind(self) -> int:
+        [kind] = self._unpack("I")
+        if kind not in _NAMES:
+            raise UnsupportedError(
+                f"a value of type {kind}, which is not known",
+                where=f"{self._name}: {self._key}" if self._key else self._name,
+            )
+        return int(kind)
+
+    def _truth(self, number: int) -> bool:
+        if number > 1:
+            self._fail(f"a bool must be 0 or 1, and is {number}")
+        return number == 1
+
+    def _length(self) -> int:
+        [length] = self._unpack("Q" if self._wide else "I")
+        return int(length)
+
+    def _string(self) -> bytes:
+        return self._take(self._length())
+
+    def _unpack(self, code: str) -> tuple[int]:
+        form = struct.Struct(self._sign + code)
+        found: tuple[int] = form.unpack(self._take(form.size))
+        return found
+
+    def _take(self, count: int) -> bytes:
+        self._need(count)
+        start = self._at
+        self._at += count
+        return self._data[start : self._at]
+
+    def _need(self, count: int) -> None:
+        if self._at + count > len(self._data):
+            if self._at + count > MAX_HEAD:
+                raise FormatError(
+                    f"a length of {count:,} bytes, and keys take at most {MAX_HEAD:,} in all",
+                    where=f"{self._name}: {self._key}" if self._key else self._name,
+                    fix="the file may be damaged; get it again",
+                )
+            raise _EndsEarlyError(self._at + count)
+
+    def _fail(self, what: str) -> NoReturn:
+        where = f"{self._name}: {self._key}" if self._key else self._name
+        raise FormatError(what, where=where)
+
+
+_ARRAY_CODES: Final[Mapping[str, str]] = {
+    "I": "I" if array("I").itemsize == 4 else "L",
+    "i": "i" if array("i").itemsize == 4 else "l",
+}
+"""``array`` has the sizes of the machine's C compiler."""

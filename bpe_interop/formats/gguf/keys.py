@@ -1,0 +1,89 @@
+"""The keys of a GGUF head by name, read with their types checked."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+from ...errors import FormatError, UnsupportedError
+from .head import Head, Key, Value
+
+MODEL: Final = "tokenizer.ggml.model"
+PRE: Final = "tokenizer.ggml.pre"
+TOKENS: Final = "tokenizer.ggml.tokens"
+TYPES: Final = "tokenizer.ggml.token_type"
+SCORES: Final = "tokenizer.ggml.scores"
+MERGES: Final = "tokenizer.ggml.merges"
+CHAT: Final = "tokenizer.chat_template"
+NAME: Final = "general.name"
+ARCHITECTURE: Final = "general.architecture"
+EMBEDDED: Final = "tokenizer.huggingface.json"
+PREFIXED: Final = "tokenizer.ggml.add_space_prefix"
+
+ROLES: Final = {
+    "bos": "tokenizer.ggml.bos_token_id",
+    "eos": "tokenizer.ggml.eos_token_id",
+    "unk": "tokenizer.ggml.unknown_token_id",
+    "pad": "tokenizer.ggml.padding_token_id",
+    "sep": "tokenizer.ggml.seperator_token_id",
+    "mask": "tokenizer.ggml.mask_token_id",
+}
+"""Roles to the keys with their ids; ``seperator`` is how it is spelled there."""
+
+ADD: Final = {role: f"tokenizer.ggml.add_{role}_token" for role in ("bos", "eos")}
+"""Whether the token of a role is placed before, or behind, a text."""
+
+DEFAULTS: Final = {"llama": {"bos": 1, "eos": 2, "unk": 0}, "gpt2": {"bos": 11, "eos": 11}}
+"""By kind, the ids that llama.cpp gives to roles of which a file says nothing."""
+
+
+class Keys:
+    """The keys of a head, each read as the type that it must have."""
+
+    def __init__(self, head: Head, file: str) -> None:
+        self.head = head
+        self.file = file
+
+    def fail(self, key: str, what: str, fix: str = "") -> NoReturn:
+        """Raises FormatError that names the key."""
+        raise FormatError(what, where=f"{self.file}: {key}", fix=fix)
+
+    def refuse(self, key: str, what: str, fix: str = "") -> NoReturn:
+        """Raises UnsupportedError that names the key."""
+        raise UnsupportedError(what, where=f"{self.file}: {key}", fix=fix)
+
+    def _of(self, key: str, *types: str) -> Value | None:
+        found = self.head.keys.get(key)
+        if found is None:
+            return None
+        if found.type not in types:
+            self.fail(key, f"expected {' or '.join(types)}, found {found.type}")
+        return found.value
+
+    def text(self, key: str) -> str | None:
+        """A string; None if there is none."""
+        found = self._of(key, "string")
+        if not isinstance(found, bytes):
+            return None
+        try:
+            return found.decode("utf-8")
+        except UnicodeDecodeError:
+            self.fail(key, "this is not UTF-8")
+
+    def flag(self, key: str, default: bool) -> bool:
+        """A bool, by default another."""
+        found = self._of(key, "bool")
+        return default if found is None else bool(found)
+
+    def number(self, key: str) -> int | None:
+        """An id; None if there is none."""
+        found = self._of(key, "uint32")
+        return found if isinstance(found, int) else None
+
+    def array(self, key: str, *members: str) -> Any:
+        """The members of an array of one of these types; None if there is none."""
+        if self._of(key, "array") is None:
+            return None
+        found: Key = self.head.keys[key]
+        if found.members not in members:
+            self.fail(key, f"expected an array of {' or '.join(members)}, found {found.members}")
+        return found.value

@@ -1,0 +1,121 @@
+"""The tokens of a model as a GGUF file lists them: a text and a type for each id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ...model import BPEModel
+from ...text.bytechars import to_chars
+from .overlaps import equally_long
+from .types import (
+    BYTE,
+    BYTE_NAMES,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    ambiguous,
+    effective,
+)
+
+_KINDS: Final = {"byte": BYTE, "unused": UNUSED, "user_defined": USER_DEFINED}
+_HOLES: Final = 1 << 20
+"""So many ids without a token are filled; a file that has more would be of no use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Texts and types by the place in the file, and the place of each id of the model."""
+
+    texts: tuple[str, ...]
+    types: tuple[int, ...]
+    places: Mapping[int, int]
+
+
+def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> Listing:
+    """Every id with a text that no other has: where two would be spelled alike, a stand-in.
+
+    Args:
+        model: what is written.
+        kept: what a GGUF file that it was read from said besides.
+    """
+    over_characters = model.alphabet == "char"
+    found: dict[int, tuple[str, int]] = {}
+    taken: set[str] = set()
+    of_vocab = {number: content for content, number in model.vocab.ids.items()}
+    for token in model.added or ():
+        content = of_vocab.get(token.id)
+        own = None if content is None else _spelled(model, content, over_characters)
+        if token.id in found or token.text in taken or own not in (None, token.text):
+            continue
+        unknown = token.id == model.fallback.unknown or "unk" in token.roles
+        kind = UNKNOWN if unknown else CONTROL
+        found[token.id] = (token.text, kind if token.special else USER_DEFINED)
+        taken.add(token.text)
+    for content, number in model.vocab.ids.items():
+        if number in found:
+            continue
+        text = _spelled(model, content, over_characters)
+        if text and text not in taken:
+            found[number] = (text, _KINDS.get(model.vocab.kinds.get(number, ""), NORMAL))
+            taken.add(text)
+    numbers = {*of_vocab, *(token.id for token in model.added or ())}
+    size = max(numbers) + 1
+    if size > len(numbers) + _HOLES:
+        places = {number: place for place, number in enumerate(sorted(numbers))}
+        size = len(numbers)
+    else:
+        places = {number: number for number in numbers}
+    by_place = {places[number]: each for number, each in found.items()}
+    rows = [by_place.get(place, (_unlike(place, taken), UNUSED)) for place in range(size)]
+    if over_characters:
+        rows += [(name, BYTE) for name in sorted(BYTE_NAMES - taken)]
+    texts, types = [text for text, _ in rows], [kind for _, kind in rows]
+    for number, kind in kept.get("types", {}).items():
+        if int(number) < size:
+            types[int(number)] = int(kind)
+    _without_chance(texts, types)
+    return Listing(tuple(texts), tuple(types), places)
+
+
+def effective_of(listing: Listing) -> list[int]:
+    """The types as llama.cpp treats them."""
+    return _effective(listing.texts, listing.types)
+
+
+def _effective(texts: Sequence[str], types: Sequence[int]) -> list[int]:
+    named = frozenset(role for role, _ in ambiguous(texts, types))
+    return effective(texts, types, named, "")
+
+
+def _without_chance(texts: list[str], types: list[int]) -> None:
+    """Takes out of each two special tokens that llama.cpp would find by chance the later one."""
+    while True:
+        now = _effective(texts, types)
+        places = {
+            text: place
+            for place, text in enumerate(texts)
+            if now[place] in (CONTROL, UNKNOWN, USER_DEFINED)
+        }
+        pair = equally_long(places)
+        if pair is None:
+            return
+        place = max(map(places.__getitem__, pair))
+        texts[place], types[place] = _unlike(place, {*texts}), UNUSED
+
+
+def _spelled(model: BPEModel, content: bytes, over_characters: bool) -> str:
+    if over_characters or model.vocab.kinds.get(model.vocab.ids[content]) == "control":
+        return content.decode("utf-8", "replace")
+    return to_chars(content)
+
+
+def _unlike(place: int, taken: set[str]) -> str:
+    """A text for an id that has no token, which no token has."""
+    text = f"[PAD{place}]"
+    while text in taken:
+        text += "_"
+    return text

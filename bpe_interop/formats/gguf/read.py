@@ -1,0 +1,391 @@
+"""From the head of a GGUF file to the model, with the meaning that llama.cpp gives to its keys."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
+from typing import Final
+
+from ...errors import FormatError, InvalidModelError
+from ...model import (
+    AddedToken,
+    BPEModel,
+    Fallback,
+    Json,
+    Kind,
+    Origin,
+    PairList,
+    RankTable,
+    SequenceTemplate,
+    Vocab,
+    show,
+)
+from ...steps import (
+    ByteTokens,
+    Fuse,
+    JoinBytes,
+    NormalizerStep,
+    Prepend,
+    Replace,
+    StripToken,
+)
+from ...text.bytechars import is_mapped, to_bytes
+from ...theory.merges import canonical
+from ...theory.pretokens import missing_bytes, occurrence
+from .. import Files
+from ..bos_eos import template_of
+from .head import parse_head
+from .keys import (
+    ADD,
+    ARCHITECTURE,
+    CHAT,
+    DEFAULTS,
+    EMBEDDED,
+    MERGES,
+    MODEL,
+    NAME,
+    PRE,
+    PREFIXED,
+    ROLES,
+    SCORES,
+    TOKENS,
+    Keys,
+)
+from .splitters import KNOWN_ELSEWHERE, SPLITTERS, Splitter, nearest
+from .tokens import Tokens
+from .types import (
+    BYTE,
+    BYTE_NAMES,
+    CONTROL,
+    NORMAL,
+    UNDEFINED,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    fills_hole,
+)
+
+_OTHER_MODELS: Final = {
+    "bert": "WordPiece", "t5": "Unigram", "rwkv": "a trie of greedy matches",
+    "plamo2": "a table of its own", "gemma4": "BPE on raw UTF-8", "hybriddna": "k-mers",
+    "whitespace": "words", "none": "no vocabulary", "no_vocab": "no vocabulary",
+}  # fmt: skip
+
+
+def load(files: Files) -> BPEModel:
+    """Reads the head of a GGUF file.
+
+    Raises:
+        FormatError: it is malformed, or llama.cpp would refuse it; the message names the key.
+        UnsupportedError: it is no BPE tokenizer, or llama.cpp does something with it that is
+            not understood.
+    """
+    if len(files) != 1:
+        raise FormatError(
+            f"expected one GGUF file, found {', '.join(sorted(files)) or 'none'}",
+            fix="name the file",
+        )
+    [(name, data)] = files.items()
+    head = parse_head(data, name)
+    keys = Keys(head, name)
+    kind = keys.text(MODEL)
+    if kind is None:
+        keys.fail(MODEL, "the key is missing: there is no tokenizer in this file")
+    if kind in _OTHER_MODELS:
+        keys.refuse(MODEL, f"{show(kind)} is {_OTHER_MODELS[kind]}: it cannot be held as merges")
+    if kind not in ("llama", "gpt2"):
+        keys.refuse(MODEL, f"{show(kind)} is not known")
+    tokens = Tokens(keys)
+    origin = Origin(
+        "gguf",
+        name=keys.text(NAME) or name.removesuffix(".gguf"),
+        files={name: hashlib.sha256(data[: head.size]).hexdigest()},
+        notes=tuple(_notes(keys, kind, tokens)),
+    )
+    read = _read_llama if kind == "llama" else _read_gpt2
+    try:
+        return read(keys, tokens, origin)
+    except InvalidModelError as error:
+        raise FormatError(error.what, where=name) from None
+
+
+# SentencePiece's kind ("llama").
+
+
+def _read_llama(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
+    scores = _scores(keys, len(tokens.texts))
+    roles = {role: tokens.role(role, DEFAULTS["llama"].get(role)) for role in ROLES}
+    added = tokens.added(roles)
+    ids, kinds = _pieces(tokens)
+    normalizer: tuple[NormalizerStep, ...] = (Replace(" ", "\u2581"),)
+    prefixed = keys.flag(PREFIXED, True)
+    if prefixed:
+        normalizer = (Prepend("\u2581"), *normalizer)
+    table = _ranked(tokens, scores)
+    ids = _with_built(tokens, table, ids)
+    space = (StripToken(" ", 1, 0),) if prefixed else ()
+    return BPEModel(
+        vocab=Vocab(ids, kinds, {number: scores[number] for number in range(len(scores))}),
+        merges=RankTable({content: rank for content, rank in table.items() if content in ids}),
+        alphabet="char",
+        fallback=_bytes_first(added, roles["unk"]),
+        normalizer=normalizer,
+        pretokenizer=(),
+        added=added,
+        sequence_template=_template(keys, tokens, roles, bos=True),
+        decoder=(Replace("\u2581", " "), ByteTokens(), Fuse(), *space),
+        chat_template=keys.text(CHAT),
+        extras=_extras(keys, tokens, roles["unk"], llama=True),
+        origin=origin,
+    )
+
+
+def _scores(keys: Keys, count: int) -> list[float]:
+    listed = keys.array(SCORES, "float32", "int32")
+    if listed is None:
+        return [0.0] * count
+    if len(listed) < count:
+        keys.fail(SCORES, f"{len(listed):,} scores for {count:,} tokens")
+    scores = [float(each) for each in listed[:count]]
+    wrong = next((number for number, score in enumerate(scores) if isnan(score)), None)
+    if wrong is not None:
+        keys.fail(f"{SCORES}[{wrong}]", "the score is no number")
+    return scores
+
+
+def _pieces(tokens: Tokens) -> tuple[dict[bytes, int], dict[int, Kind]]:
+    """The tokens that merging may end in, and the byte tokens."""
+    ids: dict[bytes, int] = {}
+    kinds: dict[int, Kind] = {}
+    for number, (text, kind) in enumerate(zip(tokens.texts, tokens.types, strict=True)):
+        if kind in (CONTROL, UNKNOWN, USER_DEFINED) or fills_hole(text, kind, number):
+            continue
+        ids[text.encode()] = number
+        if text in BYTE_NAMES:
+            kinds[number] = "byte"
+    missing = sorted(BYTE_NAMES.difference(tokens.texts))
+    if missing:
+        tokens.keys.refuse(
+            TOKENS,
+            f"{len(missing)} of the 256 byte tokens are missing, such as {missing[0]}; on a text "
+            "that needs one llama.cpp fails",
+        )
+    return ids, kinds
+
+
+def _ranked(tokens: Tokens, scores: Sequence[float]) -> dict[bytes, int]:
+    """Every token by descending score, whatever its type: all may be merged into.
+
+    llama.cpp compares floats, so 0.0 and -0.0 are a tie here (``llm_bigram_spm::comparator``).
+    """
+    places = {score: place for place, score in enumerate(sorted({*scores}, reverse=True))}
+    return {text.encode(): places[score] for text, score in zip(tokens.texts, scores, strict=True)}
+
+
+def _bytes_first(added: Iterable[AddedToken], unknown: int | None) -> Fallback:
+    """What is no token becomes bytes; no text gives the unknown token, which is named all the same.
+
+    Other formats name it so.
+    """
+    if not any(token.id == unknown for token in added):
+        return Fallback(byte_fallback=True, after_merging=True)
+    return Fallback("unknown", unknown, fuse=True, byte_fallback=True, after_merging=True)
+
+
+def _with_built(
+    tokens: Tokens, table: Mapping[bytes, int], ids: dict[bytes, int]
+) -> dict[bytes, int]:
+    """The vocabulary with the special tokens that merging builds out of their characters.
+
+    llama.cpp looks up every token, whatever its type (``llm_tokenizer_spm_session``).
+
+    Raises:
+        UnsupportedError: merging builds a byte token, which no other engine does.
+    """
+    every = {text.encode(): number for number, text in enumerate(tokens.texts)}
+    whole = BPEModel(Vocab(every), RankTable(table), alphabet="char")
+    built = canonical(whole).splits.keys() | {
+        content for content in every if len(content.decode()) == 1
+    }
+    for content in sorted(built):
+        if content in ids and content.decode() in BYTE_NAMES:
+            tokens.keys.refuse(
+                f"{TOKENS}[{every[content]}]",
+                f"merging the characters of {show(content)} builds it, though it stands for a "
+                "byte; llama.cpp does so, and no other engine",
+            )
+    return ids | {content: every[content] for content in every if content in built}
+
+
+# GPT-2's kind.
+
+
+def _read_gpt2(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
+    splitter = _splitter(keys)
+    roles = {role: tokens.role(role, DEFAULTS["gpt2"].get(role)) for role in ROLES}
+    added = tokens.added(roles)
+    pairs = _pairs(keys)
+    ids, kinds = _contents(keys, tokens, pairs, splitter)
+    missing = missing_bytes([content for content, number in ids.items() if number not in kinds])
+    fallback = Fallback("drop", after_merging=True) if missing else Fallback()
+    return BPEModel(
+        vocab=Vocab(ids, kinds),
+        merges=PairList(pairs),
+        lookup_first=splitter.lookup_first,
+        fallback=fallback,
+        normalizer=(),
+        pretokenizer=splitter.steps,
+        added=added,
+        sequence_template=_template(keys, tokens, roles, bos=splitter.bos),
+        decoder=(JoinBytes(),),
+        chat_template=keys.text(CHAT),
+        extras=_extras(keys, tokens, roles["unk"], llama=False),
+        origin=origin,
+    )
+
+
+def _splitter(keys: Keys) -> Splitter:
+    name = keys.text(PRE) or "default"
+    found = SPLITTERS.get(name)
+    if found is not None:
+        return found
+    near = ", ".join(nearest(name)) or "none"
+    if name in KNOWN_ELSEWHERE:
+        keys.refuse(PRE, f"llama.cpp knows {show(name)}, and how it splits is not described here")
+    return keys.refuse(PRE, f"llama.cpp knows no {show(name)}", fix=f"near names: {near}")
+
+
+def _pairs(keys: Keys) -> tuple[tuple[bytes, bytes], ...]:
+    """The merges in order; of a pair that stands twice llama.cpp keeps the first."""
+    listed = keys.array(MERGES, "string")
+    if listed is None:
+        keys.fail(MERGES, "the key is missing: there are no merges in this file")
+    pairs: dict[tuple[bytes, bytes], None] = {}
+    for place, line in enumerate(listed):
+        cut = line.find(b" ", 1)
+        try:
+            if cut < 0:
+                raise ValueError
+            left, right = (to_bytes(part.decode("utf-8")) for part in (line[:cut], line[cut + 1 :]))
+        except ValueError:
+            keys.fail(
+                f"{MERGES}[{place}]",
+                f"expected two tokens in GPT-2's byte alphabet with a space between them, found "
+                f"{show(line[:60])}",
+            )
+        pairs.setdefault((left, right))
+    return tuple(pairs)
+
+
+def _contents(
+    keys: Keys, tokens: Tokens, pairs: Iterable[tuple[bytes, bytes]], splitter: Splitter
+) -> tuple[dict[bytes, int], dict[int, Kind]]:
+    """The vocabulary that pretokens are merged and looked up in.
+
+    llama.cpp looks up every token, special ones too. Those are taken in only where a pretoken
+    can be one of them.
+    """
+    products = {part for left, right in pairs for part in (left, right, left + right)}
+    ids: dict[bytes, int] = {}
+    kinds: dict[int, Kind] = {}
+    for number, (text, kind) in enumerate(zip(tokens.texts, tokens.types, strict=True)):
+        special = kind in (CONTROL, UNKNOWN, USER_DEFINED) or fills_hole(text, kind, number)
+        if not is_mapped(text):
+            if not special:
+                ids[text.encode()] = number
+                kinds[number] = "control"
+            continue
+        content = to_bytes(text)
+        if special and content not in products and not _is_pretoken(content, splitter):
+            continue
+        if content in ids:
+            keys.fail(f"{TOKENS}[{number}]", f"{show(text)} has the bytes of another token")
+        ids[content] = number
+    return ids, kinds
+
+
+def _is_pretoken(content: bytes, splitter: Splitter) -> bool:
+    """Whether a pretoken can be this, and is looked up (or is one byte, which needs no merge)."""
+    if len(content) == 1:
+        return True
+    return splitter.lookup_first and occurrence(splitter.steps, content).possible is not False
+
+
+# Both kinds.
+
+
+def _template(
+    keys: Keys, tokens: Tokens, roles: Mapping[str, int | None], *, bos: bool
+) -> SequenceTemplate:
+    ends: list[AddedToken | None] = []
+    for role, default in (("bos", bos), ("eos", False)):
+        key = ADD[role]
+        if not keys.flag(key, default):
+            ends.append(None)
+            continue
+        number = roles[role]
+        if number is None:
+            keys.fail(key, f"it is true, and the file names no {role} token")
+        ends.append(AddedToken(tokens.texts[number], number))
+    return template_of(*ends)
+
+
+def _derived(tokens: Tokens, number: int, unknown: int | None, llama: bool) -> int:
+    """The type that follows from what the model says of a token."""
+    text, kind = tokens.texts[number], tokens.types[number]
+    if kind == USER_DEFINED or fills_hole(text, kind, number):
+        return kind
+    if kind in (CONTROL, UNKNOWN):
+        return UNKNOWN if number == unknown else CONTROL
+    return BYTE if llama and text in BYTE_NAMES else NORMAL
+
+
+def _extras(keys: Keys, tokens: Tokens, unknown: int | None, *, llama: bool) -> dict[str, Json]:
+    """What changes no id, and a file of the same kind can hold."""
+    held: dict[str, Json] = {}
+    said = {PREFIXED, ADD["bos"], ADD["eos"]}
+    said |= {
+        key
+        for role, key in ROLES.items()
+        if (number := tokens.role(role, None)) is not None
+        and tokens.types[number] in (CONTROL, UNKNOWN, USER_DEFINED)
+    }
+    for key, found in keys.head.keys.items():
+        value = found.value
+        if found.type == "array" or key in (MODEL, PRE, CHAT, EMBEDDED, *said):
+            continue
+        if key.startswith("tokenizer.") and isinstance(value, (bool, int, float)):
+            held[key] = value
+        elif key in (NAME, ARCHITECTURE) and isinstance(value, bytes):
+            held[key] = value.decode("utf-8", "replace")
+    pre = keys.text(PRE)
+    changed: dict[str, Json] = {
+        str(number): kind
+        for number, kind in enumerate(tokens.named)
+        if kind != _derived(tokens, number, unknown, llama)
+    }
+    found_extras: dict[str, Json] = {"keys": held, "types": changed}
+    if pre is not None:
+        found_extras["pre"] = pre
+    return {"gguf": found_extras}
+
+
+def _notes(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
+    silent = [
+        text
+        for number, (text, each) in enumerate(zip(tokens.texts, tokens.types, strict=True))
+        if each in (UNUSED, UNDEFINED) and not fills_hole(text, each, number)
+    ]
+    if silent:
+        yield (
+            f"{keys.file}: {len(silent):,} tokens are marked as unused or have no known type, such "
+            f"as {show(silent[0])}; llama.cpp decodes these to nothing, here they are their text"
+        )
+    if kind == "gpt2" and keys.text(PRE) is None:
+        yield (
+            f"{keys.file}: there is no {PRE}, so llama.cpp splits texts by its 'default', which "
+            "is no publisher's; it warns of that when it loads the file"
+        )
+    if keys.head.keys.get(EMBEDDED) is not None:
+        yield f"{keys.file}: {EMBEDDED} is there too; llama.cpp does not read it"

@@ -1,0 +1,149 @@
+"""The tokens of a GGUF file: texts, types, roles, and those that are found in a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from ...model import AddedToken, show
+from .keys import ARCHITECTURE, NAME, PRE, ROLES, TOKENS, TYPES, Keys
+from .overlaps import equally_long, overlaps
+from .types import BYTE, CONTROL, NORMAL, UNDEFINED, UNKNOWN, USER_DEFINED, effective
+
+GAPS: Final = {
+    f"fim_{role}": f"tokenizer.ggml.fim_{role}_token_id"
+    for role in ("pre", "suf", "mid", "pad", "rep", "sep")
+}
+_OLD_GAPS: Final = {
+    "fim_pre": "tokenizer.ggml.prefix_token_id",
+    "fim_suf": "tokenizer.ggml.suffix_token_id",
+    "fim_mid": "tokenizer.ggml.middle_token_id",
+}
+
+_TAKES_SPACES: Final = {
+    PRE: ("jina-v2-de", "jina-v2-es", "jina-v2-code"),
+    ARCHITECTURE: ("nomic-bert-moe", "jina-bert-v3"),
+}
+"""Names under which ``<mask>`` takes the white space before it along."""
+
+
+class Tokens:
+    """Texts, types and roles of the tokens, by id."""
+
+    def __init__(self, keys: Keys) -> None:
+        self.keys = keys
+        self.texts = _texts(keys)
+        listed = keys.array(TYPES, "int32")
+        if listed is not None and len(listed) < len(self.texts):
+            keys.fail(TYPES, f"{len(listed):,} types for {len(self.texts):,} tokens")
+        named = [NORMAL] * len(self.texts) if listed is None else listed[: len(self.texts)]
+        self.named = [each if 0 <= each <= BYTE else UNDEFINED for each in named]
+        given = frozenset(
+            role
+            for table in (GAPS, _OLD_GAPS)
+            for role, key in table.items()
+            if (number := keys.number(key)) is not None and number < len(self.texts)
+        )
+        self.types = effective(self.texts, self.named, given, keys.file)
+
+    def role(self, role: str, default: int | None) -> int | None:
+        """The id of a role: the file's, else llama.cpp's default, if there is such a token."""
+        number = self.keys.number(ROLES[role])
+        if number is not None and number < len(self.texts):
+            return number
+        return default if default is not None and default < len(self.texts) else None
+
+    def added(self, roles: Mapping[str, int | None]) -> tuple[AddedToken, ...]:
+        """Those that are found in a text: control and unknown if asked, user-defined always."""
+        by_id: dict[int, list[str]] = {}
+        for role, number in roles.items():
+            if number is not None:
+                by_id.setdefault(number, []).append(role)
+        found = tuple(
+            AddedToken(
+                self.texts[number],
+                number,
+                special=kind != USER_DEFINED,
+                roles=tuple(sorted(by_id.get(number, ()))),
+            )
+            for number, kind in enumerate(self.types)
+            if kind in (CONTROL, UNKNOWN, USER_DEFINED)
+        )
+        if self._overlap(found):
+            found = tuple(replace(token, longest_first=True) for token in found)
+        return self._flagged(found)
+
+    def _overlap(self, added: Sequence[AddedToken]) -> bool:
+        """Whether the order in which tokens are looked for matters.
+
+        llama.cpp looks for the longest first, others for the leftmost.
+
+        Raises:
+            UnsupportedError: two that overlap are equally long.
+        """
+        texts = [token.text for token in added]
+        equal = equally_long(texts)
+        if equal is not None:
+            self.keys.refuse(
+                TOKENS,
+                f"the end of {show(equal[0])} is the begin of {show(equal[1])}, and both are "
+                "equally long: which of them llama.cpp finds is left to a sort that is not stable",
+            )
+        return next(overlaps(texts), None) is not None
+
+    def _flagged(self, added: tuple[AddedToken, ...]) -> tuple[AddedToken, ...]:
+        """Refuses what llama.cpp does by the name of a model."""
+        keys = self.keys
+        for key, parts in _TAKES_SPACES.items():
+            value = keys.text(key) or ""
+            if any(part in value for part in parts) and "<mask>" in self.texts:
+                keys.refuse(
+                    key,
+                    "under this name <mask> takes ASCII white space before it along, "
+                    "which is not held yet",
+                )
+        name = keys.text(NAME) or ""
+        if is_modern_bert(name) and "[MASK]" in self.texts:
+            keys.refuse(NAME, "under this name [MASK] takes ASCII white space along")
+        if is_phi3(name):
+            return tuple(phi3(token) for token in added)
+        return added
+
+
+def is_phi3(name: str) -> bool:
+    """Whether llama.cpp takes a model of this name for Phi-3."""
+    return "phi-3" in name.lower() or "phi3" in name.lower()
+
+
+def is_modern_bert(name: str) -> bool:
+    """Whether llama.cpp takes a model of this name for ModernBERT."""
+    return "modern-bert" in name.lower()
+
+
+def phi3(token: AddedToken) -> AddedToken:
+    """Models named Phi-3: special tokens take the ASCII white space behind them along."""
+    plain = token.text in ("<unk>", "<s>", "<|endoftext|>")
+    return replace(token, rstrip=not plain, ascii_space=not plain)
+
+
+def _texts(keys: Keys) -> list[str]:
+    listed = keys.array(TOKENS, "string")
+    if listed is None:
+        keys.fail(TOKENS, "the key is missing: there is no vocabulary in this file")
+    if not listed:
+        keys.fail(TOKENS, "there are no tokens")
+    first: dict[bytes, int] = {}
+    texts: list[str] = []
+    for number, token in enumerate(listed):
+        word = token or f"[EMPTY_{number}]".encode()
+        if first.setdefault(word, number) != number:
+            keys.fail(
+                f"{TOKENS}[{number}]",
+                f"the token {show(word)} is already there, as {TOKENS}[{first[word]}]",
+            )
+        try:
+            texts.append(word.decode("utf-8"))
+        except UnicodeDecodeError:
+            keys.fail(f"{TOKENS}[{number}]", f"the token {show(word)} is not UTF-8")
+    return texts

@@ -1,0 +1,213 @@
+"""From the model to a GGUF file that holds a tokenizer and no tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Final
+
+from ...model import BPEModel, PairList, RankTable
+from ...steps import Metaspace, Prepend, SentencePieceText
+from ...text.bytechars import to_chars
+from ...theory.merges import canonical
+from ...theory.rewrite import as_pairs, as_ranks
+from .. import Files
+from ..bos_eos import ends_of
+from .head import parse_head
+from .keys import (
+    ADD,
+    ARCHITECTURE,
+    CHAT,
+    DEFAULTS,
+    MERGES,
+    MODEL,
+    NAME,
+    PRE,
+    PREFIXED,
+    ROLES,
+    SCORES,
+    TOKENS,
+    TYPES,
+)
+from .listing import Listing, effective_of, listing_of
+from .pre_names import chosen_name
+from .rendering import Typed, rendered
+from .tokens import GAPS, is_modern_bert, is_phi3, phi3
+from .types import CONTROL, UNKNOWN, USER_DEFINED, ambiguous
+
+FILE: Final = "tokenizer.gguf"
+
+
+def dump(model: BPEModel) -> Files:
+    """Writes ``NAME.gguf``: a head without tensors, which llama.cpp loads as a vocabulary.
+
+    Tokens that merge characters are written as SentencePiece's kind (``llama``), all others as
+    GPT-2's. ``tokenizer.ggml.pre`` is a name whose splitter is proved to cut every text as the
+    model's pre-tokenizer does; where there is none, ``default``. What cannot be said is replaced
+    by what llama.cpp loads.
+    """
+    return {FILE: rendered(keys_of(model))}
+
+
+def keys_of(model: BPEModel) -> dict[str, Typed]:
+    """The keys that say what the model is."""
+    kept = kept_of(model)
+    held: Mapping[str, Any] = kept.get("keys", {})
+    llama = model.alphabet == "char"
+    listing = listing_of(model, kept)
+    keys: dict[str, Typed] = {}
+    keys[ARCHITECTURE] = ("string", str(held.get(ARCHITECTURE, "llama" if llama else "gpt2")))
+    name = _name(model, listing)
+    if name:
+        keys[NAME] = ("string", name)
+    keys[MODEL] = ("string", "llama" if llama else "gpt2")
+    if llama and "pre" in kept:
+        keys[PRE] = ("string", str(kept["pre"]))
+    elif not llama and (kept.get("pre") or not kept):
+        keys[PRE] = ("string", chosen_name(model) or "default")
+    keys[TOKENS] = ("array", ("string", [text.encode("utf-8") for text in listing.texts]))
+    if llama:
+        keys[SCORES] = ("array", ("float32", _scores(model, listing)))
+    keys[TYPES] = ("array", ("int32", listing.types))
+    if not llama:
+        keys[MERGES] = ("array", ("string", [*_merges(model, listing)]))
+    keys |= _roles(model, listing)
+    if llama:
+        keys[PREFIXED] = ("bool", _puts_space(model))
+    for role, number in ambiguous(listing.texts, listing.types):
+        keys[GAPS[role]] = ("uint32", number)
+    for key, value in held.items():
+        if key.startswith("tokenizer.") and key not in keys:
+            kind = "bool" if isinstance(value, bool) else "uint32"
+            keys[key] = ("float32" if isinstance(value, float) else kind, value)
+    if model.chat_template is not None:
+        keys[CHAT] = ("string", model.chat_template)
+    return keys
+
+
+def without_tensors(data: bytes, name: str) -> bytes:
+    """The head alone, saying that no tensors follow: what llama.cpp loads as a vocabulary.
+
+    Raises:
+        FormatError, UnsupportedError: as :func:`.head.parse_head`.
+    """
+    head = parse_head(data, name)
+    size = 4 if head.version == 1 else 8
+    return data[:8] + bytes(size) + data[8 + size : head.size]
+
+
+def kept_of(model: BPEModel) -> Mapping[str, Any]:
+    """What the GGUF file that the model was read from said besides; empty if it was none."""
+    found = model.extras.get("gguf", {})
+    return found if isinstance(found, dict) else {}
+
+
+def _puts_space(model: BPEModel) -> bool:
+    """Whether a space is put before each text."""
+    return any(
+        isinstance(step, Prepend)
+        or (isinstance(step, SentencePieceText) and step.dummy == "prefix")
+        or (isinstance(step, Metaspace) and step.prepend != "never")
+        for step in (*(model.normalizer or ()), *(model.pretokenizer or ()))
+    )
+
+
+def _name(model: BPEModel, listing: Listing) -> str:
+    """A name with which llama.cpp does with special tokens what the model does."""
+    held = kept_of(model).get("keys", {})
+    name = str(held.get(NAME, "") if kept_of(model) else model.origin.name)
+    added = model.added or ()
+    as_phi3 = bool(added) and tuple(map(phi3, added)) == added
+    if as_phi3 and any(token.ascii_space for token in added):
+        return name if is_phi3(name) else "phi-3"
+    if is_phi3(name) or (is_modern_bert(name) and "[MASK]" in listing.texts):
+        return ""
+    return name
+
+
+def _scores(model: BPEModel, listing: Listing) -> list[float]:
+    """The scores that the model has, where they are in the order of its ranks, else new ones."""
+    ranks = _ranks(model)
+    scores, ids = model.vocab.scores, model.vocab.ids
+    ranked = [(rank, scores.get(ids[token])) for token, rank in ranks.items() if token in ids]
+    count = len(listing.texts)
+    if all(score is not None for _, score in ranked) and _in_order(ranked):
+        given = {listing.places.get(number, number): score for number, score in scores.items()}
+        return [given.get(place, 0.0) for place in range(count)]
+    found = [-float(len(ranks) + 1)] * count
+    for token, rank in ranks.items():
+        if token in ids:
+            found[listing.places[ids[token]]] = -float(rank)
+    return found
+
+
+def _in_order(ranked: Iterable[tuple[int, float | None]]) -> bool:
+    by_rank: dict[int, float | None] = {}
+    for rank, score in ranked:
+        if by_rank.setdefault(rank, score) != score:
+            return False
+    ordered = [by_rank[rank] for rank in sorted(by_rank)]
+    return all(one is not None and two is not None and one > two for one, two in pairwise(ordered))
+
+
+def _ranks(model: BPEModel) -> Mapping[bytes, int]:
+    found = as_ranks(model)
+    if isinstance(found.rule, RankTable):
+        return found.rule.ranks
+    return {token: rank for rank, token in enumerate(canonical(model).splits)}
+
+
+def _merges(model: BPEModel, listing: Listing) -> Iterator[bytes]:
+    """The merges in order whose tokens are all listed, as lines."""
+    listed = {*listing.texts}
+    for pair in _pairs(model):
+        left, right = map(to_chars, pair)
+        if left and right and {left, right, left + right} <= listed:
+            yield f"{left} {right}".encode()
+
+
+def _pairs(model: BPEModel) -> Iterator[tuple[bytes, bytes]]:
+    """The merges in order, each once; llama.cpp keeps the first of two, tokenizers the last."""
+    rule = model.merges
+    if isinstance(rule, PairList):
+        last = {pair: place for place, pair in enumerate(rule.pairs)}
+        yield from sorted(last, key=last.__getitem__)
+        return
+    found = as_pairs(model).rule
+    if isinstance(found, PairList):
+        yield from found.pairs
+    else:
+        yield from canonical(model).splits.values()
+
+
+def _roles(model: BPEModel, listing: Listing) -> dict[str, Typed]:
+    """Ids by role, those that llama.cpp takes of itself too, and what is placed around a text."""
+    by_role: dict[str, int] = {}
+    for token in model.added or ():
+        for role in token.roles:
+            by_role.setdefault(role, listing.places[token.id])
+    llama, size = model.alphabet == "char", len(listing.texts)
+    found = {
+        place
+        for place, kind in enumerate(effective_of(listing))
+        if kind in (CONTROL, UNKNOWN, USER_DEFINED)
+    }
+    for role, place in (DEFAULTS["llama"] if llama else DEFAULTS["gpt2"]).items():
+        if place in found:
+            by_role.setdefault(role, place)
+    ends = ends_of(model)
+    for role, end in zip(("bos", "eos"), ends or (None, None), strict=True):
+        if end is not None:
+            by_role[role] = listing.places[end.id]
+    keys: dict[str, Typed] = {
+        key: ("uint32", by_role[role])
+        for role, key in ROLES.items()
+        if by_role.get(role, size) < size
+    }
+    for at, role in enumerate(("bos", "eos")):
+        if ends is None and model.sequence_template is None:
+            asked = role == "bos" and role in by_role and llama
+        else:
+            asked = ends is not None and ends[at] is not None
+        keys[ADD[role]] = ("bool", asked)
+    return keys
