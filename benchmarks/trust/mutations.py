@@ -31,7 +31,11 @@ MODULES: dict[str, tuple[str, ...]] = {
         "test_prove_affixes.py",
         "test_prove_decoding.py",
     ),
-    "verify.stages.around": ("test_prove_added.py", "test_prove_decoding.py"),
+    "verify.stages.around": (
+        "test_prove_around.py",
+        "test_prove_added.py",
+        "test_prove_decoding.py",
+    ),
     "verify.stages.decoding": ("test_prove_decoding.py",),
     "theory.cuts": ("test_prove_cuts.py",),
     "theory.straddling": ("test_prove.py", "test_prove_cuts.py"),
@@ -95,7 +99,8 @@ def mutations(module: tuple[str, ...], page: Path | None) -> None:
         rows.append([name, len(found["rows"]), len(found["rows"]) - len(left), len(left)])
         survived += [f"- `{name}`, line {row['line']}: `{row['text']}`" for row in left]
         click.echo(f"{name}: {len(left)} of {len(found['rows'])} not seen", err=True)
-    head = made_of("mutations", time.monotonic() - started, {})
+    command = " ".join(("mutations", *(f"--module {name}" for name in module)))
+    head = made_of(command, time.monotonic() - started, {})
     lines = [*head, "", *table(["module", "comparisons", "seen", "not seen"], rows)]
     put(page, "mutations", [*lines, *([""] if survived else []), *survived])
     if survived:
