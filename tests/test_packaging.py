@@ -100,3 +100,10 @@ def test_the_metadata_says_what_people_look_for() -> None:
     assert {"Source", "Documentation", "Changelog"} <= PROJECT["urls"].keys()
     assert {"tokenizer", "tiktoken", "sentencepiece"} <= set(PROJECT["keywords"])
     assert "Typing :: Typed" in PROJECT["classifiers"]
+
+
+def test_the_readme_lists_every_extra_in_one_table() -> None:
+    table = (ROOT / "README.md").read_text("utf-8").partition("| extra | for |")[2]
+    rows = table.partition("\n\n")[0].splitlines()[2:]
+    named = [name for row in rows for name in re.findall(r"`([a-z]+)`", row.split("|")[1])]
+    assert sorted(named) == sorted(PROJECT["optional-dependencies"])
