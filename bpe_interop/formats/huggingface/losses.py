@@ -42,6 +42,7 @@ def explain(trip: RoundTrip) -> Iterator[Loss]:
         yield from _missing_bytes(model)
     yield from _pipeline(written)
     yield from _added(written)
+    yield from _found_as_in_llama_cpp(written)
     yield from _decoder(written)
     for key in sorted(model.extras):
         if key != "huggingface":
@@ -51,6 +52,21 @@ def explain(trip: RoundTrip) -> Iterator[Loss]:
                 f"settings of {key} have no place in a tokenizer.json",
                 "no id and no text changes",
             )
+
+
+def _found_as_in_llama_cpp(model: BPEModel) -> Iterator[Loss]:
+    """The ways of finding added tokens that only llama.cpp has."""
+    for token in model.added or ():
+        if token.longest_first or token.ascii_space:
+            how = "the longest is found first" if token.longest_first else "ASCII's spaces only"
+            yield Loss(
+                "added",
+                "text",
+                f"{show(token.text)} is found as in llama.cpp ({how}); tokenizers has no such flag",
+                "texts in which added tokens overlap, or stand beside spaces, may differ",
+                shown=False,
+            )
+            return
 
 
 def _pipeline(model: BPEModel) -> Iterator[Loss]:
