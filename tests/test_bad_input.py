@@ -55,7 +55,7 @@ BAD: dict[str, tuple[Files, str, list[str]]] = {
         {"tokenizer.json": b'{"model": {"type": "BPE", "vocab": {,}}}'}, "tiktoken", ["column 37"]),
     "deep json": ({"tokenizer.json": b'{"model":' * 50_000}, "tiktoken", ["too deeply"]),
     "NaN": ({"tokenizer.json": b'{"model": NaN}'}, "tiktoken", ["NaN"]),
-    "no object": ({"tokenizer.json": b"[1, 2]"}, "tiktoken", ["no JSON object"]),
+    "no object": ({"tokenizer.json": b"[1, 2]"}, "tiktoken", ["not a JSON object"]),
     "bad base64": (ranks(RANKS.replace(LINES[5], b"!!!= 5")), "hf", ["t.tiktoken:6", "base64"]),
     "short base64": (ranks(RANKS.replace(LINES[5], b"QQ 5")), "hf", ["t.tiktoken:6"]),
     "duplicate token": (ranks(RANKS + SOME + b" 900\n"), "hf", ["t.tiktoken:801", "line 4"]),
@@ -245,7 +245,7 @@ def test_a_named_format_says_where_and_why_a_file_is_not_of_it(
 
 def test_a_link_to_a_device_is_told_from_one_to_nothing(command: Command, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").symlink_to("/dev/null")
-    assert "this is no regular file" in command("inspect", tmp_path).err
+    assert "this is not a regular file" in command("inspect", tmp_path).err
     (tmp_path / "tokenizer.json").unlink()
     (tmp_path / "tokenizer.json").symlink_to(tmp_path / "gone")
     assert "which is not there" in command("inspect", tmp_path).err

@@ -155,13 +155,13 @@ def test_devices_and_pipes_are_refused(command: Command, tmp_path: Path) -> None
         for asked in (("inspect", path), ("lock", path), ("verify", HUB, path)):
             done = command(*asked)
             assert done.code == 2
-            assert "no regular file" in done.err
-    with pytest.raises(SourceError, match="no regular file"):
+            assert "not a regular file" in done.err
+    with pytest.raises(SourceError, match="not a regular file"):
         read(pipe)
     done = command("extend", HUB, tmp_path / "out", "--special", "<x>", "--config", "/dev/zero")
-    assert "no regular file" in done.err
+    assert "not a regular file" in done.err
     done = command("train", "/dev/zero", "-o", tmp_path / "t", "--to", "hf", "--merges", "3")
-    assert (done.code, "no regular file" in done.err) == (2, True)
+    assert (done.code, "not a regular file" in done.err) == (2, True)
     done = command("view", HUB, "-o", tmp_path / "x.html", "--text", "/dev/zero")
     assert (done.code, "at most 100,000" in done.err) == (2, True)
 

@@ -1,6 +1,6 @@
 """The command line: one module per command. Results go to stdout, talk to stderr.
 
-Exit codes: 0 yes, 1 no (different, or a refused loss), 2 could not tell.
+Exit codes: 0 yes, 1 no (different, or a refused conversion), 2 no answer.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def cli() -> None:
 
     A source is a file, a directory, tiktoken:NAME, or hf:org/name[@revision].
 
-    Exit codes: 0 yes; 1 no (different, or a refused loss); 2 could not tell.
+    Exit codes: 0 yes; 1 no (different, or a refused conversion); 2 no answer.
     """
 
 

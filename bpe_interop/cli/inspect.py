@@ -30,9 +30,9 @@ _FOLDED = ("normalize", "split", "decode")
 
 @command(
     "inspect",
-    short_help="Show what SRC holds, and what is peculiar about it.",
+    short_help="Show what SRC holds, and what is unusual in it.",
     examples={
-        "bpe-interop inspect my-tok": "Show what a tokenizer does and what it leaves unsaid",
+        "bpe-interop inspect my-tok": "Show what a tokenizer does and what it does not state",
         "bpe-interop inspect my-tok old-tok --corpus story.txt": "Measure two tokenizers on a text",
     },
 )
@@ -56,7 +56,7 @@ def inspect_command(
     offline: bool,
     json_output: bool,
 ) -> None:
-    """Show what SRC holds, what it leaves unsaid, and what is peculiar about it.
+    """Show what SRC holds, what it does not state, and what is unusual in it.
 
     With --corpus: for each file and each SRC, bytes per token, tokens per word, tokens that are
     never met, and how long tokens are.

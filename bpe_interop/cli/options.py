@@ -22,13 +22,13 @@ format_option = click.option(
     "format",
     shell_complete=format_names,
     metavar="F",
-    help="The source's format, where it cannot be told.",
+    help="The source's format, if it is not recognised.",
 )
 preset_option = click.option(
     "--preset",
     shell_complete=preset_names,
     metavar="NAME",
-    help="Says what the source leaves unsaid: pattern, special tokens.",
+    help="Known facts that the source does not state: pattern, special tokens.",
 )
 drop_option = click.option(
     "--drop",
@@ -78,7 +78,7 @@ def statement_options(command: Callable[..., object]) -> Callable[..., object]:
         click.option(
             "--template",
             metavar="T",
-            help=f"What stands around a text: {', '.join(ENDS)}, or '<s> $A'.",
+            help=f"Tokens around each text: {', '.join(ENDS)}, or '<s> $A'.",
         ),
         click.option(
             "--role",

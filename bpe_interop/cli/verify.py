@@ -61,10 +61,16 @@ _HELP_CODES = {
     help="With proved, what is only tested ends with exit code 2.",
 )
 @click.option(
-    "--preset-a", shell_complete=preset_names, metavar="NAME", help="Says what A leaves unsaid."
+    "--preset-a",
+    shell_complete=preset_names,
+    metavar="NAME",
+    help="Known facts that A does not state.",
 )
 @click.option(
-    "--preset-b", shell_complete=preset_names, metavar="NAME", help="Says what B leaves unsaid."
+    "--preset-b",
+    shell_complete=preset_names,
+    metavar="NAME",
+    help="Known facts that B does not state.",
 )
 @click.option("--engine-a", type=_ENGINES, help="Run A in this engine instead of ours.")
 @click.option("--engine-b", type=_ENGINES, help="Run B in this engine instead of ours.")
@@ -74,7 +80,7 @@ _HELP_CODES = {
     "--max-bytes", type=click.IntRange(min=1), help="End the corpora after so many bytes of UTF-8."
 )
 @click.option("--sample", metavar="N", help="Take a part of the documents: 1%, 0.01, or a count.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Draws another sample.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Take another sample.")
 @click.option(
     "--errors",
     type=click.Choice(["strict", "replace"]),
@@ -91,7 +97,7 @@ _HELP_CODES = {
 @click.option(
     "--processes",
     type=click.IntRange(min=0),
-    help="Child processes that compare corpora; by default as many as pay.",
+    help="Child processes that compare corpora; by default as many as make it faster.",
 )
 @click.option(
     "--isolate", is_flag=True, help="Run both sides in a child process, which a text may kill."
@@ -129,8 +135,8 @@ def verify_command(
 ) -> None:
     """Compare tokenizers A and B: for every text, on awkward texts, and on corpora.
 
-    Is what you serve what you ship? verify DIR DIR --engine-b transformers runs the directory as
-    AutoTokenizer does and compares with what its files say.
+    Does transformers serve what the files say? verify DIR DIR --engine-b transformers runs the
+    directory as AutoTokenizer does and compares.
     """
     _check_corpora_are_named(corpora, field, max_bytes, sample, state, processes)
     for output in (*reports, *([state] if state else [])):

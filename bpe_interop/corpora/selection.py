@@ -222,7 +222,7 @@ def _check_readable(shard: Shard) -> None:
         mode = shard.path.stat().st_mode
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
             raise SourceError(
-                "this is a device and no regular file",
+                "this is a device, not a regular file",
                 where=shard.label,
                 fix="name files, directories or pipes, or - for standard input",
             )

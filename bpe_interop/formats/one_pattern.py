@@ -33,7 +33,7 @@ def one_pattern(
         return Loss(
             "pretokenizer",
             "ids",
-            f"{holder} takes one pattern whose matches are the pretokens; {what} cannot be said so",
+            f"{holder} takes one pattern, which matches the pretokens; {what} cannot be written so",
             f"{holder} would cut texts elsewhere, and the ids would differ",
             witness=witness,
             shown=shown,

@@ -47,7 +47,7 @@ def find(path: Path, format: str | None = None) -> Found:
     if not path.exists():
         raise _absent(path)
     if not path.is_file():
-        raise SourceError("this is no regular file", where=str(path), fix=_COPY)
+        raise SourceError("this is not a regular file", where=str(path), fix=_COPY)
     name = path.name
     partner = _partner(path)
     group = _read_group(path.parent, [name, *([partner] if partner else _companions(path))])
@@ -141,7 +141,7 @@ def _is_there(path: Path) -> bool:
             fix="rename the folder, or put the file in its place",
         )
     if path.exists():
-        raise SourceError("this is no regular file", where=str(path), fix="put a file there")
+        raise SourceError("this is not a regular file", where=str(path), fix="put a file there")
     if path.is_symlink():
         raise _absent(path)
     return False
@@ -198,7 +198,7 @@ def read(path: Path) -> bytes:
         )
         with open(number, "rb") as file:
             if not stat.S_ISREG(os.fstat(number).st_mode):
-                raise SourceError("this is no regular file", where=str(path), fix=_COPY)
+                raise SourceError("this is not a regular file", where=str(path), fix=_COPY)
             head = _head_reader(file)
             if head is not None:
                 return head(file, path.name)
@@ -343,7 +343,7 @@ def _explain_json(path: Path, data: bytes) -> None:
             fix=_AGAIN,
         ) from None
     if not data.lstrip().startswith(b"{"):
-        raise SourceError("this is no JSON object", where=str(path), fix=_AGAIN)
+        raise SourceError("this is not a JSON object", where=str(path), fix=_AGAIN)
 
 
 def _refuse_by_name(path: Path, data: bytes) -> None:

@@ -176,7 +176,7 @@ def _circular(
     return Rewrite(
         None,
         what=f"{names} have equal scores, and each comes before the next in one of "
-        f"{', '.join(map(show, texts[:4]))}: the one that stands first merges",
+        f"{', '.join(map(show, texts[:4]))}: the leftmost pair merges",
         consequence="a list of pairs ranks one before the other in every text, so none is equal",
         witness=witness,
         nearest=rule,
@@ -184,7 +184,7 @@ def _circular(
 
 
 def _tied(model: BPEModel, found: Decision, nearest: MergeRule) -> Rewrite:
-    what = "pieces have equal scores: of two that overlap, the one that stands first merges"
+    what = "pieces have equal scores: of two that overlap, the leftmost merges"
     return refused(model, found, nearest, what, "a list of pairs ranks one before the other")
 
 

@@ -99,7 +99,7 @@ def steps(pattern: str | None) -> tuple[PreTokenizerStep, ...]:
         raise SourceError("the pattern is empty", fix="leave it out, to cut texts nowhere")
     if _NAME.fullmatch(pattern):
         raise SourceError(
-            f"there is no pattern of the name {pattern}",
+            f"there is no pattern with the name {pattern}",
             fix=f"names: cl100k, o200k, {', '.join(PRESETS)}; for the regular expression "
             f"{pattern}, write (?:{pattern})",
         )
@@ -133,7 +133,7 @@ def _check_numbers(request: Request) -> None:
             "vocab_size and merges say the same thing, and both are given", fix="leave one out"
         )
     if size is None and merges is None and (request.algorithm != "tutorial" or (least or 1) < 2):
-        raise SourceError("how much is to be learned is not said", fix="give vocab_size")
+        raise SourceError("the size of the vocabulary is missing", fix="give vocab_size")
     if merges is not None and request.algorithm != "tutorial":
         raise _not_for(request.algorithm, "a number of merges")
     if size is not None and size < BYTES and request.algorithm == "tutorial":

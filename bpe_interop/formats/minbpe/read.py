@@ -67,7 +67,7 @@ def load(files: Files) -> BPEModel:
     name = main_file(files)
     lines = _Lines(name, _lines(files[name], name))
     if lines.next("the version").strip().encode() != VERSION:
-        lines.fail(f"the first line is not {VERSION.decode()!r}", "this is no model of minbpe")
+        lines.fail(f"the first line is not {VERSION.decode()!r}", "this is not a minbpe model")
     source = _pattern(lines)
     cut = (Split(Pattern(source, "python"), "removed", invert=True),) if source else ()
     added = _special(lines)

@@ -59,7 +59,7 @@ def _sequence_template(
         if token is None:
             notes.append(
                 f"{config.get(f'add_{role}_token').where} is true, and the model has no such "
-                f"{role} token; what stands around a text is left unsaid"
+                f"{role} token; the tokens around a text are not stated"
             )
             return None
         tokens[role] = token

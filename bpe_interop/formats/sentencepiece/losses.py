@@ -163,7 +163,7 @@ def _normalizer(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
         yield Loss(
             "normalizer",
             "ids",
-            "texts that are kept from normalization are not the user-defined pieces",
+            "the texts that the normalizer leaves alone are not the user-defined pieces",
             "these would be normalized too, or others not",
             shown=False,
         )
@@ -171,7 +171,7 @@ def _normalizer(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
         yield Loss(
             "normalizer",
             "metadata",
-            "what is done with spaces is said as SentencePiece says it",
+            "its rules for spaces exist only in SentencePiece",
             "no id changes by that",
         )
 

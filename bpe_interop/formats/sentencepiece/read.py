@@ -65,7 +65,7 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     if not notes and message.SerializeToString(deterministic=True) != files[name]:
         notes.append(f"{name}: written again it has the same fields, and not the same bytes")
     if spec.model_prefix == PRETOKEN_LEVEL.encode():
-        notes.append(f"{name} is labelled as {PRETOKEN_LEVEL}; for whole texts it is no tokenizer")
+        notes.append(f"{name} is labelled as {PRETOKEN_LEVEL}; it must not be used for whole texts")
     notes += _zeros(pieces, name)
     added = _added(pieces, spec, unknown)
     beside = read_beside(files, added)

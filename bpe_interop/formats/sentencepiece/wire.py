@@ -57,7 +57,7 @@ def explain(data: bytes, messages: Messages, root: str) -> tuple[int, str]:
             pass
     except _MalformedError as error:
         return error.offset, error.what
-    return 0, "this is no protobuf message"
+    return 0, "this is not a protobuf message"
 
 
 def strays(
@@ -102,7 +102,7 @@ def _key(data: bytes, at: int, end: int) -> tuple[int, int, int]:
     key, after = _varint(data, at, end)
     number, wire = key >> 3, key & 7
     if not 0 < number <= _MAX_NUMBER or wire > FIXED32:
-        raise _MalformedError(at, "this is no protobuf message: no field begins so")
+        raise _MalformedError(at, "this is not a protobuf message: no field begins so")
     return number, wire, after
 
 
@@ -131,7 +131,7 @@ def _end_of_group(data: bytes, at: int, end: int, wire: int, number: int) -> int
     """Where a group ends. Groups are of old and no field here is one."""
     open_groups = [number] if wire == START_GROUP else []
     if not open_groups:
-        raise _MalformedError(at, "this is no protobuf message: a group ends that never began")
+        raise _MalformedError(at, "this is not a protobuf message: a group ends that did not begin")
     while open_groups:
         if at >= end:
             raise _MalformedError(at, "truncated: a group does not end")

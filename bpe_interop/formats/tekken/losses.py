@@ -43,7 +43,7 @@ _OTHERS: Mapping[str, tuple[Grade, str, str]] = MappingProxyType(
         ),
         "sequence_template": (
             "text",
-            "what is placed around a text is no part of tekken.json",
+            "tekken.json has no place for the tokens around a text",
             "who reads it must ask for bos and eos",
         ),
         "chat_template": ("metadata", "the chat template", "it is left out; no id changes"),

@@ -172,7 +172,7 @@ def _numbers_taken(model: BPEModel) -> Iterator[Loss]:
             yield _added_loss(
                 f"{show(token.text)} has the id {token.id}, which is also the rank of "
                 f"{show(other)}",
-                "tiktoken could not tell the two apart",
+                "tiktoken could not distinguish the two",
                 None,
             )
             return
