@@ -70,7 +70,9 @@ def test_every_recipe_has_an_example() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_to_files(page: str) -> None:
     for target in LINK.findall(PAGES[page]):
-        assert (DOCS / page).parent.joinpath(target).is_file(), target
+        found = (DOCS / page).parent.joinpath(target).resolve()
+        assert found.is_file(), target
+        assert found.is_relative_to(DOCS), f"{target} is no part of the site"
 
 
 def test_every_page_is_in_the_contents_of_the_site() -> None:
