@@ -12,6 +12,9 @@ from typing import Literal, TypeAlias
 
 import pytest
 
+from bpe_interop.engines.facts import FACTS
+from bpe_interop.formats import all_formats
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "bpe_interop"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -56,6 +59,11 @@ SCREEN = {"click", "rich", "typer"}
 DISK = {"os", "pathlib", "shutil", "tempfile", "glob", "io"}
 CEILING = 600
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}
+
+NAMED_IN = {"formats", "engines", "presets", "train"}
+"""Rooms that may ask which it is; an algorithm of training has an engine's name."""
+NAMED_STILL = {"cli.convert", "cli.train"}
+"""Commands with an option that one format or one algorithm has."""
 
 PLACE = {room: place for place, layer in enumerate(LAYERS) for room in layer}
 
@@ -216,6 +224,35 @@ def test_only_engines_import_engines(path: Path) -> None:
     allowed = room_of(name_of(path)) == "engines" or name_of(path) in ASKING
     used = outside(path, at_import=False) & ENGINES
     assert allowed or not used
+
+
+@every_module
+def test_what_a_format_or_an_engine_does_is_asked_of_its_row(path: Path) -> None:
+    """No room compares with the name of one: another that does the same would be forgotten."""
+    if room_of(name_of(path)) in NAMED_IN or name_of(path) in NAMED_STILL:
+        return
+    names = {row.name for row in all_formats()} | {*FACTS}
+    assert not compared(path.read_text("utf-8")) & names
+
+
+def compared(source: str) -> set[str]:
+    """The strings that a source compares something with, alone or in a row."""
+    sides = {
+        side
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Compare)
+        for side in (node.left, *node.comparators)
+    }
+    rows = {part for side in sides if isinstance(side, ast.Tuple | ast.Set) for part in side.elts}
+    return {
+        part.value
+        for part in sides | rows
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    }
+
+
+def test_comparisons_with_a_name_are_seen() -> None:
+    assert compared("if a == 'x' or b in ('y', 'z'): f('w')") == {"x", "y", "z"}
 
 
 @every_module

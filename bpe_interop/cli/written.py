@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..engines.facts import facts
 from ..errors import LossyConversionError
 from ..loss import Loss
 from .screen import as_json, lines, show_text
@@ -38,8 +39,8 @@ def show_outcome(checks: Iterable[Check], verdict: Established | None) -> None:
     for check in checked:
         _show_check(check)
     if verdict is not None:
-        served = [check for check in checked if check.engine == "transformers" and check.texts]
-        also = [f"; tested as transformers {check.version} serves it" for check in served]
+        served = [check for check in checked if facts(check.engine).directories and check.texts]
+        also = [f"; tested as {check.engine} {check.version} serves it" for check in served]
         lines("verdict", [_sentence(verdict) + "".join(also)])
         lines("note", verdict.notes)
     if not checked:

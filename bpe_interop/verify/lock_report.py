@@ -20,6 +20,7 @@ from typing import TypeAlias
 
 from ..encode import Encoder
 from ..engines import Engine
+from ..engines.facts import facts
 from ..errors import SourceError
 from ..fingerprint import PARTS, fingerprint
 from ..io import read
@@ -115,7 +116,7 @@ def compare_with_lock(
         notes += changes(held, model)
     elif found is not None:
         notes.append(f"the fingerprint is the locked one, but {side.name} gives other ids")
-    if found is not None and side.name == "transformers":
+    if found is not None and facts(side.name).directories:
         run_in_transformers(opened, notes)  # it notes which class is to blame, and what to do
     unfound = [name for name in changed if name in _IDS and found is None]
     if unfound:
