@@ -62,8 +62,8 @@ VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base", "mis
 
 NAMED_IN = {"formats", "engines", "presets", "train"}
 """Rooms that may ask which it is; an algorithm of training has an engine's name."""
-NAMED_STILL = {"cli.convert", "cli.train", "publish"}
-"""Commands with an option of one format or algorithm; the hub takes one format only."""
+NAMED_STILL = {"cli.convert", "cli.train", "publish", "verify.assumptions"}
+"""Options of one format or algorithm; the hub takes one format; what is assumed of an engine."""
 
 PLACE = {room: place for place, layer in enumerate(LAYERS) for room in layer}
 
