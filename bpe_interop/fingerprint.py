@@ -55,10 +55,19 @@ def _digest(value: Json) -> str:
     return hashlib.sha256(written.encode("ascii")).hexdigest()
 
 
+_LATER = frozenset({"ascii_space", "longest_first"})
+"""Fields of added tokens that came after fingerprints were first written: left out where unset,
+so that these stay the same."""
+
+
 def _plain(value: object) -> Json:
     """Steps and the like as JSON that says their type and every field."""
     if is_dataclass(value) and not isinstance(value, type):
-        named = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        named = {
+            f.name: _plain(getattr(value, f.name))
+            for f in fields(value)
+            if f.name not in _LATER or getattr(value, f.name)
+        }
         return {"is": type(value).__name__, **named}
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
