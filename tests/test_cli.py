@@ -272,7 +272,15 @@ def test_formats(run: Command) -> None:
         assert word in shown.out
     rows = json.loads(run("formats", "--json").raw)
     names = [row["name"] for row in rows]
-    assert names == ["gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe", "tekken"]
+    assert names == [
+        "gpt2",
+        "tiktoken",
+        "huggingface",
+        "sentencepiece",
+        "minbpe",
+        "tekken",
+        "gguf",
+    ]
     assert all(set(row) == set(rows[0]) for row in rows)
     assert "normalizer" in rows[2]["holds"]
     assert "normalizer" not in rows[1]["holds"]

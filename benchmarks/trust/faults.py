@@ -106,9 +106,9 @@ def _built(model: BPEModel) -> list[bytes]:
 
 
 def shift_id(model: BPEModel) -> BPEModel | None:
-    """Exchanges the ids of two tokens."""
+    """Exchanges the ids of two tokens, which have no kinds: those go by id."""
     ids = dict(model.vocab.ids)
-    built = _built(model)
+    built = [token for token in _built(model) if ids[token] not in model.vocab.kinds]
     if len(built) < 2:
         return None
     one, two = built[0], built[-1]
