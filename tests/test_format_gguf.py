@@ -7,13 +7,15 @@ import random
 import struct
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Data
+from conftest import FIXTURES, Data
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.engines.llamacpp import read as from_llama_cpp
@@ -204,7 +206,8 @@ def test_written_again_it_has_the_same_keys(data: Data) -> None:
     for name in ("gpt-2", "llama-spm", "phi-3", "falcon"):
         file = (data / f"gguf/ggml-vocab-{name}.gguf").read_bytes()
         model = read(file)
-        again = parse_head(dump(model)["tokenizer.gguf"], "again").keys
+        [written] = dump(model).values()
+        again = parse_head(written, "again").keys
         for key, found in parse_head(file, "first").keys.items():
             if key.startswith("tokenizer."):
                 assert (
@@ -219,6 +222,15 @@ def test_the_head_alone_is_what_the_engine_loads() -> None:
     file = head[:8] + struct.pack("<Q", 5) + head[16:] + b"tensors and much more"
     assert without_tensors(file, "a.gguf") == head
     assert from_llama_cpp({"a.gguf": file}, None).encode("ab") == [256]
+
+
+def test_a_conversion_is_one_file_proved_in_llama_cpp(tmp_path: Path) -> None:
+    done = convert(FIXTURES / "tokenizers/gpt2-tiny/huggingface", tmp_path / "mine.gguf")
+    assert done.files == ("mine.gguf",)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.gguf"]
+    assert done.verdict is not None
+    assert (done.verdict.outcome, done.verdict.scope) == ("proved", "all")
+    assert any(check.engine == "llama.cpp" and check.texts for check in done.checks)
 
 
 # The head.

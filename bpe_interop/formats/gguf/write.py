@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
@@ -35,7 +36,7 @@ from .rendering import Typed, rendered
 from .tokens import GAPS, is_modern_bert, is_phi3, phi3
 from .types import CONTROL, UNKNOWN, USER_DEFINED, ambiguous
 
-FILE: Final = "tokenizer.gguf"
+_FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def dump(model: BPEModel) -> Files:
@@ -46,7 +47,8 @@ def dump(model: BPEModel) -> Files:
     model's pre-tokenizer does; where there is none, ``default``. What cannot be said is replaced
     by what llama.cpp loads.
     """
-    return {FILE: rendered(keys_of(model))}
+    name = model.origin.name if _FILE_NAME.fullmatch(model.origin.name) else "tokenizer"
+    return {f"{name}.gguf": rendered(keys_of(model))}
 
 
 def keys_of(model: BPEModel) -> dict[str, Typed]:
