@@ -15,11 +15,18 @@ from conftest import FIXTURES, Data
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpe_interop import Statement
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.engines.llamacpp import read as from_llama_cpp
-from bpe_interop.errors import BpeInteropError, EngineError, FormatError, UnsupportedError
+from bpe_interop.errors import (
+    BpeInteropError,
+    EngineError,
+    FormatError,
+    LossyConversionError,
+    UnsupportedError,
+)
 from bpe_interop.formats.gguf.code_points import NEWER, has_newer
 from bpe_interop.formats.gguf.head import MAX_HEAD, parse_head, read_head
 from bpe_interop.formats.gguf.read import load
@@ -231,6 +238,16 @@ def test_a_conversion_is_one_file_proved_in_llama_cpp(tmp_path: Path) -> None:
     assert done.verdict is not None
     assert (done.verdict.outcome, done.verdict.scope) == ("proved", "all")
     assert any(check.engine == "llama.cpp" and check.texts for check in done.checks)
+
+
+def test_a_splitter_that_no_name_has_is_refused_with_the_nearest(tmp_path: Path) -> None:
+    source = FIXTURES / "tokenizers/cl100k-tiny/tiktoken"
+    with pytest.raises(LossyConversionError) as refused:
+        convert(source, tmp_path / "mine.gguf", said=Statement(template="none"))
+    said = str(refused.value)
+    assert "pretokenizer" in {loss.field for loss in refused.value.losses}
+    # (?i:'s) takes U+017F too, and llama.cpp's code for Llama 3 only ASCII letters.
+    assert 'nearest: llama3 cuts "\'\u017fA" otherwise' in said
 
 
 # The head.

@@ -208,6 +208,8 @@ def test_templates(name: str, data: Data) -> None:
     ours, engine = opened(name, data)
     if ours.model.sequence_template is None or engine.name == "tiktoken":
         return
+    if not engine.parses_special:  # a bare .model: the template is known by its sha256 alone
+        return
     for text in fixed():
         theirs = engine.encode(text, special="parse", add_special_tokens=True)
         assert ours.template(ours.encode(text, "all")) == theirs

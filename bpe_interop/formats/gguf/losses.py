@@ -20,6 +20,7 @@ from ..bos_eos import around
 from ..byte_losses import affixes_lost
 from ..round_trip import RoundTrip
 from .added_losses import added_lost
+from .pre_names import nearest_names
 from .types import BYTE_NAMES
 
 Said: TypeAlias = Iterator[Loss]
@@ -160,9 +161,11 @@ def _pretokenizer(model: BPEModel, again: BPEModel) -> Said:
             None,
         )
         return
+    near = [f"{name} cuts {show(text)} otherwise" for name, text in nearest_names(model)]
     yield _shown(
         "pretokenizer",
-        "llama.cpp has splitters by name, and none is proved to cut every text as this one does",
+        "llama.cpp has splitters by name, and none is proved to cut every text as this one does"
+        + (f" (nearest: {', '.join(near)})" if near else ""),
         "texts would be cut elsewhere",
         None,
     )

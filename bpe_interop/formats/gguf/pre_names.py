@@ -29,6 +29,24 @@ def chosen_name(model: BPEModel) -> str | None:
     return None
 
 
+def nearest_names(model: BPEModel, most: int = 3) -> list[tuple[str, str]]:
+    """The names whose splitters are nearest to the model's, each with a text that differs.
+
+    It is a shortest one that the two cut otherwise; the longer it is, the rarer such texts are.
+    """
+    found: dict[tuple[PreTokenizerStep, ...], tuple[str, str]] = {}
+    for name, row in SPLITTERS.items():
+        if row.steps in found:
+            continue
+        try:
+            text = first_cut_apart(row.steps, model.pretokenizer or ())
+        except PatternError:
+            continue
+        if text is not None:
+            found[row.steps] = name, text
+    return sorted(found.values(), key=lambda each: -len(each[1]))[:most]
+
+
 @lru_cache(maxsize=256)
 def same_cuts(a: tuple[PreTokenizerStep, ...], b: tuple[PreTokenizerStep, ...]) -> bool:
     """Whether two sequences of steps are proved to cut every text alike (Theorem 14)."""
