@@ -38,7 +38,8 @@ root = pathlib.Path(sys.argv[1])
 os.chdir(sys.argv[2])
 for name, to in (("cl100k-tiny/tiktoken", "hf"), ("spm-tiny/sentencepiece", "hf"),
                  ("cl100k-tiny/huggingface", "tiktoken")):
-    bpe_interop.convert(root / name, "out", to, force=True, verify=False)
+    said = bpe_interop.Statement("none" if "spm" in name else None)
+    bpe_interop.convert(root / name, "out", to, force=True, verify=False, said=said)
     for path in sorted(pathlib.Path("out").rglob("*")):
         print(name, path.name, hashlib.sha256(path.read_bytes()).hexdigest())
     print(sorted(fingerprint(bpe_interop.load(root / name).model).items()))
