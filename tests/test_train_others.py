@@ -187,8 +187,8 @@ def test_more_ids_than_the_text_gives() -> None:
     ("settings", "message"),
     [
         ({"algorithm": "unigram", "vocab_size": 300}, 'no algorithm "unigram"'),
-        ({}, "how much"),
-        ({"min_frequency": 1}, "how much"),
+        ({}, "the size of the vocabulary is missing"),
+        ({"min_frequency": 1}, "the size of the vocabulary is missing"),
         ({"vocab_size": 300, "merges": 3}, "both are given"),
         ({"vocab_size": 255}, "the 256 bytes are tokens already"),
         ({"merges": -1}, "merges is -1"),
