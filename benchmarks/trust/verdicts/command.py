@@ -18,6 +18,7 @@ from .tally import Tally, as_json
 @click.option("--pairs", default=1000, show_default=True, help="Pairs of tokenizers.")
 @click.option("--seed", default=1, show_default=True, help="Draws other pairs.")
 @click.option("--first", default=0, show_default=True, help="Begin with the pair of this number.")
+@click.option("--minutes", type=float, help="End after so long, with the pairs that were tried.")
 @click.option("--processes", default=os.cpu_count() or 1, show_default=True)
 @click.option(
     "--verify-every", default=500, show_default=True, help="Verify the files of every so many."
@@ -32,6 +33,7 @@ def verdicts(
     pairs: int,
     seed: int,
     first: int,
+    minutes: float | None,
     processes: int,
     verify_every: int,
     failures: Path | None,
@@ -53,7 +55,9 @@ def verdicts(
         if tally.pairs % 100 == 0:
             said = f"\r{tally.pairs:,} pairs, {tally.texts:,} texts, {len(tally.wrong):,} wrong"
             print(said, end="", file=sys.stderr, flush=True)
-    settings = {"pairs": pairs, "seed": seed}
+        if minutes is not None and time.perf_counter() - began > 60 * minutes:
+            break
+    settings = {"pairs": tally.pairs, "seed": seed}
     lines = [*made_of("verdicts", time.perf_counter() - began, settings), "", *tally.lines()]
     put(page, "verdicts", lines)
     for number, pair in tally.wrong[:20]:
