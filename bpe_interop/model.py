@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal, TypeAlias, Union
 
+from .derived import Derived
 from .errors import InvalidModelError
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
 
@@ -95,7 +96,7 @@ class RankTable:
         return f"<RankTable, {len(self.ranks):,} ranks>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PairList:
     """Exactly the listed pairs may merge; earliest first, then leftmost.
 
@@ -103,8 +104,6 @@ class PairList:
     """
 
     pairs: tuple[tuple[bytes, bytes], ...]
-    _vocab: Vocab | None = field(default=None, init=False, repr=False, compare=False)
-    """The vocabulary that these were found to fit, which need not be seen again."""
 
     def __repr__(self) -> str:
         return f"<PairList, {len(self.pairs):,} pairs>"
@@ -307,12 +306,12 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
                     index=token,
                 )
         return
-    if merges._vocab is vocab and not cut:
+    if _fitted(merges) is vocab and not cut:
         return
     pairs = merges.pairs
     known, parts = ids.__contains__, map(ids.__contains__, chain.from_iterable(pairs))
     if b"" not in ids and not cut and all(parts) and all(map(known, map(b"".join, pairs))):
-        object.__setattr__(merges, "_vocab", vocab)
+        _fitted.keep(merges, vocab)
         return
     for index, (left, right) in enumerate(pairs):
         product = left + right[cut:]
@@ -327,6 +326,12 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
             field="merges",
             index=index,
         )
+
+
+@Derived
+def _fitted(_: PairList) -> Vocab | None:
+    """The vocabulary that a list was found to fit: a changed model is not checked all over."""
+    return None
 
 
 def _check_added(added: tuple[AddedToken, ...]) -> None:

@@ -27,7 +27,7 @@ from bpe_interop import load
 from bpe_interop.diff import diff
 from bpe_interop.model import Affixes, BPEModel, PairList, RankTable, Vocab
 from bpe_interop.theory.core import Decision, System, decide, system_of
-from bpe_interop.theory.merges import canonical, canonical_of, is_known
+from bpe_interop.theory.merges import canonical, canonical_of
 from bpe_interop.theory.unused import Resplit, decide_resplit
 from bpe_interop.theory.utf8 import ends_inside, is_inside_utf8, starts_inside
 from fixtures.piece_model import UNKNOWN, Piece, with_pieces, write
@@ -417,7 +417,7 @@ def test_the_form_of_a_list_is_learned_from_ranks() -> None:
         pairs = PairList(tuple(canonical_of(RankTable(ids), ids).splits.values()))
         ranked, listed = BPEModel(Vocab(ids), RankTable(ids)), BPEModel(Vocab(ids), pairs)
         assert "merges" not in [each.field for each in diff(ranked, listed)]
-        assert is_known(listed)
+        assert canonical.known(listed)
         assert canonical(listed) == canonical_of(pairs, ids)
 
 

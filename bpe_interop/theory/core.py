@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
-from .merges import Canonical, canonical, canonical_of, is_known, learn, textual
+from .merges import Canonical, canonical, canonical_of, textual, with_splits
 from .spelled import SymbolCodes
 from .spines import Spines
 from .symbols import symbols_of
@@ -65,7 +65,7 @@ class System:
         return (
             "form" in vars(self)
             or self.known is not None
-            or (self.model is not None and is_known(self.model))
+            or (self.model is not None and canonical.known(self.model))
         )
 
     @cached_property
@@ -361,8 +361,10 @@ def _listed_as_ranked(ranked: System, listed: System) -> str | None:
     if any(table.ranks.get(left + right, MAX_ID) == MAX_ID for left, right in places):
         return None
     # Where tokens have kinds, the form may leave some of what the rule builds out.
-    if listed.model is not None and (ranked.model is None or not ranked.model.vocab.kinds):
-        learn(listed.model, {token: places[pair] for token, pair in form.splits.items()}, form)
+    plain = all(each is None or not each.vocab.kinds for each in (ranked.model, listed.model))
+    if plain and listed.model is not None and not canonical.known(listed.model):
+        priority = {token: places[pair] for token, pair in form.splits.items()}
+        canonical.keep(listed.model, with_splits(listed.model, priority, form))
     return "the list has each token's split in rank order (Theorem 4)"
 
 

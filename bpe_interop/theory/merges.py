@@ -15,8 +15,8 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from math import inf
 from typing import Any, TypeAlias, Union
-from weakref import WeakKeyDictionary
 
+from ..derived import Derived
 from ..gc_pause import paused
 from ..model import (
     MAX_ID,
@@ -284,9 +284,7 @@ def _from_shorter(
     return Canonical(splits, priority, unreachable, disordered)
 
 
-_canonical: WeakKeyDictionary[BPEModel, Canonical] = WeakKeyDictionary()
-
-
+@Derived
 def canonical(model: BPEModel) -> Canonical:
     """The canonical form of a model's merges. Computed once for each model.
 
@@ -295,34 +293,6 @@ def canonical(model: BPEModel) -> Canonical:
     characters become: they are neither built nor unreachable. Tokens of kind ``unused`` count
     as merging builds them, though in the end they are split again.
     """
-    known = _canonical.get(model)
-    if known is None:
-        known = _canonical[model] = _canonical_of_model(model)
-    return known
-
-
-def is_known(model: BPEModel) -> bool:
-    """Whether a model's canonical form is computed already."""
-    return model in _canonical
-
-
-def learn(model: BPEModel, priority: Mapping[bytes, Priority], form: Canonical) -> None:
-    """Keeps the canonical form of a model of which the splits are proved to be those of another.
-
-    Args:
-        model: the model.
-        priority: the priorities of its merges, by what they build.
-        form: the other canonical form.
-    """
-    if model.vocab.kinds or is_known(model):
-        return
-    splits = form.splits
-    others = (token for token in model.vocab.ids if token not in splits)
-    unreachable = tuple(t for t in others if len(symbols_of(t, model.alphabet)) != 1)
-    _canonical[model] = Canonical(splits, priority, unreachable, _disordered(splits, priority))
-
-
-def _canonical_of_model(model: BPEModel) -> Canonical:
     ids, tokens = model.vocab.ids, textual(model)
     built, symbols = _sorted_out(model) if model.vocab.kinds else (tokens, ())
     fallback = model.fallback
@@ -334,6 +304,20 @@ def _canonical_of_model(model: BPEModel) -> Canonical:
         return form
     out = {*form.unreachable, *(token for token in ids if token not in built)}
     return replace(form, unreachable=tuple(t for t in ids if t in out and t not in symbols))
+
+
+def with_splits(model: BPEModel, priority: Mapping[bytes, Priority], form: Canonical) -> Canonical:
+    """The canonical form of a model without kinds whose splits are proved to be those of another.
+
+    Args:
+        model: the model.
+        priority: the priorities of its merges, by what they build, least first.
+        form: the other canonical form.
+    """
+    splits = form.splits
+    others = (token for token in model.vocab.ids if token not in splits)
+    unreachable = tuple(t for t in others if len(symbols_of(t, model.alphabet)) != 1)
+    return Canonical(splits, priority, unreachable, _disordered(splits, priority))
 
 
 def _sorted_out(model: BPEModel) -> tuple[Collection[bytes], Collection[bytes]]:

@@ -9,8 +9,8 @@ sentencepiece; tokenizers' ``added_vocabulary.rs``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from weakref import WeakKeyDictionary
 
+from ..derived import Derived
 from ..model import AddedToken, BPEModel
 from ..steps import NormalizerStep, Pattern, Prepend, Replace, SentencePieceText
 from ..text.charsmap import SPACE, is_identity
@@ -110,15 +110,10 @@ def _escapes(model: BPEModel) -> bool:
     )
 
 
-_pairs: WeakKeyDictionary[BPEModel, Rewrite] = WeakKeyDictionary()
-
-
+@Derived
 def pairs_of(model: BPEModel) -> Rewrite:
     """The merges as pairs (:func:`.rewrite.as_pairs`). Computed once for each model."""
-    known = _pairs.get(model)
-    if known is None:
-        known = _pairs[model] = as_pairs(model)
-    return known
+    return as_pairs(model)
 
 
 def _user_defined(model: BPEModel) -> list[tuple[str, int]]:

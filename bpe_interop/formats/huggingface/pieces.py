@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
+from ...derived import Derived
 from ...model import BPEModel, PairList, Vocab
 from ...steps import (
     ByteTokens,
@@ -35,6 +35,7 @@ ALL_SPACES = 2**31
 _SYNTAX = frozenset(r"\.^$*+?()[]{}|")
 
 
+@Derived
 def in_own_terms(model: BPEModel) -> BPEModel:
     """The character-level model that is written for this one; itself where it is of the kind.
 
@@ -42,16 +43,6 @@ def in_own_terms(model: BPEModel) -> BPEModel:
     vocabulary without a merge; unused ones stay there too, but for single characters, which
     would be found. Worked out once for each model.
     """
-    known = _written.get(model)
-    if known is None:
-        known = _written[model] = _in_own_terms(model)
-    return known
-
-
-_written: WeakKeyDictionary[BPEModel, BPEModel] = WeakKeyDictionary()
-
-
-def _in_own_terms(model: BPEModel) -> BPEModel:
     vocab, held = model.vocab, found_as_added(model)
     left_out = unused_characters(model) | {token.id for token in held if len(token.text) > 1}
     return replace(

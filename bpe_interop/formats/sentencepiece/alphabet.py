@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
+from ...derived import Derived
 from ...errors import BpeInteropError
 from ...model import Affixes, BPEModel, RankTable, Vocab
 from ...text.bytechars import to_chars
@@ -15,8 +15,6 @@ from .probe import Probe
 PRETOKEN_LEVEL = "pretoken-level: pieces in GPT-2's byte alphabet, one pretoken at a time"
 """What ``trainer_spec.model_prefix`` says of a file that is no tokenizer of whole texts."""
 
-_spelled: WeakKeyDictionary[BPEModel, BPEModel] = WeakKeyDictionary()
-
 
 def spelled(model: BPEModel) -> BPEModel:
     """A byte-level model's tokens in GPT-2's byte alphabet, merged as characters.
@@ -24,14 +22,10 @@ def spelled(model: BPEModel) -> BPEModel:
     That is the same for each pretoken that is spelled so; for whole texts it is another
     tokenizer. A character-level model is returned as it is.
     """
-    if model.alphabet == "char":
-        return model
-    found = _spelled.get(model)
-    if found is None:
-        found = _spelled[model] = _spelled_out(model)
-    return found
+    return model if model.alphabet == "char" else _spelled_out(model)
 
 
+@Derived
 def _spelled_out(model: BPEModel) -> BPEModel:
     ids, kinds = model.vocab.ids, model.vocab.kinds
     words = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from weakref import WeakKeyDictionary
 
+from ...derived import Derived
 from ...model import AddedToken, BPEModel
 from ...text.charsmap import SPACE
 from ...text.normalize import normalize
@@ -16,9 +16,8 @@ from .specs import Piece
 _KINDS = {"user_defined": USER_DEFINED, "unused": UNUSED, "byte": BYTE, "control": CONTROL}
 _BYTES = frozenset(f"<0x{byte:02X}>".encode() for byte in range(256))
 
-_written: WeakKeyDictionary[BPEModel, list[Piece]] = WeakKeyDictionary()
 
-
+@Derived
 def pieces_of(model: BPEModel) -> list[Piece]:
     """The pieces, one for every id up to the greatest. Computed once for each model.
 
@@ -26,10 +25,7 @@ def pieces_of(model: BPEModel) -> list[Piece]:
     become UNUSED pieces of the least score: what such a piece is merged from last of all, it
     is split into again, so no text is encoded otherwise, and its id is decoded to its surface.
     """
-    known = _written.get(model)
-    if known is None:
-        known = _written[model] = _Listing(model).pieces()
-    return known
+    return _Listing(model).pieces()
 
 
 def found_as_piece(token: AddedToken, model: BPEModel) -> bool:

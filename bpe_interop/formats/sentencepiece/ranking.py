@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
+from ...derived import Derived
 from ...loss import Loss
 from ...model import BPEModel, RankTable
 from ...theory.merges import canonical
@@ -25,18 +25,9 @@ class Ranking:
     losses: tuple[Loss, ...] = ()
 
 
-_known: WeakKeyDictionary[BPEModel, Ranking] = WeakKeyDictionary()
-
-
+@Derived
 def ranking(model: BPEModel) -> Ranking:
     """The ranks of a model's tokens; for a list of merges, in the order that it builds them."""
-    found = _known.get(model)
-    if found is None:
-        found = _known[model] = _ranking(model)
-    return found
-
-
-def _ranking(model: BPEModel) -> Ranking:
     found = as_ranks(model)
     if isinstance(found.rule, RankTable):
         return Ranking(found.rule.ranks)

@@ -1,0 +1,98 @@
+"""What is worked out once for a frozen value, and that nothing else remembers or changes one."""
+
+from __future__ import annotations
+
+import ast
+import gc
+from dataclasses import dataclass, replace
+from pathlib import Path
+from weakref import ref
+
+import pytest
+from test_structure import MODULES, ids
+
+from bpe_interop import model as model_module
+from bpe_interop.derived import Derived
+from bpe_interop.errors import InvalidModelError
+from bpe_interop.model import BPEModel, PairList, RankTable, Vocab
+from bpe_interop.theory.merges import canonical
+
+
+@dataclass(frozen=True)
+class Number:
+    value: int
+
+
+def test_an_answer_is_worked_out_once_for_each_value_and_not_for_its_equals() -> None:
+    asked: list[Number] = []
+
+    @Derived
+    def twice(number: Number) -> int:
+        asked.append(number)
+        return 2 * number.value
+
+    one, other = Number(1), Number(1)
+    assert not twice.known(one)
+    assert [twice(one), twice(one), twice(other)] == [2, 2, 2]
+    assert [id(number) for number in asked] == [id(one), id(other)]
+    assert twice.known(one)
+
+
+def test_an_answer_that_is_none_is_remembered_too() -> None:
+    asked: list[Number] = []
+    nothing = Derived[Number, None](asked.append)
+    one = Number(1)
+    nothing(one)
+    nothing(one)
+    assert asked == [one]
+
+
+def test_an_answer_goes_with_its_value_and_none_is_given_to_the_next() -> None:
+    answer = Derived[Number, list[int]](lambda number: [number.value])
+    for value in range(100):  # they stand, one after the other, at the same address
+        assert answer(Number(value)) == [value]
+    kept = Number(7)
+    held = ref(kept)
+    answer(kept)
+    del kept
+    gc.collect()
+    assert held() is None
+    assert answer._answers == {}
+
+
+def test_what_was_found_by_another_way_is_kept() -> None:
+    answer = Derived[Number, int](lambda number: pytest.fail("is known"))
+    one = Number(1)
+    answer.keep(one, 5)
+    assert answer(one) == 5
+
+
+def test_a_model_and_its_canonical_form_are_forgotten_together() -> None:
+    model = BPEModel(Vocab({b"a": 0, b"b": 1, b"ab": 2}), RankTable({b"ab": 0}))
+    assert canonical(model).splits == {b"ab": (b"a", b"b")}
+    assert canonical.known(model)
+    held = ref(model)
+    del model
+    gc.collect()
+    assert held() is None
+
+
+def test_a_list_of_merges_is_not_seen_again_where_the_vocabulary_is_the_same() -> None:
+    vocab = Vocab({b"a": 0, b"b": 1, b"ab": 2})
+    model = BPEModel(vocab, PairList(((b"a", b"b"),)))
+    assert isinstance(model.merges, PairList)
+    assert model_module._fitted(model.merges) is vocab
+    assert replace(model, lookup_first=True).merges is model.merges
+    with pytest.raises(InvalidModelError, match="needs the token"):
+        replace(model, vocab=Vocab({b"a": 0, b"b": 1}))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=ids(MODULES))
+def test_no_frozen_value_is_changed_and_nothing_else_remembers_models(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        assert not isinstance(node, ast.Global)
+        if isinstance(node, ast.Attribute):
+            assert ast.unparse(node) != "object.__setattr__"
+        if isinstance(node, ast.ImportFrom):
+            assert not {"WeakKeyDictionary", "WeakValueDictionary"} & {a.name for a in node.names}
