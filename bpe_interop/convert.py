@@ -284,6 +284,8 @@ def _kept(model: BPEModel) -> list[str]:
         kept.append("the sequence template")
     if model.chat_template is not None:
         kept.append("the chat template")
+    if model.origin.served_as:
+        kept.append(f"the class {model.origin.served_as}, which serves the same ids")
     return kept
 
 

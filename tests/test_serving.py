@@ -113,6 +113,19 @@ def test_a_class_that_is_not_kept_is_named(command: Command, tmp_path: Path) -> 
         assert ("asks to be served by Qwen2Tokenizer" in done.out) == told
 
 
+def test_a_class_that_is_kept_is_named(command: Command, tmp_path: Path) -> None:
+    convert(TOKENIZERS / "gpt2-tiny" / "huggingface", tmp_path / "in", "hf", verify=False)
+    config = tmp_path / "in" / "tokenizer_config.json"
+    stated = json.loads(config.read_text("utf-8"))
+    roles = dict.fromkeys(["bos_token", "eos_token", "unk_token"])
+    named = {**stated, **roles, "tokenizer_class": "GPT2TokenizerFast"}
+    config.write_text(json.dumps(named), "utf-8")
+    done = command("convert", tmp_path / "in", tmp_path / "out", "--to", "hf")
+    assert done.code == 0, done.err
+    assert "the class GPT2Tokenizer, which serves the same ids" in done.out
+    assert type(_live(tmp_path / "out")).__name__.removesuffix("Fast") == "GPT2Tokenizer"
+
+
 @pytest.mark.parametrize("name", ["y.json", "y.model"])
 def test_a_file_name_is_no_directory(command: Command, tmp_path: Path, name: str) -> None:
     done = command("convert", RANKS, tmp_path / name, "--to", "hf")

@@ -23,9 +23,10 @@ from .environments import Made
 ROOT = Path(__file__).resolve().parents[3]
 TESTS = (
     *("tests/test_laws.py", "tests/test_golden.py", "tests/test_tiktoken_names.py"),
-    "tests/test_unicode.py",
+    *("tests/test_unicode.py", "tests/test_kept_class.py"),
 )
-"""Golden ids of every format, the laws, tiktoken's habits, and the engines' Unicode tables."""
+"""Golden ids of every format, the laws, tiktoken's habits, the engines' Unicode tables, and the
+classes that transformers serves alike."""
 
 LIBRARIES = ("transformers", "tokenizers")
 

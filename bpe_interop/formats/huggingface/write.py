@@ -22,6 +22,7 @@ from ...steps import (
     Replace,
     Split,
 )
+from ...strict_json import Node
 from ...text.bytechars import all_to_chars, to_chars
 from ...text.patterns import parse, translate
 from ...theory.automata import uncovered
@@ -41,7 +42,8 @@ def dump(model: BPEModel) -> dict[str, bytes]:
     """Writes ``tokenizer.json``, ``tokenizer_config.json`` and ``special_tokens_map.json``.
 
     The configuration names ``PreTrainedTokenizerFast``: transformers 5 rebuilds the tokenizers
-    of model classes from vocabulary and merges, and would discard the pipeline written here.
+    of model classes from vocabulary and merges, and would discard the pipeline written here. The
+    class of the source is named where it builds just this pipeline.
     """
     if model.alphabet == "char":
         model = in_own_terms(model)
@@ -53,6 +55,7 @@ def dump(model: BPEModel) -> dict[str, bytes]:
     vocab = {words[content]: number for content, number in model.vocab.ids.items()}
     for token in stated_in_vocab(model, added, words):
         vocab.setdefault(token.text, token.id)
+    settings = _settings(model, extras, names)
     document: dict[str, Json] = {
         "version": "1.0",
         "truncation": extras.get("truncation"),
@@ -64,10 +67,11 @@ def dump(model: BPEModel) -> dict[str, bytes]:
             _processor(model, extras), names, plain=model.alphabet == "char"
         ),
         "decoder": _decoder(model),
-        "model": _settings(model, extras, names),
+        "model": settings,
     }
     files = {MAIN: _render(document, vocab, _merges(model, words))}
-    return files | write_beside(model, added, extras)
+    root = Node({**document, "model": {**settings, "vocab": {**vocab}}}, MAIN)
+    return files | write_beside(model, added, extras, root)
 
 
 def spellings(model: BPEModel) -> dict[bytes, str]:

@@ -21,6 +21,7 @@ from .auto_class import WORDS, Serving, around, explain, serve, served_roles
 from .chat import chat_templates_json, read_chat_templates
 from .classes import DEFAULT
 from .files import CONFIG, NAMES, SPECIAL_MAP, Companions, read_companions
+from .kept import with_class
 from .model_config import read_model_config, tell_model_config
 from .roles import DECODER, EXTRA, EXTRA_LIST, EXTRA_NAMES, ROLES, extra_tokens, read_roles
 from .tokens import tell_ids
@@ -187,14 +188,15 @@ def _tell_flags(config: Node, root: Node, added: Sequence[AddedToken], notes: li
 
 
 def write_beside(
-    model: BPEModel, added: Sequence[AddedToken], extras: Mapping[str, Json]
+    model: BPEModel, added: Sequence[AddedToken], extras: Mapping[str, Json], root: Node
 ) -> dict[str, bytes]:
     """``tokenizer_config.json`` and ``special_tokens_map.json``, which contradict nothing.
 
-    The class is one that runs the file as it is. Everything is spelled as transformers 4.57 and
-    5 both read it: chat templates stand in the configuration; further special tokens are a list
-    under the older key, because 4.57 fails on a list under ``extra_special_tokens`` (5 takes
-    either); roles of a model's own are an object under that key, which both read.
+    The class is one that serves what ``root``, the ``tokenizer.json``, says. Everything is
+    spelled as transformers 4.57 and 5 both read it: chat templates stand in the configuration;
+    further special tokens are a list under the older key, because 4.57 fails on a list under
+    ``extra_special_tokens`` (5 takes either); roles of a model's own are an object under that
+    key, which both read.
     """
     roles = {role: token for token in added for role in token.roles}
     tokens: dict[str, Json] = {f"{n}_token": roles[n].text for n in ROLES if n in roles}
@@ -203,7 +205,6 @@ def write_beside(
         tokens[EXTRA_NAMES] = own
     settings = extras.get("tokenizer_config")
     config: dict[str, Json] = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
         "clean_up_tokenization_spaces": False,
         **tokens,
         **_flags(model.sequence_template, roles),
@@ -217,7 +218,8 @@ def write_beside(
     if template is not None:
         config["chat_template"] = template
     common: dict[str, Json] = {f"{n}_token": roles[n].text for n in ROLES if n in roles}
-    return {CONFIG: _json_bytes(config), SPECIAL_MAP: _json_bytes(common)}
+    named = with_class(model, added, config, common, root)
+    return {CONFIG: _json_bytes(named), SPECIAL_MAP: _json_bytes(common)}
 
 
 def _flags(template: SequenceTemplate | None, roles: Mapping[str, AddedToken]) -> dict[str, Json]:

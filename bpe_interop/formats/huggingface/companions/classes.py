@@ -260,6 +260,13 @@ CLASSES: Mapping[str, Built] = {
 }
 """Class names (without ``Fast``) to what they build."""
 
+LOADED_ALIKE = frozenset({"GPT2Tokenizer", "OpenAIGPTTokenizer", "Qwen2Tokenizer"})
+"""Classes that the lowest transformers that is admitted (4.57) serves as the newest does.
+
+Where a ``tokenizer.json`` is what the table says of them, that is. In 4.57 the other classes put
+a template of their own in place of the file's, fail on a setting, or are not there.
+"""
+
 UNKNOWN = ""
 """Stands for every class that is not in the table."""
 
