@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias, Union
 
 from .derived import Derived
 from .errors import InvalidModelError
+from .kernel import Numbers
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
 
 MAX_ID = 2**32 - 1
@@ -265,6 +266,8 @@ def escaped(text: str) -> str:
 
 def _check_vocab(vocab: Vocab) -> None:
     ids = vocab.ids
+    if isinstance(ids, Numbers):
+        return  # a table of the kernel's holds nothing else
     if not ids:
         raise InvalidModelError("the vocabulary is empty", field="vocab")
     if min(ids.values()) < 0 or max(ids.values()) > MAX_ID:

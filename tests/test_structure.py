@@ -23,6 +23,7 @@ When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("derived", "errors", "gc_pause", "limits"),
+    ("kernel",),
     ("steps",),
     ("model",),
     ("loss", "special", "text", "strict_json"),

@@ -18,6 +18,7 @@ from types import TracebackType
 import click
 
 from ..errors import BpeInteropError, CheckFailedError, LossyConversionError
+from ..kernel import running
 from ..model import show
 from .interrupts import INTERRUPTED, Interrupts
 from .manual import NO, UNKNOWN, YES, nearest
@@ -104,8 +105,23 @@ def _discard_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _tell_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        from importlib.metadata import version  # it is slow, and nothing else needs it
+
+        click.echo(f"bpe-interop, version {version('bpe-interop')}\nkernel: {running()}")
+        ctx.exit()
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="bpe-interop", prog_name="bpe-interop")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_tell_version,
+    help="Show the version and which kernel runs, and exit.",
+)
 def cli() -> None:
     """Move BPE tokenizers between formats: exactly, or with an error that says why not.
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from ...errors import FormatError
+from ...kernel import read_ranks as read_in_kernel
 from ...model import BPEModel, show
 
 MAX_RANK = 2**32 - 2
@@ -39,7 +40,7 @@ def _seems_a_line(line: bytes) -> bool:
     return token == b"=" or (len(token) % 4 == 0 and _BASE64.fullmatch(token) is not None)
 
 
-def read_ranks(data: bytes, name: str) -> dict[bytes, int]:
+def read_ranks(data: bytes, name: str) -> Mapping[bytes, int]:
     """Tokens and their numbers in the order of the file, the empty token included.
 
     Args:
@@ -49,6 +50,9 @@ def read_ranks(data: bytes, name: str) -> dict[bytes, int]:
     Raises:
         FormatError: a line is malformed, or a token or a number stands twice; with the line.
     """
+    found = read_in_kernel(data)
+    if found is not None:
+        return found
     plain = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     words = plain.split()
     spelled, digits = words[0::2], words[1::2]

@@ -1,0 +1,28 @@
+"""The native kernel, where it is there: the one room that knows whether it is.
+
+``native/`` (Rust) does some work on whole vocabularies and texts many times as fast as Python.
+Each function here has a twin in Python, which is the reference: what the kernel does not hold,
+or finds irregular, it answers with None, and the caller does it in Python. So a message about a
+file is made in one place only, and without the library everything works the same.
+
+``BPE_INTEROP_KERNEL=python`` leaves the kernel unused. ``native`` makes it an error that it is
+not there, or that it fails.
+"""
+
+from __future__ import annotations
+
+from .lazy import LazyDict, plain
+from .library import VARIABLE, Running, running, set_aside
+from .readers import read_ranks
+from .tables import Numbers
+
+__all__ = [
+    "VARIABLE",
+    "LazyDict",
+    "Numbers",
+    "Running",
+    "plain",
+    "read_ranks",
+    "running",
+    "set_aside",
+]

@@ -1,0 +1,185 @@
+"""Finding and loading the library, and what its functions are called with.
+
+The twin is ``native/src/interface.rs``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from ..errors import EngineError, EngineMissingError
+
+VARIABLE = "BPE_INTEROP_KERNEL"
+"""The environment variable that chooses: ``python`` or ``native``; else what is there."""
+
+_INTERFACE = 1
+"""Raised with every change of ``interface.rs``: a library of other sources is not called."""
+
+_NOT_MINE = -1
+_FOLDER = Path(__file__).parent / "built"
+_SUFFIX = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
+_FIX = "install Rust (cargo), then install bpe-interop again"
+
+
+_aside: ContextVar[bool] = ContextVar("kernel_set_aside", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Which kernel does the work.
+
+    ``how``: for the native one, what built it and for which platform. ``why_not``: why the
+    native one does not run.
+    """
+
+    kernel: Literal["native", "python"]
+    how: str = ""
+    why_not: str = ""
+
+    def __str__(self) -> str:
+        if self.kernel == "native":
+            return f"native ({self.how})"
+        return f"python (not native: {self.why_not})"
+
+
+class Library:
+    """The library's functions. Every result above 0 is an object's number, or a count."""
+
+    def __init__(self, path: Path) -> None:
+        """Loads it.
+
+        Raises:
+            OSError: it cannot be loaded, or has another interface.
+        """
+        import ctypes
+
+        loaded = ctypes.CDLL(str(path))
+        pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
+        try:
+            interface = loaded.kernel_interface
+            interface.restype, interface.argtypes = ctypes.c_uint32, []
+            found = interface()
+        except AttributeError:
+            found = 0
+        if found != _INTERFACE:
+            raise OSError("it was built from other sources; install bpe-interop again")
+
+        def declared(name: str, *arguments: object) -> Callable[..., int]:
+            function = getattr(loaded, name)
+            function.restype, function.argtypes = number, arguments
+            called: Callable[..., int] = function
+            return called
+
+        self.sources = declared("kernel_sources", pointer, size)
+        self.panics = declared("kernel_panics")
+        self.release = declared("object_release", number)
+        self.ranks_read = declared("ranks_read", ctypes.c_char_p, size)
+        self.table_new = declared("table_new", ctypes.c_char_p, size, pointer, pointer, size)
+        self.table_sizes = declared("table_sizes", number, pointer)
+        self.table_copy = declared("table_copy", number, pointer, size, pointer, pointer, size)
+        self.table_find = declared("table_find", number, ctypes.c_char_p, size)
+
+
+@cache
+def _loaded() -> tuple[Library | None, Running]:
+    if os.environ.get(VARIABLE) == "python":
+        return None, Running("python", why_not=f"{VARIABLE}=python")
+    path = _FOLDER / f"kernel.{_SUFFIX}"
+    why_not = "it was not built"
+    try:
+        if path.is_file():
+            return Library(path), Running("native", how=_text("how.txt"))
+        why_not = _text("why-not.txt") or why_not
+    except OSError as error:
+        why_not = str(error)
+    if os.environ.get(VARIABLE) == "native":
+        raise EngineMissingError(
+            f"the native kernel is not there: {why_not}", where=f"{VARIABLE}=native", fix=_FIX
+        )
+    return None, Running("python", why_not=why_not)
+
+
+def _text(name: str) -> str:
+    path = _FOLDER / name
+    return path.read_text("utf-8").strip() if path.is_file() else ""
+
+
+def library() -> Library | None:
+    """The library, loaded once; None where Python does everything.
+
+    Raises:
+        EngineMissingError: ``BPE_INTEROP_KERNEL=native``, and it is not there.
+    """
+    return None if _aside.get() else _loaded()[0]
+
+
+@contextmanager
+def set_aside() -> Iterator[None]:
+    """Within the block, Python does everything; so the two can be compared in one process."""
+    before = _aside.set(True)
+    try:
+        yield
+    finally:
+        _aside.reset(before)
+
+
+def running() -> Running:
+    """Which kernel does the work here.
+
+    Raises:
+        EngineMissingError: ``BPE_INTEROP_KERNEL=native``, and it is not there.
+    """
+    return _loaded()[1]
+
+
+def answer(status: int) -> int | None:
+    """A function's result; None where the work is left to Python.
+
+    Raises:
+        EngineError: ``BPE_INTEROP_KERNEL=native``, and the kernel has failed by a defect of its
+            own. Without that, Python does the work.
+    """
+    if status >= 0:
+        return status
+    if status != _NOT_MINE and os.environ.get(VARIABLE) == "native":
+        raise EngineError(
+            "the native kernel failed by a defect of its own",
+            fix=f"set {VARIABLE}=python, and report this",
+        )
+    return None
+
+
+class Held:
+    """An object of the library's, let go of with this one."""
+
+    __slots__ = ("__weakref__", "library", "number")
+
+    def __init__(self, library: Library, number: int) -> None:
+        self.library = library
+        self.number = number
+
+    def __del__(self) -> None:
+        self.library.release(self.number)
+
+
+def numbers(count: int) -> array[int]:
+    """Room for numbers of 32 bits."""
+    return array("I", bytes(4 * count))
+
+
+def address(values: array[int] | bytearray) -> int:
+    """Where an array's values are; it must live as long as the address is used."""
+    if isinstance(values, bytearray):
+        import ctypes
+
+        return ctypes.addressof((ctypes.c_char * len(values)).from_buffer(values))
+    return values.buffer_info()[0]

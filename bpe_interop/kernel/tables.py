@@ -1,0 +1,107 @@
+"""Tokens and their numbers in the kernel, and the mapping that stands for them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import pairwise
+from typing import TypeVar, overload
+
+from .lazy import LazyDict
+from .library import Held, Library, address, answer, library, numbers
+
+T = TypeVar("T")
+
+_MOST = 2**31 - 1
+
+
+class Table(Held):
+    """Distinct tokens that are not empty, in an order, with distinct numbers below 2**32."""
+
+    @cached_property
+    def sizes(self) -> tuple[int, int]:
+        """How many tokens there are, and how many bytes together."""
+        sizes = array("Q", bytes(16))
+        answer(self.library.table_sizes(self.number, address(sizes)))
+        return sizes[0], sizes[1]
+
+    @cached_property
+    def tokens(self) -> list[bytes]:
+        """The tokens in their order."""
+        return self._copied[0]
+
+    @cached_property
+    def numbers(self) -> array[int]:
+        """The number of each token."""
+        return self._copied[1]
+
+    @cached_property
+    def _copied(self) -> tuple[list[bytes], array[int]]:
+        count, size = self.sizes
+        contents, ends, own = bytearray(size), numbers(count), numbers(count)
+        done = self.library.table_copy(
+            self.number, address(contents), size, address(ends), address(own), count
+        )
+        if answer(done) is None:
+            raise AssertionError("a table gives what it was measured to hold")
+        joined = bytes(contents)
+        return [joined[start:end] for start, end in pairwise((0, *ends))], own
+
+    def find(self, token: bytes) -> int | None:
+        """The number of a token; None if it is not here."""
+        return answer(self.library.table_find(self.number, token, len(token)))
+
+
+class Numbers(LazyDict[bytes, int]):
+    """Tokens and their numbers, from a table; a dictionary only once all of it is asked for."""
+
+    __slots__ = ("table",)
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(lambda: dict(zip(table.tokens, table.numbers, strict=True)))
+        self.table = table
+
+    def __len__(self) -> int:
+        return self.table.sizes[0]
+
+    def __getitem__(self, key: bytes) -> int:
+        found = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, bytes) and self.get(key) is not None
+
+    @overload
+    def get(self, key: bytes, default: None = None, /) -> int | None: ...
+    @overload
+    def get(self, key: bytes, default: int | T, /) -> int | T: ...
+    def get(self, key: bytes, default: int | T | None = None, /) -> int | T | None:
+        """The number of a token, or the default."""
+        if self._whole is not None:
+            return self._whole.get(key, default)
+        found = self.table.find(key)
+        return default if found is None else found
+
+
+def table_of(mapping: Mapping[bytes, int]) -> Table | None:
+    """The table of a mapping; None where the kernel has none for it."""
+    if isinstance(mapping, Numbers):
+        return mapping.table
+    loaded = library()
+    return None if loaded is None else _packed(loaded, mapping)
+
+
+def _packed(loaded: Library, mapping: Mapping[bytes, int]) -> Table | None:
+    contents = b"".join(mapping)
+    if len(contents) > _MOST:
+        return None
+    try:
+        own = array("I", mapping.values())
+    except (OverflowError, TypeError):
+        return None
+    sizes = array("I", map(len, mapping))
+    held = answer(loaded.table_new(contents, len(contents), address(sizes), address(own), len(own)))
+    return None if held is None else Table(loaded, held)

@@ -1,0 +1,196 @@
+//! The C interface: the only file with `unsafe`, which makes slices of what the caller points to.
+//!
+//! The twin is `bpe_interop/kernel/library.py`, which declares the same functions. A result above
+//! 0 is the number of an object, or a count; the statuses are below. No panic leaves a function.
+
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+use crate::objects::{get, hold, release, Object};
+use crate::ranks;
+use crate::table::Table;
+use crate::tokens::Tokens;
+
+/// To be raised with every change of what is declared here.
+const INTERFACE: u32 = 1;
+
+const DONE: i64 = 0;
+/// Not for the kernel: Python does it.
+const NOT_MINE: i64 = -1;
+/// A defect of the kernel.
+const PANICKED: i64 = -2;
+
+/// What makes the kernel leave something to Python.
+struct NotMine;
+
+type Answer = Result<i64, NotMine>;
+
+/// `None` leaves the work to Python.
+fn or_python<T>(found: Option<T>) -> Result<T, NotMine> {
+    found.ok_or(NotMine)
+}
+
+fn guarded(work: impl FnOnce() -> Answer) -> i64 {
+    // What a panic interrupts is dropped: nothing of it is held, so nothing half done is seen.
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(number)) => number,
+        Ok(Err(NotMine)) => NOT_MINE,
+        Err(_) => PANICKED,
+    }
+}
+
+/// The caller's array; an empty one may be anywhere.
+///
+/// # Safety
+/// `count` values at `start` can be read, and nobody writes them, while the slice is used.
+unsafe fn given<'a, T>(start: *const T, count: usize) -> &'a [T] {
+    if count == 0 || start.is_null() {
+        return &[];
+    }
+    std::slice::from_raw_parts(start, count)
+}
+
+/// Copies into the caller's array, if that has exactly this size.
+///
+/// # Safety
+/// `room` values at `start` can be written, and nobody else uses them meanwhile.
+unsafe fn copy<T: Copy>(from: &[T], start: *mut T, room: usize) -> Result<(), NotMine> {
+    if from.len() != room || (start.is_null() && room > 0) {
+        return Err(NotMine);
+    }
+    if room > 0 {
+        std::slice::from_raw_parts_mut(start, room).copy_from_slice(from);
+    }
+    Ok(())
+}
+
+fn with_table(number: i64, work: impl FnOnce(&Table) -> Answer) -> Answer {
+    let object = or_python(get(number))?;
+    work(or_python(object.table())?)
+}
+
+/// The number of this interface.
+#[no_mangle]
+pub extern "C" fn kernel_interface() -> u32 {
+    INTERFACE
+}
+
+/// The hash of the sources that this was built from, as the build gave it; 64 characters.
+///
+/// # Safety
+/// `out` has room for `room` bytes.
+#[no_mangle]
+pub unsafe extern "C" fn kernel_sources(out: *mut u8, room: usize) -> i64 {
+    guarded(|| {
+        let sources = or_python(option_env!("BPE_INTEROP_SOURCES"))?;
+        copy(sources.as_bytes(), out, room)?;
+        Ok(DONE)
+    })
+}
+
+/// Ends without an answer, so that a test sees that a panic is caught.
+#[no_mangle]
+pub extern "C" fn kernel_panics() -> i64 {
+    guarded(|| panic!("asked for by a test"))
+}
+
+/// Lets go of an object.
+#[no_mangle]
+pub extern "C" fn object_release(number: i64) -> i64 {
+    guarded(|| {
+        release(number);
+        Ok(DONE)
+    })
+}
+
+/// The table of a rank file.
+///
+/// # Safety
+/// `size` bytes at `file`.
+#[no_mangle]
+pub unsafe extern "C" fn ranks_read(file: *const u8, size: usize) -> i64 {
+    guarded(|| {
+        Ok(hold(Object::Table(or_python(ranks::read(given(
+            file, size,
+        )))?)))
+    })
+}
+
+/// A table of tokens that stand one after the other, with the size of each.
+///
+/// # Safety
+/// `size` bytes at `bytes`, `count` values at `sizes` and at `numbers`.
+#[no_mangle]
+pub unsafe extern "C" fn table_new(
+    bytes: *const u8,
+    size: usize,
+    sizes: *const u32,
+    numbers: *const u32,
+    count: usize,
+) -> i64 {
+    guarded(|| {
+        let mut rest = given(bytes, size);
+        let mut tokens = Tokens::with_room(count, size);
+        for &each in given(sizes, count) {
+            if each as usize > rest.len() {
+                return Err(NotMine);
+            }
+            let (token, after) = rest.split_at(each as usize);
+            or_python(tokens.push(token))?;
+            rest = after;
+        }
+        let table = or_python(Table::new(tokens, given(numbers, count).to_vec()))?;
+        Ok(hold(Object::Table(table)))
+    })
+}
+
+/// How many tokens a table has, and how many bytes all of them together (`sizes`, two values).
+///
+/// # Safety
+/// `sizes` has room for two values.
+#[no_mangle]
+pub unsafe extern "C" fn table_sizes(table: i64, sizes: *mut u64) -> i64 {
+    guarded(|| {
+        with_table(table, |table| {
+            let found = [table.tokens.len() as u64, table.tokens.bytes().len() as u64];
+            copy(&found, sizes, 2)?;
+            Ok(DONE)
+        })
+    })
+}
+
+/// All contents one after the other, where each ends, and the numbers.
+///
+/// # Safety
+/// `size` bytes at `bytes`, `count` values at `ends` and at `numbers`.
+#[no_mangle]
+pub unsafe extern "C" fn table_copy(
+    table: i64,
+    bytes: *mut u8,
+    size: usize,
+    ends: *mut u32,
+    numbers: *mut u32,
+    count: usize,
+) -> i64 {
+    guarded(|| {
+        with_table(table, |table| {
+            copy(table.tokens.bytes(), bytes, size)?;
+            copy(&table.tokens.ends()[1..], ends, count)?;
+            copy(&table.numbers, numbers, count)?;
+            Ok(DONE)
+        })
+    })
+}
+
+/// The number of a token of a table; `NOT_MINE` if it has none of this content.
+///
+/// # Safety
+/// `size` bytes at `content`.
+#[no_mangle]
+pub unsafe extern "C" fn table_find(table: i64, content: *const u8, size: usize) -> i64 {
+    guarded(|| {
+        with_table(table, |table| {
+            let at = or_python(table.tokens.find(given(content, size)))?;
+            Ok(i64::from(table.numbers[at as usize]))
+        })
+    })
+}

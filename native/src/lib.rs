@@ -1,0 +1,13 @@
+//! The native kernel of bpe_interop: what `bpe_interop/kernel/` calls, over flat buffers.
+//!
+//! Each module has a twin in Python, which is the reference. What a module cannot hold, or finds
+//! to be irregular, it leaves to its twin: no message for a user is made here.
+#![deny(unsafe_code)]
+
+#[allow(unsafe_code)]
+mod interface;
+mod objects;
+mod ranks;
+mod seed;
+mod table;
+mod tokens;

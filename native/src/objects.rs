@@ -1,0 +1,56 @@
+//! What the caller holds: values by number, so that a wrong number is an answer and no crash.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::table::Table;
+
+/// A value that stays here until it is released.
+pub enum Object {
+    Table(Table),
+}
+
+struct Held {
+    last: i64,
+    objects: BTreeMap<i64, Arc<Object>>,
+}
+
+static HELD: Mutex<Held> = Mutex::new(Held {
+    last: 0,
+    objects: BTreeMap::new(),
+});
+
+fn held() -> MutexGuard<'static, Held> {
+    // Each change is one insertion or removal, so what a panic leaves behind is whole.
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps a value; returns its number, which is above 0 and never given twice.
+pub fn hold(object: Object) -> i64 {
+    let mut held = held();
+    held.last += 1;
+    let number = held.last;
+    held.objects.insert(number, Arc::new(object));
+    number
+}
+
+/// Lets go of a value. Who uses it at this moment goes on to do so.
+pub fn release(number: i64) {
+    let gone = held().objects.remove(&number);
+    drop(gone);
+}
+
+/// The value of a number, if it is held.
+pub fn get(number: i64) -> Option<Arc<Object>> {
+    held().objects.get(&number).cloned()
+}
+
+impl Object {
+    /// The table, if this is one.
+    pub fn table(&self) -> Option<&Table> {
+        match self {
+            Object::Table(table) => Some(table),
+        }
+    }
+}

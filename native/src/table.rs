@@ -1,0 +1,52 @@
+//! Tokens and the number of each: ids, or ranks.
+#![forbid(unsafe_code)]
+
+use crate::tokens::Tokens;
+
+/// Distinct tokens that are not empty, in some order, and a distinct number for each.
+pub struct Table {
+    pub tokens: Tokens,
+    pub numbers: Vec<u32>,
+}
+
+impl Table {
+    /// None: there is no token, one is empty, two are the same, or two have the same number.
+    pub fn new(mut tokens: Tokens, numbers: Vec<u32>) -> Option<Self> {
+        if numbers.is_empty() || tokens.len() != numbers.len() {
+            return None;
+        }
+        if tokens.ends().windows(2).any(|two| two[0] == two[1]) || !distinct(&numbers) {
+            return None;
+        }
+        tokens.index()?;
+        Some(Table { tokens, numbers })
+    }
+}
+
+fn distinct(numbers: &[u32]) -> bool {
+    let Some(&most) = numbers.iter().max() else {
+        return true;
+    };
+    if most as usize >= numbers.len() * 8 + 1024 {
+        let mut sorted = numbers.to_vec();
+        sorted.sort_unstable();
+        return sorted.windows(2).all(|two| two[0] != two[1]);
+    }
+    let mut seen = vec![false; most as usize + 1];
+    numbers
+        .iter()
+        .all(|&number| !std::mem::replace(&mut seen[number as usize], true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_distinct_near_and_far() {
+        assert!(distinct(&[3, 1, 2]));
+        assert!(!distinct(&[3, 1, 3]));
+        assert!(distinct(&[u32::MAX, 0, u32::MAX - 1]));
+        assert!(!distinct(&[u32::MAX, 0, u32::MAX]));
+    }
+}

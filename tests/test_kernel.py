@@ -1,0 +1,171 @@
+"""The native kernel beside Python: the same answers, the same errors, nothing that is half done.
+
+Without the library only what Python does is tested: it is not built where there is no ``cargo``.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+import subprocess
+import sys
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+
+from bpe_interop.errors import EngineError, FormatError
+from bpe_interop.formats.tiktoken.ranks import read_ranks
+from bpe_interop.kernel import Numbers, library, readers, running, set_aside
+
+ROOT = Path(__file__).resolve().parent.parent
+NATIVE = running().kernel == "native"
+needs_library = pytest.mark.skipif(not NATIVE, reason=f"Python only: {running().why_not}")
+
+
+def test_unsafe_is_in_the_interface_only() -> None:
+    """And every other module has the compiler see to it."""
+    for path in sorted((ROOT / "native" / "src").glob("*.rs")):
+        text = path.read_text("utf-8")
+        if path.stem not in ("interface", "lib"):
+            assert "#![forbid(unsafe_code)]" in text
+        assert ("unsafe " in text) == (path.stem == "interface")
+
+
+def test_no_other_room_asks_for_the_library() -> None:
+    for path in (ROOT / "bpe_interop").rglob("*.py"):
+        if path.parent.name != "kernel":
+            text = path.read_text("utf-8")
+            assert "kernel.library" not in text
+            assert "kernel.built" not in text
+
+
+def run(kernel: str, *code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "\n".join(code)],
+        env={"PYTHONPATH": str(ROOT), "BPE_INTEROP_KERNEL": kernel, "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_kernel_can_be_chosen() -> None:
+    code = "from bpe_interop.kernel import running; print(running())"
+    done = run("python", code)
+    assert done.stdout == "python (not native: BPE_INTEROP_KERNEL=python)\n"
+    if NATIVE:
+        assert run("native", code).stdout.startswith("native (cargo ")
+
+
+def test_a_kernel_that_is_not_there_is_an_error() -> None:
+    done = run(
+        "native",
+        "from pathlib import Path",
+        "from bpe_interop.kernel import library",
+        "library._FOLDER = Path('nowhere')",
+        "library.running()",
+    )
+    assert "EngineMissingError: BPE_INTEROP_KERNEL=native: the native kernel" in done.stderr
+    assert "it was not built" in done.stderr
+
+
+def test_a_library_of_another_interface_is_not_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "_INTERFACE", 0)
+    path = library._FOLDER / f"kernel.{library._SUFFIX}"
+    if NATIVE:
+        with pytest.raises(OSError, match="built from other sources"):
+            library.Library(path)
+    with pytest.raises(OSError, match="nothing"):
+        library.Library(tmp_path / "nothing.so")
+
+
+@needs_library
+def test_the_library_is_built_from_these_sources() -> None:
+    """Else the other tests are about another kernel: install the package again."""
+    script = "import runpy, setuptools; setuptools.setup = lambda **_: None; "
+    script += "print(runpy.run_path('setup.py')['sources_hash']())"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    found = library.library()
+    assert found is not None
+    room = bytearray(64)
+    assert library.answer(found.sources(library.address(room), 64)) == 0
+    assert room.decode() == done.stdout.strip()
+
+
+@needs_library
+def test_a_panic_and_a_wrong_number_are_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = library.library()
+    assert found is not None
+    monkeypatch.delenv(library.VARIABLE, raising=False)
+    assert library.answer(found.panics()) is None
+    assert library.answer(found.table_find(10**9, b"a", 1)) is None
+    monkeypatch.setenv(library.VARIABLE, "native")
+    with pytest.raises(EngineError, match="defect of its own"):
+        library.answer(found.panics())
+
+
+def rank_file(rng: random.Random) -> bytes:
+    """A rank file, or what is nearly one."""
+    lines = []
+    for number in range(rng.randrange(12)):
+        token = rng.randbytes(rng.choice((1, 1, 2, 3, 4, 5, 30)))
+        lines.append(b64encode(token) + b" %d" % rng.choice((number, number, number, 2**32 - 2)))
+    data = rng.choice((b"\n", b"\n", b"\r\n")).join(lines) + rng.choice((b"", b"\n", b"\n\n"))
+    for _ in range(rng.choice((0, 0, 1, 2))):
+        at = rng.randrange(len(data) + 1)
+        data = data[:at] + rng.choice((b"", b" ", b"=", b"0", b"A", b"\r", b"\n")) + data[at + 1 :]
+    return data
+
+
+@needs_library
+def test_rank_files_are_read_the_same() -> None:
+    """What the kernel reads, Python reads the same; what Python refuses, the kernel never reads."""
+    rng, seen = random.Random(14), {True: 0, False: 0}
+    for _ in range(4000):
+        data = rank_file(rng)
+        found = readers.read_ranks(data)
+        with set_aside():
+            try:
+                expected = dict(read_ranks(data, "x"))
+            except FormatError:
+                expected = {}
+        seen[found is not None] += 1
+        if found is not None:
+            assert [*found.items()] == [*expected.items()]
+        elif expected:
+            assert b"" in expected
+    assert min(seen.values()) > 500
+
+
+@needs_library
+def test_numbers_are_a_mapping_before_and_after_they_are_a_dictionary() -> None:
+    def made() -> Numbers:
+        found = readers.read_ranks(b"YQ== 0\nYmM= 7\n")
+        assert found is not None
+        return found
+
+    expected = {b"a": 0, b"bc": 7}
+    for whole in (False, True):
+        found = made()
+        if whole:
+            assert found.whole() == expected
+        assert len(found) == 2
+        assert found[b"bc"] == 7
+        assert b"a" in found
+        assert b"b" not in found
+        assert "a" not in found
+        assert found.get(b"b") is None
+        assert found.get(b"b", 5) == 5
+        with pytest.raises(KeyError):
+            found[b""]
+    assert [*made()] == [*expected]
+    assert [*made().values()] == [0, 7]
+    assert made() == expected == made()
+    assert {**made()} == expected
+    assert pickle.loads(pickle.dumps(made())) == expected
+    assert repr(made()) == repr(expected)
