@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -13,7 +14,16 @@ from .formats import Files, Format, way_of_writing
 from .formats.round_trip import RoundTrip
 from .gate import admit, describe, renamed
 from .gc_pause import paused
-from .io import check_target, is_file_target, keep_apart, staged, stem_of, target_format
+from .io import (
+    Existing,
+    check_target,
+    existing_file,
+    is_file_target,
+    keep_apart,
+    staged,
+    stem_of,
+    target_format,
+)
 from .loss import Loss
 from .model import (
     BPEModel,
@@ -100,6 +110,7 @@ def convert(
     verify: bool = True,
     offline: bool = False,
     options: Iterable[str] = (),
+    into: str | Path | None = None,
     said: Statement = NOTHING,
     name: str = "",
     tick: Callable[[int], None] = lambda count: None,
@@ -118,6 +129,9 @@ def convert(
         offline: never use the network.
         options: the target format's own options (``"vocab-names"``, ``"plugin"``,
             ``"vocab-listing"``).
+        into: an existing file of the target's format that holds more than a tokenizer (GGUF). It
+            is not changed: the target becomes the same file with this tokenizer in it, the rest
+            copied as it is and compared by hash.
         said: what the source leaves unsaid and the user knows: template, roles, chat template.
         name: the tokenizer's name, where the target holds one; else the target file's, or the
             source's own.
@@ -131,25 +145,28 @@ def convert(
     place = Path(target)
     row = target_format(place, to)
     ways = [way_of_writing(row, option) for option in options]
-    keep_apart([source], place)
+    keep_apart([source, *([] if into is None else [into])], place)
     check_target(place, force=force)
     loaded = load_source(source, format=format, preset=preset, offline=offline, said=said)
     model = renamed(loaded.model, name or _name(loaded, place))
     if ways and not model.origin.name:
         model = renamed(model, _name_of(str(source)))
-    done = write_checked(
-        loaded,
-        model,
-        model,
-        row,
-        place,
-        drop=drop,
-        force=force,
-        verify=verify,
-        ways=ways,
-        said=said.fields,
-        tick=tick,
-    )
+    with contextlib.ExitStack() as opened:
+        base = None if into is None else opened.enter_context(existing_file(Path(into), row))
+        done = write_checked(
+            loaded,
+            model,
+            model,
+            row,
+            place,
+            drop=drop,
+            force=force,
+            verify=verify,
+            ways=ways,
+            base=base,
+            said=said.fields,
+            tick=tick,
+        )
     again = done.again
     return Conversion(
         source=str(source),
@@ -160,7 +177,7 @@ def convert(
         kept=tuple(_kept(again)),
         rewrote=tuple(_rewrote(model, again)),
         losses=done.losses,
-        notes=_notes(model, again, done.losses),
+        notes=(*_notes(model, again, done.losses), *done.notes),
         checks=done.checks,
         verdict=done.verdict,
     )
@@ -168,11 +185,15 @@ def convert(
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Files that took their target's place, how they read back, and what is known of them."""
+    """Files that took their target's place, how they read back, and what is known of them.
+
+    ``notes`` say what became of an existing file that the tokenizer was put into.
+    """
 
     files: Files
     again: BPEModel
     losses: tuple[Loss, ...]
+    notes: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     verdict: Established | None = None
 
@@ -189,6 +210,7 @@ def write_checked(
     force: bool = False,
     verify: bool = True,
     ways: Iterable[Callable[[BPEModel, Files], Files]] = (),
+    base: Existing | None = None,
     said: tuple[str, ...] = (),
     tick: Callable[[int], None] = lambda count: None,
 ) -> Written:
@@ -204,18 +226,19 @@ def write_checked(
         force: replace the target as a whole.
         verify: re-read what was written, compare in the target's own engine, and prove.
         ways: the target format's own ways of writing.
+        base: an existing file that the tokenizer is put into.
         said: fields that the user filled.
         tick: called with the number of texts compared since the last call.
 
     Raises:
         The errors of :func:`convert`.
     """
-    trip = RoundTrip(model, row, ways)
+    trip = RoundTrip(model, row, (*ways, *([] if base is None else [base.kept])))
     losses = admit(trip, drop)
     again = fill(trip.again, None)
     if not verify:
-        with staged(place, trip.files, force=force):
-            return Written(trip.files, again, losses)
+        with staged(place, trip.files, force=force) as stage:
+            return Written(trip.files, again, losses, _put_into(base, trip.files, stage))
     from .verify.conversion import check_source, check_written, establish
     from .verify.sides import Own
 
@@ -226,7 +249,16 @@ def write_checked(
         checks += check_written(trip, again, losses, stage, tick, own)
         engines = (loaded.format.engine, row.engine)
         verdict = establish(model, again, losses, engines, checks[1].texts, said)
-    return Written(trip.files, again, losses, tuple(checks), verdict)
+        notes = _put_into(base, trip.files, stage)
+    return Written(trip.files, again, losses, notes, tuple(checks), verdict)
+
+
+def _put_into(base: Existing | None, files: Files, stage: Path) -> tuple[str, ...]:
+    """Copies behind what was written what an existing file has there; what became of the rest."""
+    if base is None:
+        return ()
+    [name] = files
+    return (*base.kept.notes(files), base.append(stage / name))
 
 
 def _name(loaded: Loaded, place: Path) -> str:

@@ -21,6 +21,7 @@ from conftest import FIXTURES
 
 from bpe_interop.cli import COMMANDS, cli
 from bpe_interop.cli.manual import Explained
+from fixtures.gguf_models import STRING, gguf
 
 QWEN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+"
 ENDLESS = "--serve"
@@ -47,6 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "parts").mkdir()
     line = json.dumps({"body": "the year 2023 and the year 2024"})
     (tmp_path / "parts" / "1.jsonl").write_text(f"{line}\n{line}\n", "utf-8")
+    (tmp_path / "old.gguf").write_bytes(gguf({"general.architecture": (STRING, "gpt2")}))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -37,6 +37,7 @@ from .written import refusals, show_outcome
     examples={
         "bpe-interop convert my-tok out --to hf": "Write what transformers loads",
         "bpe-interop convert my-tok mine.tiktoken": "Write a rank file for tiktoken",
+        "bpe-interop convert old-tok new.gguf --into old.gguf": "Mend the tokenizer in a GGUF file",
     },
     codes=DECIDING,
 )
@@ -68,6 +69,12 @@ from .written import refusals, show_outcome
     is_flag=True,
     help="For spm: write a byte-level tokenizer for single pretokens in GPT-2's byte alphabet.",
 )
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path),
+    metavar="MODEL.gguf",
+    help="Write DST as this file with the tokenizer of SRC in it; MODEL.gguf is not changed.",
+)
 @click.option("--publish", is_flag=True, help="Send to hf:org/name; without it nothing is sent.")
 @click.option("--private", is_flag=True, help="A repository that --publish makes is private.")
 @statement_options
@@ -87,6 +94,7 @@ def convert_command(
     name: str,
     vocab_listing: bool,
     pretoken_level: bool,
+    into: Path | None,
     publish: bool,
     private: bool,
     said: Statement,
@@ -102,11 +110,16 @@ def convert_command(
     back and run in the target's own engine before it takes its place. The last line says whether
     the two are proved equal for every text.
 
+    With --into, DST is a copy of a GGUF file with another tokenizer in it. Tensors and all other
+    keys are copied as they are, and compared.
+
     With --json: what was kept, rewrote, lost, checked and proved; where it is refused,
     "refused" lists the losses.
     """
     if pretoken_level and to not in ("spm", "sentencepiece"):
         raise click.UsageError("--pretoken-level belongs to --to spm")
+    if into is not None and is_repository(target):
+        raise click.UsageError("--into writes a file: name one as DST")
     check_options(target, publish=publish, private=private, offline=offline)
     asked = {"vocab-names": names == "vocab", "plugin": plugin, "vocab-listing": vocab_listing}
     with refusals(source, target, json_output=json_output), place_for(target) as place:
@@ -123,6 +136,7 @@ def convert_command(
                 verify=not no_verify,
                 offline=offline,
                 options=[option for option, given in asked.items() if given],
+                into=into,
                 said=said,
                 name=name,
                 tick=tick,

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..model import BPEModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +25,20 @@ class Beside:
     ending: str
     names: tuple[str, ...]
     sniffed: bool = False
+
+
+class KeptFile(Protocol):
+    """What is kept of an existing file when another tokenizer is put into it."""
+
+    @property
+    def start(self) -> int:
+        """Where in the file the part begins that is copied, up to its end."""
+
+    def __call__(self, model: BPEModel, files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """What the new file begins with, up to the copied part."""
+
+    def notes(self, files: Mapping[str, bytes]) -> Iterable[str]:
+        """What became of what the existing file said, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +61,9 @@ class FileNames:
         magic: how a file begins whose rest is not read; empty where files are read whole.
         head: what reads the part that counts, as ``module:function`` within the package; called
             with the open file and its name, it gives the bytes.
+        into: what reads an existing file that a tokenizer is put into, as ``module:function``;
+            called with the open file, its size in bytes and its name, it gives a
+            :class:`KeptFile`. Empty where a file holds nothing but a tokenizer.
     """
 
     endings: tuple[str, ...] = ()
@@ -55,6 +78,7 @@ class FileNames:
     hub: tuple[str, ...] = ()
     magic: bytes = b""
     head: str = ""
+    into: str = ""
 
     def is_one_file(self, name: str) -> bool:
         """Whether a target of this name is one file of the format."""

@@ -30,13 +30,13 @@ class RoundTrip:
     def __init__(self, model: BPEModel, format: Format, ways: Iterable[Way] = ()) -> None:
         self.model = model
         self.format = format
-        self._ways = tuple(ways)
+        self.ways = tuple(ways)
 
     @cached_property
     def files(self) -> Files:
         """What is written: file names to contents."""
         files = self.format.dump(self.model)
-        for way in self._ways:
+        for way in self.ways:
             files = way(self.model, files)
         return files
 

@@ -56,6 +56,7 @@ TABLE: Mapping[str, FileNames] = MappingProxyType(
             called="GGUF file",
             magic=b"GGUF",
             head="formats.gguf.head:read_head",
+            into="formats.gguf.into:kept_of_file",
         ),
     }
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .cached import cached
+from .existing import Existing, existing_file
 from .reading import Found, find, read, unreadable
 from .replacing import keep_apart
 from .writing import (
@@ -17,10 +18,12 @@ from .writing import (
 )
 
 __all__ = [
+    "Existing",
     "Found",
     "cached",
     "check_file_target",
     "check_target",
+    "existing_file",
     "find",
     "is_file_target",
     "keep_apart",

@@ -33,7 +33,7 @@ def staged(target: Path, files: Files, *, force: bool = False) -> Iterator[Path]
         _check_names(target, files)
     place = target.resolve() if os.path.isdir(target) else target
     with contextlib.ExitStack() as last:
-        with _writing(target):
+        with naming_target(target):
             last.enter_context(_parents_of(place))
             made = last.enter_context(stage_in(place.parent)) / "files"
             made.mkdir()
@@ -41,7 +41,7 @@ def staged(target: Path, files: Files, *, force: bool = False) -> Iterator[Path]
                 _write(made, name, data)
         yield made
         check_target(target, force=force)
-        with _writing(target), _uninterrupted():
+        with naming_target(target), _uninterrupted():
             _commit(made, place, list(files))
             last.close()
 
@@ -58,7 +58,7 @@ def replace_file(target: Path, data: bytes, sources: Iterable[str | Path] = ()) 
         TargetError: it cannot be written, or was read.
     """
     keep_apart(sources, target)
-    with _writing(target), contextlib.ExitStack() as last:
+    with naming_target(target), contextlib.ExitStack() as last:
         stage = last.enter_context(stage_in(target.parent))
         _write(stage, "file", data)
         with _uninterrupted():
@@ -103,7 +103,7 @@ def _parents_of(place: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _writing(target: Path) -> Iterator[None]:
+def naming_target(target: Path) -> Iterator[None]:
     """Turns what the system refuses into a TargetError that names the target."""
     try:
         yield
@@ -157,7 +157,7 @@ def check_target(target: Path, *, force: bool = False) -> None:
                 where=str(target),
                 fix="choose another target",
             )
-        with _writing(target):
+        with naming_target(target):
             check_replaceable(place)
         for name in beside_one_file(target.name) if is_file_target(target) else ():
             if os.path.isdir(target.with_name(name)):
@@ -171,7 +171,7 @@ def check_target(target: Path, *, force: bool = False) -> None:
         beside = map(target.with_name, beside_one_file(target.name))
         taken = any(map(os.path.lexists, (target, *beside)))
     else:
-        with _writing(target):
+        with naming_target(target):
             taken = target.exists() and not (os.path.isdir(target) and not any(target.iterdir()))
     if taken:
         raise TargetError(

@@ -15,7 +15,13 @@ from pathlib import Path
 PACKAGES = ("tiktoken", "tokenizers", "sentencepiece", "protobuf", "regex", "transformers")
 """The libraries whose versions are told."""
 
-_BESIDE = ("pytest>=8", "hypothesis>=6.100", "mistral-common>=1.11", "xllamacpp>=2026.10")
+_BESIDE = (
+    "pytest>=8",
+    "hypothesis>=6.100",
+    "mistral-common>=1.11",
+    "xllamacpp>=2026.10",
+    "gguf>=0.17",
+)
 """What the tests need besides: the engines of formats that no dependency brings."""
 
 _PYTHONS = range(10, 30)

@@ -60,7 +60,8 @@ class Head:
     """The keys in the order of the file, and where they end.
 
     ``order`` is ``"little"`` or ``"big"``; ``size`` is the number of bytes up to the end of the
-    keys, where the descriptions of ``tensors`` tensors begin.
+    keys, where the descriptions of ``tensors`` tensors begin. ``places`` has the bytes of each
+    key with its name, as first and behind last.
     """
 
     version: int
@@ -68,6 +69,7 @@ class Head:
     tensors: int
     keys: Mapping[str, Key]
     size: int
+    places: Mapping[str, tuple[int, int]]
 
 
 class _EndsEarlyError(Exception):
@@ -155,15 +157,17 @@ class _Reader:
         if count > MAX_KEYS:
             self._fail(f"{count:,} keys; more than {MAX_KEYS:,} are no tokenizer's")
         keys: dict[str, Key] = {}
+        places: dict[str, tuple[int, int]] = {}
         for _ in range(count):
-            self._key = ""
+            self._key, start = "", self._at
             name = self._name_of_key()
             if name in keys:
                 self._fail(f"the key {show(name)} stands twice")
             self._key = name
             keys[name] = self._value()
+            places[name] = start, self._at
         order = "little" if self._sign == "<" else "big"
-        return Head(version, order, tensors, keys, self._at)
+        return Head(version, order, tensors, keys, self._at, places)
 
     def _version(self) -> int:
         data = self._take(4)

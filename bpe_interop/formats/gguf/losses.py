@@ -20,6 +20,7 @@ from ..bos_eos import around
 from ..byte_losses import affixes_lost
 from ..round_trip import RoundTrip
 from .added_losses import added_lost
+from .into import Kept
 from .pre_names import nearest_names
 from .types import BYTE_NAMES
 
@@ -31,7 +32,20 @@ _TEXTS = ("a", " ", " a", "a  b", "A", "\u00e9", "e\u0301", "\ufb01", "\u2126", 
 def explain(trip: RoundTrip) -> Iterator[Loss]:
     """A loss for each field that comes back otherwise and whose reason is known."""
     for found in trip.differences:
-        yield from _BY_FIELD[found.field](trip.model, trip.again)
+        if found.field == "extras" and any(isinstance(way, Kept) for way in trip.ways):
+            yield from _put_into(trip.model)
+        else:
+            yield from _BY_FIELD[found.field](trip.model, trip.again)
+
+
+def _put_into(model: BPEModel) -> Iterator[Loss]:
+    settings = ", ".join(sorted(model.extras))
+    yield Loss(
+        "extras",
+        "metadata",
+        f"settings of the source's file: {settings}",
+        "the keys of the file that the tokenizer is put into stay as they are; no id changes",
+    )
 
 
 def _shown(field: str, what: str, consequence: str, witness: str | None) -> Loss:

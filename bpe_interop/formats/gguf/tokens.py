@@ -27,6 +27,9 @@ _TAKES_SPACES: Final = {
 }
 """Names under which ``<mask>`` takes the white space before it along."""
 
+_WITHOUT_SPACE: Final = ("<unk>", "<s>", "<|endoftext|>")
+"""Special tokens of Phi-3 that leave the white space behind them."""
+
 
 class Tokens:
     """Texts, types and roles of the tokens, by id."""
@@ -107,8 +110,20 @@ class Tokens:
         if is_modern_bert(name) and "[MASK]" in self.texts:
             keys.refuse(NAME, "under this name [MASK] takes ASCII white space along")
         if is_phi3(name):
+            self._needs(NAME, "</s>", *_WITHOUT_SPACE)
             return tuple(phi3(token) for token in added)
         return added
+
+    def _needs(self, key: str, *texts: str) -> None:
+        """Refuses a name under which llama.cpp looks up tokens that are not there, and fails."""
+        missing = [text for text in texts if text not in self.texts]
+        if missing:
+            self.keys.fail(
+                key,
+                f"under this name llama.cpp needs the token {show(missing[0])}, and does not load "
+                "a file without it",
+                "give the model another name",
+            )
 
 
 def is_phi3(name: str) -> bool:
@@ -123,7 +138,7 @@ def is_modern_bert(name: str) -> bool:
 
 def phi3(token: AddedToken) -> AddedToken:
     """Models named Phi-3: special tokens take the ASCII white space behind them along."""
-    plain = token.text in ("<unk>", "<s>", "<|endoftext|>")
+    plain = token.text in _WITHOUT_SPACE
     return replace(token, rstrip=not plain, ascii_space=not plain)
 
 

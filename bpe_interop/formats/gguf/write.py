@@ -32,7 +32,7 @@ from .keys import (
 )
 from .listing import Listing, effective_of, listing_of
 from .pre_names import chosen_name
-from .rendering import Typed, rendered
+from .rendering import Typed, rendered, typed_of
 from .tokens import GAPS, is_modern_bert, is_phi3, phi3
 from .types import CONTROL, UNKNOWN, USER_DEFINED, ambiguous
 
@@ -90,10 +90,14 @@ def keys_of(model: BPEModel) -> dict[str, Typed]:
 def without_tensors(data: bytes, name: str) -> bytes:
     """The head alone, saying that no tensors follow: what llama.cpp loads as a vocabulary.
 
+    A big-endian one is written little-endian: llama.cpp loads the order of its machine only.
+
     Raises:
         FormatError, UnsupportedError: as :func:`.head.parse_head`.
     """
     head = parse_head(data, name)
+    if head.order == "big":
+        return rendered({key: typed_of(value) for key, value in head.keys.items()})
     size = 4 if head.version == 1 else 8
     return data[:8] + bytes(size) + data[8 + size : head.size]
 

@@ -1,0 +1,182 @@
+"""The head of an existing GGUF file with another tokenizer in it; all else is kept as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO, Final
+
+from ...errors import TargetError
+from ...model import BPEModel, show
+from .. import Files
+from .head import Head, Key, parse_head, read_head
+from .keys import ARCHITECTURE, CHAT, SCORES, TOKENS, TYPES
+from .rendering import Typed, head_of, key_bytes, typed_of
+from .tensors import Tensors, read_tensors
+from .types import UNUSED
+
+_TOKENIZER: Final = "tokenizer."
+_OF_IDS: Final = ("_token_id", "_token_ids", "_tokens")
+"""How the names of keys end that name ids."""
+_FILLER_SCORE: Final = -10_000.0
+MAX_FILLERS: Final = 1 << 16
+"""So many rows without a token are filled; a model has some hundred, to make a round number."""
+
+_EMBEDDING: Final = "token_embd.weight"
+"""The tensor with a row for each id; its second dimension is their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The head of the existing file without its tokenizer, and where its data begins.
+
+    Called with a model and what was written of it (a way of writing, as ``Format.options`` has
+    them), it gives the head that the new file begins with, up to the data of its tensors.
+    """
+
+    name: str
+    raw: bytes
+    head: Head
+    tensors: Tensors
+
+    @property
+    def start(self) -> int:
+        """Where in the existing file what is copied begins."""
+        return self.tensors.start
+
+    def __call__(self, model: BPEModel, files: Files) -> Files:
+        """The new head.
+
+        Raises:
+            TargetError: the tokenizer has more tokens than the model has rows for.
+        """
+        [(name, data)] = files.items()
+        new = {key: typed_of(value) for key, value in parse_head(data, name).keys.items()}
+        new = {key: typed for key, typed in new.items() if key.startswith(_TOKENIZER)}
+        _fill(new, self._rows(), self.name)
+        new |= dict(self._other_tokenizer_keys(new))
+        parts = [*self._in_order(new)]
+        head = self.head
+        made = head_of(parts, head.tensors, version=head.version, order=head.order)
+        made += self.tensors.described
+        return {name: made + bytes(-len(made) % self.tensors.alignment)}
+
+    def notes(self, files: Files) -> Iterator[str]:
+        """What became of the keys of the existing tokenizer, for people."""
+        [(name, data)] = files.items()
+        now = parse_head(data, name).keys
+        before = self.head.keys
+        gone = [key for key in before if key not in now]
+        if gone:
+            yield f"{self.name}: left out, as they belong to the old tokenizer: {', '.join(gone)}"
+        texts, old = _texts(now), _texts(before)
+        changed = [
+            number for number, text in enumerate(old) if texts[number : number + 1] != [text]
+        ]
+        if changed:
+            first = changed[0]
+            other = show(texts[first]) if first < len(texts) else "no token"
+            yield (
+                f"{self.name}: {len(changed):,} of {len(old):,} ids had another token, such as "
+                f"{first}: {show(old[first])}, now {other}"
+            )
+
+    def _rows(self) -> int | None:
+        """How many ids the model has rows for; None if the file does not say."""
+        shape = self.tensors.shapes.get(_EMBEDDING, ())
+        if len(shape) == 2:
+            return shape[1]
+        architecture = self.head.keys.get(ARCHITECTURE)
+        value = architecture.value if architecture is not None else b""
+        called = value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+        stated = self.head.keys.get(f"{called}.vocab_size")
+        if stated is not None and isinstance(stated.value, int):
+            return stated.value
+        return len(_texts(self.head.keys)) or None
+
+    def _other_tokenizer_keys(self, new: Mapping[str, Typed]) -> Iterator[tuple[str, Typed]]:
+        """What the existing tokenizer says besides, where the new one has the tokens it means."""
+        old, now = _texts(self.head.keys), new[TOKENS][1][1]
+        for key, found in self.head.keys.items():
+            if key in new or not key.startswith(_TOKENIZER):
+                continue
+            if key.startswith(CHAT) or (
+                key.endswith(_OF_IDS)
+                and all(
+                    old[number : number + 1] == now[number : number + 1] != []
+                    for number in _numbers(found)
+                )
+            ):
+                yield key, typed_of(found)
+
+    def _in_order(self, new: Mapping[str, Typed]) -> Iterator[bytes]:
+        """All keys: the new tokenizer's stand together where the old one began."""
+        order = self.head.order
+        put = False
+        for key, (start, end) in self.head.places.items():
+            if not key.startswith(_TOKENIZER):
+                yield self.raw[start:end]
+            elif not put:
+                put = True
+                yield from (key_bytes(name, typed, order) for name, typed in new.items())
+        if not put:
+            yield from (key_bytes(name, typed, order) for name, typed in new.items())
+
+
+def kept_of_file(file: BinaryIO, size: int, name: str) -> Kept:
+    """Reads what is kept of an existing file: its keys and the descriptions of its tensors.
+
+    Args:
+        file: the file, opened for reading bytes, at its begin.
+        size: how many bytes it has.
+        name: its name, for messages.
+
+    Raises:
+        FormatError, UnsupportedError: its head is malformed, or of a version that is not known.
+    """
+    raw = read_head(file, name)
+    head = parse_head(raw, name)
+    return Kept(name, raw, head, read_tensors(file, head, size, name))
+
+
+def _texts(keys: Mapping[str, Key]) -> Sequence[bytes]:
+    found = keys.get(TOKENS)
+    if found is None or found.members != "string" or not isinstance(found.value, list):
+        return []
+    return found.value
+
+
+def _numbers(key: Key) -> Sequence[int]:
+    """The ids that a key names; none where it is a text."""
+    value = key.value
+    if isinstance(value, bytes):
+        return ()
+    listed = [value] if isinstance(value, (int, float)) else value
+    return [each for each in listed if isinstance(each, int) and each >= 0]
+
+
+def _fill(new: dict[str, Typed], rows: int | None, name: str) -> None:
+    """Gives rows of the model that no token has a filler, as llama.cpp's converter does."""
+    texts: list[bytes] = list(new[TOKENS][1][1])
+    count = len(texts)
+    if rows is None or rows == count:
+        return
+    if not count <= rows <= count + MAX_FILLERS:
+        raise TargetError(
+            f"the model has {rows:,} rows of embedding, and the tokenizer {count:,} tokens",
+            where=name,
+            fix="take the tokenizer that the model was trained with",
+        )
+    for key, kind, members in (
+        (TOKENS, "string", [b"[PAD%d]" % number for number in range(count, rows)]),
+        (TYPES, "int32", [UNUSED] * (rows - count)),
+        (SCORES, "float32", [_FILLER_SCORE] * (rows - count)),
+    ):
+        if key in new:
+            new[key] = ("array", (kind, [*new[key][1][1], *members]))
+    if len({*new[TOKENS][1][1]}) < rows:
+        raise TargetError(
+            "a row without a token needs a filler, and a token is spelled like it",
+            where=f"{name}: {TOKENS}",
+            fix="take the tokenizer that the model was trained with",
+        )

@@ -1,0 +1,110 @@
+"""An existing file that a tokenizer is put into: read only, its larger part copied as it is."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import CheckFailedError, SourceError, TargetError
+from ..formats import Format
+from ..formats.names import KeptFile
+from .reading import unreadable
+from .writing import naming_target
+
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """An open file, and what is kept of it."""
+
+    path: Path
+    kept: KeptFile
+    file: BinaryIO
+
+    def append(self, written: Path) -> str:
+        """Copies the rest of the file behind what was written, and compares the two by hash.
+
+        Args:
+            written: what the new file begins with.
+
+        Returns:
+            How many bytes were copied, and their sha256, as a sentence.
+
+        Raises:
+            TargetError: it cannot be written.
+            SourceError: the existing file was changed meanwhile.
+            CheckFailedError: what was written is not what was read.
+        """
+        before = _state(self.file)
+        with naming_target(written), written.open("r+b") as target:
+            begin = target.seek(0, os.SEEK_END)
+            self.file.seek(self.kept.start)
+            count, read = 0, hashlib.sha256()
+            while data := self.file.read(_CHUNK):
+                target.write(data)
+                read.update(data)
+                count += len(data)
+            target.flush()
+            os.fsync(target.fileno())
+            target.seek(begin)
+            again = _hash(target)
+        if _state(self.file) != before or count != max(0, before[0] - self.kept.start):
+            raise SourceError(
+                "the file was changed while it was copied",
+                where=str(self.path),
+                fix="try again when nothing writes there",
+            )
+        if again != read.hexdigest():
+            raise CheckFailedError(
+                f"what was copied from {self.path} reads back otherwise",
+                fix="nothing was kept; the disk may be damaged",
+            )
+        return f"{count:,} bytes of {self.path} were copied as they are (sha256 {again})"
+
+
+@contextlib.contextmanager
+def existing_file(path: Path, row: Format) -> Iterator[Existing]:
+    """Opens a file that a tokenizer of a format shall be put into.
+
+    Raises:
+        TargetError: a file of the format holds nothing but a tokenizer.
+        SourceError: the file cannot be read.
+        FormatError: it is not of the format.
+    """
+    if not row.names.into:
+        raise TargetError(
+            f"{row.title} holds nothing but a tokenizer, so none is put into an existing file",
+            where=str(path),
+            fix="leave --into out (into=...)",
+        )
+    module, name = row.names.into.split(":")
+    reader = getattr(importlib.import_module(f"..{module}", __package__), name)
+    if "\0" in str(path):
+        raise SourceError("a name cannot hold a NUL character", fix="check the name")
+    if path.exists() and not path.is_file():
+        raise SourceError("this is not a regular file", where=str(path), fix="name a file")
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise unreadable(error, str(path)) from None
+    with file:
+        yield Existing(path, reader(file, _state(file)[0], path.name), file)
+
+
+def _state(file: BinaryIO) -> tuple[int, int]:
+    found = os.fstat(file.fileno())
+    return found.st_size, found.st_mtime_ns
+
+
+def _hash(file: BinaryIO) -> str:
+    found = hashlib.sha256()
+    while data := file.read(_CHUNK):
+        found.update(data)
+    return found.hexdigest()

@@ -1,0 +1,221 @@
+"""A tokenizer put into an existing GGUF file: a new file, and nothing but the tokenizer changed."""
+
+from __future__ import annotations
+
+import random
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Command
+from conftest import FIXTURES
+from gguf import GGUFReader
+from tokenizers import Tokenizer
+
+from bpe_interop.convert import Conversion, convert
+from bpe_interop.diff import diff
+from bpe_interop.engines.llamacpp import LlamaCppEngine
+from bpe_interop.errors import (
+    CheckFailedError,
+    FormatError,
+    SourceError,
+    TargetError,
+    UnsupportedError,
+)
+from bpe_interop.formats.gguf.head import parse_head
+from bpe_interop.formats.gguf.read import load
+from bpe_interop.formats.gguf.tensors import read_tensors
+from bpe_interop.formats.gguf.write import without_tensors
+from bpe_interop.io import find
+from bpe_interop.verify.stress import fixed
+from fixtures import gguf_models as made
+
+SOURCE = FIXTURES / "tokenizers/gpt2-tiny/huggingface/tokenizer.json"
+ROWS = 701
+"""Tokens of the source: 700 and one that is special."""
+
+
+def model_file(rows: int = ROWS, sign: str = "<", more: made.Keys | None = None) -> bytes:
+    """A file with tensors whose tokenizer has the wrong splitter and other texts."""
+    tokens = [f"t{number}" for number in range(rows - 1)] + ["<|endoftext|>"]
+    keys: dict[str, tuple[int, Any]] = {
+        "general.architecture": (made.STRING, "llama"),
+        "general.name": (made.STRING, "mine"),
+        "llama.block_count": (made.UINT32, 1),
+        "tokenizer.ggml.model": (made.STRING, "gpt2"),
+        "tokenizer.ggml.pre": (made.STRING, "qwen2"),
+        "tokenizer.ggml.tokens": (made.ARRAY, (made.STRING, tokens)),
+        "tokenizer.ggml.token_type": (made.ARRAY, (made.INT32, [made.NORMAL] * rows)),
+        "tokenizer.ggml.merges": (made.ARRAY, (made.STRING, ["t 1"])),
+        "tokenizer.ggml.eot_token_id": (made.UINT32, rows - 1),
+        "tokenizer.ggml.fim_pad_token_id": (made.UINT32, 3),
+        "tokenizer.chat_template": (made.STRING, "{{ messages }}"),
+        "llama.behind": (made.ARRAY, (made.FLOAT32, [0.5, 1.5])),
+        **(more or {}),
+    }
+    odd = random.Random(5).randbytes
+    return made.with_tensors(
+        keys,
+        {
+            "token_embd.weight": ((3, rows), odd(12 * rows)),
+            "output_norm.weight": ((3,), odd(12)),
+            "odd.weight": ((5, 1, 1), odd(20)),
+        },
+        sign,
+    )
+
+
+def put(tmp_path: Path, data: bytes, **named: Any) -> tuple[Conversion, Path]:
+    old, new = tmp_path / "old.gguf", tmp_path / "new.gguf"
+    old.write_bytes(data)
+    done = convert(named.pop("source", SOURCE), new, into=old, **named)
+    assert old.read_bytes() == data
+    return done, new
+
+
+def tensors_of(path: Path) -> dict[str, tuple[list[int], bytes]]:
+    """As the package ``gguf`` reads them."""
+    return {
+        tensor.name: (tensor.shape.tolist(), tensor.data.tobytes())
+        for tensor in GGUFReader(path).tensors
+    }
+
+
+@pytest.mark.parametrize(
+    ("sign", "alignment"), [("<", None), ("<", 1), ("<", 8), (">", None), (">", 4096)]
+)
+def test_tensors_and_other_keys_are_the_same(
+    sign: str, alignment: int | None, tmp_path: Path
+) -> None:
+    more = {"general.alignment": (made.UINT32, alignment)} if alignment else {}
+    done, new = put(tmp_path, model_file(sign=sign, more=more), verify=False)
+    assert tensors_of(new) == tensors_of(tmp_path / "old.gguf")
+    assert len(tensors_of(new)) == 3
+    before, after = (parse_head(path.read_bytes(), "x") for path in (tmp_path / "old.gguf", new))
+    assert after.order == ("little" if sign == "<" else "big")
+    for key, value in before.keys.items():
+        if not key.startswith("tokenizer."):
+            assert after.keys[key] == value
+    assert next(iter(after.keys)) == "general.architecture"
+    assert {*after.keys} >= {"llama.behind", "tokenizer.ggml.eot_token_id"}
+    assert after.keys["tokenizer.chat_template"].value == b"{{ messages }}"
+    assert "tokenizer.ggml.fim_pad_token_id" not in after.keys
+    assert any("fim_pad" in note for note in done.notes)
+    assert any("700 of 701 ids had another token" in note for note in done.notes)
+    assert any("bytes of" in note and "sha256" in note for note in done.notes)
+
+
+@pytest.mark.parametrize("sign", ["<", ">"])
+def test_it_is_the_source_in_llama_cpp(sign: str, tmp_path: Path) -> None:
+    _, new = put(tmp_path, model_file(sign=sign), verify=False)
+    engine = LlamaCppEngine(without_tensors(new.read_bytes(), "new.gguf"))
+    texts = ["Hello world! It's 2024, na\u00efve \u4e16\u754c<|endoftext|>", *fixed()]
+    expected = [each.ids for each in Tokenizer.from_file(str(SOURCE)).encode_batch(texts)]
+    assert engine.encode_batch(texts, special="parse") == expected
+
+
+def test_rows_without_a_token_are_filled(tmp_path: Path) -> None:
+    _, new = put(tmp_path, model_file(rows=704), verify=False)
+    head = parse_head(new.read_bytes(), "x")
+    tokens: Any = head.keys["tokenizer.ggml.tokens"].value
+    assert (len(tokens), tokens[-1]) == (704, b"[PAD703]")
+    source = find(SOURCE)
+    again = load({"new.gguf": new.read_bytes()[: head.size]})
+    found = diff(source.format.load(source.files), again)
+    assert {each.field for each in found} <= {"chat_template", "extras"}
+
+
+def test_from_one_gguf_file_into_another(tmp_path: Path) -> None:
+    source = FIXTURES / "tokenizers/gguf-llama3-tiny/gguf"
+    rows = len(find(source).format.load(find(source).files).vocab.ids) + 8
+    done, _ = put(tmp_path, model_file(rows=rows), source=source, verify=False)
+    assert {loss.grade for loss in done.losses} <= {"metadata"}
+
+
+def test_the_command_says_what_became_of_the_file(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "old.gguf").write_bytes(model_file())
+    new = tmp_path / "new.gguf"
+    done = command("convert", SOURCE, new, "--into", tmp_path / "old.gguf", "--no-verify")
+    assert "were copied as they are (sha256" in done.out
+
+
+def test_the_target_is_never_the_existing_file(tmp_path: Path) -> None:
+    old = tmp_path / "old.gguf"
+    old.write_bytes(model_file())
+    for target in (old, tmp_path / "link.gguf"):
+        if target != old:
+            target.symlink_to(old)
+        with pytest.raises(TargetError, match="which would be deleted"):
+            convert(SOURCE, target, into=old, force=True)
+    assert old.read_bytes() == model_file()
+
+
+def test_only_a_format_that_holds_more_takes_one(tmp_path: Path) -> None:
+    (tmp_path / "old.gguf").write_bytes(model_file())
+    with pytest.raises(TargetError, match="nothing but a tokenizer"):
+        convert(SOURCE, tmp_path / "out", "huggingface", into=tmp_path / "old.gguf")
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "what"),
+    [
+        (model_file(rows=400), TargetError, "400 rows of embedding, and the tokenizer 701"),
+        (model_file(rows=70_000), TargetError, "70,000 rows"),
+        (model_file()[:-6_000], FormatError, "the file ends after"),
+        (
+            model_file()[: parse_head(model_file(), "x").size + 30],
+            FormatError,
+            "within the descriptions",
+        ),
+        (b"GGML" + model_file()[4:], FormatError, "does not begin with GGUF"),
+        (
+            model_file(more={"general.alignment": (made.UINT32, 48)}),
+            FormatError,
+            "must be a power of two, and is 48",
+        ),
+        (
+            model_file(more={"general.name": (made.STRING, "phi-3 of mine")}),
+            FormatError,
+            'under this name llama.cpp needs the token "</s>"',
+        ),
+    ],
+    ids=["rows", "many-rows", "no-data", "no-shapes", "magic", "alignment", "phi-3"],
+)
+def test_what_is_refused(data: bytes, error: type[Exception], what: str, tmp_path: Path) -> None:
+    old = tmp_path / "old.gguf"
+    old.write_bytes(data)
+    with pytest.raises(error, match=what):
+        convert(SOURCE, tmp_path / "new.gguf", into=old)
+    assert sorted(tmp_path.iterdir()) == [old]
+
+
+def test_a_version_that_nobody_reads_any_more(tmp_path: Path) -> None:
+    old = tmp_path / "old.gguf"
+    old.write_bytes(b"GGUF" + struct.pack("<III", 1, 0, 0))
+    with pytest.raises(UnsupportedError, match="version 1"):
+        convert(SOURCE, tmp_path / "new.gguf", into=old)
+
+
+def test_what_is_not_there_or_no_file(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none.gguf"):
+        with pytest.raises(SourceError):
+            convert(SOURCE, tmp_path / "new.gguf", into=path)
+
+
+def test_a_copy_that_reads_back_otherwise_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bpe_interop.io.existing._hash", lambda file: "0" * 64)
+    with pytest.raises(CheckFailedError, match="reads back otherwise"):
+        put(tmp_path, model_file(), verify=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["old.gguf"]
+
+
+@pytest.mark.parametrize("length", [1 << 63, 5_000])
+def test_lengths_in_descriptions_are_not_trusted(length: int, tmp_path: Path) -> None:
+    head = made.gguf({}, tensors=1)
+    path = tmp_path / "odd.gguf"
+    path.write_bytes(head + struct.pack("<Q", length) + b"x" * 100)
+    with path.open("rb") as file, pytest.raises(FormatError, match=f"has {length:,} bytes"):
+        read_tensors(file, parse_head(head, "x"), path.stat().st_size, "odd.gguf")
