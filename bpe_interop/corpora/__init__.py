@@ -6,6 +6,7 @@ Plain text, JSONL and Parquet, compressed or not, are read as a stream and never
 from __future__ import annotations
 
 from .documents import START, Document, Errors, Place, Shard, size_of
+from .parts import PART_BYTES, Part, PartReader, check_parts_can_be_read, cut, lines_before
 from .selection import (
     BEGINNING,
     EVERYTHING,
@@ -23,16 +24,22 @@ from .streams import naming, opened
 __all__ = [
     "BEGINNING",
     "EVERYTHING",
+    "PART_BYTES",
     "START",
     "STDIN",
     "Document",
     "Errors",
     "Mark",
+    "Part",
+    "PartReader",
     "Place",
     "Selection",
     "Shard",
+    "check_parts_can_be_read",
+    "cut",
     "find_shards",
     "identity",
+    "lines_before",
     "naming",
     "opened",
     "parse_sample",

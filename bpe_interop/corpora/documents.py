@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias
+from typing import BinaryIO, Literal, Protocol, TypeAlias
 
 from ..errors import SourceError, not_utf8
 
@@ -20,6 +20,12 @@ SIZE = 1 << 14
 """Bytes from which on a document of plain text ends at the next LF."""
 LONGEST_LINE = 1 << 20
 """Bytes without LF after which a document of plain text ends inside a line."""
+BLOCK = 1 << 22
+"""Bytes of plain text: at the first LF from each multiple of it on, a document ends in any case.
+
+So a reader may begin near a multiple without what stands before it, and cuts as all others do. It
+is more than ``LONGEST_LINE``.
+"""
 LONGEST_RECORD = 1 << 28
 """Bytes of a line of JSONL from which on it is refused: it would have to be held whole."""
 
@@ -38,6 +44,18 @@ _OTHERS = (
     (b"PAR1", "Parquet, whose files end in .parquet"),
 )
 _LONE = re.compile("[\ud800-\udfff]")
+
+
+class Readable(Protocol):
+    """A stream of bytes, of which lines can be read."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """At most so many bytes; none at the end."""
+        ...
+
+    def readline(self, size: int = -1, /) -> bytes:
+        """A line with its LF, or at most so many bytes of it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +105,30 @@ class Document:
 
 
 def texts(
-    shard: Shard, stream: BinaryIO, told: Told, start: Place, errors: Errors
+    shard: Shard,
+    stream: Readable,
+    told: Told,
+    start: Place,
+    errors: Errors,
+    end: int | None = None,
 ) -> Iterator[Document]:
     """Plain text in documents of whole lines, each about ``SIZE`` bytes; LF stays in the text.
 
-    The same file is always cut alike, from whichever document on it is read.
+    The same file is always cut alike, from whichever document on it is read. Documents that begin
+    at the byte ``end`` or later are left out.
 
     Raises:
         SourceError: it is not UTF-8, and ``errors`` is ``"strict"``.
     """
     place, held = start, b""
-    while True:
-        data = stream.read(SIZE - len(held))
+    while end is None or place.offset < end:
+        left = BLOCK - place.offset % BLOCK
+        data = stream.read(min(SIZE, left) - len(held))
         if data and not data.endswith(b"\n"):
             data += stream.readline(LONGEST_LINE)
+            over = len(held) + len(data) - left
+            if 0 <= over < LONGEST_LINE and not data.endswith(b"\n"):
+                data += stream.readline(LONGEST_LINE - over)
         block = held + data
         if not block:
             return
@@ -111,6 +139,31 @@ def texts(
         after = Place(place.line + block.count(b"\n"), place.offset + len(block))
         yield Document(text, size_of(text), shard, place, after, told(), replaced)
         place = after
+
+
+def first_text(stream: BinaryIO, near: int) -> int:
+    """Where the first document begins that does not begin before a multiple of ``BLOCK``."""
+    if not near:
+        return 0
+    stream.seek(near - 4)
+    before = stream.read(4)
+    if before.endswith(b"\n"):
+        return near
+    block = before + stream.readline(LONGEST_LINE)
+    return near - 4 + len(block) - _unfinished(block)
+
+
+def first_record(stream: BinaryIO, near: int) -> int:
+    """Where the first line begins that does not begin before a byte."""
+    if not near:
+        return 0
+    stream.seek(near - 1)
+    at = near - 1
+    while line := stream.readline(1 << 20):
+        at += len(line)
+        if line.endswith(b"\n"):
+            break
+    return at
 
 
 def _unfinished(block: bytes) -> int:
@@ -128,9 +181,16 @@ def size_of(text: str) -> int:
 
 
 def records(
-    shard: Shard, stream: BinaryIO, told: Told, start: Place, errors: Errors
+    shard: Shard,
+    stream: Readable,
+    told: Told,
+    start: Place,
+    errors: Errors,
+    end: int | None = None,
 ) -> Iterator[Document]:
     """A field of every line of JSONL; a blank line and a null are no documents.
+
+    Lines that begin at the byte ``end`` or later are left out.
 
     Raises:
         SourceError: a line is not UTF-8 (with ``errors="strict"``), not a JSON object, without
@@ -138,7 +198,7 @@ def records(
             surrogate (with ``errors="strict"``).
     """
     place = start
-    while data := stream.readline(LONGEST_RECORD):
+    while (end is None or place.offset < end) and (data := stream.readline(LONGEST_RECORD)):
         where = f"{shard.label}:{place.line}"
         if len(data) == LONGEST_RECORD and not data.endswith(b"\n"):
             raise SourceError(
@@ -148,7 +208,7 @@ def records(
             )
         line, replaced = _decode(data, shard, place, errors)
         after = Place(place.line + 1, place.offset + len(data))
-        line = line.removeprefix("\ufeff") if place.line == 1 else line
+        line = line if place.offset else line.removeprefix("\ufeff")
         text = _field(line, shard.field, where)
         if text is not None:
             text, mended = _mended(text, where, errors)

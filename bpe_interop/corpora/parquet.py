@@ -13,8 +13,12 @@ _ROWS = 256
 _TEXTUAL = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
 
 
-def rows(shard: Shard, start: Place, errors: Errors) -> Iterator[Document]:
+def rows(
+    shard: Shard, start: Place, errors: Errors, end: int | None = None
+) -> Iterator[Document]:
     """A column's texts, one document per row from a row on; nulls are no documents.
+
+    Rows from the number ``end`` on are left out.
 
     Raises:
         SourceError: the file is not Parquet or is damaged, has no such column or one that holds
@@ -31,7 +35,7 @@ def rows(shard: Shard, start: Place, errors: Errors) -> Iterator[Document]:
         with parquet.ParquetFile(shard.path) as file:
             _check(file, shard, arrow)
             total = max(1, file.metadata.num_rows)
-            for row, data in _column(file, shard.field, start.offset, arrow):
+            for row, data in _column(file, shard.field, start.offset, end, arrow):
                 if data is None:
                     continue
                 text, replaced = _decode(data, shard, row, errors)
@@ -59,10 +63,39 @@ def _check(file: Any, shard: Shard, arrow: Any) -> None:
         )
 
 
-def _column(file: Any, field: str, start: int, arrow: Any) -> Iterator[tuple[int, bytes | None]]:
-    """Row numbers and contents as bytes: pyarrow itself does not check that strings are UTF-8."""
+def row_groups(shard: Shard) -> list[tuple[int, int]]:
+    """The number of rows and the compressed bytes of each row group, from the file's end.
+
+    Raises:
+        SourceError, EngineMissingError: as :func:`rows`.
+    """
+    arrow, parquet = optional("pyarrow", "parquet"), optional("pyarrow.parquet", "parquet")
+    try:
+        with parquet.ParquetFile(shard.path) as file:
+            _check(file, shard, arrow)
+            groups = map(file.metadata.row_group, range(file.num_row_groups))
+            return [(group.num_rows, _compressed(group)) for group in groups]
+    except arrow.ArrowException as error:
+        raise SourceError(
+            f"not Parquet, or damaged: {error}", where=shard.label, fix=DAMAGED
+        ) from error
+
+
+def _compressed(group: Any) -> int:
+    return sum(group.column(at).total_compressed_size for at in range(group.num_columns))
+
+
+def _column(
+    file: Any, field: str, start: int, end: int | None, arrow: Any
+) -> Iterator[tuple[int, bytes | None]]:
+    """Row numbers and contents as bytes: pyarrow itself does not check that strings are UTF-8.
+
+    ``start`` may lie in a row group, ``end`` is where one ends.
+    """
     first = 0
     for group in range(file.num_row_groups):
+        if end is not None and first >= end:
+            return
         count = file.metadata.row_group(group).num_rows
         if first + count > start:
             row = first

@@ -232,9 +232,11 @@ def _check_readable(shard: Shard) -> None:
 
 
 def read_documents(
-    shard: Shard, *, errors: Errors = "strict", start: Place = START
+    shard: Shard, *, errors: Errors = "strict", start: Place = START, end: int | None = None
 ) -> Iterator[Document]:
     """The documents of a file, from one that begins at ``start`` on, never held whole.
+
+    Those that begin at the byte (in Parquet: the row) ``end`` or later are left out.
 
     Raises:
         SourceError: the file cannot be read, is cut off or damaged, lacks the field, or is not
@@ -243,12 +245,12 @@ def read_documents(
     """
     with naming(shard.label):
         if shard.kind == "parquet":
-            yield from rows(shard, start, errors)
+            yield from rows(shard, start, errors, end)
             return
         with opened(shard.path, shard.label) as (stream, told):
             skip(stream, start.offset, shard.label)
             cut = records if shard.kind == "jsonl" else texts
-            yield from cut(shard, stream, told, start, errors)
+            yield from cut(shard, stream, told, start, errors, end)
 
 
 def select(
@@ -268,11 +270,11 @@ def select(
     Raises:
         The errors of :func:`read_documents`.
     """
-    limit = _limit(shards, selection)
+    limit = drawn_limit(shards, selection)
     for number, document in _all(shards, selection.errors, start):
         if selection.max_bytes is not None and taken >= selection.max_bytes:
             return
-        if limit is None or _draw(number, document, selection.seed) <= limit:
+        if limit is None or draw(number, document, selection.seed) <= limit:
             taken += document.size
             yield number, document
 
@@ -286,14 +288,14 @@ def _all(
             yield number, document
 
 
-def _draw(number: int, document: Document, seed: int) -> tuple[float, int, int]:
+def draw(number: int, document: Document, seed: int) -> tuple[float, int, int]:
     """A number from 0 to 1 for where a document stands, made unique."""
     where = f"{seed}\0{document.shard.name}\0{document.place.offset}"
     digest = hashlib.blake2b(where.encode("utf-8", "surrogateescape"), digest_size=8).digest()
     return int.from_bytes(digest, "big") / (1 << 64), number, document.place.offset
 
 
-def _limit(shards: tuple[Shard, ...], selection: Selection) -> tuple[float, int, int] | None:
+def drawn_limit(shards: tuple[Shard, ...], selection: Selection) -> tuple[float, int, int] | None:
     """The highest draw that is taken; None where all are."""
     sample = selection.sample
     if sample is None or isinstance(sample, float):
@@ -303,7 +305,7 @@ def _limit(shards: tuple[Shard, ...], selection: Selection) -> tuple[float, int,
             "a count of documents is drawn in two readings, and standard input can be read once",
             fix="give a fraction, as 0.01",
         )
-    draws = (_draw(n, document, selection.seed) for n, document in _all(shards, selection.errors))
+    draws = (draw(n, document, selection.seed) for n, document in _all(shards, selection.errors))
     return max(heapq.nsmallest(sample, draws), default=(0.0, -1, -1))
 
 

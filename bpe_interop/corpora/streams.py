@@ -64,6 +64,23 @@ def opened(path: Path | None, label: str) -> Iterator[tuple[BinaryIO, Callable[[
         yield _decompressed(file, path.suffix.lower(), label), told
 
 
+def is_compressed(path: Path | None) -> bool:
+    """Whether a file is compressed, by its content.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if path is None:
+        return False
+    with path.open("rb") as file:
+        head = file.read(4)
+    return _compressed_by(head) or path.suffix.lower() in COMPRESSED
+
+
+def _compressed_by(head: bytes) -> bool:
+    return head.startswith(_GZIP) or head == _ZSTD or bool(_SKIPPABLE.match(head))
+
+
 def _decompressed(file: BinaryIO, suffix: str, label: str) -> BinaryIO:
     head = file.peek(4)[:4] if isinstance(file, io.BufferedReader) else b""
     if head.startswith(_GZIP):
