@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from .corpora import Document, Shard, read_documents
+from .corpora import Document, Part, PartReader, Shard, cut, read_documents
+from .engines.choice import FASTEST
 from .errors import EncodeError
+from .formats import Files
 from .model import BPEModel
+from .shards import LIMIT, Carried, Ticket, Workers, opened_from, pool_of, run_parts
+from .shards.orders import Check
 from .text.notebook import framed
 from .tokenizer import Tokenizer
 
@@ -128,9 +133,122 @@ def measure(
     found: list[Statistics] = []
     for shard in shards:
         found += _of_file(shard, sides, tick)
-    if len(shards) > 1:
-        found += [_together(found[at :: len(sides)]) for at in range(len(sides))]
+    return _with_all(found, len(sides), len(shards))
+
+
+def _with_all(found: list[Statistics], sides: int, files: int) -> list[Statistics]:
+    """The statistics of files, and those of all of them where there are several."""
+    if files > 1:
+        found += [_together(found[at::sides]) for at in range(sides)]
     return found
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What became of a part: documents, bytes of UTF-8, words, and ids by tokenizer."""
+
+    documents: int = 0
+    bytes: int = 0
+    words: int = 0
+    counts: tuple[Counter[int], ...] = ()
+
+    def __add__(self, other: Measured) -> Measured:
+        return Measured(
+            self.documents + other.documents,
+            self.bytes + other.bytes,
+            self.words + other.words,
+            tuple(one + two for one, two in zip(self.counts, other.counts, strict=True)),
+        )
+
+
+@dataclass(frozen=True)
+class MeasureJob:
+    """Counts the tokens of a part with each tokenizer, on the fastest exact engine."""
+
+    tokenizers: tuple[Ticket, ...]
+    libraries: tuple[str, ...] = ("regex", *FASTEST)
+
+    def build(self, files: Sequence[Files], isolate: bool) -> MeasureWork:
+        """The tokenizers. There is nothing to isolate: our own encoder takes what an engine
+        fails on.
+        """
+        models = [
+            opened_from(ticket, each) for ticket, each in zip(self.tokenizers, files, strict=True)
+        ]
+        return MeasureWork([Tokenizer(model, engine="auto") for model in models])
+
+
+class MeasureWork:
+    """The tokenizers of a process."""
+
+    def __init__(self, tokenizers: Sequence[Tokenizer]) -> None:
+        self._tokenizers = tokenizers
+
+    def do(self, part: Part, check: Check) -> Measured:
+        """The counts of a part."""
+        reader = PartReader(part)
+        documents = size = words = 0
+        counts: list[Counter[int]] = [Counter() for _ in self._tokenizers]
+        for document in reader.documents():
+            check()
+            for tokenizer, counted in zip(self._tokenizers, counts, strict=True):
+                counted.update(_ids(tokenizer, document, reader.where))
+            documents, size = documents + 1, size + document.size
+            words += len(document.text.split())
+        return Measured(documents, size, words, tuple(counts))
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+def measure_by_parts(
+    carried: Sequence[Carried],
+    shards: Sequence[Shard],
+    executor: Executor | Workers,
+    *,
+    slots: int | None = None,
+    limit: float = LIMIT,
+    tick: Callable[[int], None] = lambda count: None,
+) -> list[Statistics]:
+    """As :func:`measure`, over parts of the files, by any executor; the results are the same.
+
+    Args:
+        carried: the tokenizers with their files (:func:`.shards.carry`).
+        shards: the files of a corpus.
+        executor: who works.
+        slots: how many parts it is given at once.
+        limit: seconds after which a part is given to another worker, once.
+        tick: is told how many documents were encoded.
+
+    Raises:
+        The errors of :func:`measure`; KeyboardInterrupt, as there.
+        EngineError: a part was not done in two attempts.
+    """
+    parts = cut(shards)
+    job = MeasureJob(tuple(each.ticket for each in carried))
+    run = run_parts(
+        job,
+        carried,
+        parts,
+        pool_of(executor, slots),
+        limit=limit,
+        tick=lambda part, value: tick(value.documents),
+    )
+    if run.interrupted:
+        raise KeyboardInterrupt
+    run.check_whole(len(parts))
+    sides = [
+        _Side(each.ticket.label, Tokenizer(opened_from(each.ticket, each.files)))
+        for each in carried
+    ]
+    nothing = Measured(counts=tuple(Counter[int]() for _ in sides))
+    found: list[Statistics] = []
+    for number, shard in enumerate(shards):
+        of_file = (run.results[part.number] for part in parts if part.file == number)
+        total = sum(of_file, nothing)
+        for side, counts in zip(sides, total.counts, strict=True):
+            found.append(_statistics(side, shard.label, total, counts))
+    return _with_all(found, len(sides), len(shards))
 
 
 class _Side:
@@ -149,22 +267,29 @@ def _of_file(
     documents = size = words = 0
     for document in read_documents(shard):
         for side, counted in zip(sides, counts, strict=True):
-            counted.update(_ids(side.tokenizer, document))
+            counted.update(_ids(side.tokenizer, document, _where))
         documents, size = documents + 1, size + document.size
         words += len(document.text.split())
         tick(1)
+    total = Measured(documents, size, words)
     for side, counted in zip(sides, counts, strict=True):
-        yield Statistics(
-            side.name, shard.label, documents, size, words, counted, side.sizes, side.special
-        )
+        yield _statistics(side, shard.label, total, counted)
 
 
-def _ids(tokenizer: Tokenizer, document: Document) -> list[int]:
+def _statistics(side: _Side, file: str, total: Measured, counts: Counter[int]) -> Statistics:
+    read = total.documents, total.bytes, total.words
+    return Statistics(side.name, file, *read, counts, side.sizes, side.special)
+
+
+def _where(document: Document) -> str:
+    return f"{document.shard.label}:{document.place.line}"
+
+
+def _ids(tokenizer: Tokenizer, document: Document, where: Callable[[Document], str]) -> list[int]:
     try:
         return tokenizer.encode_ordinary(document.text)
     except EncodeError as error:
-        where = f"{document.shard.label}:{document.place.line}"
-        raise EncodeError(error.what, where=where, fix=error.fix) from None
+        raise EncodeError(error.what, where=where(document), fix=error.fix) from None
 
 
 def _together(files: Sequence[Statistics]) -> Statistics:

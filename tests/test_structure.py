@@ -37,7 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("engines", "corpora"),
     ("sources",),
     ("tokenizer",),
-    ("tiktoken", "train"),
+    ("tiktoken", "train", "shards"),
     ("verify",),
     ("convert", "statistics"),
     ("pages", "pytest_plugin", "publish"),

@@ -13,9 +13,7 @@ _ROWS = 256
 _TEXTUAL = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
 
 
-def rows(
-    shard: Shard, start: Place, errors: Errors, end: int | None = None
-) -> Iterator[Document]:
+def rows(shard: Shard, start: Place, errors: Errors, end: int | None = None) -> Iterator[Document]:
     """A column's texts, one document per row from a row on; nulls are no documents.
 
     Rows from the number ``end`` on are left out.

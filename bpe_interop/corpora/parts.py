@@ -124,9 +124,16 @@ class PartReader:
             if limit is None or draw(self.part.file, document, selection.seed) <= limit:
                 yield document
 
+    def where(self, document: Document) -> str:
+        """The file and the line, or row, of a document of the part, for a message."""
+        part = self.part
+        whole = part.shard.kind == "parquet" or not part.start
+        before = 0 if whole else lines_before(part)
+        return f"{part.shard.label}:{before + document.place.line}"
+
     def _all(self, selection: Selection) -> Iterator[Document]:
         part = self.part
-        if part.shard.kind == "parquet" or part.start == 0 and part.end is None:
+        if part.shard.kind == "parquet" or (part.start == 0 and part.end is None):
             place = Place(part.start + 1, part.start)
             yield from read_documents(
                 part.shard, errors=selection.errors, start=place, end=part.end

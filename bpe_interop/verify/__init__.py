@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
 from pathlib import Path
 
 from ..corpora import Errors, Selection
@@ -10,6 +11,8 @@ from ..engines.facts import facts
 from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..model import BPEModel
+from ..shards import LIMIT, Carried, Workers, carry, pool_of
+from .by_parts import ByParts
 from .lock import Lock
 from .lock_report import compare_with_lock, locked
 from .prove import SCOPES, Scope, about, prove
@@ -62,6 +65,9 @@ def verify(
     errors: Errors = "strict",
     state: str | Path | None = None,
     processes: int | None = None,
+    executor: Executor | Workers | None = None,
+    slots: int | None = None,
+    limit: float = LIMIT,
     isolate: bool = False,
     thorough: bool = False,
     offline: bool = False,
@@ -91,6 +97,11 @@ def verify(
         errors: ``"strict"`` refuses a corpus that is not UTF-8, ``"replace"`` reads U+FFFD there.
         state: a file in which it is kept how far the corpora were compared, to go on from.
         processes: how many child processes compare corpora; by default as many as pay.
+        executor: compare corpora by parts in this executor: a process pool, Dask's
+            ``client.get_executor()``, an MPI pool. Its workers read the corpora themselves. The
+            report is the same.
+        slots: how many parts the executor is given at once; by default as many as there are cores.
+        limit: seconds after which a part is given to another worker, once.
         isolate: compare in child processes, so that a text that kills an engine is an outcome.
         thorough: run every code point, and runs of a million letters and spaces, which takes
             minutes.
@@ -108,7 +119,6 @@ def verify(
             opened = open_side(other, preset=preset, offline=offline)
             return _with_lock(held, source, opened, engine, given, scope, source is a, tick)
     selection = Selection(max_bytes, sample, seed, errors)
-    asked = Corpora(given, field, selection, state, processes)
     notes: list[str] = []
     served = engine_a is not None or engine_b is not None
     left = open_side(a, preset=preset_a, offline=offline, served=served)
@@ -116,6 +126,11 @@ def verify(
     for letter, opened in (("a", left), ("b", right)):
         _need(letter, opened)
     pairing = _paired((left, right), (engine_a, engine_b), scope, notes)
+    by_parts = None
+    if executor is not None:
+        carried = (_carried(left, preset_a), _carried(right, preset_b))
+        by_parts = ByParts(pool_of(executor, slots), carried, (engine_a, engine_b), limit)
+    asked = Corpora(given, field, selection, state, processes, by_parts)
     asked.check(pairing.sides)
     one, two = pairing.models
     proof = prove(one, two, scope) if one is not None and two is not None else None
@@ -186,6 +201,10 @@ def _paired(
     models = (_run_model(named[0], opened[0], notes), _run_model(named[1], opened[1], notes))
     sides = Sides(build_a, build_b, name_a, name_b, tuple(modes))
     return Pairing(opened, engines, models, sides)
+
+
+def _carried(opened: Opened, preset: str | None) -> Carried:
+    return carry(opened.label, opened.format.name, opened.files, preset)
 
 
 def _need(side: str, loaded: Opened) -> None:

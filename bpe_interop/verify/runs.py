@@ -11,12 +11,13 @@ from typing import TypeAlias
 from ..corpora import EVERYTHING, Selection
 from ..engines import Engine
 from ..model import BPEModel, show
+from .by_parts import ByParts, check_by_parts, compare_by_parts
 from .children import ChildPair
 from .compare import Decoded, LocalPair, Pair, Tally, compare_in
 from .corpus_report import CorpusReport, Found
 from .sides import Inside, Mismatch, Mode, Opened, Own
 from .stress import awkward, completed, every_token, texts_with, thorough
-from .sweep import Progress, Sides, check_corpora, compare_corpora
+from .sweep import ENDED_EARLY, Progress, Sides, check_corpora, compare_corpora
 
 _CHUNK = 4_096
 _APART = {"control", "unknown", "unused", "byte"}
@@ -116,13 +117,17 @@ PATIENCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Corpora:
-    """The corpora to compare on, and how; see :func:`.sweep.compare_corpora`."""
+    """The corpora to compare on, and how; see :func:`.sweep.compare_corpora`.
+
+    With ``by_parts`` the workers named there do it.
+    """
 
     names: tuple[str | Path, ...] = ()
     field: str | None = None
     selection: Selection = EVERYTHING
     state: str | Path | None = None
     processes: int | None = None
+    by_parts: ByParts | None = None
 
     def check(self, sides: Sides) -> None:
         """Looks at the files before anything else is done, which takes longer.
@@ -130,7 +135,9 @@ class Corpora:
         Raises:
             SourceError, TargetError: as :func:`.sweep.check_corpora`.
         """
-        if self.names:
+        if self.names and self.by_parts is not None:
+            check_by_parts(self.names, self.by_parts, self.field, self.selection)
+        elif self.names:
             check_corpora(sides, self.names, self.field, self.selection, self.state)
 
 
@@ -218,20 +225,43 @@ def run(
     finally:
         pair.close()
     if not ran.interrupted and corpora.names:
-        ran.corpus = compare_corpora(
+        ran.corpus = _over(corpora, sides, inside, isolate, watch)
+        ended = any(note.startswith(ENDED_EARLY) for note in ran.corpus.notes)
+        ran.interrupted = ran.corpus.interrupted and not ended
+    return ran
+
+
+def _over(
+    corpora: Corpora,
+    sides: Sides,
+    inside: Inside,
+    isolate: bool,
+    watch: Callable[[Progress], None],
+) -> CorpusReport:
+    if corpora.by_parts is not None:
+        return compare_by_parts(
             sides,
+            corpora.by_parts,
+            inside.scope,
             corpora.names,
             field=corpora.field,
             selection=corpora.selection,
-            processes=corpora.processes,
-            isolate=isolate,
             state=corpora.state,
-            wanted=inside,
             patience=PATIENCE,
             tick=watch,
         )
-        ran.interrupted = ran.corpus.interrupted and not ran.corpus.notes
-    return ran
+    return compare_corpora(
+        sides,
+        corpora.names,
+        field=corpora.field,
+        selection=corpora.selection,
+        processes=corpora.processes,
+        isolate=isolate,
+        state=corpora.state,
+        wanted=inside,
+        patience=PATIENCE,
+        tick=watch,
+    )
 
 
 def _awkward(

@@ -226,7 +226,7 @@ class Inside:
     """
 
     def __init__(self, scope: Scope, models: Iterable[BPEModel | None]) -> None:
-        self.left_out = 0
+        self.scope, self.left_out = scope, 0
         given = [model for model in models if model is not None] if scope == "text" else []
         texts = {token.text for model in given for token in model.added or ()}
         self._normalize = [

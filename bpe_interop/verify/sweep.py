@@ -36,6 +36,9 @@ from .sweep_state import Saved
 WORTH_PROCESSES = 1 << 22
 """Bytes on disk from which child processes are worth the second or more that they take to start."""
 
+ENDED_EARLY = "ended early"
+"""How a note begins that says why a comparison ended before its corpus did."""
+
 _SUMMED = 64
 _SAVED_EVERY = 30.0
 
@@ -231,7 +234,7 @@ class _Run:
         if not ended:
             pairs = self._sides.pairs(min(1, self._processes))
         try:
-            report = _shrunk(self._report(), pairs[0], self._sides.modes)
+            report = shrunk(self._report(), pairs[0], self._sides.modes)
             # What ends this run ends no other, so it is not in the state.
             return replace(report, notes=self._notes, interrupted=not ended)
         finally:
@@ -250,7 +253,7 @@ class _Run:
                 self._save()
             self._alone += sum(outcome.alone for outcome in outcomes)
             if self._alone >= self._patience:
-                self._notes = (f"ended early: one side alone failed {self._alone:,} times",)
+                self._notes = (f"{ENDED_EARLY}: one side alone failed {self._alone:,} times",)
                 return False
         return True
 
@@ -281,7 +284,7 @@ def _close(pairs: list[Pair]) -> None:
         pair.close()
 
 
-def _shrunk(report: CorpusReport, pair: Pair, modes: tuple[Mode, ...]) -> CorpusReport:
+def shrunk(report: CorpusReport, pair: Pair, modes: tuple[Mode, ...]) -> CorpusReport:
     """With the texts of the kept differences made small; Ctrl-C leaves the rest as it is."""
     found = list(report.found)
     named = {mode.scope: mode for mode in modes}

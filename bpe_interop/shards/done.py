@@ -1,0 +1,156 @@
+"""The parts that are done, in a file from which a later run goes on.
+
+The file is a line of JSON that says what the run is about, and then one line for each part that is
+done. Lines are only added, so a run that is killed loses at most the last one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from ..corpora import Part, Shard, identity
+from ..errors import FormatError, SourceError, TargetError
+from ..io import unreadable
+from ..strict_json import Node, parse
+
+KIND = "bpe-interop parts done"
+SCHEMA = 1
+_SYNCED_EVERY = 10.0
+"""Seconds after which what was written must be on the disk."""
+_ANOTHER = "name another file for the state"
+
+
+class Done:
+    """Which parts are done, and what became of them.
+
+    Args:
+        path: the state file.
+        about: what the run does, as JSON: tokenizers, versions, settings.
+        shards: the files of the corpus.
+        parts: its parts.
+
+    Raises:
+        SourceError: the file is about another run, or a file of the corpus cannot be read.
+        FormatError: it is no such file.
+        TargetError: it cannot be written.
+    """
+
+    def __init__(
+        self, path: Path, about: Mapping[str, Any], shards: Iterable[Shard], parts: Iterable[Part]
+    ) -> None:
+        self._path = path
+        files = [[shard.label, shard.kind, shard.field, identity(shard)] for shard in shards]
+        ends = [[part.file, part.start, part.end] for part in parts]
+        said = json.dumps(ends).encode("ascii")
+        self._head = {
+            "kind": KIND,
+            "schema": SCHEMA,
+            "about": json.loads(json.dumps(about)),
+            "files": files,
+            "parts": [len(ends), hashlib.sha256(said).hexdigest()],
+        }
+        self._file: BinaryIO | None = None
+        self._synced = time.monotonic()
+
+    def read(self, decode: Callable[[Node], Any]) -> dict[int, Any]:
+        """The results by the number of the part; none where there is no file yet.
+
+        Args:
+            decode: a result from its JSON.
+        """
+        try:
+            lines = self._path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise unreadable(error, str(self._path)) from None
+        where = str(self._path)
+        if lines == [b""]:
+            return {}
+        try:
+            head = parse(lines[0], where)
+        except FormatError as error:
+            raise FormatError(error.what, where=error.where, fix=_ANOTHER) from None
+        if head.get("kind").value != KIND:
+            head.fail(f"this is no file of {KIND}", fix=_ANOTHER)
+        for key, what in (
+            ("schema", "by another version"),
+            ("files", "on another corpus, or the files have changed"),
+            ("parts", "with parts of another size"),
+            ("about", "for other tokenizers, versions or settings"),
+        ):
+            if head[key].value != self._head[key]:
+                raise SourceError(
+                    f"it was begun {what}",
+                    where=where,
+                    fix="begin anew with another file for the state",
+                )
+        found: dict[int, Any] = {}
+        # What stands behind the last LF was cut off as it was written.
+        for line in lines[1:-1]:
+            node = parse(line, where)
+            found[node["part"].be(int)] = decode(node["result"])
+        return found
+
+    def __enter__(self) -> Done:
+        """Opens the file for more lines."""
+        try:
+            new = not self._path.exists() or not self._path.stat().st_size
+            self._file = self._path.open("ab" if new else "r+b")
+            if new:
+                self._add(self._head)
+            else:
+                self._end_at_a_line(self._file)
+        except OSError as error:
+            raise self._unwritable(error) from None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Closes it."""
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, number: int, result: object) -> None:
+        """Keeps the result of a part, as JSON.
+
+        Raises:
+            TargetError: it cannot be written.
+        """
+        self._add({"part": number, "result": result})
+
+    def _add(self, line: object) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.write(json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n")
+            self._file.flush()
+            if time.monotonic() - self._synced > _SYNCED_EVERY:
+                os.fsync(self._file.fileno())
+                self._synced = time.monotonic()
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def _end_at_a_line(self, file: BinaryIO) -> None:
+        """Takes away a line that was cut off."""
+        data = file.read()
+        file.truncate(data.rfind(b"\n") + 1)
+        file.seek(0, os.SEEK_END)
+
+    def _unwritable(self, error: OSError) -> TargetError:
+        return TargetError(
+            f"cannot be written: {error.strerror}",
+            where=str(self._path),
+            fix="choose a place where files can be made, and where there is room",
+        )

@@ -1,0 +1,73 @@
+"""Who works: any ``concurrent.futures.Executor``, or a cluster that says more of itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from concurrent.futures import Executor, Future
+from typing import Protocol
+
+from . import worker
+from .orders import Order, Reply
+
+
+class Workers(Protocol):
+    """Those who work on parts."""
+
+    def slots(self) -> int:
+        """How many parts can be worked on at once, now."""
+        ...
+
+    def submit(self, order: Order, avoid: Collection[str]) -> Future[Reply]:
+        """Gives an order to a worker; not to those to be avoided, where one can choose."""
+        ...
+
+    def holder(self, future: Future[Reply]) -> str:
+        """The worker that has an order; empty where that cannot be known."""
+        ...
+
+    def lost(self) -> list[str]:
+        """The workers that went away since this was asked last."""
+        ...
+
+    def stop(self, run: str) -> None:
+        """Ends what is being done for a run, as far as the workers can be told."""
+        ...
+
+
+class Pool:
+    """An executor as it is: it chooses who works, and what runs in it runs to its end.
+
+    Args:
+        executor: any executor whose workers can import this package and read the corpus.
+        slots: how many parts are given to it at once; by default as many as there are cores.
+    """
+
+    def __init__(self, executor: Executor, slots: int | None = None) -> None:
+        self._executor = executor
+        self._slots = slots or os.cpu_count() or 1
+
+    def slots(self) -> int:
+        """As many as were given."""
+        return self._slots
+
+    def submit(self, order: Order, avoid: Collection[str]) -> Future[Reply]:
+        """Gives an order to the executor, which chooses the worker."""
+        return self._executor.submit(worker.perform, order)
+
+    def holder(self, future: Future[Reply]) -> str:
+        """Not known."""
+        return ""
+
+    def lost(self) -> list[str]:
+        """Not known."""
+        return []
+
+    def stop(self, run: str) -> None:
+        """Threads of this process are told; other processes end the part that they have."""
+        worker.stop(run)
+
+
+def pool_of(workers: Workers | Executor, slots: int | None = None) -> Workers:
+    """Executors as workers; workers as they are."""
+    return Pool(workers, slots) if isinstance(workers, Executor) else workers

@@ -1,0 +1,123 @@
+"""What travels between the process that leads and those that work: orders and replies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from ..corpora import Part
+from ..errors import BpeInteropError
+from ..formats import Files
+from .carried import Ticket
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+Check: TypeAlias = Callable[[], None]
+"""Called now and then by what works on a part; raises where the run was stopped."""
+
+
+class Work(Protocol[R_co]):
+    """A job as one process does it: its tokenizers are built. One thread uses it at a time."""
+
+    def do(self, part: Part, check: Check) -> R_co:
+        """What becomes of a part: a small value, which can be pickled.
+
+        Raises:
+            BpeInteropError: the part cannot be read, or its result cannot be written.
+        """
+        ...
+
+    def close(self) -> None:
+        """Gives back what it holds."""
+        ...
+
+
+class Job(Protocol[R_co]):
+    """What is to be done with each part. It travels with every order, so it is small.
+
+    It is a frozen dataclass: equal jobs share what was built for them.
+    """
+
+    @property
+    def tokenizers(self) -> tuple[Ticket, ...]:
+        """The tokenizers that it needs."""
+        ...
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """The distributions whose versions must be the same wherever it is done."""
+        ...
+
+    def build(self, files: Sequence[Files], isolate: bool) -> Work[R_co]:
+        """The job made ready in this process.
+
+        Args:
+            files: of each of the tokenizers.
+            isolate: run engines in a child process, which a text may kill.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Order:
+    """A part to be worked on.
+
+    ``run`` tells runs apart, ``versions`` are those of the leading process. ``contents`` has the
+    tokenizers' files by sha256 for a worker that asked for them, else nothing.
+    """
+
+    job: Job[Any]
+    part: Part
+    run: str
+    versions: Mapping[str, str]
+    contents: Mapping[str, Files] = field(default_factory=dict, repr=False)
+    isolate: bool = False
+
+
+@dataclass(frozen=True)
+class Finished(Generic[R]):
+    """What became of a part, in so many seconds, and the largest size of the process in bytes."""
+
+    worker: str
+    value: R
+    seconds: float
+    memory: int
+
+
+@dataclass(frozen=True)
+class Missing:
+    """The worker has not got the tokenizers' files."""
+
+    worker: str
+
+
+@dataclass(frozen=True)
+class OtherVersions:
+    """The worker has other versions, so it did nothing: library to (here, there)."""
+
+    worker: str
+    found: Mapping[str, tuple[str, str]]
+
+    def __str__(self) -> str:
+        said = [f"{name} {there} instead of {here}" for name, (here, there) in self.found.items()]
+        return f"the worker {self.worker} has {', '.join(said)}"
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The part cannot be worked on, anywhere."""
+
+    worker: str
+    error: BpeInteropError
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The run was stopped before the part was done."""
+
+    worker: str
+
+
+Reply: TypeAlias = Finished[Any] | Missing | OtherVersions | Failed | Stopped

@@ -1,0 +1,315 @@
+"""Gives the parts of a corpus to workers, and takes what becomes of each, once."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from ..corpora import Part
+from ..errors import BpeInteropError, EngineError, TargetError
+from ..formats import Files
+from .carried import Carried
+from .executors import Workers
+from .orders import Failed, Finished, Job, Missing, Order, OtherVersions, Reply, Stopped
+from .worker import versions_here
+
+R = TypeVar("R")
+
+LIMIT = 1_800.0
+"""Seconds after which a worker is taken to hang, and its part is given to another, once."""
+
+_LOOK = 0.5
+"""Seconds between two looks at the clock and at the workers."""
+_REFUSALS = 20
+"""How often a part may come back from workers with other versions."""
+_NOBODY = 60.0
+"""Seconds without any worker after which a run ends."""
+_MOST_FAILED = 20
+"""After so many parts that failed, no more are begun."""
+_SHOWN = 5
+
+Tick: TypeAlias = Callable[[Part, Any], None]
+
+
+@dataclass
+class Run(Generic[R]):
+    """What became of the parts.
+
+    ``results`` by the number of the part. ``notes`` says what happened on the way that changed no
+    result: workers lost, slow or refused. ``interrupted``: Ctrl-C ended it. ``seconds`` is the
+    time that workers were at work, ``memory`` the largest size of one, in bytes.
+    """
+
+    results: dict[int, R] = field(default_factory=dict)
+    failed: dict[int, BpeInteropError] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    interrupted: bool = False
+    seconds: float = 0.0
+    memory: int = 0
+
+    def check_whole(self, parts: int) -> None:
+        """Raises the error of the first part that failed, if not all parts are done.
+
+        Raises:
+            BpeInteropError: that error; it says how many parts are done.
+        """
+        if len(self.results) + len(self.failed) == parts and not self.failed:
+            return
+        if not self.failed:
+            missing = parts - len(self.results)
+            raise EngineError(f"{missing:,} of {parts:,} parts were not done")
+        first = self.failed[min(self.failed)]
+        others = len(self.failed) - 1
+        more = f"; {others} more failed" if others else ""
+        happened = "".join(f"; {note}" for note in self.notes[:_SHOWN])
+        first.what += f" ({len(self.results):,} of {parts:,} parts were done{more}{happened})"
+        raise first
+
+
+@dataclass(eq=False)
+class _Attempt:
+    """A part to be given out.
+
+    ``tries`` counts the workers that were lost or slow with it, ``refused`` those that had other
+    versions.
+    """
+
+    part: Part
+    tries: int = 0
+    refused: int = 0
+    contents: bool = False
+    isolate: bool = False
+
+
+@dataclass
+class _Flight:
+    attempt: _Attempt
+    since: float
+
+
+class _Runner(Generic[R]):
+    def __init__(
+        self,
+        job: Job[R],
+        carried: Iterable[Carried],
+        parts: Iterable[Part],
+        workers: Workers,
+        limit: float,
+        tick: Tick,
+    ) -> None:
+        self._job, self._workers, self._limit, self._tick = job, workers, limit, tick
+        self._contents: Mapping[str, Files] = {each.ticket.sha256: each.files for each in carried}
+        self._versions = versions_here(job.libraries)
+        self._id = uuid.uuid4().hex
+        self._waiting = deque(_Attempt(part) for part in parts)
+        self._flying: dict[Future[Reply], _Flight] = {}
+        self._late: set[Future[Reply]] = set()
+        self._late_parts: dict[Future[Reply], _Attempt] = {}
+        self._avoid: set[str] = set()
+        self._ended = False
+        self._seen = time.monotonic()
+        self.run: Run[R] = Run()
+
+    def work(self) -> Run[R]:
+        try:
+            while (self._waiting and not self._ended) or self._flying:
+                self._give_out()
+                self._take_in()
+                self._look_at_the_clock()
+        except KeyboardInterrupt:
+            self.run.interrupted = True
+        finally:
+            self._stop()
+        return self.run
+
+    def _give_out(self) -> None:
+        while self._waiting and not self._ended:
+            room = self._workers.slots() - len(self._flying) - len(self._late)
+            # Where all slots hang, one more is tried: the executor may have another process.
+            if room <= 0 and (self._flying or not self._late):
+                return
+            attempt = self._waiting.popleft()
+            if attempt.part.number in self.run.results:
+                continue
+            order = Order(
+                self._job,
+                attempt.part,
+                self._id,
+                self._versions,
+                self._contents if attempt.contents else {},
+                attempt.isolate,
+            )
+            try:
+                future = self._workers.submit(order, self._avoid)
+            except (BrokenExecutor, RuntimeError) as error:
+                raise _broken(error) from error
+            self._flying[future] = _Flight(attempt, time.monotonic())
+
+    def _take_in(self) -> None:
+        watched = [*self._flying, *self._late]
+        if not watched:
+            self._wait_for_workers()
+            return
+        self._seen = time.monotonic()
+        done, _ = wait(watched, timeout=_LOOK, return_when=FIRST_COMPLETED)
+        for future in done:
+            late = future in self._late
+            if late:
+                self._late.discard(future)
+                attempt = self._late_parts.pop(future)
+            else:
+                attempt = self._flying.pop(future).attempt
+            self._take(future, attempt, late)
+        for name in self._workers.lost():
+            self._note(f"the worker {name} was lost; what it had was done by others")
+
+    def _wait_for_workers(self) -> None:
+        if time.monotonic() - self._seen > _NOBODY:
+            raise EngineError(
+                f"there was no worker for {_NOBODY:g} seconds",
+                fix="start workers; a state (--state) keeps what is done",
+            )
+        if self._waiting:
+            time.sleep(_LOOK)
+
+    def _take(self, future: Future[Reply], attempt: _Attempt, late: bool) -> None:
+        number = attempt.part.number
+        if number in self.run.results:
+            return
+        try:
+            reply = future.result()
+        except BrokenExecutor as error:
+            raise _broken(error) from error
+        except CancelledError:
+            if not late:
+                self._again(attempt, "its worker was lost")
+            return
+        except Exception as error:  # what an executor raises for a worker that died is its own
+            if not late:
+                self._again(attempt, f"its worker was lost or failed: {_told(error)}", error)
+            return
+        if isinstance(reply, Finished):
+            self.run.seconds += reply.seconds
+            self.run.memory = max(self.run.memory, reply.memory)
+            self.run.results[number] = reply.value
+            self.run.failed.pop(number, None)
+            self._tick(attempt.part, reply.value)
+        elif late:
+            return
+        elif isinstance(reply, Stopped):
+            self._again(attempt, f"the worker {reply.worker} was told to stop")
+        elif isinstance(reply, Missing):
+            attempt.contents = True
+            self._waiting.appendleft(attempt)
+        elif isinstance(reply, OtherVersions):
+            self._refused(attempt, reply, self._workers.holder(future))
+        elif isinstance(reply, Failed):
+            self._fail(attempt, reply.error)
+
+    def _refused(self, attempt: _Attempt, reply: OtherVersions, holder: str) -> None:
+        self._note(f"{reply}, and was given no more")
+        if holder:
+            self._avoid.add(holder)
+        attempt.refused += 1
+        if attempt.refused < _REFUSALS and self._workers.slots() > 0:
+            self._waiting.append(attempt)
+            return
+        error = EngineError(str(reply), fix="install the same versions wherever workers run")
+        self._fail(attempt, error)
+        self._ended = True
+
+    def _again(self, attempt: _Attempt, why: str, error: Exception | None = None) -> None:
+        """Once more, elsewhere, and with engines in a child process, which a text may kill."""
+        attempt.tries += 1
+        if attempt.tries < 2:
+            self._note(f"{attempt.part} was given out again: {why}")
+            attempt.isolate = True
+            self._waiting.appendleft(attempt)
+            return
+        failure = EngineError(
+            f"it was not done in two attempts: {why}",
+            where=str(attempt.part),
+            fix="look at the worker's log; a state (--state) keeps what is done",
+        )
+        failure.__cause__ = error
+        self._fail(attempt, failure)
+
+    def _fail(self, attempt: _Attempt, error: BpeInteropError) -> None:
+        self.run.failed[attempt.part.number] = error
+        # What cannot be written for one part cannot be for the next either.
+        if isinstance(error, TargetError) or len(self.run.failed) >= _MOST_FAILED:
+            self._ended = True
+
+    def _look_at_the_clock(self) -> None:
+        now = time.monotonic()
+        for future, flight in [*self._flying.items()]:
+            if now - flight.since <= self._limit or future.done():
+                continue
+            del self._flying[future]
+            holder = self._workers.holder(future)
+            if holder:
+                self._avoid.add(holder)
+            self._late.add(future)
+            self._late_parts[future] = flight.attempt
+            named = f"the worker {holder}" if holder else "a worker"
+            self._again(flight.attempt, f"{named} did not answer within {self._limit:g} seconds")
+
+    def _note(self, what: str) -> None:
+        if what not in self.run.notes:
+            self.run.notes.append(what)
+
+    def _stop(self) -> None:
+        """What still runs is told to end; what waits in the executor is taken back."""
+        left = [*self._flying, *self._late]
+        if not left:
+            return
+        self._workers.stop(self._id)
+        for future in left:
+            future.cancel()
+
+
+def _told(error: BaseException) -> str:
+    said = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
+
+
+def _broken(error: BaseException) -> EngineError:
+    return EngineError(
+        f"the executor takes no more parts: {_told(error)}",
+        fix="begin again; a state (--state) keeps what is done",
+    )
+
+
+def run_parts(
+    job: Job[R],
+    carried: Iterable[Carried],
+    parts: Iterable[Part],
+    workers: Workers,
+    *,
+    limit: float = LIMIT,
+    tick: Tick = lambda part, value: None,
+) -> Run[R]:
+    """Does a job with each part.
+
+    No more parts are given out than there are slots, so that the clock of each runs from the time
+    that it is worked on. A part whose worker is lost, or does not answer within the limit, is
+    given out once more; whichever answers first counts, and the other answer is passed over.
+    Interrupted with Ctrl-C, it stops the workers and returns what was done.
+
+    Args:
+        job: what is done with each part.
+        carried: the tokenizers that it needs, with their files.
+        parts: the parts that are not done yet.
+        workers: who works.
+        limit: seconds for a part.
+        tick: called with each part and its result, as they come.
+
+    Raises:
+        EngineError: the executor is broken.
+    """
+    return _Runner(job, carried, parts, workers, limit, tick).work()

@@ -1,0 +1,281 @@
+"""Comparing and counting by parts, in any executor: the same bytes as on one core."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import FIXTURES
+
+from bpe_interop.corpora import EVERYTHING, find_shards, read_documents
+from bpe_interop.errors import EngineError, FormatError, SourceError
+from bpe_interop.pages import to_json
+from bpe_interop.shards import Carried, carry, pool_of, worker
+from bpe_interop.sources import load_source
+from bpe_interop.statistics import measure, measure_by_parts
+from bpe_interop.tokenizer import Tokenizer
+from bpe_interop.verify import verify
+from bpe_interop.verify.by_parts import ByParts, check_by_parts, compare_by_parts
+from bpe_interop.verify.corpus_report import CorpusReport
+from bpe_interop.verify.sides import ORDINARY, PARSED, open_side, side_of
+from bpe_interop.verify.sweep import Sides, compare_corpora
+
+RUNS = importlib.import_module("bpe_interop.verify.runs")
+GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
+CL100K = FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface"
+
+
+class Shuffled(Executor):
+    """Runs what it is given in this process, and completes it in another order."""
+
+    def __init__(self, seed: int) -> None:
+        self._random, self._held = random.Random(seed), list[Callable[[], None]]()
+        self._lock = threading.Lock()
+        self._timer = threading.Thread(target=self._work, daemon=True)
+        self._ended = threading.Event()
+        self._timer.start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+
+        def run() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(fn(*args, **kwargs))
+            except Exception as error:
+                future.set_exception(error)
+
+        with self._lock:
+            self._held.append(run)
+        return future
+
+    def _work(self) -> None:
+        while not self._ended.wait(0.005):
+            with self._lock:
+                held, self._held = self._held, []
+            self._random.shuffle(held)
+            for run in held:
+                run()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._ended.set()
+        self._timer.join()
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Several files with texts on which the two differ, late in them too."""
+    folder = tmp_path_factory.mktemp("corpus")
+    seeds = [path.read_text("utf-8") for path in sorted((FIXTURES / "corpora").glob("*.txt"))]
+    for number in range(6):
+        with (folder / f"{number}.jsonl").open("w", encoding="utf-8") as file:
+            for line in range(40):
+                text = seeds[(number + line) % len(seeds)][line * 7 : line * 7 + 90]
+                file.write(json.dumps({"text": text}, ensure_ascii=False) + "\n\n")
+    (folder / "plain.txt").write_text("".join(seeds)[:30_000], "utf-8")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bpe_interop.corpora.parts.PART_BYTES", 2_000)
+    monkeypatch.setattr("bpe_interop.corpora.parts.cut.__defaults__", (2_000,))
+
+
+def executors() -> Iterator[Any]:
+    yield pytest.param(lambda: ProcessPoolExecutor(1, get_context("spawn")), 1, id="one process")
+    yield pytest.param(lambda: ProcessPoolExecutor(2, get_context("spawn")), 2, id="two processes")
+    yield pytest.param(lambda: Shuffled(1), 5, id="five in another order")
+    yield pytest.param(lambda: Shuffled(2), 50, id="fifty in another order")
+
+
+def compare(
+    corpus: Path,
+    executor: Executor,
+    *,
+    slots: int | None = None,
+    state: Path | None = None,
+    limit: float = 60.0,
+    folders: tuple[Path, Path] = (GPT2, CL100K),
+) -> CorpusReport:
+    sides, by = prepared(executor, slots, limit, folders)
+    return compare_by_parts(
+        sides,
+        by,
+        "all",
+        [corpus],
+        field=None,
+        selection=EVERYTHING,
+        state=state,
+        patience=1_000,
+        tick=lambda progress: None,
+    )
+
+
+def prepared(
+    executor: Executor, slots: int | None, limit: float, folders: tuple[Path, Path]
+) -> tuple[Sides, ByParts]:
+    one, two = map(open_side, folders)
+    (build_a, name_a), (build_b, name_b) = side_of(one), side_of(two)
+    sides = Sides(build_a, build_b, name_a, name_b, (ORDINARY, PARSED))
+    both = (
+        carry(one.label, one.format.name, one.files),
+        carry(two.label, two.format.name, two.files),
+    )
+    return sides, ByParts(pool_of(executor, slots), both, (None, None), limit)
+
+
+@pytest.fixture(scope="module")
+def on_one_core(corpus: Path) -> str:
+    with Shuffled(0) as executor:
+        sides, _ = prepared(executor, None, 1.0, (GPT2, CL100K))
+    return compare_corpora(sides, [corpus], processes=0).to_json()
+
+
+@pytest.mark.parametrize(("make", "slots"), [*executors()])
+def test_the_report_has_the_same_bytes(
+    corpus: Path, on_one_core: str, make: Callable[[], Executor], slots: int
+) -> None:
+    with make() as executor:
+        report = compare(corpus, executor, slots=slots)
+    assert report.to_json() == on_one_core
+    lines = {each.source.line for each in report.found}
+    assert report.counts.differing > 10
+    assert max(lines) > 20
+
+
+def test_verify_takes_an_executor(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("awkward", "every_token"):
+        monkeypatch.setattr(RUNS, name, lambda *given, **more: ["a"])
+    one = verify(GPT2, CL100K, scope="ordinary", corpora=[corpus], processes=0)
+    with Shuffled(0) as executor:
+        many = verify(GPT2, CL100K, scope="ordinary", corpora=[corpus], executor=executor, slots=3)
+    assert to_json(many) == to_json(one)
+
+
+def carried(folder: Path) -> Carried:
+    loaded = load_source(folder)
+    return carry(folder.parent.name, loaded.format.name, loaded.files)
+
+
+@pytest.mark.parametrize(("make", "slots"), [*executors()][2:3])
+def test_statistics_are_the_same(corpus: Path, make: Callable[[], Executor], slots: int) -> None:
+    shards = find_shards([corpus])
+    named = [(each.parent.name, Tokenizer(load_source(each).model)) for each in (GPT2, CL100K)]
+    with make() as executor:
+        found = measure_by_parts([carried(GPT2), carried(CL100K)], shards, executor, slots=slots)
+    assert found == measure(named, shards)
+    assert len(found) == 2 * (len(shards) + 1)
+
+
+def test_a_state_is_gone_on_from(
+    corpus: Path, on_one_core: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "state"
+    with Shuffled(3) as executor:
+        compare(corpus, executor, state=state)
+        lines = state.read_bytes().split(b"\n")
+        assert len(lines) > 20
+        # As a kill leaves it: half of the lines, and a piece of the next.
+        state.write_bytes(b"\n".join(lines[:9]) + b"\n" + lines[9][:50])
+        done = _counted(executor, monkeypatch)
+        report = compare(corpus, executor, state=state)
+    assert report.to_json() == on_one_core
+    assert len(done) == len(lines) - 2 - 8
+    assert len(state.read_bytes().split(b"\n")) == len(lines)
+
+
+def _counted(executor: Executor, patch: pytest.MonkeyPatch) -> list[int]:
+    """Counts what an executor is given and does."""
+    done: list[int] = []
+    submit = executor.submit
+
+    def counting(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done.append(args[0].part.number)
+        return submit(fn, *args, **kwargs)
+
+    patch.setattr(executor, "submit", counting)
+    return done
+
+
+def test_a_state_of_another_run_is_refused(corpus: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with Shuffled(3) as executor:
+        compare(corpus, executor, state=state)
+        with pytest.raises(SourceError, match="other tokenizers"):
+            compare(corpus, executor, state=state, folders=(CL100K, GPT2))
+        state.write_text('{"kind": "another"}\n')
+        with pytest.raises(FormatError, match="no file of"):
+            compare(corpus, executor, state=state)
+
+
+def test_other_versions_are_said(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = worker.versions_here
+    monkeypatch.setattr(worker, "versions_here", lambda names: {**real(names), "regex": "0.1"})
+    with Shuffled(4) as executor, pytest.raises(EngineError, match=r"regex 0\.1 instead of"):
+        compare(corpus, executor)
+
+
+@pytest.mark.parametrize("slots", [1, 7])
+def test_a_damaged_file_is_the_same_error(corpus: Path, tmp_path: Path, slots: int) -> None:
+    good = (corpus / "0.jsonl").read_bytes()
+    bad = tmp_path / "bad.jsonl"
+    bad.write_bytes(good[: len(good) // 2] + b'\n{"text": "\xff"}\n' + good[len(good) // 2 :])
+    with pytest.raises(SourceError) as one:
+        list(read_documents(find_shards([bad])[0]))
+    with Shuffled(5) as executor, pytest.raises(SourceError) as many:
+        compare(bad, executor, slots=slots)
+    assert one.value.where == many.value.where
+    assert many.value.what.startswith(one.value.what)
+    assert "parts were done" in many.value.what
+
+
+class Deaf(Executor):
+    """Never answers the first order of some parts."""
+
+    def __init__(self, inner: Executor, deaf_to: set[int], times: int = 1) -> None:
+        self._inner, self._deaf, self._times = inner, deaf_to, times
+        self._asked: dict[int, int] = {}
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        number = args[0].part.number
+        if args[0].contents or number != 0:
+            self._asked[number] = self._asked.get(number, 0) + 1
+            if number in self._deaf and self._asked[number] <= self._times:
+                return Future()
+        return self._inner.submit(fn, *args, **kwargs)
+
+
+def test_a_part_without_an_answer_is_given_out_once_more(corpus: Path, on_one_core: str) -> None:
+    with Shuffled(6) as executor:
+        deaf = Deaf(executor, {3, 8})
+        report = compare(corpus, deaf, slots=4, limit=3.0)
+    assert len(report.notes) == 2
+    assert "did not answer within 3 seconds" in report.notes[0]
+    one = json.loads(report.to_json())
+    assert json.dumps({**one, "notes": []}, sort_keys=True, indent=2) + "\n" in on_one_core
+
+
+def test_a_part_that_is_never_answered_is_no_equality(corpus: Path) -> None:
+    with Shuffled(6) as executor:
+        deaf = Deaf(executor, {3}, times=2)
+        with pytest.raises(EngineError, match="not done in two attempts"):
+            compare(corpus, deaf, slots=4, limit=3.0, folders=(GPT2, GPT2))
+
+
+def test_an_engine_that_reads_a_directory_does_not_travel(corpus: Path) -> None:
+    with Shuffled(7) as executor:
+        _, by = prepared(executor, 1, 1.0, (GPT2, GPT2))
+    asked = replace(by, engines=(None, "transformers"))
+    with pytest.raises(SourceError, match="reads a directory"):
+        check_by_parts([corpus], asked, None, EVERYTHING)
