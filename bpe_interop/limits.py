@@ -87,6 +87,27 @@ PAGE_SECONDS = Limit(
     "a connection to the live page",
     "a browser asks at once; what says nothing is closed",
 )
+CHAT_CHARACTERS = Limit(
+    "CHAT_CHARACTERS",
+    1_000_000,
+    "characters",
+    "what a chat template writes",
+    "the live page shows far less; a template is a program, and may never end",
+)
+CHAT_SECONDS = Limit(
+    "CHAT_SECONDS",
+    2,
+    "seconds",
+    "the run of a chat template",
+    "known ones take a hundredth; a template is a program, and may never end",
+)
+PAGE_TOKENIZERS = Limit(
+    "PAGE_TOKENIZERS",
+    12,
+    "tokenizers",
+    "the live page",
+    "each stays in memory, and no screen shows more beside each other",
+)
 
 LIMITS: tuple[Limit, ...] = (
     FILE_BYTES,
@@ -98,6 +119,9 @@ LIMITS: tuple[Limit, ...] = (
     MESSAGE_CHARACTERS,
     PAGE_CONNECTIONS,
     PAGE_SECONDS,
+    CHAT_CHARACTERS,
+    CHAT_SECONDS,
+    PAGE_TOKENIZERS,
 )
 
 

@@ -12,13 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 from reports import CL100K, GPT2, example, few_texts, hostile, real
 
 from bpe_interop import pages
 
 KINDS = ("proved", "tested", "refuted", "hostile")
-MODES = [(width, colours) for width in (1200, 360) for colours in ("light", "dark")]
+MODES = [(width, colours) for width in (1200, 390, 360) for colours in ("light", "dark")]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_mode = pytest.mark.parametrize(("width", "colours"), MODES)
 
@@ -60,6 +61,9 @@ CONTRAST = """
 }
 """
 """Texts whose contrast is below what WCAG 2.2, 1.4.3 asks for."""
+
+
+expect.set_options(timeout=30_000)  # a busy machine is slow, and that is no fault of a page
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +134,35 @@ def take(page: Page, path: Path) -> None:
             page.wait_for_timeout(500)
 
 
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+
+
+def barriers(page: Page) -> list[str]:
+    """What keeps people from using a page, as axe-core finds it: the rule and the elements."""
+    found = Axe().run(page, options={"runOnly": [*RULES], "resultTypes": ["violations"]})
+    return [
+        f"{each['id']}: {node['html'][:200]}"
+        for each in found.response["violations"]
+        for node in each["nodes"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("breaking", "rule"),
+    [
+        ("document.documentElement.removeAttribute('lang')", "html-has-lang"),
+        ("document.querySelector('h1').remove()", "page-has-heading-one"),
+        ("document.body.append(document.createElement('button'))", "button-name"),
+        ("document.querySelector('.lead').style.color = '#8a8a8a'", "color-contrast"),
+    ],
+)
+def test_barriers_are_found(page: Page, folder: Path, breaking: str, rule: str) -> None:
+    show(page, folder, "proved")
+    assert barriers(page) == []
+    page.evaluate(breaking)
+    assert [each.partition(":")[0] for each in barriers(page)] == [rule]
+
+
 @every_kind
 @every_mode
 def test_a_page_fits_and_can_be_read(
@@ -140,6 +173,8 @@ def test_a_page_fits_and_can_be_read(
         take(page, Path(os.environ["BPE_INTEROP_SHOTS"], f"{kind}-{width}-{colours}.png"))
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(CONTRAST) == []
+    if (width, colours) in ((1200, "light"), (390, "dark")):
+        assert barriers(page) == []
     beyond = "e => [...e].filter(x => x.getBoundingClientRect().right > innerWidth + 1).length"
     assert page.eval_on_selector_all("main *, header *", beyond) == 0
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import CONTRAST, MODES, browser, take, watched
+from browser import CONTRAST, MODES, barriers, browser, take, watched
 from playwright.sync_api import Browser, Page, expect
 from reports import HOSTILE
 from tokenizers import Tokenizer as Engine
@@ -18,6 +19,7 @@ from bpe_interop.pages.panels import Viewed
 from bpe_interop.pages.serving import listen
 from bpe_interop.pages.view import to_view
 from bpe_interop.sources import load_source
+from bpe_interop.statement import Statement
 
 __all__ = ["browser"]
 
@@ -39,11 +41,19 @@ def sides() -> list[Viewed]:
     return [Viewed.of(name, load_source(TOKENIZERS / name).model) for name in NAMES]
 
 
-@pytest.fixture(scope="module")
-def address(sides: list[Viewed]) -> str:
-    found, answer = listen(sides)
+def added(source: str, preset: str | None) -> Viewed:
+    return Viewed.of(source, load_source(source, preset=preset).model)
+
+
+def served(sides: list[Viewed]) -> str:
+    found, answer = listen(sides, load=added)
     threading.Thread(target=answer, daemon=True).start()
     return found
+
+
+@pytest.fixture(scope="module")
+def address(sides: list[Viewed]) -> str:
+    return served(sides)
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +73,11 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 def fill(page: Page, text: str) -> None:
     """Types a text, and waits for its tokens."""
     page.fill("#text", text)
+    settled(page)
+
+
+def settled(page: Page) -> None:
+    """Waits until the panels show what was asked for last."""
     expect(page.locator("#shown[aria-busy=false]")).to_be_attached()
     expect(page.locator("#said")).to_have_text("")
 
@@ -114,6 +129,23 @@ def test_a_written_page_fits(page: Page, file: str, width: int, colours: str) ->
     fits(page, width)
     page.check("#ids")
     fits(page, width)
+
+
+@pytest.mark.parametrize(("width", "colours"), [(1200, "light"), (390, "dark")])
+def test_nothing_keeps_people_out(
+    page: Page, address: str, file: str, width: int, colours: str
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme="dark" if colours == "dark" else "light")
+    page.goto(file)
+    assert barriers(page) == []
+    page.goto(address)
+    fill(page, "The year 2023\n\u05e9\u05dc\u05d5\u05dd \xe9")
+    page.check("#ids")
+    assert barriers(page) == []
+    page.locator("[data-side='2'] .tile").first.click()
+    expect(page.locator("dialog")).to_be_visible()
+    assert barriers(page) == []
 
 
 def test_typing_shows_the_tokens_of_every_tokenizer(page: Page, address: str) -> None:
@@ -175,10 +207,12 @@ def test_the_keyboard_gets_everywhere(page: Page, address: str) -> None:
     focus = "document.activeElement.id || document.activeElement.closest('.panel')?.dataset.side"
     page.focus("#text")
     found = []
-    for _ in range(6):
+    for _ in range(16):
         page.keyboard.press("Tab")
         found.append(page.evaluate(focus))
-    assert found == ["special", "share", "ids", "0", "1", "2"]
+    tools = ["special", "chat", "ids", "share", "source", "preset", "adding"]
+    assert found == [*tools, *"000111222"]
+    page.locator("[data-side='2'] .tile").first.focus()
     at = "Number(document.activeElement.dataset.at)"
     page.keyboard.press("ArrowRight")
     assert page.evaluate(at) == 1
@@ -196,11 +230,113 @@ def test_the_keyboard_gets_everywhere(page: Page, address: str) -> None:
     assert page.evaluate(at) == 0
 
 
+TWINS = "all => all.map(x => [x.closest('.panel').dataset.side, x.dataset.at].join(':'))"
+
+
+@pytest.mark.parametrize("kind", ["served", "written"])
+def test_a_token_lights_up_its_twins(
+    page: Page, address: str, sides: list[Viewed], tmp_path: Path, kind: str
+) -> None:
+    """Of the text " 2023": [" 2", "0"] and [" ", "20"] are the same part of it."""
+    if kind == "served":
+        page.goto(address)
+        fill(page, "The year 2023")
+    else:
+        (tmp_path / "page.html").write_text(to_view(sides, "The year 2023"), "utf-8")
+        page.goto((tmp_path / "page.html").as_uri())
+    lit = ".tile.twin"
+    for at in (4, 5):
+        page.hover(f"[data-side='0'] [data-at='{at}']")
+        assert page.eval_on_selector_all(lit, TWINS) == ["1:4", "1:5", "2:4", "2:5"]
+    said = "e => getComputedStyle(e, '::after').content"
+    own = [ids(page, 1)[4:6], ids(page, 2)[4:6]]
+    told = page.locator("[data-side='0'] [data-at='5']").evaluate(said)
+    for name, (first, second) in zip(NAMES[1:], own, strict=True):
+        assert f"; in {name}: {first} {second}" in told
+    page.mouse.move(0, 0)
+    page.locator("[data-side='2'] [data-at='0']").focus()
+    assert page.eval_on_selector_all(lit, TWINS) == ["0:0", "1:0"]
+    page.keyboard.press("ArrowRight")
+    assert page.eval_on_selector_all(lit, TWINS) == ["0:1", "1:1"]
+    page.locator("#ids").focus()
+    assert page.locator(lit).count() == 0
+
+
+def test_the_merges_of_a_token_name_its_twins(page: Page, address: str) -> None:
+    page.goto(address)
+    fill(page, "The year 2023")
+    page.locator("[data-side='0'] [data-at='4']").click()
+    expect(page.locator("#elsewhere p")).to_have_count(2)
+    found = page.locator("#elsewhere small").all_text_contents()
+    assert list(map(int, found)) == [*ids(page, 1)[4:6], *ids(page, 2)[4:6]]
+
+
+def test_a_tokenizer_is_added_and_removed(browser: Browser, sides: list[Viewed]) -> None:
+    page = browser.new_page()
+    address = served(sides[:1])
+    page.goto(address)
+    fill(page, "hello world")
+    assert page.locator("#legend").is_hidden()
+    assert page.locator(".remove").count() == 0
+    name = str(TOKENIZERS / NAMES[1])
+    page.fill("#source", name)
+    page.keyboard.press("Enter")
+    expect(page.locator(".panel")).to_have_count(2)
+    settled(page)
+    engine = Engine.from_file(str(TOKENIZERS / NAMES[1] / "tokenizer.json"))
+    assert ids(page, 1) == engine.encode("hello world", add_special_tokens=False).ids
+    assert page.locator("#legend").is_visible()
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    expect(page.locator(".panel")).to_have_count(2)
+    page.locator(".remove").first.click()
+    expect(page.locator(".panel")).to_have_count(1)
+    assert page.locator(".panel h2").text_content() == name
+    assert page.evaluate("document.activeElement.id") == "panels"
+    page.fill("#source", "nowhere")
+    page.click("#adding")
+    expect(page.locator("#said")).to_contain_text("nowhere")
+    # Another program does not have it, and loads nothing because a link says so.
+    other = served(sides[:1])
+    page.goto("about:blank")
+    page.goto(other + link.removeprefix(address))
+    expect(page.locator("#said")).to_contain_text("not loaded here")
+    expect(page.locator("#source")).to_have_value(name)
+    assert page.locator(".panel").count() == 1
+    page.click("#adding")
+    expect(page.locator(".panel")).to_have_count(2)
+    page.close()
+
+
+def test_a_chat_is_written_by_each_chat_template(browser: Browser) -> None:
+    said = Statement(
+        chat_template="{% for m in messages %}[{{ m.role }}]{{ m.content }}</s>{% endfor %}"
+    )
+    folder = TOKENIZERS / "spm-tiny" / "sentencepiece"
+    with_template = Viewed.of("chats", load_source(folder, said=said).model)
+    without = Viewed.of("none", load_source(TOKENIZERS / NAMES[0]).model)
+    page = browser.new_page()
+    page.goto(served([with_template, without]))
+    page.check("#chat")
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
+    for text in (json.dumps(messages), "user: hi\nassistant: ho\n"):
+        fill(page, text)
+        expected = with_template.encoder.encode("[user]hi</s>[assistant]ho</s>", "all")
+        assert ids(page, 0) == expected
+        expect(page.locator("[data-side='1'] .warning")).to_contain_text("chat template")
+    assert barriers(page) == []
+    assert "chat=1" in page.url
+    page.fill("#text", "no chat at all")
+    expect(page.locator("#said")).to_contain_text("this is no chat")
+    page.close()
+
+
 def test_a_link_brings_the_text_back(page: Page, address: str) -> None:
     page.goto(address)
     fill(page, TEXT)
     page.check("#special")
-    expect(page.locator("#shown[aria-busy=false]")).to_be_attached()
+    settled(page)
     link = page.url
     assert link.startswith(f"{address}#text=")
     expected = ids(page, 1)
@@ -229,6 +365,10 @@ def test_panels_stand_side_by_side_where_there_is_room(page: Page, address: str)
     places = "all => all.map(x => x.getBoundingClientRect()).map(r => [r.left, r.top])"
     wide = page.eval_on_selector_all(".panel", places)
     assert len({top for _, top in wide}) == 1
+    # The heads are as high as the highest of them, so that the tokens begin on one line.
+    page.evaluate("document.querySelector('.panel h2').textContent = 'a long name '.repeat(9)")
+    for part in (".counts", ".flow"):
+        assert len({top for _, top in page.eval_on_selector_all(part, places)}) == 1
     page.set_viewport_size({"width": 360, "height": 800})
     narrow = page.eval_on_selector_all(".panel", places)
     assert len({left for left, _ in narrow}) == 1
@@ -289,7 +429,7 @@ def test_ids_appear_under_the_mouse_and_with_the_focus(page: Page, file: str) ->
     other = page.locator(".tile[data-at='2']").first
     page.mouse.move(0, 0)
     tile.focus()
-    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
     assert other.evaluate(said).startswith(f'"{other.locator("small").text_content()} = ')
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -24,6 +27,7 @@ from tokenizers import Tokenizer as Engine
 from werkzeug.test import Client, TestResponse
 
 from bpe_interop.errors import SourceError, TargetError
+from bpe_interop.limits import PAGE_TOKENIZERS
 from bpe_interop.model import BPEModel, PairList, Vocab
 from bpe_interop.pages.live import BODY_LIMIT, LIVE_LIMIT, LivePage
 from bpe_interop.pages.merged import how_merged
@@ -102,6 +106,25 @@ def test_what_differs_is_marked() -> None:
     assert not [tile.where for line in cut.lines for tile in line.tiles if tile.where]
 
 
+def test_twins_stand_for_the_same_part_of_the_text() -> None:
+    """Parts end where every panel has a cut; the letters of a part are the same in each."""
+    found = panels(SIDES, TEXT)
+    parts: list[dict[int | None, bytes]] = []
+    for panel, side in zip(found, SIDES, strict=True):
+        parts.append({})
+        for tile in (tile for line in panel.lines for tile in line.tiles):
+            content = side.encoder.token_bytes(tile.id).replace("\u2581".encode(), b" ")
+            parts[-1][tile.twin] = parts[-1].get(tile.twin, b"") + content
+    first, second, third = parts
+    assert first == second
+    assert {part: content.lstrip() for part, content in third.items()} == {
+        part: content.lstrip() for part, content in first.items()
+    }
+    assert len(first) > 15
+    alone = panels(SIDES[:1], TEXT)[0]
+    assert {tile.twin for line in alone.lines for tile in line.tiles} == {None}
+
+
 def test_a_text_without_encoding_says_so() -> None:
     model = BPEModel(Vocab({b"a": 0}), PairList(()), normalizer=(), pretokenizer=())
     first, other = panels([SIDES[0], Viewed.of("a only", model)], "ab")
@@ -117,7 +140,11 @@ def test_a_page_is_well_formed_and_needs_nothing_else() -> None:
     page = to_view(SIDES, TEXT)
     ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>"))
     found = Elements(page)
-    assert not {"script", "img", "iframe", "form", "button"} & {*found.tags}
+    assert not {"img", "iframe", "form"} & {*found.tags}
+    assert found.tags.count("script") == 1
+    own = page.partition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in page
     assert [value for name, value in found.attributes if name in ("src", "action")] == []
     links = [value or "" for name, value in found.attributes if name == "href"]
     assert [link.partition(",")[0] for link in links] == ["data:image/svg+xml", "#panels"]
@@ -132,7 +159,8 @@ def test_no_text_becomes_markup(text: str) -> None:
     page = to_view([*SIDES[:2], Viewed.of(text, SIDES[0].encoder.model)], text)
     ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>"))
     found = Elements(page)
-    assert not {"script", "img", "b", "i"} & {*found.tags}
+    assert found.tags.count("script") == 1
+    assert not {"img", "b", "i"} & {*found.tags}
     assert [name for name, _ in found.attributes if name.startswith("on")] == []
     assert "\u202e" not in page
     assert "\x1b" not in page
@@ -171,14 +199,15 @@ def test_the_live_page_and_its_script(client: Client) -> None:
     assert page.status_code == 200
     found = Elements(page.text)
     loaded = [value for name, value in found.attributes if name == "src"]
-    assert loaded == ["/view.js"]
+    assert loaded == ["/tokens.js", "/view.js"]
     assert [name for name, _ in found.attributes if name.startswith("on")] == []
-    script = get(client, "/view.js")
-    assert script.mimetype == "text/javascript"
-    assert "innerHTML" not in script.text
+    for path in loaded:
+        script = get(client, str(path))
+        assert script.mimetype == "text/javascript"
+        assert "innerHTML" not in script.text
 
 
-@pytest.mark.parametrize("path", ["/", "/view.js", "/nothing", "/tokens"])
+@pytest.mark.parametrize("path", ["/", "/view.js", "/tokens.js", "/nothing", "/tokens"])
 def test_every_answer_is_guarded(client: Client, path: str) -> None:
     headers = get(client, path).headers
     policy = headers["Content-Security-Policy"]
@@ -272,6 +301,13 @@ def test_only_its_own_name_is_answered(client: Client, host: str, status: int) -
         ("/merges", {"text": "a", "side": -1, "token": 0}, 400),
         ("/merges", {"text": "a", "side": True, "token": 0}, 400),
         ("/merges", {"text": "a", "side": 0, "token": 7}, 422),
+        ("/tokens", {"text": "a", "sides": []}, 400),
+        ("/tokens", {"text": "a", "sides": [0] * 99}, 400),
+        ("/tokens", {"text": "a", "sides": [3]}, 400),
+        ("/tokens", {"text": "a", "sides": [True]}, 400),
+        ("/tokens", {"text": "no chat", "chat": True}, 422),
+        ("/merges", {"text": "[]", "chat": True, "side": 0, "token": 0}, 422),
+        ("/add", {"source": "x"}, 404),
         ("/nothing", {"text": "a"}, 404),
         ("/", {"text": "a"}, 405),
     ],
@@ -279,6 +315,68 @@ def test_only_its_own_name_is_answered(client: Client, host: str, status: int) -
 def test_what_makes_no_sense_is_refused(client: Client, path: str, sent: Any, status: int) -> None:
     answer = ask(client, path, sent)
     assert (answer.status_code, answer.mimetype) == (status, "text/plain")
+
+
+def test_the_tokenizers_that_are_asked_for_stand_in_that_order(client: Client) -> None:
+    answer = ask(client, "/tokens", {"text": "a", "sides": [2, 0]}).text
+    found = [value for name, value in Elements(answer).attributes if name == "data-side"]
+    assert found == ["2", "0"]
+
+
+def loading(source: str, preset: str | None) -> Viewed:
+    return Viewed.of(source, load_source(source, preset=preset).model)
+
+
+def test_a_tokenizer_is_added_once() -> None:
+    client = Client(LivePage(SIDES[:1], {HOST}, loading))
+    sent = {"source": str(TOKENIZERS / NAMES[1])}
+    for _ in range(2):
+        assert ask(client, "/add", sent).get_json() == {"side": 1, "label": sent["source"]}
+    shown = ask(client, "/tokens", {"text": TEXT, "sides": [1]}).text
+    expected = read(NAMES[1]).encode(TEXT, add_special_tokens=False).ids
+    assert list(map(int, re.findall(r"<small>(\d+)</small>", shown))) == expected
+    assert "cl100k-tiny" in get(client, "/").text
+    # The panels of the command stay what they are.
+    assert "cl100k-tiny" not in ask(client, "/tokens", {"text": "a"}).text
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "said"),
+    [
+        ({"source": "nowhere"}, 422, "nowhere"),
+        ({"source": ""}, 422, "names no tokenizer"),
+        ({"source": 1}, 400, "send a source"),
+        ({"source": "x", "preset": 1}, 400, "send a source"),
+        ({"source": str(TOKENIZERS / NAMES[1]), "preset": "nothing"}, 422, "no preset"),
+        ({}, 400, "send a source"),
+    ],
+)
+def test_what_cannot_be_added_says_why(sent: dict[str, object], status: int, said: str) -> None:
+    client = Client(LivePage(SIDES[:1], {HOST}, loading))
+    answer = ask(client, "/add", sent)
+    assert (answer.status_code, answer.mimetype) == (status, "text/plain")
+    assert said in answer.text
+    evil = ask(client, "/add", sent, headers={"Host": "evil.example"})
+    assert evil.status_code == 421
+
+
+def test_no_more_are_added_than_a_page_shows() -> None:
+    given = SIDES[:1] * PAGE_TOKENIZERS.most
+    client = Client(LivePage(given, {HOST}, loading))
+    answer = ask(client, "/add", {"source": str(TOKENIZERS / NAMES[1])})
+    assert (answer.status_code, "PAGE_TOKENIZERS" in answer.text) == (409, True)
+
+
+def test_none_is_added_from_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page at an address that others reach must not open files by names that they send."""
+    made: list[object] = []
+    monkeypatch.setattr(
+        "bpe_interop.pages.serving.LivePage", lambda sides, hosts, load: made.append(load)
+    )
+    monkeypatch.setattr("waitress.server.create_server", lambda *_, **__: None)
+    for host in ("127.0.0.1", "127.0.0.2"):
+        listen(SIDES, host, load=loading)
+    assert made == [loading, None]
 
 
 def test_only_json_is_read(client: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ from ..engines import Special
 from ..errors import UnstatedError
 from ..gate import ways_to_say
 from ..io import keep_apart, replace_file, unreadable
+from ..pages.live import Load
 from ..pages.panels import Viewed, check_size
 from ..pages.serving import LOOPBACK, listen
 from ..pages.view import LIMIT, to_view
@@ -87,26 +89,36 @@ def view_command(
         keep_apart([*sources, *([file] if file else [])], output)
     sides = [_viewed(source, format, preset, offline) for source in sources]
     if output is None:
-        _serve(sides, host, port)
+        _serve(sides, host, port, partial(_added, offline=offline))
         return
     replace_file(output, to_view(sides, _text(file), special).encode("utf-8"))
     lines("wrote", [str(output)])
 
 
-def _viewed(source: str, format: str | None, preset: str | None, offline: bool) -> Viewed:
-    """A tokenizer, which is refused here where its source does not say how it encodes."""
+def _added(source: str, preset: str | None, offline: bool) -> Viewed:
+    """A tokenizer that is added on the page."""
+    return _viewed(source, None, preset, offline, "the list of presets")
+
+
+def _viewed(
+    source: str, format: str | None, preset: str | None, offline: bool, way: str = "--preset"
+) -> Viewed:
+    """A tokenizer, which is refused here where its source does not say how it encodes.
+
+    ``way`` is what a preset is named with.
+    """
     model = load_source(source, format=format, preset=preset, offline=offline).model
     side = Viewed.of(source, model)
     try:
         side.encoder.encode("")
     except UnstatedError as error:
         where = error.where or source
-        raise UnstatedError(error.what, where=where, fix=ways_to_say(model, "--preset")) from None
+        raise UnstatedError(error.what, where=where, fix=ways_to_say(model, way)) from None
     return side
 
 
-def _serve(sides: list[Viewed], host: str, port: int) -> None:
-    address, answer = listen(sides, host, port)
+def _serve(sides: list[Viewed], host: str, port: int, load: Load) -> None:
+    address, answer = listen(sides, host, port, load)
     lines("serving", [f"{address}  (Ctrl-C ends it)"])
     answer()
     tell("ended")

@@ -1,9 +1,10 @@
 """The live page: an application that shows typed texts in the tokens of several tokenizers.
 
-It answers three questions and knows nothing else: the page itself, the tokens of a text, and how
-one token was merged. All of it is escaped by the templates; no answer may run a script but the
-page's own (Content-Security-Policy), and none is given to another name than the page's own, so
-that no other site can ask through a reader's browser (DNS rebinding).
+It answers four questions and knows nothing else: the page itself, the tokens of a text or a chat,
+how one token was merged, and, where the reader sits at this machine, that of one more tokenizer.
+All of it is escaped by the templates; no answer may run a script but the page's own
+(Content-Security-Policy), and none is given to another name than the page's own, so that no other
+site can ask through a reader's browser (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from ..engines import Special
 from ..errors import BpeInteropError, EngineMissingError, SourceError
+from ..limits import PAGE_TOKENIZERS
+from ..presets import PRESETS
+from .chats import Chat, read_chat
 from .merged import how_merged
 from .page import digest, templates
-from .panels import Viewed, check_size, panels
+from .panels import Viewed, chat_panels, chat_text, check_size, panels
 from .view import sheet
 
 if TYPE_CHECKING:
@@ -25,6 +30,8 @@ if TYPE_CHECKING:
     from werkzeug import Request, Response
 
 T = TypeVar("T")
+Load: TypeAlias = "Callable[[str, str | None], Viewed]"
+"""Loads a tokenizer by the name of its source and of a preset."""
 
 LIVE_LIMIT = 20_000
 """Bytes of UTF-8 of a text that is encoded as it is typed."""
@@ -51,11 +58,11 @@ class _Refused(Exception):
 
 
 class _Asked(NamedTuple):
-    """A text that was sent, how to read special tokens in it, and all that was sent."""
+    """A text that was sent, and how to read special tokens in it; or a chat."""
 
     text: str
     special: Special
-    all: dict[str, Any]
+    chat: Chat | None
 
 
 class LivePage:
@@ -64,23 +71,30 @@ class LivePage:
     Args:
         sides: the tokenizers.
         hosts: the values of ``Host`` that are answered, as ``127.0.0.1:8765``.
+        load: loads a tokenizer that a reader adds; None where readers may add none.
 
     Raises:
         EngineMissingError: werkzeug is not installed.
     """
 
-    def __init__(self, sides: Sequence[Viewed], hosts: Collection[str]) -> None:
-        self._sides, self._hosts = tuple(sides), frozenset(map(str.lower, hosts))
+    def __init__(
+        self, sides: Sequence[Viewed], hosts: Collection[str], load: Load | None = None
+    ) -> None:
+        self._sides, self._hosts = list(sides), frozenset(map(str.lower, hosts))
+        self._given, self._load, self._adding = len(sides), load, Lock()
         try:
             import_module("werkzeug")
         except ImportError as error:
             raise missing("werkzeug") from error
         self._answers: dict[str, tuple[str, Callable[[Request], tuple[str, str]]]] = {
             "/": ("GET", self._page),
+            "/tokens.js": ("GET", _script),
             "/view.js": ("GET", _script),
             "/tokens": ("POST", self._tokens),
             "/merges": ("POST", self._merges),
         }
+        if load is not None:
+            self._answers["/add"] = ("POST", self._add)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answers a request."""
@@ -114,33 +128,82 @@ class LivePage:
     def _page(self, request: Request) -> tuple[str, str]:
         labels = [side.label for side in self._sides]
         page = templates().get_template("view.html")
-        return page.render(live=True, labels=labels, sheet=sheet()), _HTML
+        given = labels[: self._given]
+        adding = self._load is not None
+        return page.render(
+            live=True, labels=given, known=labels, adding=adding, presets=[*PRESETS], sheet=sheet()
+        ), _HTML
 
     def _tokens(self, request: Request) -> tuple[str, str]:
-        asked = _asked(request)
-        found = _found(lambda: panels(self._sides, asked.text, asked.special))
-        return templates().get_template("panels.html").render(live=True, panels=found), _HTML
+        sent = _sent(request)
+        asked, numbers = _asked(sent), self._numbers(sent)
+        sides = [self._sides[number] for number in numbers]
+        if asked.chat is not None:
+            found = chat_panels(sides, asked.chat, LIVE_LIMIT)
+        else:
+            found = _found(lambda: panels(sides, asked.text, asked.special))
+        page = templates().get_template("panels.html")
+        return page.render(live=True, panels=found, numbers=numbers, chat=asked.chat), _HTML
 
     def _merges(self, request: Request) -> tuple[str, str]:
-        asked = _asked(request)
-        side, at = asked.all.get("side"), asked.all.get("token")
+        sent = _sent(request)
+        asked = _asked(sent)
+        side, at = sent.get("side"), sent.get("token")
         if type(side) is not int or type(at) is not int or at < 0:
             raise _Refused(400, "side and token are numbers from 0")
-        if not 0 <= side < len(self._sides):
-            raise _Refused(400, "there is no such tokenizer")
-        viewed = self._sides[side]
-        found, made = _found(lambda: how_merged(viewed, asked.text, at, asked.special))
+        viewed, chat, text = self._side(side), asked.chat, asked.text
+        if chat is not None:
+            text = _found(lambda: chat_text(viewed, chat, LIVE_LIMIT))
+        found, made = _found(lambda: how_merged(viewed, text, at, asked.special))
         page = templates().get_template("merges.html")
         return page.render(found=found, answer=made), _HTML
 
+    def _add(self, request: Request) -> tuple[str, str]:
+        """Adds a tokenizer, and says its number; one that is there already keeps its own."""
+        sent = _sent(request)
+        source, preset = sent.get("source"), sent.get("preset") or None
+        if not isinstance(source, str) or not isinstance(preset, str | None):
+            raise _Refused(400, "send a source, and perhaps a preset")
+        label = f"{source} ({preset})" if preset else source
+        with self._adding:
+            labels = [side.label for side in self._sides]
+            if label not in labels:
+                if len(labels) >= PAGE_TOKENIZERS.most:
+                    raise _Refused(409, PAGE_TOKENIZERS.passed("with one more, the page"))
+                self._sides.append(self._loaded(label, source.strip(), preset))
+                labels.append(label)
+        return json.dumps({"side": labels.index(label), "label": label}), "application/json"
+
+    def _loaded(self, label: str, source: str, preset: str | None) -> Viewed:
+        assert self._load is not None
+        try:
+            return Viewed(label, self._load(source, preset).encoder)
+        except BpeInteropError as error:
+            said = "; ".join(part for part in (f"{label}: {error.what}", error.fix) if part)
+            raise _Refused(422, said) from None
+
+    def _numbers(self, sent: dict[str, Any]) -> list[int]:
+        """The tokenizers that are asked for, in order; those of the command where none is named."""
+        numbers = sent.get("sides", [*range(self._given)])
+        if not isinstance(numbers, list) or not 0 < len(numbers) <= PAGE_TOKENIZERS.most:
+            raise _Refused(400, "sides is a list of numbers from 0")
+        for number in numbers:
+            self._side(number)
+        return numbers
+
+    def _side(self, number: object) -> Viewed:
+        if type(number) is not int or not 0 <= number < len(self._sides):
+            raise _Refused(400, "there is no such tokenizer")
+        return self._sides[number]
+
 
 def _script(request: Request) -> tuple[str, str]:
-    script = templates().get_template("view.js").render()
+    script = templates().get_template(request.path.removeprefix("/")).render()
     return script, "text/javascript; charset=utf-8"
 
 
-def _asked(request: Request) -> _Asked:
-    """What a request sends, checked."""
+def _sent(request: Request) -> dict[str, Any]:
+    """The object that a request sends."""
     from werkzeug.exceptions import RequestEntityTooLarge
 
     # Other sites' pages can send forms and plain text unasked, but not this.
@@ -152,14 +215,23 @@ def _asked(request: Request) -> _Asked:
         raise _Refused(413, f"the text has more than {LIVE_LIMIT:,} bytes") from None
     except (ValueError, RecursionError):
         raise _Refused(400, "this is not JSON") from None
-    if not isinstance(sent, dict) or not isinstance(sent.get("text"), str):
+    if not isinstance(sent, dict):
+        raise _Refused(400, "send an object")
+    return sent
+
+
+def _asked(sent: dict[str, Any]) -> _Asked:
+    """The text or the chat that was sent, checked."""
+    text = sent.get("text")
+    if not isinstance(text, str):
         raise _Refused(400, "send an object with a text")
-    text = sent["text"]
     try:
         check_size(len(text.encode("utf-8", "surrogatepass")), LIVE_LIMIT)
     except SourceError as error:
         raise _Refused(413, error.what) from None
-    return _Asked(text, "parse" if sent.get("special") is True else "text", sent)
+    if sent.get("chat") is True and text.strip():
+        return _Asked("", "parse", _found(lambda: read_chat(text)))
+    return _Asked(text, "parse" if sent.get("special") is True else "text", None)
 
 
 def _found(find: Callable[[], T]) -> T:
@@ -167,7 +239,7 @@ def _found(find: Callable[[], T]) -> T:
     try:
         return find()
     except BpeInteropError as error:
-        raise _Refused(422, error.what) from None
+        raise _Refused(422, f"{error.what}: {error.fix}" if error.fix else error.what) from None
 
 
 def _headers() -> dict[str, str]:

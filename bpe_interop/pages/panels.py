@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 from ..encode.explain import Explainer
@@ -13,6 +14,7 @@ from ..model import BPEModel, show
 from ..text.normalize import repair
 from ..verify.alignment import Span, align
 from ..verify.sides import ORDINARY, PARSED
+from .chats import Chat
 from .rows import COLOURS
 from .visible import Part, right_to_left, token_parts
 
@@ -40,6 +42,9 @@ class Tile:
     """A token of a panel; ``at`` is its place among the ids, from 0.
 
     ``where``: in the first of more than two panels, the labels of those that differ there.
+    ``twin``: the number of the part of the text that it belongs to. Parts end where every panel
+    has a cut, so tokens of other panels with the same number stand for the same part. None where
+    there is nothing to compare with, or it is not known what tokens stand for.
     """
 
     at: int
@@ -49,11 +54,20 @@ class Tile:
     colour: int
     mark: Mark
     where: tuple[str, ...] = ()
+    twin: int | None = None
 
     @property
     def spoken(self) -> str:
         """The token for those who hear it."""
         return " ".join(part.name or part.text for part in self.parts)
+
+    @property
+    def remark(self) -> str:
+        """How it differs, in words; empty where it does not."""
+        if not self.mark:
+            return ""
+        how = "cut differently" if self.mark == "cut" else "other id"
+        return f"{how} in {', '.join(self.where)}" if self.where else how
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +83,10 @@ class Panel:
     """A text in one tokenizer's tokens, and how they differ from the first tokenizer's.
 
     ``cut`` counts the places of the text that are cut differently, ``other`` those that are cut
-    alike and have other ids; in the first panel both are 0. ``error`` says why there are no
-    tokens: the text has no encoding, or the tokenizer's source does not say what is needed.
+    alike and have other ids; in the first panel both are 0. ``compared`` is False where there
+    is nothing to compare with: in the first panel, or where its text is another one. ``error``
+    says why there are no tokens: the text has no encoding, or the tokenizer's source does not say
+    what is needed.
     """
 
     label: str
@@ -79,6 +95,7 @@ class Panel:
     per_token: str = ""
     cut: int = 0
     other: int = 0
+    compared: bool = False
     error: str = ""
 
 
@@ -108,50 +125,117 @@ def panels(sides: Sequence[Viewed], text: str, special: Special = "text") -> lis
         special: whether special tokens in the text are ordinary text or are parsed.
     """
     text = repair(text)
-    answers = [_answer(side, text, special) for side in sides]
-    marks: list[list[Mark]] = [[""] * len(ids) for ids, _ in answers]
+    return _panels(sides, [_answer(side, text, special) for side in sides])
+
+
+def chat_panels(sides: Sequence[Viewed], chat: Chat, limit: int) -> list[Panel]:
+    """A chat as each tokenizer's chat template writes it, in its tokens, special ones included.
+
+    Panels with another text than the first one's are not compared with it. One without a chat
+    template, or whose template fails, says so.
+
+    Args:
+        sides: the tokenizers.
+        chat: the chat.
+        limit: bytes of UTF-8 of a text that is encoded.
+    """
+    return _panels(sides, [_answer_chat(side, chat, limit) for side in sides])
+
+
+def chat_text(side: Viewed, chat: Chat, limit: int) -> str:
+    """The text that a tokenizer's chat template makes of a chat.
+
+    Raises:
+        SourceError: it has none, or the template fails, or the text is too long.
+    """
+    from .chat_templates import written
+
+    text = repair(written(chat, side.encoder.model))
+    check_size(len(text.encode("utf-8")), limit)
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A text and its ids, or why there are none."""
+
+    text: str
+    special: Special
+    ids: tuple[int, ...] = ()
+    error: str = ""
+
+
+def _answer(side: Viewed, text: str, special: Special) -> _Answer:
+    try:
+        ids = side.encoder.encode(text, "all" if special == "parse" else frozenset())
+    except _UNANSWERED as error:
+        return _Answer(text, special, error=error.what)
+    return _Answer(text, special, tuple(ids))
+
+
+def _answer_chat(side: Viewed, chat: Chat, limit: int) -> _Answer:
+    try:
+        return _answer(side, chat_text(side, chat, limit), "parse")
+    except SourceError as error:
+        return _Answer("", "parse", error=error.what)
+
+
+def _panels(sides: Sequence[Viewed], answers: Sequence[_Answer]) -> list[Panel]:
+    marks: list[list[Mark]] = [[""] * len(answer.ids) for answer in answers]
+    where: list[list[tuple[str, ...]]] = [[()] * len(answer.ids) for answer in answers]
     counts = [(0, 0)] * len(sides)
-    where: list[tuple[str, ...]] = [()] * len(answers[0][0]) if answers else []
-    for number, (_, error) in enumerate(answers):
-        if number and not error and not answers[0][1]:
-            spans = _aligned(text, sides, number, answers, special)
-            alone: list[Mark] = [""] * len(marks[0])
-            counts[number] = _mark(spans, alone, marks[number])
-            for at, mark in enumerate(alone):
-                # Of several tokenizers, one that cuts differently says more than other ids.
-                marks[0][at] = "cut" if marks[0][at] == "cut" else mark or marks[0][at]
-                where[at] += (sides[number].label,) if mark else ()
-    size = len(text.encode("utf-8"))
+    aligned: dict[int, tuple[Span, ...]] = {}
+    for number, answer in enumerate(answers):
+        if number == 0 or answer.error or answers[0].error or answer.text != answers[0].text:
+            continue
+        aligned[number] = _aligned(sides, number, answers)
+        alone: list[Mark] = [""] * len(marks[0])
+        counts[number] = _mark(aligned[number], alone, marks[number])
+        for at, mark in enumerate(alone):
+            # Of several tokenizers, one that cuts differently says more than other ids.
+            marks[0][at] = "cut" if marks[0][at] == "cut" else mark or marks[0][at]
+            if mark and len(sides) > 2:
+                where[0][at] += (sides[number].label,)
+    twins = _twins([len(answer.ids) for answer in answers], aligned)
     found: list[Panel] = []
-    named = [where if len(sides) > 2 else [()] * len(marks[0])]
-    named += [[()] * len(marked) for marked in marks[1:]]
-    for side, (ids, error), marked, (cut, other), at_each in zip(
-        sides, answers, marks, counts, named, strict=True
-    ):
-        per_token = f"{size / len(ids):.2f}" if ids else "–"
-        lines = tuple(_lines(side.encoder, ids, marked, at_each))
-        found.append(Panel(side.label, lines, len(ids), per_token, cut, other, error))
+    for number, (side, answer) in enumerate(zip(sides, answers, strict=True)):
+        size = len(answer.text.encode("utf-8"))
+        per_token = f"{size / len(answer.ids):.2f}" if answer.ids else "–"
+        tiles = _tiles(side.encoder, answer.ids, marks[number], where[number], twins[number])
+        lines, counted = tuple(_lines(tiles, side.encoder)), len(answer.ids)
+        same = number in aligned
+        found.append(
+            Panel(side.label, lines, counted, per_token, *counts[number], same, answer.error)
+        )
     return found
 
 
-def _answer(side: Viewed, text: str, special: Special) -> tuple[list[int], str]:
-    """The ids of a text, or why there are none."""
-    try:
-        return side.encoder.encode(text, "all" if special == "parse" else frozenset()), ""
-    except _UNANSWERED as error:
-        return [], error.what
-
-
-def _aligned(
-    text: str,
-    sides: Sequence[Viewed],
-    number: int,
-    answers: Sequence[tuple[list[int], str]],
-    special: Special,
-) -> Iterable[Span]:
+def _aligned(sides: Sequence[Viewed], number: int, answers: Sequence[_Answer]) -> tuple[Span, ...]:
     first, other = sides[0].encoder, sides[number].encoder
-    mode = PARSED if special == "parse" else ORDINARY
-    return align(text, answers[0][0], answers[number][0], first, other, mode)
+    asked = answers[0]
+    mode = PARSED if asked.special == "parse" else ORDINARY
+    return align(asked.text, asked.ids, answers[number].ids, first, other, mode)
+
+
+def _twins(sizes: Sequence[int], aligned: Mapping[int, Sequence[Span]]) -> list[list[int | None]]:
+    """For each panel and each of its tokens, the part of the text that it belongs to."""
+    found: list[list[int | None]] = [[None] * size for size in sizes]
+    known = {at: spans for at, spans in aligned.items() if all(s.start is not None for s in spans)}
+    if not known:
+        return found
+    cuts = set(range(sizes[0] + 1))
+    for spans in known.values():
+        cuts &= {0, *accumulate(len(span.ids_a) for span in spans)}
+    parts = list(accumulate(int(at in cuts) for at in range(sizes[0])))
+    found[0] = list(parts)
+    for number, spans in known.items():
+        at = 0
+        own: list[int | None] = []
+        for span in spans:
+            own += [parts[at] if span.ids_a else None] * len(span.ids_b)
+            at += len(span.ids_a)
+        found[number] = own
+    return found
 
 
 def _mark(spans: Iterable[Span], first: list[Mark], own: list[Mark]) -> tuple[int, int]:
@@ -169,18 +253,26 @@ def _mark(spans: Iterable[Span], first: list[Mark], own: list[Mark]) -> tuple[in
     return cut, other
 
 
-def _lines(
+def _tiles(
     encoder: Explainer,
     ids: Sequence[int],
     marks: Sequence[Mark],
     where: Sequence[tuple[str, ...]],
-) -> Iterator[Line]:
-    held: list[Tile] = []
-    said = b""
-    for at, (number, mark, named) in enumerate(zip(ids, marks, where, strict=True)):
+    twins: Sequence[int | None],
+) -> Iterator[Tile]:
+    for at, (number, mark, named, twin) in enumerate(zip(ids, marks, where, twins, strict=True)):
         content = encoder.token_bytes(number)
         parts = tuple(token_parts(show(content)))
-        held.append(Tile(at, number, parts, content.hex(" ").upper(), at % COLOURS, mark, named))
+        digits = content.hex(" ").upper()
+        yield Tile(at, number, parts, digits, at % COLOURS, mark, named, twin)
+
+
+def _lines(tiles: Iterable[Tile], encoder: Explainer) -> Iterator[Line]:
+    held: list[Tile] = []
+    said = b""
+    for tile in tiles:
+        content = encoder.token_bytes(tile.id)
+        held.append(tile)
         said += content
         if b"\n" in content:
             yield _line(held, said)

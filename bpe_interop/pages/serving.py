@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from ..errors import TargetError
 from ..limits import PAGE_CONNECTIONS, PAGE_SECONDS
-from .live import BODY_LIMIT, LivePage, missing
+from .live import BODY_LIMIT, LivePage, Load, missing
 from .panels import Viewed
 
 LOOPBACK = "127.0.0.1"
@@ -19,7 +19,7 @@ _THREADS = 4
 
 
 def listen(
-    sides: Sequence[Viewed], host: str = LOOPBACK, port: int = 0
+    sides: Sequence[Viewed], host: str = LOOPBACK, port: int = 0, load: Load | None = None
 ) -> tuple[str, Callable[[], None]]:
     """Opens a port for the live page.
 
@@ -28,6 +28,8 @@ def listen(
         host: the address to listen at, and with this machine's own names the only one that is
             answered.
         port: the port; 0 is any that is free.
+        load: loads a tokenizer that a reader adds. At another address than the loopback readers
+            may add none: they are not at this machine, and would name its files.
 
     Returns:
         The page's address, and what answers until it is interrupted.
@@ -44,7 +46,7 @@ def listen(
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     bound = _bound(host, port)
     number = bound.getsockname()[1]
-    page = LivePage(sides, _names(host, number))
+    page = LivePage(sides, _names(host, number), load if host in _LOOPBACK else None)
     # The page's own limit is lower, and answers in words.
     limit = 2 * BODY_LIMIT
     server = create_server(

@@ -14,9 +14,11 @@ LIMIT = 100_000
 
 
 def to_view(sides: Sequence[Viewed], text: str, special: Special = "text") -> str:
-    """A page of a text that needs nothing else: no network, no script.
+    """A page of a text that needs nothing else, and no network.
 
-    It is well-formed XML as well, and every text in it is escaped.
+    Its script shows twins, moves by arrow keys and copies ids; the browser runs no other one, and
+    without it the page says as much. It is well-formed XML as well, and every text in it is
+    escaped.
 
     Raises:
         SourceError: the text is too long for a page.
@@ -30,9 +32,13 @@ def to_view(sides: Sequence[Viewed], text: str, special: Special = "text") -> st
             live=False,
             labels=[side.label for side in sides],
             panels=panels(sides, text, special),
+            numbers=range(len(sides)),
+            chat=None,
             size=size,
             sheet=sheet(),
             sheet_digest=digest(sheet()),
+            script=script(),
+            script_digest=digest(script()),
         )
     )
 
@@ -42,3 +48,9 @@ def sheet() -> str:
     """The style sheet of pages that show tokens."""
     made = templates()
     return "".join(made.get_template(name).render() for name in ("style.css", "view.css"))
+
+
+@cache
+def script() -> str:
+    """The script of pages that show tokens."""
+    return templates().get_template("tokens.js").render()

@@ -1,12 +1,16 @@
 "use strict";
 
 const WAIT = 120; // milliseconds without a keystroke before tokens are asked for
+const QUIET = 1000; // milliseconds without a keystroke before their number is read out
 const LONGEST = 6000; // characters of a link that every browser takes
 const find = (id) => document.getElementById(id);
-const text = find("text"), special = find("special"), said = find("said");
-const shown = find("shown"), merges = find("merges");
+const text = find("text"), special = find("special"), chat = find("chat"), said = find("said");
+const shown = find("shown"), merges = find("merges"), add = find("add");
+const known = JSON.parse(add.dataset.known); // labels of all tokenizers of the program, by number
+const given = [...Array(Number(add.dataset.given)).keys()]; // those of its command
+let sides = given; // those that are shown
 let current = null; // what the panels show
-let waiting = 0; // a timer
+let waiting = 0, quiet = 0; // timers
 let running = false, again = false;
 
 function say(message, bad = false) {
@@ -22,6 +26,10 @@ async function ask(path, body) {
   });
   const found = await answer.text();
   if (!answer.ok) throw new Error(found);
+  return found;
+}
+
+function parsed(found) {
   return new DOMParser().parseFromString(found, "text/html").body.childNodes;
 }
 
@@ -35,15 +43,16 @@ async function show() {
   again = running;
   if (running) return;
   running = true;
-  const asked = { text: text.value, special: special.checked };
+  const asked = { text: text.value, special: special.checked, chat: chat.checked, sides };
   try {
-    const panels = await ask("/tokens", asked);
+    const panels = parsed(await ask("/tokens", asked));
+    light(null);
     shown.replaceChildren(...panels);
     current = asked;
-    for (const flow of shown.querySelectorAll(".flow")) {
-      flow.querySelector(".tile")?.setAttribute("tabindex", "0");
-    }
+    spread(shown);
     say("");
+    clearTimeout(quiet);
+    quiet = setTimeout(count, QUIET);
   } catch (error) {
     explain(error);
   }
@@ -52,75 +61,142 @@ async function show() {
   else if (!waiting) shown.setAttribute("aria-busy", "false");
 }
 
+// For those who hear the page: how many tokens there are.
+function count() {
+  const counted = [...shown.querySelectorAll(".panel")].map((panel) => {
+    const number = panel.querySelector(".counts dd");
+    const name = panel.querySelector("h2").textContent;
+    return number ? `${name}: ${number.textContent} tokens` : `${name}: ${panel.querySelector(".warning").textContent}`;
+  });
+  find("counted").textContent = counted.join("; ");
+}
+
+function asGiven() {
+  return sides.length === given.length && sides.every((side, at) => side === given[at]);
+}
+
 function link() {
-  if (!text.value) return location.pathname;
-  const said = new URLSearchParams({ text: text.value });
-  if (special.checked) said.set("special", "1");
+  const said = new URLSearchParams();
+  if (text.value) said.set("text", text.value);
+  if (text.value && special.checked) said.set("special", "1");
+  if (text.value && chat.checked) said.set("chat", "1");
+  if (!asGiven()) for (const side of sides) said.append("in", known[side]);
   const made = `#${said}`;
+  if (made === "#") return location.pathname;
   return made.length > LONGEST ? null : made;
 }
 
 function changed() {
   clearTimeout(waiting);
   shown.setAttribute("aria-busy", "true");
+  text.placeholder = chat.checked ? 'Paste a chat: [{"role": "user", "content": "..."}], or lines that begin with user: or assistant:' : "Type or paste a text";
+  special.disabled = chat.checked;
+  find("legend").hidden = sides.length === 1;
   waiting = setTimeout(() => {
     history.replaceState(null, "", link() ?? location.pathname);
     show();
   }, WAIT);
 }
 
-function open() {
+// A link may name a tokenizer that is not here. Nothing is loaded that nobody asked for.
+async function open() {
   const said = new URLSearchParams(location.hash.slice(1));
   text.value = said.get("text") ?? "";
   special.checked = said.has("special");
+  chat.checked = said.has("chat");
+  const named = [...new Set(said.getAll("in"))];
+  const found = named.map((label) => known.indexOf(label)).filter((side) => side >= 0);
+  const missing = named.filter((label) => !known.includes(label));
+  sides = found.length ? found : given;
+  special.disabled = chat.checked;
+  find("legend").hidden = sides.length === 1;
   shown.setAttribute("aria-busy", "true");
-  show();
+  await show();
+  if (missing.length) {
+    const label = missing[0].match(/^(.*?)(?: \(([^()]*)\))?$/);
+    if (find("source")) {
+      find("source").value = label[1];
+      find("preset").value = label[2] ?? "";
+    }
+    say(`The link also shows ${missing.join(", ")}, which is not loaded here.`, true);
+  }
+}
+
+async function addTokenizer(event) {
+  event.preventDefault();
+  const button = find("adding");
+  button.disabled = true;
+  say("Loading");
+  try {
+    const body = { source: find("source").value, preset: find("preset").value };
+    const { side, label } = JSON.parse(await ask("/add", body));
+    known[side] = label;
+    if (!sides.includes(side)) sides = [...sides, side];
+    find("source").value = find("preset").value = "";
+    changed();
+  } catch (error) {
+    explain(error);
+  }
+  button.disabled = false;
+}
+
+function remove(panel) {
+  sides = sides.filter((side) => side !== Number(panel.dataset.side));
+  changed();
+  find("panels").focus();
+}
+
+// The same part of the text in the other panels, below the merges of a token.
+function elsewhere(tile) {
+  const found = new Map();
+  for (const other of twins(tile)) {
+    const panel = other.closest(".panel");
+    found.set(panel, [...(found.get(panel) ?? []), other]);
+  }
+  const rows = [...found].map(([panel, tiles]) => {
+    const row = document.createElement("p"), name = document.createElement("span");
+    name.className = "label";
+    name.append(...[...panel.querySelector("h2").childNodes].map((node) => node.cloneNode(true)));
+    row.append(name, ...tiles.flatMap((other) => {
+      const copy = document.createElement("span");
+      copy.className = "tile";
+      copy.append(...[...other.childNodes].map((node) => node.cloneNode(true)));
+      copy.classList.add([...other.classList].find((name) => /^c\d$/.test(name)));
+      return [copy, " "];
+    }));
+    return row;
+  });
+  if (rows.length) {
+    const head = document.createElement("h3");
+    head.textContent = "The same part of the text";
+    rows.unshift(head);
+  }
+  return rows;
 }
 
 async function explainTile(tile) {
   const side = Number(tile.closest(".panel").dataset.side);
   try {
     const answer = await ask("/merges", { ...current, side, token: Number(tile.dataset.at) });
-    find("answer").replaceChildren(...answer);
+    find("answer").replaceChildren(...parsed(answer));
+    find("elsewhere").replaceChildren(...elsewhere(tile));
     if (!merges.open) merges.showModal();
   } catch (error) {
     explain(error);
   }
 }
 
-function move(tile, key) {
-  const tiles = [...tile.closest(".flow").querySelectorAll(".tile")];
-  const rightToLeft = getComputedStyle(tile.closest(".line")).direction === "rtl";
-  const step = (key === "ArrowRight") === rightToLeft ? -1 : 1;
-  const place = { Home: 0, End: tiles.length - 1 }[key] ?? tiles.indexOf(tile) + step;
-  const next = tiles[Math.max(0, Math.min(tiles.length - 1, place))];
-  tile.setAttribute("tabindex", "-1");
-  next.setAttribute("tabindex", "0");
-  next.focus();
-}
-
-async function copyIds(button) {
-  const ids = [...button.closest(".panel").querySelectorAll(".tile small")];
-  try {
-    await navigator.clipboard.writeText(`[${ids.map((id) => id.textContent).join(", ")}]`);
-    say("The ids are copied.");
-  } catch {
-    say("The browser does not let this page copy.", true);
-  }
-}
-
 shown.addEventListener("click", (event) => {
-  const copy = event.target.closest(".copy");
-  if (copy) copyIds(copy);
+  const removed = event.target.closest(".remove");
+  if (removed) remove(removed.closest(".panel"));
   const tile = event.target.closest(".tile");
   if (tile) explainTile(tile);
 });
 shown.addEventListener("keydown", (event) => {
   const tile = event.target.closest(".tile");
   if (!tile || event.altKey || event.ctrlKey || event.metaKey) return;
-  if (["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) move(tile, event.key);
-  else if (event.key === "Enter" || event.key === " ") explainTile(tile);
-  else return;
+  if (event.key !== "Enter" && event.key !== " ") return;
+  explainTile(tile);
   event.preventDefault();
 });
 find("close").addEventListener("click", () => merges.close());
@@ -138,7 +214,9 @@ find("share").addEventListener("click", async () => {
     say("Copy the link from the address bar.");
   }
 });
+if (find("adding")) add.addEventListener("submit", addTokenizer);
 text.addEventListener("input", changed);
 special.addEventListener("change", changed);
+chat.addEventListener("change", changed);
 addEventListener("hashchange", open);
 open();
