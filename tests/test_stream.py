@@ -17,8 +17,7 @@ from tokenizers import Tokenizer as HuggingFaceTokenizer
 from tokenizers import decoders
 
 from bpe_interop import load
-from bpe_interop.encode.decoder_steps import Chain
-from bpe_interop.encode.stream import DecodeStream
+from bpe_interop.encode.stream import Chain, DecodeStream
 from bpe_interop.errors import DecodeError
 from bpe_interop.formats import by_name
 from bpe_interop.steps import (

@@ -7,22 +7,24 @@ lookup, merging and numbering; ids come back through the model's decoder.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from ..errors import UnstatedError
 from ..model import Affixes, BPEModel, TemplatePart, TemplateText
 from ..steps import DecoderStep
 from ..text.added import AddedMatcher, Allowed
 from ..text.bytechars import to_bytes
+from ..text.decoders import Malformed
 from ..text.normalize import Spans, align, leading, normalize, repair, repaired_spans
 from ..text.split import Splitter, compiled
 from .character_cuts import CharacterCuts
 from .decode import Decoder, Meaning
 from .parts import Parts
 from .pretoken import Placed, PretokenEncoder
-from .stream import DecodeStream, Malformed
+from .stream import DecodeStream
 
 T = TypeVar("T")
 
@@ -33,6 +35,34 @@ _SHORT_TEXT = 64
 """Characters up to which a text is not cut at its spaces: it may not be met again."""
 _SHORT = 4
 """Characters up to which a pretoken is not worth cutting."""
+
+
+_Segment: TypeAlias = tuple["int | None", str, int, Spans]
+"""An added token's id; or None, and a normalized text with ``first`` of its splitter
+(:meth:`Encoder._begins`). Then, for each character, the characters that it comes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """An added token (``number``), or a pretoken (``content``), and where it stands in a text.
+
+    ``places``: for each byte of the content, which of the ``spans`` it belongs to (start, end).
+    ``given``: the places in the text as it was given, where it had to be repaired.
+    """
+
+    number: int | None
+    content: bytes
+    places: Spans
+    spans: Spans
+    given: Spans | None
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The characters (start, end) of the text that some bytes of the content come from."""
+        first = self.spans[self.places[start][0]][0]
+        last = self.spans[self.places[end - 1][1] - 1][1]
+        return (
+            (first, last) if self.given is None else (self.given[first][0], self.given[last - 1][1])
+        )
 
 
 class _Remembered(dict[str, tuple[int, ...]]):
@@ -77,21 +107,14 @@ class Encoder:
             PatternError: the pattern does not run to its end on this text.
         """
         text = repair(text)
-        added = self._matcher(allowed_special)
-        if added.is_idle(allowed_special):
+        if self._matcher(allowed_special).is_idle(allowed_special):
             return self._ordinary(self._normalize(text), self._begins(text))
         ids: list[int] = []
-        for start, end, number in added.find_raw(text, allowed_special):
+        for number, part, begins, _ in self._segments(text, allowed_special, placed=False):
             if number is not None:
                 ids.append(number)
-                continue
-            segment = text[start:end]
-            part, begins = self._normalize(segment), 0 if start else self._begins(segment)
-            for first, last, inner in added.find_normalized(part, allowed_special):
-                if inner is not None:
-                    ids.append(inner)
-                else:
-                    ids += self._ordinary(part[first:last], max(0, begins - first))
+            else:
+                ids += self._ordinary(part, begins)
         return ids
 
     def encode_with_offsets(
@@ -106,13 +129,12 @@ class Encoder:
         Raises:
             The errors of :meth:`encode`.
         """
-        repaired = repair(text)
-        given = None if repaired == text else repaired_spans(text)
         ids: list[int] = []
         spans: Spans = []
-        for number, start, end in self._placed(repaired, allowed_special):
-            ids.append(number)
-            spans.append((start, end) if given is None else (given[start][0], given[end - 1][1]))
+        for piece in self._pieces(text, allowed_special):
+            for number, start, end in self._placed(piece):
+                ids.append(number)
+                spans.append(piece.span(start, end))
         return ids, spans
 
     def normalize(self, text: str) -> str:
@@ -346,35 +368,46 @@ class Encoder:
             pretokens = chain.from_iterable(map(self._parts, pretokens))
         return list(chain.from_iterable(map(self._remembered.__getitem__, pretokens)))
 
-    def _placed(self, text: str, allowed: Allowed) -> Iterator[Placed]:
-        """The ids of a repaired text and the characters they stand for."""
-        steps = self._stated(self.model.normalizer, "normalizer")
+    def _segments(self, text: str, allowed: Allowed, *, placed: bool) -> Iterator[_Segment]:
+        """What added tokens cut a repaired text into; with their places if these are asked for."""
         added = self._matcher(allowed)
         for start, end, number in added.find_raw(text, allowed):
             if number is not None:
-                yield number, start, end
+                yield number, "", 0, [(start, end)]
                 continue
-            part, spans = align(steps, text[start:end])
-            spans = [(start + first, start + last) for first, last in spans]
-            begins = 0 if start else self._begins(text[:end])
-            for first, last, inner in added.find_normalized(part, allowed):
-                if inner is not None:
-                    yield inner, spans[first][0], spans[last - 1][1]
-                else:
-                    yield from self._placed_ordinary(
-                        part[first:last], spans[first:last], max(0, begins - first)
-                    )
-
-    def _placed_ordinary(self, text: str, spans: Spans, begins: int) -> Iterator[Placed]:
-        for pretoken, places in self._splitter.align(text, first=begins):
-            if self._splitter.maps:
-                content = to_bytes(pretoken)
+            segment = text[start:end]
+            spans: Spans = []
+            if placed:
+                part, within = align(self.model.normalizer or (), segment)
+                spans = [(start + first, start + last) for first, last in within]
             else:
-                content = pretoken.encode("utf-8")
-                lengths = (len(char.encode("utf-8")) for char in pretoken)
-                places = [p for p, n in zip(places, lengths, strict=True) for _ in range(n)]
-            for number, start, end in self._pretoken.placed(content):
-                yield number, spans[places[start][0]][0], spans[places[end - 1][1] - 1][1]
+                part = self._normalize(segment)
+            begins = 0 if start else self._begins(segment)
+            for first, last, inner in added.find_normalized(part, allowed):
+                yield inner, part[first:last], max(0, begins - first), spans[first:last]
+
+    def _pieces(self, text: str, allowed: Allowed) -> Iterator[Piece]:
+        """The added tokens and pretokens of a text, in order, and where they stand in it."""
+        repaired = repair(text)
+        given = None if repaired == text else repaired_spans(text)
+        for number, part, begins, spans in self._segments(repaired, allowed, placed=True):
+            if number is not None:
+                yield Piece(number, b"", [(0, len(spans))], spans, given)
+                continue
+            for pretoken, places in self._splitter.align(part, first=begins):
+                if self._splitter.maps:
+                    content = to_bytes(pretoken)
+                else:
+                    content = pretoken.encode("utf-8")
+                    lengths = (len(char.encode("utf-8")) for char in pretoken)
+                    places = [p for p, n in zip(places, lengths, strict=True) for _ in range(n)]
+                yield Piece(None, content, places, spans, given)
+
+    def _placed(self, piece: Piece) -> Iterable[Placed]:
+        """The ids of a piece, and the bytes of it that each stands for."""
+        if piece.number is not None:
+            return ((piece.number, 0, 1),)
+        return self._pretoken.placed(piece.content)
 
 
 def _text_or_bytes(content: bytes) -> str | bytes:

@@ -20,10 +20,16 @@ from ..steps import (
 )
 from ..text.added import decoded_text
 from ..text.bytechars import is_mapped, to_bytes, to_chars
-from ..text.decoders import PieceKind, decode_pieces, decode_tokens, token_bytes
+from ..text.decoders import (
+    Malformed,
+    PieceJoiner,
+    PieceKind,
+    decode_pieces,
+    decode_tokens,
+    token_bytes,
+)
 from ..text.normalize import normalize
-from .decoder_steps import Chain
-from .stream import Bytes, DecodeStream, Malformed, Pieces
+from .stream import Bytes, Chain, DecodeStream
 
 T = TypeVar("T")
 
@@ -74,7 +80,7 @@ class Decoder:
         if self._model.alphabet == "byte" and isinstance(only, JoinBytes):
             return DecodeStream(finder(self._decoded), Bytes(errors))
         if isinstance(only, JoinPieces):
-            return DecodeStream(finder(self._pieces), Pieces(only, errors))
+            return DecodeStream(finder(self._pieces), PieceJoiner(only, errors))
         return DecodeStream(finder(self._spelled), Chain(steps, errors))
 
     def join(self, ids: Sequence[int]) -> bytes:

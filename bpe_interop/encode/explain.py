@@ -9,10 +9,8 @@ from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
 
 from ..text.added import Allowed
-from ..text.bytechars import to_bytes
-from ..text.normalize import Spans, align, repair, repaired_spans
 from ..theory.merges import Merger, Priority
-from . import Encoder
+from . import Encoder, Piece
 from .pretoken import PretokenEncoder, _Found
 
 How: TypeAlias = Literal["added", "whole", "merged"]
@@ -111,57 +109,26 @@ class Explainer(Encoder):
         Raises:
             The errors of :meth:`encode`.
         """
-        repaired = repair(text)
-        given = None if repaired == text else repaired_spans(text)
-        steps = self._stated(self.model.normalizer, "normalizer")
-        added = self._matcher(allowed_special)
-        found: list[Explained] = []
-        for start, end, number in added.find_raw(repaired, allowed_special):
-            if number is not None:
-                found.append(self._found_whole(number, (start, end), given))
-                continue
-            part, spans = align(steps, repaired[start:end])
-            spans = [(start + first, start + last) for first, last in spans]
-            begins = 0 if start else self._begins(repaired[:end])
-            for first, last, inner in added.find_normalized(part, allowed_special):
-                if inner is not None:
-                    place = spans[first][0], spans[last - 1][1]
-                    found.append(self._found_whole(inner, place, given))
-                    continue
-                inside, behind = part[first:last], max(0, begins - first)
-                found += self._pretokens(inside, spans[first:last], behind, given)
-        return found
+        return [self._explained(piece) for piece in self._pieces(text, allowed_special)]
 
-    def _found_whole(self, number: int, place: tuple[int, int], given: Spans | None) -> Explained:
-        content = self.token_bytes(number)
-        return Explained(content, *_own(place, given), "added", (number,), ((0, len(content)),))
-
-    def _pretokens(
-        self, text: str, spans: Spans, begins: int, given: Spans | None
-    ) -> Iterator[Explained]:
-        for pretoken, places in self._splitter.align(text, first=begins):
-            content = to_bytes(pretoken) if self._splitter.maps else pretoken.encode("utf-8")
-            noting = _Noting(self._pretoken)
-            placed = list(noting.placed(content))
-            whole = noting.looks_up(content)
-            runs = noting.unneeded(content) if whole else noting.runs
-            start, end = _own((spans[places[0][0]][0], spans[places[-1][1] - 1][1]), given)
-            yield Explained(
-                content,
-                start,
-                end,
-                "whole" if whole else "merged",
-                tuple(number for number, _, _ in placed),
-                tuple((first, last) for _, first, last in placed),
-                tuple(runs),
-                tuple(noting.replaced),
-            )
-
-
-def _own(place: tuple[int, int], given: Spans | None) -> tuple[int, int]:
-    """A place in a repaired text as one in the text that was given."""
-    start, end = place
-    return place if given is None else (given[start][0], given[end - 1][1])
+    def _explained(self, piece: Piece) -> Explained:
+        content, number = piece.content, piece.number
+        if number is not None:
+            content = self.token_bytes(number)
+            return Explained(content, *piece.span(0, 1), "added", (number,), ((0, len(content)),))
+        noting = _Noting(self._pretoken)
+        placed = list(noting.placed(content))
+        whole = noting.looks_up(content)
+        runs = noting.unneeded(content) if whole else noting.runs
+        return Explained(
+            content,
+            *piece.span(0, len(content)),
+            "whole" if whole else "merged",
+            tuple(number for number, _, _ in placed),
+            tuple((first, last) for _, first, last in placed),
+            tuple(runs),
+            tuple(noting.replaced),
+        )
 
 
 class _Noting(PretokenEncoder):

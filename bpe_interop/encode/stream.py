@@ -1,24 +1,32 @@
-"""Ids to text one at a time: what is told is never taken back, and nothing waits without need.
+"""Ids to text one at a time: a text that was given is never taken back, none waits without need.
 
-All that was told is, joined, what decoding all the ids at once gives. So a text waits for what
-could still change it: the rest of a character, and, by the steps of a decoder, more
-(``decoder_steps.py``).
+All texts that were given are, joined, what decoding all the ids at once gives. So a text waits
+for what could still change it: for the rest of a character; where a run of byte tokens is read as
+a whole (Hugging Face's ``ByteFallback``: one malformed byte makes all of the run U+FFFD), for the
+end of the run; where the last token is written otherwise, for the next one; where a step looks at
+the whole text, for its end.
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import index
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeVar
 
-from ..steps import JoinPieces, SentencePieceText
-from ..text.charsmap import SPACE
-from ..text.decoders import PieceKind
-from ..text.normalize import normalize
-
-Malformed: TypeAlias = Literal["replace", "strict"]
-"""What becomes of bytes that are not UTF-8: U+FFFD, or an error."""
+from ..steps import (
+    ByteTokens,
+    DecoderStep,
+    Fuse,
+    JoinBytes,
+    JoinTokens,
+    MetaspaceText,
+    Replace,
+    StripToken,
+    WordEnds,
+    WordPieces,
+)
+from ..text.decoders import Malformed, apply_step, decode_tokens, token_bytes
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -104,76 +112,204 @@ class Bytes:
         return self._decoder.decode(b"", True)
 
 
-class Pieces:
-    """Pieces as SentencePiece joins them; see :func:`.text.decoders.decode_pieces`."""
+class Chain:
+    """Tokens through the steps of a decoder; see :func:`.text.decoders.decode_tokens`."""
 
-    def __init__(self, step: JoinPieces, errors: Malformed) -> None:
-        self._step = step
-        self._strips = step.dummy != "none" or step.collapse
-        self._run = _ByteRun(errors)
-        self._any = self._space_seen = False
-        self._at_start = True
-        self._held: list[str] | None = [] if step.charsmap else None
+    def __init__(self, steps: Sequence[DecoderStep], errors: Malformed) -> None:
+        self._stages = _stages(steps or (JoinTokens(),), errors)
 
-    def add(self, token: tuple[str, PieceKind]) -> str:
-        """The text of a piece, and of the bytes before it."""
-        piece, kind = token
-        if kind == "byte":
-            return self._told(self._run.add(int(piece[3:5], 16)))
-        text = self._run.end()
-        if self._space_seen or self._any or text:
-            self._at_start = False
-        self._space_seen = False
-        if kind == "unknown":
-            text += self._step.unknown
-        elif kind == "piece":
-            if self._at_start and self._strips and piece.startswith(SPACE):
-                piece = piece[1:]
-                self._space_seen = not self._step.collapse
-            text += piece.replace(SPACE, " ")
-        return self._told(text)
+    def add(self, token: str) -> str:
+        """What comes out of the last step."""
+        return "".join(self._through([token], self._stages))
 
     def end(self) -> str:
-        """What is left of a run of bytes; everything, where all goes through a map."""
-        text = self._told(self._run.end())
-        if self._held is None:
-            return text
-        last = SentencePieceText(self._step.charsmap, False, "none", False)
-        return normalize((last,), "".join(self._held))
+        """What the steps have held back, each through those after it."""
+        tokens: list[str] = []
+        for stage in self._stages:
+            tokens = [*self._through(tokens, (stage,)), *stage.end()]
+        return "".join(tokens)
 
-    def _told(self, text: str) -> str:
-        self._any = self._any or bool(text)
-        if self._held is None:
-            return text
-        self._held.append(text)
-        return ""
+    @staticmethod
+    def _through(tokens: list[str], stages: Iterable[_Stage]) -> list[str]:
+        for stage in stages:
+            tokens = [found for token in tokens for found in stage.add(token)]
+        return tokens
 
 
-class _ByteRun:
-    """Bytes as UTF-8, each byte of a malformed part as U+FFFD."""
+class _Stage(Protocol):
+    """A step of a decoder, by tokens; behind one that joins all of them, by parts of that one."""
+
+    def add(self, token: str) -> list[str]: ...
+
+    def end(self) -> list[str]: ...
+
+
+def _stages(steps: Sequence[DecoderStep], errors: Malformed) -> list[_Stage]:
+    stages: list[_Stage] = []
+    joined = False
+    for place, step in enumerate(steps):
+        if not joined:
+            stages.append(_by_token(step, errors))
+            joined = isinstance(step, (Fuse, JoinBytes, JoinTokens))
+        elif isinstance(step, StripToken) and not step.stop:
+            stages.append(_Start(step))
+        elif isinstance(step, Replace) and isinstance(step.pattern, str) and step.pattern:
+            stages.append(_Replaced(step.pattern, step.content))
+        elif not isinstance(step, (Fuse, JoinTokens)):
+            stages.append(_Whole(steps[place:]))
+            break
+    return stages
+
+
+def _by_token(step: DecoderStep, errors: Malformed) -> _Stage:
+    if isinstance(step, ByteTokens):
+        return _Runs(step, errors)
+    if isinstance(step, WordEnds):
+        return _Ends(step)
+    if isinstance(step, JoinBytes):
+        return _Joined(errors)
+    if isinstance(step, JoinTokens):
+        return _Spaced()
+    # What a step does to a token may depend on whether it is the first.
+    return _Each(step, of_first=isinstance(step, (MetaspaceText, WordPieces)))
+
+
+class _Each:
+    """A step that does the same to each token, or the same to each but the first."""
+
+    def __init__(self, step: DecoderStep, *, of_first: bool) -> None:
+        self._step = step
+        self._of_first = of_first
+        self._before: list[str] = []
+
+    def add(self, token: str) -> list[str]:
+        # An empty token is enough for the step to see that another one is not the first.
+        found = apply_step(self._step, [*self._before, token])[len(self._before) :]
+        if self._of_first:
+            self._before = [""]
+        return found
+
+    def end(self) -> list[str]:
+        return []
+
+
+class _Ends:
+    """A step that does something else to the last token."""
+
+    def __init__(self, step: WordEnds) -> None:
+        self._step = step
+        self._held: list[str] = []
+
+    def add(self, token: str) -> list[str]:
+        found = apply_step(self._step, [*self._held, ""])[:-1]
+        self._held = [token]
+        return found
+
+    def end(self) -> list[str]:
+        return apply_step(self._step, self._held)
+
+
+class _Runs:
+    """Runs of byte tokens, each read when it is over."""
+
+    def __init__(self, step: ByteTokens, errors: Malformed) -> None:
+        self._step = step
+        self._strict = errors == "strict"
+        self._run: list[str] = []
+
+    def add(self, token: str) -> list[str]:
+        if apply_step(self._step, [token]) != [token]:
+            self._run.append(token)
+            return []
+        return [*self.end(), token]
+
+    def end(self) -> list[str]:
+        run, self._run = self._run, []
+        if self._strict:
+            bytes(int(token[3:5], 16) for token in run).decode("utf-8")
+        return apply_step(self._step, run)
+
+
+class _Joined:
+    """All tokens as one, read as UTF-8."""
 
     def __init__(self, errors: Malformed) -> None:
-        self._strict = errors == "strict"
-        self._pending = b""
+        self._bytes = Bytes(errors)
 
-    def add(self, byte: int) -> str:
-        self._pending += bytes((byte,))
-        return self._settled(final=False)
+    def add(self, token: str) -> list[str]:
+        return [self._bytes.add(token_bytes(token))]
 
-    def end(self) -> str:
-        return self._settled(final=True)
+    def end(self) -> list[str]:
+        return [self._bytes.end()]
 
-    def _settled(self, *, final: bool) -> str:
-        text = ""
-        while self._pending:
-            try:
-                more, used = codecs.utf_8_decode(self._pending, "strict", final)
-            except UnicodeDecodeError as error:
-                if self._strict:
-                    raise
-                text += self._pending[: error.start].decode("utf-8") + "\ufffd"
-                self._pending = self._pending[error.start + 1 :]
-                continue
-            self._pending = self._pending[used:]
-            return text + more
-        return text
+
+class _Spaced:
+    """All tokens as one, with spaces between them."""
+
+    def __init__(self) -> None:
+        self._space = ""
+
+    def add(self, token: str) -> list[str]:
+        found = self._space + token
+        self._space = " "
+        return [found]
+
+    def end(self) -> list[str]:
+        return []
+
+
+class _Start:
+    """Removes up to so many of a character from the start of a text that comes in parts."""
+
+    def __init__(self, step: StripToken) -> None:
+        self._content = step.content
+        self._left = step.start
+
+    def add(self, token: str) -> list[str]:
+        while self._left and token:
+            if not token.startswith(self._content):
+                self._left = 0
+                break
+            token = token[len(self._content) :]
+            self._left -= 1
+        return [token]
+
+    def end(self) -> list[str]:
+        return []
+
+
+class _Replaced:
+    """Replaces a text in a text that comes in parts."""
+
+    def __init__(self, pattern: str, content: str) -> None:
+        self._pattern = pattern
+        self._content = content
+        self._pending = ""
+
+    def add(self, token: str) -> list[str]:
+        *done, rest = (self._pending + token).split(self._pattern)
+        kept = next(
+            n
+            for n in range(min(len(self._pattern) - 1, len(rest)), -1, -1)
+            if rest.endswith(self._pattern[:n])
+        )
+        self._pending = rest[len(rest) - kept :]
+        return [self._content.join([*done, rest[: len(rest) - kept]])]
+
+    def end(self) -> list[str]:
+        return [self._pending]
+
+
+class _Whole:
+    """Steps that are done to the whole text, at the end."""
+
+    def __init__(self, steps: Sequence[DecoderStep]) -> None:
+        self._steps = steps
+        self._parts: list[str] = []
+
+    def add(self, token: str) -> list[str]:
+        self._parts.append(token)
+        return []
+
+    def end(self) -> list[str]:
+        return [decode_tokens(self._steps, ["".join(self._parts)])]

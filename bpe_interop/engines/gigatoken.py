@@ -8,7 +8,6 @@ and with tokens that merging never builds. What it gives on the others is tested
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,14 @@ from ..text.patterns import preferred
 from ..text.spellings import FAMILIES
 from ..theory.merges import canonical_of
 from ..theory.pretokens import UTF8_BYTES
-from .library import Special, guarded, installed, library
+from .library import LibraryEngine, Special, guarded, installed, library
 from .rank_files import rank_file, ranks_of, stated_beside, unsaid
 
 _SCHEMES = {"gpt2": "gpt2", "cl100k": "cl100k", "qwen2": "qwen2", "o200k": "o200k"}
 """Its pre-tokenizers, by the names of our families of patterns."""
 
 
-class GigatokenEngine:
+class GigatokenEngine(LibraryEngine):
     """Two of its tokenizers, one of which finds special tokens."""
 
     name = "gigatoken"
@@ -38,29 +37,19 @@ class GigatokenEngine:
         self._by_special = {"text": plain, "parse": parsing}
         self.version = installed("gigatoken") or ""
 
-    def encode(
-        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
-    ) -> list[int]:
-        """The ids of a text; ``add_special_tokens`` adds nothing."""
-        with guarded(self.name, "on the text", text):
-            return list(self._by_special[special].encode(text).tolist())
+    def _encode(self, text: str, special: Special, add_special_tokens: bool) -> list[int]:
+        return list(self._by_special[special].encode(text).tolist())
 
-    def encode_batch(
-        self,
-        texts: Sequence[str],
-        *,
-        special: Special = "text",
-        add_special_tokens: bool = False,
+    def _encode_batch(
+        self, texts: list[str], special: Special, add_special_tokens: bool
     ) -> list[list[int]]:
-        """The ids of each text, in threads."""
-        listed = list(texts)
-        with guarded(self.name, f"on one of {len(listed)} texts"):
-            return list(self._by_special[special].encode_batch_list(listed))
+        return list(self._by_special[special].encode_batch_list(texts))
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids, each malformed part as U+FFFD."""
-        with guarded(self.name, f"to decode {ids[:8]}"):
-            return bytes(self._by_special["parse"].decode(list(ids))).decode("utf-8", "replace")
+    def _pays_as_batch(self, texts: list[str]) -> bool:
+        return True
+
+    def _decode(self, ids: list[int]) -> str:
+        return bytes(self._by_special["parse"].decode(ids)).decode("utf-8", "replace")
 
 
 def read(files: Files, model: BPEModel | None) -> GigatokenEngine:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from types import ModuleType, TracebackType
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from ..errors import BpeInteropError, EngineError, EngineMissingError
 from ..model import show
@@ -84,6 +86,77 @@ def shortened(text: str, limit: int = 60) -> str:
     return f"{show(text[:half])}...{show(text[-half:])} ({len(text):,} characters)"
 
 
-def pays_as_batch(texts: list[str]) -> bool:
-    """Whether texts are long enough, and more than one, for a library's batch call."""
-    return len(texts) > 1 and sum(map(len, texts)) >= LONG * len(texts)
+class LibraryEngine(ABC):
+    """What all engines have alike that run in this process: an :class:`~.engines.Engine`.
+
+    A library's own calls are the methods that begin with an underscore. What they raise becomes
+    an ``EngineError`` that names the text.
+    """
+
+    name: ClassVar[str]
+    parses_special: ClassVar[bool]
+    applies_template: ClassVar[bool]
+    version: str
+
+    def encode(
+        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
+    ) -> list[int]:
+        """The ids of a text; ``add_special_tokens`` adds what ``applies_template`` says.
+
+        Raises:
+            EngineError: the library fails on the text, or never finds special tokens in one.
+        """
+        self._refuse(special)
+        with guarded(self.name, "on the text", text):
+            return self._encode(text, special, add_special_tokens)
+
+    def encode_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        special: Special = "text",
+        add_special_tokens: bool = False,
+    ) -> list[list[int]]:
+        """The ids of each text: in threads where the library has them and texts are long.
+
+        Raises:
+            EngineError: as :meth:`encode`; in a batch the library does not say on which text.
+        """
+        listed = list(texts)
+        if not self._pays_as_batch(listed):
+            return [
+                self.encode(text, special=special, add_special_tokens=add_special_tokens)
+                for text in listed
+            ]
+        self._refuse(special)
+        with guarded(self.name, f"on one of {len(listed)} texts"):
+            return self._encode_batch(listed, special, add_special_tokens)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids, special tokens included; each malformed part is U+FFFD.
+
+        Raises:
+            EngineError: the library fails on these ids.
+        """
+        with guarded(self.name, f"to decode {list(ids[:8])}"):
+            return self._decode(list(ids))
+
+    @abstractmethod
+    def _encode(self, text: str, special: Special, add_special_tokens: bool) -> list[int]: ...
+
+    @abstractmethod
+    def _decode(self, ids: list[int]) -> str: ...
+
+    def _encode_batch(
+        self, texts: list[str], special: Special, add_special_tokens: bool
+    ) -> list[list[int]]:
+        raise NotImplementedError(f"{self.name} has no batches")
+
+    def _pays_as_batch(self, texts: list[str]) -> bool:
+        """Whether texts are long enough, and more than one, for the library's batch call."""
+        batches = type(self)._encode_batch is not LibraryEngine._encode_batch
+        return batches and len(texts) > 1 and sum(map(len, texts)) >= LONG * len(texts)
+
+    def _refuse(self, special: Special) -> None:
+        if special == "parse" and not self.parses_special:
+            raise EngineError(f"{self.name} never finds special tokens in a text")

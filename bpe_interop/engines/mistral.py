@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import EngineError
 from ..formats import Files
 from ..model import BPEModel
-from .library import Special, guarded, installed, library
+from .library import LibraryEngine, Special, guarded, installed, library
 
 
-class MistralEngine:
+class MistralEngine(LibraryEngine):
     """A ``Tekkenizer`` as an engine.
 
     It never finds a special token in a text, so there is no ``special="parse"``; and nothing is
@@ -30,29 +28,11 @@ class MistralEngine:
         self.version = installed("mistral-common") or ""
         self._keep = keep
 
-    def encode(
-        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
-    ) -> list[int]:
-        """The ids of a text; ``add_special_tokens`` adds nothing."""
-        if special == "parse":
-            raise EngineError("mistral-common never finds special tokens in a text")
-        with guarded(self.name, "on the text", text):
-            return list(self.tokenizer.encode(text, bos=False, eos=False))
+    def _encode(self, text: str, special: Special, add_special_tokens: bool) -> list[int]:
+        return list(self.tokenizer.encode(text, bos=False, eos=False))
 
-    def encode_batch(
-        self,
-        texts: Sequence[str],
-        *,
-        special: Special = "text",
-        add_special_tokens: bool = False,
-    ) -> list[list[int]]:
-        """The ids of each text."""
-        return [self.encode(text, special=special) for text in texts]
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids, each malformed part as U+FFFD."""
-        with guarded(self.name, f"to decode {list(ids[:8])}"):
-            return str(self.tokenizer.decode(list(ids), self._keep))
+    def _decode(self, ids: list[int]) -> str:
+        return str(self.tokenizer.decode(ids, self._keep))
 
 
 def read(files: Files, model: BPEModel | None) -> MistralEngine:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import EngineError
 from ..formats import Files
 from ..model import BPEModel
-from .library import Special, guarded, installed, library, pays_as_batch
+from .library import LibraryEngine, Special, guarded, installed, library
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -20,7 +19,7 @@ _QUIET = 3
 """A log level above ``ERROR``: what goes wrong is raised as well."""
 
 
-class SentencePieceEngine:
+class SentencePieceEngine(LibraryEngine):
     """A ``SentencePieceProcessor`` as an engine.
 
     Control symbols are never found in a text and user-defined ones always are, so there is no
@@ -39,49 +38,18 @@ class SentencePieceEngine:
         self._bos = bos
         self._eos = eos
 
-    def encode(
-        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
-    ) -> list[int]:
-        """The ids of a text; with ``add_special_tokens``, the bos and eos that were asked for."""
-        if special == "parse":
-            raise EngineError("sentencepiece never finds special tokens in a text")
-        with guarded(self.name, "on the text", text):
-            return list(
-                self.processor.encode(
-                    text,
-                    add_bos=add_special_tokens and self._bos,
-                    add_eos=add_special_tokens and self._eos,
-                )
-            )
+    def _encode(self, text: str, special: Special, add_special_tokens: bool) -> list[int]:
+        bos, eos = add_special_tokens and self._bos, add_special_tokens and self._eos
+        return list(self.processor.encode(text, add_bos=bos, add_eos=eos))
 
-    def encode_batch(
-        self,
-        texts: Sequence[str],
-        *,
-        special: Special = "text",
-        add_special_tokens: bool = False,
+    def _encode_batch(
+        self, texts: list[str], special: Special, add_special_tokens: bool
     ) -> list[list[int]]:
-        """The ids of each text: in threads where the texts are long, else one by one."""
-        listed = list(texts)
-        if special == "parse" or not pays_as_batch(listed):
-            return [
-                self.encode(text, special=special, add_special_tokens=add_special_tokens)
-                for text in listed
-            ]
-        with guarded(self.name, f"on one of {len(listed)} texts"):
-            return [
-                list(ids)
-                for ids in self.processor.encode(
-                    listed,
-                    add_bos=add_special_tokens and self._bos,
-                    add_eos=add_special_tokens and self._eos,
-                )
-            ]
+        bos, eos = add_special_tokens and self._bos, add_special_tokens and self._eos
+        return [list(ids) for ids in self.processor.encode(texts, add_bos=bos, add_eos=eos)]
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids."""
-        with guarded(self.name, f"to decode {list(ids[:8])}"):
-            return str(self.processor.decode(list(ids)))
+    def _decode(self, ids: list[int]) -> str:
+        return str(self.processor.decode(ids))
 
 
 def read(files: Files, model: BPEModel | None = None) -> SentencePieceEngine:

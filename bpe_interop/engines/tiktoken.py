@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..formats import Files
 from ..model import BPEModel
-from .library import Special, guarded, installed, library, pays_as_batch
+from .library import LibraryEngine, Special, guarded, installed, library
 from .rank_files import rank_file, ranks_of, stated_beside, unsaid
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 _THREADS = min(8, os.cpu_count() or 1)
 
 
-class TiktokenEngine:
+class TiktokenEngine(LibraryEngine):
     """An ``Encoding`` as an engine. It has no sequence template, so nothing is ever added."""
 
     name = "tiktoken"
@@ -28,35 +27,20 @@ class TiktokenEngine:
         self.encoding = encoding
         self.version = installed("tiktoken") or ""
 
-    def encode(
-        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
-    ) -> list[int]:
-        """The ids of a text; ``add_special_tokens`` adds nothing."""
-        with guarded(self.name, "on the text", text):
-            if special == "text":
-                return self.encoding.encode_ordinary(text)
-            return self.encoding.encode(text, allowed_special="all")
+    def _encode(self, text: str, special: Special, add_special_tokens: bool) -> list[int]:
+        if special == "text":
+            return self.encoding.encode_ordinary(text)
+        return self.encoding.encode(text, allowed_special="all")
 
-    def encode_batch(
-        self,
-        texts: Sequence[str],
-        *,
-        special: Special = "text",
-        add_special_tokens: bool = False,
+    def _encode_batch(
+        self, texts: list[str], special: Special, add_special_tokens: bool
     ) -> list[list[int]]:
-        """The ids of each text: in threads where the texts are long, else one by one."""
-        listed = list(texts)
-        if not pays_as_batch(listed):
-            return [self.encode(text, special=special) for text in listed]
-        with guarded(self.name, f"on one of {len(listed)} texts"):
-            if special == "text":
-                return self.encoding.encode_ordinary_batch(listed, num_threads=_THREADS)
-            return self.encoding.encode_batch(listed, num_threads=_THREADS, allowed_special="all")
+        if special == "text":
+            return self.encoding.encode_ordinary_batch(texts, num_threads=_THREADS)
+        return self.encoding.encode_batch(texts, num_threads=_THREADS, allowed_special="all")
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids, each malformed part as U+FFFD."""
-        with guarded(self.name, f"to decode {list(ids[:8])}"):
-            return self.encoding.decode(ids)
+    def _decode(self, ids: list[int]) -> str:
+        return self.encoding.decode(ids)
 
 
 def read(files: Files, model: BPEModel | None) -> TiktokenEngine:

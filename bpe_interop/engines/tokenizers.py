@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..formats import Files
 from ..model import BPEModel
-from .library import Special, guarded, installed, library, pays_as_batch
+from .library import LibraryEngine, Special, guarded, installed, library
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
-class TokenizersEngine:
+class TokenizersEngine(LibraryEngine):
     """A ``tokenizers.Tokenizer`` as an engine; truncation and padding are switched off.
 
     ``special="text"`` sets ``encode_special_tokens``. That is a state of the object which
@@ -31,37 +30,21 @@ class TokenizersEngine:
         tokenizer.encode_special_tokens = True
         self._by_special: dict[Special, Tokenizer] = {"text": tokenizer}
 
-    def encode(
-        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
-    ) -> list[int]:
-        """The ids of a text."""
+    def _encode(self, text: str, special: Special, add_special_tokens: bool) -> list[int]:
         tokenizer = self._tokenizer(special)
-        with guarded(self.name, "on the text", text):
-            return tokenizer.encode(text, add_special_tokens=add_special_tokens).ids
+        return tokenizer.encode(text, add_special_tokens=add_special_tokens).ids
 
-    def encode_batch(
-        self,
-        texts: Sequence[str],
-        *,
-        special: Special = "text",
-        add_special_tokens: bool = False,
+    def _encode_batch(
+        self, texts: list[str], special: Special, add_special_tokens: bool
     ) -> list[list[int]]:
-        """The ids of each text: in threads where the texts are long, else one by one."""
-        listed = list(texts)
-        if not pays_as_batch(listed):
-            return [
-                self.encode(text, special=special, add_special_tokens=add_special_tokens)
-                for text in listed
-            ]
-        tokenizer = self._tokenizer(special)
-        with guarded(self.name, f"on one of {len(listed)} texts"):
-            encodings = tokenizer.encode_batch_fast(listed, add_special_tokens=add_special_tokens)
+        encodings = self._tokenizer(special).encode_batch_fast(
+            texts, add_special_tokens=add_special_tokens
+        )
         return [encoding.ids for encoding in encodings]
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids. tokenizers passes over an id that it does not know."""
-        with guarded(self.name, f"to decode {list(ids[:8])}"):
-            return self._by_special["text"].decode(list(ids), skip_special_tokens=False)
+    def _decode(self, ids: list[int]) -> str:
+        # tokenizers passes over an id that it does not know.
+        return self._by_special["text"].decode(ids, skip_special_tokens=False)
 
     def _tokenizer(self, special: Special) -> Tokenizer:
         found = self._by_special.get(special)

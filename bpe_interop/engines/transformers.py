@@ -12,18 +12,18 @@ import contextlib
 import os
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..errors import EngineError, FormatError
 from ..formats import Files
 from ..model import BPEModel
-from .library import Special, guarded, installed, library
+from .library import LibraryEngine, Special, guarded, installed, library
 from .live import model_from_transformers
 
 
-class TransformersEngine:
+class TransformersEngine(LibraryEngine):
     """What ``AutoTokenizer`` gives, as an engine; nothing is truncated or padded."""
 
     name = "transformers"
@@ -36,11 +36,8 @@ class TransformersEngine:
         # split_special_tokens is set on the object that threads would share.
         self._one_at_a_time = threading.Lock()
 
-    def encode(
-        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
-    ) -> list[int]:
-        """The ids of a text."""
-        with guarded(self.name, "on the text", text), self._one_at_a_time:
+    def _encode(self, text: str, special: Special, add_special_tokens: bool) -> list[int]:
+        with self._one_at_a_time:
             found = self.tokenizer(
                 text,
                 add_special_tokens=add_special_tokens,
@@ -51,25 +48,11 @@ class TransformersEngine:
                 return_token_type_ids=False,
                 verbose=False,
             )
-            return list(found["input_ids"])
+        return list(found["input_ids"])
 
-    def encode_batch(
-        self,
-        texts: Sequence[str],
-        *,
-        special: Special = "text",
-        add_special_tokens: bool = False,
-    ) -> list[list[int]]:
-        """The ids of each text."""
-        return [
-            self.encode(text, special=special, add_special_tokens=add_special_tokens)
-            for text in texts
-        ]
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids, cleaned up or not as the directory's configuration says."""
-        with guarded(self.name, f"to decode {list(ids[:8])}"):
-            return str(self.tokenizer.decode(list(ids), skip_special_tokens=False))
+    def _decode(self, ids: list[int]) -> str:
+        # Cleaned up or not as the directory's configuration says.
+        return str(self.tokenizer.decode(ids, skip_special_tokens=False))
 
     @property
     def class_name(self) -> str:

@@ -7,36 +7,8 @@ from types import MappingProxyType
 
 from ..model import SequenceTemplate, TemplateText, TemplateToken
 from ..steps import UnicodeForm
+from ..text.spellings import CL100K, CL100K_TRAILING, O200K, QWEN2, R50K
 from .preset import Family, Preset
-
-# The patterns. OpenAI's as tiktoken 0.14 spells them (``tiktoken_ext/openai_public.py``).
-
-_R50K = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
-_CL100K = (
-    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"""
-    r"""| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
-)
-_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
-_ENDINGS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-_O200K = "|".join(
-    [
-        rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_ENDINGS}?",
-        rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_ENDINGS}?",
-        r"\p{N}{1,3}",
-        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
-        r"\s*[\r\n]+",
-        r"\s+(?!\S)",
-        r"\s+",
-    ]
-)
-_LLAMA3 = (
-    _ENDINGS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-_QWEN = (
-    _ENDINGS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
 
 # The files.
 
@@ -166,16 +138,16 @@ def _openai(
 
 
 _ALL = (
-    _openai("gpt2", _R50K, _END, _GPT2_FILES),
-    _openai("r50k_base", _R50K, _END, _GPT2_FILES),
-    _openai("p50k_base", _R50K, _END, _P50K_FILES),
-    _openai("p50k_edit", _R50K, _P50K_EDIT, _P50K_FILES),
-    _openai("cl100k_base", _CL100K, _CL100K_SPECIAL, _CL100K_FILES),
-    _openai("o200k_base", _O200K, _O200K_SPECIAL, _O200K_FILES),
-    _openai("o200k_harmony", _O200K, _HARMONY, _O200K_FILES),
+    _openai("gpt2", R50K, _END, _GPT2_FILES),
+    _openai("r50k_base", R50K, _END, _GPT2_FILES),
+    _openai("p50k_base", R50K, _END, _P50K_FILES),
+    _openai("p50k_edit", R50K, _P50K_EDIT, _P50K_FILES),
+    _openai("cl100k_base", CL100K_TRAILING, _CL100K_SPECIAL, _CL100K_FILES),
+    _openai("o200k_base", O200K, _O200K_SPECIAL, _O200K_FILES),
+    _openai("o200k_harmony", O200K, _HARMONY, _O200K_FILES),
     Preset(
         "llama-3",
-        _LLAMA3,
+        CL100K,
         _LLAMA_3,
         _LLAMA3_FILES,
         "https://github.com/meta-llama/llama3/blob/main/llama/tokenizer.py",
@@ -184,7 +156,7 @@ _ALL = (
     ),
     Preset(
         "llama-3.1",
-        _LLAMA3,
+        CL100K,
         _LLAMA_31,
         _LLAMA3_FILES,
         "the tokenizer.json published with Llama 3.2 (https://huggingface.co/meta-llama)",
@@ -193,7 +165,7 @@ _ALL = (
     ),
     Preset(
         "llama-3.1-reference",
-        _LLAMA3,
+        CL100K,
         _LLAMA_REFERENCE,
         _LLAMA3_FILES,
         "https://github.com/meta-llama/llama-models/blob/main/models/llama3/tokenizer.py",
@@ -202,7 +174,7 @@ _ALL = (
     ),
     Preset(
         "qwen",
-        _QWEN,
+        QWEN2,
         _QWEN_1,
         _QWEN_FILES,
         "https://huggingface.co/Qwen/Qwen-7B/blob/main/tokenization_qwen.py",
@@ -210,7 +182,7 @@ _ALL = (
     ),
     Preset(
         "qwen2",
-        _QWEN,
+        QWEN2,
         _QWEN_2,
         _QWEN_FILES,
         "https://huggingface.co/Qwen/Qwen2-7B/blob/main/tokenizer.json",
@@ -219,7 +191,7 @@ _ALL = (
     ),
     Preset(
         "qwen2.5",
-        _QWEN,
+        QWEN2,
         _QWEN_25,
         _QWEN_FILES,
         "https://huggingface.co/Qwen/Qwen2.5-7B/blob/main/tokenizer.json",

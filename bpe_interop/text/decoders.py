@@ -7,6 +7,7 @@ tokens of the step before, and what remains is joined. :func:`decode_pieces` is 
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
@@ -34,8 +35,14 @@ from .normalize import normalize
 PieceKind: TypeAlias = Literal["piece", "control", "unknown", "byte"]
 """What a piece is to ``Decode``: ``piece`` is one that is spelled as its text."""
 
+Malformed: TypeAlias = Literal["replace", "strict"]
+"""What becomes of bytes that are not UTF-8: U+FFFD, or an error."""
+
 _BYTE_TOKEN = re.compile(r"<0x(\+[0-9A-Fa-f]|[0-9A-Fa-f]{2})>")
 """Rust's ``from_str_radix`` takes a sign, too."""
+
+_WINDOW = 256
+"""How many bytes of a run are read at once."""
 
 _CLEANED = (
     (" .", "."),
@@ -166,41 +173,89 @@ def decode_pieces(step: JoinPieces, pieces: Sequence[tuple[str, PieceKind]]) -> 
     Raises:
         InvalidModelError: the denormalizer's character map is damaged.
     """
-    strips = step.dummy != "none" or step.collapse
-    text = ""
-    run = bytearray()
-    at_start, space_seen = True, False
-    for piece, kind in pieces:
-        if kind == "byte":
-            run.append(int(piece[3:5], 16))
-            continue
-        text += _utf8(run)
-        run.clear()
-        if space_seen or text:
-            at_start = False
-        space_seen = False
-        if kind == "unknown":
-            text += step.unknown
-        elif kind == "piece":
-            if at_start and strips and piece.startswith(SPACE):
-                piece = piece[1:]
-                # Where spaces are collapsed, one is left out of each piece until there is text.
-                space_seen = not step.collapse
-            text += piece.replace(SPACE, " ")
-    text += _utf8(run)
-    if not step.charsmap:
+    joined = PieceJoiner(step)
+    return joined.add_all(pieces) + joined.end()
+
+
+class PieceJoiner:
+    """The text of pieces that come some at a time; all that it gives, joined, is their text.
+
+    ``errors`` is for bytes that are not UTF-8: each of a malformed part becomes U+FFFD, or a
+    UnicodeDecodeError is raised.
+    """
+
+    def __init__(self, step: JoinPieces, errors: Malformed = "replace") -> None:
+        self._step = step
+        self._strict = errors == "strict"
+        self._strips = step.dummy != "none" or step.collapse
+        self._at_start, self._space_seen, self._any = True, False, False
+        self._run = bytearray()
+        self._held: list[str] | None = [] if step.charsmap else None
+
+    def add(self, token: tuple[str, PieceKind]) -> str:
+        """The text that one more piece settles: its own, and of the bytes before it."""
+        return self.add_all((token,))
+
+    def add_all(self, pieces: Iterable[tuple[str, PieceKind]]) -> str:
+        """The text that some more pieces settle."""
+        parts: list[str] = []
+        for piece, kind in pieces:
+            if kind == "byte":
+                self._run.append(int(piece[3:5], 16))
+                continue
+            if self._run and (text := self._bytes_read(final=True)):
+                parts.append(text)
+            if self._space_seen or parts or self._any:
+                self._at_start = False
+            self._space_seen = False
+            if kind == "unknown":
+                piece = self._step.unknown
+            elif kind != "piece":
+                continue
+            else:
+                if self._at_start and self._strips and piece.startswith(SPACE):
+                    piece = piece[1:]
+                    # Where spaces are collapsed, each piece loses one until there is text.
+                    self._space_seen = not self._step.collapse
+                piece = piece.replace(SPACE, " ")
+            if piece:
+                parts.append(piece)
+        if self._run:
+            parts.append(self._bytes_read(final=False))
+        return self._settled("".join(parts))
+
+    def end(self) -> str:
+        """What is left of a run of bytes; everything, where all goes through a map."""
+        text = self._settled(self._bytes_read(final=True))
+        if self._held is None:
+            return text
+        step = SentencePieceText(self._step.charsmap, False, "none", False)
+        return normalize_pieces(step, "".join(self._held))
+
+    def _settled(self, text: str) -> str:
+        self._any = self._any or bool(text)
+        if self._held is None:
+            return text
+        self._held.append(text)
+        return ""
+
+    def _bytes_read(self, *, final: bool) -> str:
+        """The run of bytes as far as its characters are complete."""
+        text = ""
+        while self._run:
+            # An error holds a copy of all that was decoded, so little is decoded at once.
+            window = bytes(self._run[:_WINDOW])
+            last = len(window) == len(self._run)
+            try:
+                more, used = codecs.utf_8_decode(window, "strict", final and last)
+            except UnicodeDecodeError as error:
+                if self._strict:
+                    raise
+                text += window[: error.start].decode("utf-8") + "\ufffd"
+                del self._run[: error.start + 1]
+                continue
+            text += more
+            del self._run[:used]
+            if last:
+                break
         return text
-    return normalize_pieces(SentencePieceText(step.charsmap, False, "none", False), text)
-
-
-def _utf8(run: bytearray) -> str:
-    """Bytes as UTF-8, each byte of a malformed part as U+FFFD."""
-    text = ""
-    place = 0
-    while place < len(run):
-        try:
-            return text + run[place:].decode("utf-8")
-        except UnicodeDecodeError as error:
-            text += run[place : place + error.start].decode("utf-8") + "\ufffd"
-            place += error.start + 1
-    return text

@@ -26,10 +26,10 @@ from types import MappingProxyType
 from typing import Final
 
 from ...steps import Pattern, PreTokenizerStep, Split
+from ...text.spellings import GPT2
 
 _CONTRACTION: Final = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
 _TAIL: Final = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-_GPT2: Final = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _LLAMA3: Final = rf"{_CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}|{_TAIL}"
 _QWEN2: Final = rf"{_CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}|{_TAIL}"
 _QWEN35: Final = (
@@ -133,9 +133,9 @@ class Splitter:
         return tuple(Split(Pattern(source, "fancy-regex"), "isolated") for source in self.patterns)
 
 
-_GPT2_ALONE: Final = Splitter((_GPT2,))
+_GPT2_ALONE: Final = Splitter((GPT2,))
 _LLAMA3_ALL: Final = Splitter((_LLAMA3,), lookup_first=True, bos=True)
-_DIGITS_GPT2: Final = Splitter((r"\p{N}", _GPT2))
+_DIGITS_GPT2: Final = Splitter((r"\p{N}", GPT2))
 
 
 def _same(row: Splitter, *names: str) -> dict[str, Splitter]:
@@ -144,7 +144,7 @@ def _same(row: Splitter, *names: str) -> dict[str, Splitter]:
 
 SPLITTERS: Final[Mapping[str, Splitter]] = MappingProxyType(
     {
-        "default": Splitter((_DEFAULT_PUNCTUATION, _GPT2, r"\p{N}+", _THREE_DIGITS)),
+        "default": Splitter((_DEFAULT_PUNCTUATION, GPT2, r"\p{N}+", _THREE_DIGITS)),
         **_same(
             _LLAMA3_ALL,
             "llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0",
@@ -169,19 +169,19 @@ SPLITTERS: Final[Mapping[str, Splitter]] = MappingProxyType(
         "jais-2": Splitter((_JAIS2,)),
         "exaone-moe": Splitter((_EXAONE_MOE,)),
         "laguna": Splitter((r"[^\n]+|[\n]+", _QWEN2), cleans=False),
-        "falcon": Splitter((_FALCON_PUNCTUATION, _GPT2, _THREE_DIGITS)),
+        "falcon": Splitter((_FALCON_PUNCTUATION, GPT2, _THREE_DIGITS)),
         **_same(
             _DIGITS_GPT2,
             "starcoder", "refact", "codeshell", "exaone", "minerva-7b", "mellum2",
         ),
-        **_same(Splitter((r"\p{N}", _GPT2), cleans=False), "command-r", "smollm"),
+        **_same(Splitter((r"\p{N}", GPT2), cleans=False), "command-r", "smollm"),
         **_same(
             _GPT2_ALONE,
             "gpt-2", "phi-2", "jina-es", "jina-de", "gigachat", "jina-v2-es", "jina-v2-de",
             "a.x-4.0", "mellum", "modern-bert", "jina-v1-en", "jina-v2-code", "roberta-bpe",
             "mpt", "olmo", "jais", "exaone4",
         ),
-        **_same(Splitter((_GPT2,), cleans=False), "trillion", "granite-docling"),
+        **_same(Splitter((GPT2,), cleans=False), "trillion", "granite-docling"),
         **_same(
             Splitter((_QWEN2,), cleans=False),
             "qwen2", "deepseek-r1-qwen", "kormo", "f2llmv2", "hunyuan", "solar-open", "grok-2",

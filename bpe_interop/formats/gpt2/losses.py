@@ -8,6 +8,7 @@ from ...loss import Grade, Loss
 from ...model import BPEModel, SequenceTemplate, show
 from ...steps import JoinBytes, Pattern
 from ...text.bytechars import is_mapped
+from ...text.spellings import GPT2
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.merges import whole_lookups
 from ...theory.pretokens import Occurrence, missing_bytes, occurrence
@@ -22,9 +23,7 @@ from ..byte_losses import affixes_lost, alphabet_lost, extras_lost, with_changed
 from ..round_trip import RoundTrip
 from .files import COMMENT, entries, fallback_of, pair_list
 
-_PATTERN = Pattern(
-    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", "python"
-)
+_PATTERN = Pattern(GPT2, "python")
 """The pattern of OpenAI's ``encoder.py``, which readers of a pair assume."""
 
 

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 from ....model import Json
 from ....strict_json import Node
+from ....text.spellings import QWEN2
 
 Steps: TypeAlias = Sequence[Mapping[str, Json]]
 Template: TypeAlias = Literal["kept", "none", "bos", "cls sep", "bos eos", "own"]
@@ -127,10 +128,7 @@ _ROBERTA = replace(
 )
 _QWEN2 = Built(
     (_NFC,),
-    _regex_split(
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-        r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-    ),
+    _regex_split(QWEN2),
     (_BYTE_LEVEL,),
     {"eos": _END, "unk": _END, "pad": _END},
     prefix_space=False,
