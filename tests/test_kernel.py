@@ -16,7 +16,17 @@ import pytest
 
 from bpe_interop.errors import EngineError, FormatError
 from bpe_interop.formats.tiktoken.ranks import read_ranks
-from bpe_interop.kernel import Numbers, library, readers, running, set_aside
+from bpe_interop.kernel import (
+    Numbers,
+    form_of_list,
+    form_of_ranks,
+    library,
+    readers,
+    running,
+    set_aside,
+)
+from bpe_interop.model import Alphabet, MergeRule, PairList, RankTable
+from bpe_interop.theory.merges import canonical_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NATIVE = running().kernel == "native"
@@ -169,3 +179,82 @@ def test_numbers_are_a_mapping_before_and_after_they_are_a_dictionary() -> None:
     assert {**made()} == expected
     assert pickle.loads(pickle.dumps(made())) == expected
     assert repr(made()) == repr(expected)
+
+
+def merge_system(rng: random.Random) -> tuple[MergeRule, dict[bytes, int], Alphabet]:
+    """A rule over a small alphabet: overlaps, ties, ranks out of order, pairs listed twice."""
+    alphabet: Alphabet = rng.choice(("byte", "byte", "char"))
+    symbols = (
+        [b"a", b"b", b"c"] if alphabet == "byte" else [b"a", "\u00e9".encode(), b"\xf0\x9f\x98\x80"]
+    )
+    tokens, pairs = list(symbols), []
+    for _ in range(rng.randrange(1, 14)):
+        left, right = rng.choice(tokens), rng.choice(tokens)
+        if len(left + right) > 40:
+            continue
+        pairs.append((left, right))
+        if left + right not in tokens:
+            tokens.append(left + right)
+    if rng.random() < 0.3:
+        tokens.append(b"".join(rng.choices(symbols, k=rng.randrange(2, 6))))
+    tokens = [token for token in dict.fromkeys(tokens) if len(token) > 1 or rng.random() < 0.9]
+    numbers = list(range(len(tokens)))
+    if rng.random() < 0.6:
+        rng.shuffle(numbers)
+    ids = dict(zip(tokens, numbers, strict=True))
+    if rng.random() < 0.5:
+        if rng.random() < 0.3:
+            rng.shuffle(pairs)
+        if rng.random() < 0.2 and pairs:
+            pairs.append(rng.choice(pairs))
+        known = [pair for pair in pairs if {*pair, b"".join(pair)} <= ids.keys()]
+        return PairList(tuple(known)), ids, alphabet
+    ranks = dict(ids)
+    way = rng.random()
+    if way < 0.2:
+        ranks = {token: rank for token, rank in ids.items() if rng.random() < 0.8}
+    elif way < 0.3:
+        ranks = {token: rng.choice((rank, 2**32 - 1)) for token, rank in ids.items()}
+    elif way < 0.4:
+        ranks = {token: rank // 2 for token, rank in ids.items()}
+    return RankTable(ids if ranks == ids else ranks), ids, alphabet
+
+
+@needs_library
+def test_canonical_forms_are_the_same() -> None:
+    rng, native, disordered, unreachable = random.Random(16), 0, 0, 0
+    for _ in range(6000):
+        rule, ids, alphabet = merge_system(rng)
+        known = rng.random() < 0.3
+        if not ids:
+            continue
+        found = (
+            form_of_ranks(rule.ranks, ids, alphabet, known=known)
+            if isinstance(rule, RankTable)
+            else form_of_list(rule.pairs, ids, alphabet, known=known)
+        )
+        if found is None:
+            continue
+        native += 1
+        with set_aside():
+            expected = canonical_of(rule, ids, alphabet, ids if known else None)
+        assert [*found.splits.items()] == [*expected.splits.items()]
+        assert [*found.priority.items()] == [*expected.priority.items()]
+        assert found.unreachable == expected.unreachable
+        assert found.disordered == expected.disordered
+        disordered += bool(found.disordered)
+        unreachable += bool(found.unreachable)
+    assert native > 3000
+    assert min(disordered, unreachable) > 300
+
+
+@needs_library
+def test_forms_that_only_runs_tell_are_left_to_python() -> None:
+    ids = {b"a": 0, b"b": 1, b"ab": 2, b"ba": 3}
+    assert form_of_ranks({b"ab": 5, b"ba": 5}, ids, "byte", known=False) is None
+    assert form_of_ranks({b"abb": 5}, ids, "byte", known=False) is None
+    assert form_of_ranks({b"ab": 5}, {**ids, b"": 9}, "byte", known=False) is None
+    assert form_of_ranks({b"a\xff": 5}, {**ids, b"a\xff": 9}, "char", known=False) is None
+    assert form_of_list([(b"b", b"b")], ids, "byte", known=False) is None
+    long = {b"a": 0, b"a" * 5000: 1}
+    assert form_of_ranks(long, long, "byte", known=False) is None

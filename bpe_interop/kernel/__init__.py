@@ -11,6 +11,7 @@ not there, or that it fails.
 
 from __future__ import annotations
 
+from .canonical import form_of_list, form_of_ranks
 from .lazy import LazyDict, plain
 from .library import VARIABLE, Running, running, set_aside
 from .readers import read_ranks
@@ -21,6 +22,8 @@ __all__ = [
     "LazyDict",
     "Numbers",
     "Running",
+    "form_of_list",
+    "form_of_ranks",
     "plain",
     "read_ranks",
     "running",

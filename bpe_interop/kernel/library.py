@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 1
+_INTERFACE = 2
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -87,6 +87,13 @@ class Library:
         self.table_sizes = declared("table_sizes", number, pointer)
         self.table_copy = declared("table_copy", number, pointer, size, pointer, pointer, size)
         self.table_find = declared("table_find", number, ctypes.c_char_p, size)
+        self.table_token = declared("table_token", number, size, pointer, size)
+        self.merges_new = declared("merges_new", number, ctypes.c_char_p, size, pointer, size)
+        flag = ctypes.c_uint32
+        self.canonical_form = declared("canonical_form", number, number, flag, flag)
+        self.form_sizes = declared("form_sizes", number, pointer)
+        self.form_copy = declared("form_copy", number, pointer, pointer, pointer, pointer, size)
+        self.form_copy_rest = declared("form_copy_rest", number, pointer, size, pointer, size)
 
 
 @cache

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TypeVar, overload
 
 from .lazy import LazyDict
-from .library import Held, Library, address, answer, library, numbers
+from .library import Held, Library, address, answer, numbers
 
 T = TypeVar("T")
 
-_MOST = 2**31 - 1
+MOST = 2**31 - 1
+"""The most bytes of a table's tokens together."""
 
 
 class Table(Held):
@@ -25,6 +26,17 @@ class Table(Held):
         sizes = array("Q", bytes(16))
         answer(self.library.table_sizes(self.number, address(sizes)))
         return sizes[0], sizes[1]
+
+    def some(self, places: Sequence[int]) -> tuple[bytes, ...]:
+        """The tokens at some places; of a few of many, without making the others."""
+        if "tokens" in vars(self) or len(places) > self.sizes[0] // 50:
+            return tuple(map(self.tokens.__getitem__, places))
+        return tuple(map(self._token, places))
+
+    def _token(self, at: int) -> bytes:
+        room = bytearray(64)
+        size = answer(self.library.table_token(self.number, at, address(room), len(room))) or 0
+        return bytes(room[:size]) if size <= len(room) else self.tokens[at]
 
     @cached_property
     def tokens(self) -> list[bytes]:
@@ -86,22 +98,21 @@ class Numbers(LazyDict[bytes, int]):
         return default if found is None else found
 
 
-def table_of(mapping: Mapping[bytes, int]) -> Table | None:
-    """The table of a mapping; None where the kernel has none for it."""
-    if isinstance(mapping, Numbers):
-        return mapping.table
-    loaded = library()
-    return None if loaded is None else _packed(loaded, mapping)
-
-
-def _packed(loaded: Library, mapping: Mapping[bytes, int]) -> Table | None:
-    contents = b"".join(mapping)
-    if len(contents) > _MOST:
+def packed(loaded: Library, tokens: list[bytes], own: Iterable[int]) -> Table | None:
+    """A table of tokens and their numbers, of which some may be equal."""
+    contents = b"".join(tokens)
+    if len(contents) > MOST:
         return None
     try:
-        own = array("I", mapping.values())
+        given = array("I", own)
     except (OverflowError, TypeError):
         return None
-    sizes = array("I", map(len, mapping))
-    held = answer(loaded.table_new(contents, len(contents), address(sizes), address(own), len(own)))
-    return None if held is None else Table(loaded, held)
+    sizes = array("I", map(len, tokens))
+    held = answer(
+        loaded.table_new(contents, len(contents), address(sizes), address(given), len(given))
+    )
+    if held is None:
+        return None
+    table = Table(loaded, held)
+    table.tokens = tokens
+    return table

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, Union
 
 from ..derived import Derived
 from ..gc_pause import paused
+from ..kernel import form_of_list, form_of_ranks, plain
 from ..model import (
     MAX_ID,
     Affixes,
@@ -51,7 +52,7 @@ class Merger:
         self._products = isinstance(rule, RankTable) and not cut
         table: Mapping[Any, Priority]
         if isinstance(rule, RankTable):
-            table = rule.ranks
+            table = plain(rule.ranks)
             # tiktoken's core reads the largest number as "no merge" (src/lib.rs).
             if MAX_ID in table.values():
                 table = {token: rank for token, rank in table.items() if rank != MAX_ID}
@@ -270,6 +271,14 @@ def _from_shorter(
     base: Container[bytes] | None,
 ) -> Canonical | None:
     """The canonical form, found from short tokens to long ones; None where only runs tell."""
+    if base is None or base is tokens:
+        native = (
+            form_of_ranks(rule.ranks, tokens, alphabet, known=base is tokens)
+            if isinstance(rule, RankTable)
+            else form_of_list(rule.pairs, tokens, alphabet, known=base is tokens)
+        )
+        if native is not None:
+            return Canonical(native.splits, native.priority, native.unreachable, native.disordered)
     known = last_merges(rule, tokens, alphabet, base, lambda: Merger(rule))
     if known is None:
         return None

@@ -5,13 +5,15 @@
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
+use crate::canonical::{form, Alphabet, Rule};
+use crate::merges::Merges;
 use crate::objects::{get, hold, release, Object};
 use crate::ranks;
 use crate::table::Table;
 use crate::tokens::Tokens;
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 1;
+const INTERFACE: u32 = 2;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -115,7 +117,8 @@ pub unsafe extern "C" fn ranks_read(file: *const u8, size: usize) -> i64 {
     })
 }
 
-/// A table of tokens that stand one after the other, with the size of each.
+/// A table of tokens that stand one after the other, with the size of each. Two may have one
+/// number.
 ///
 /// # Safety
 /// `size` bytes at `bytes`, `count` values at `sizes` and at `numbers`.
@@ -138,7 +141,7 @@ pub unsafe extern "C" fn table_new(
             or_python(tokens.push(token))?;
             rest = after;
         }
-        let table = or_python(Table::new(tokens, given(numbers, count).to_vec()))?;
+        let table = or_python(Table::ranked(tokens, given(numbers, count).to_vec()))?;
         Ok(hold(Object::Table(table)))
     })
 }
@@ -192,5 +195,133 @@ pub unsafe extern "C" fn table_find(table: i64, content: *const u8, size: usize)
             let at = or_python(table.tokens.find(given(content, size)))?;
             Ok(i64::from(table.numbers[at as usize]))
         })
+    })
+}
+
+/// Copies the token at a place of a table, if it has at most `room` bytes; returns how many it has.
+///
+/// # Safety
+/// `room` bytes at `content`.
+#[no_mangle]
+pub unsafe extern "C" fn table_token(table: i64, at: usize, content: *mut u8, room: usize) -> i64 {
+    guarded(|| {
+        with_table(table, |table| {
+            if at >= table.tokens.len() {
+                return Err(NotMine);
+            }
+            let token = table.tokens.get(at);
+            if token.len() <= room {
+                copy(token, content, token.len())?;
+            }
+            Ok(token.len() as i64)
+        })
+    })
+}
+
+/// A list of merges over a table: the parts of each pair one after the other, with their sizes.
+///
+/// # Safety
+/// `size` bytes at `bytes`, `count` values at `sizes`.
+#[no_mangle]
+pub unsafe extern "C" fn merges_new(
+    table: i64,
+    bytes: *const u8,
+    size: usize,
+    sizes: *const u32,
+    count: usize,
+) -> i64 {
+    guarded(|| {
+        with_table(table, |table| {
+            let merges = Merges::new(table, given(bytes, size), given(sizes, count));
+            Ok(hold(Object::Merges(or_python(merges)?)))
+        })
+    })
+}
+
+/// The canonical form of a table's numbers, or of a list over it (0: none). `characters`: what
+/// symbols are; `known`: only those that are tokens are there before merging.
+#[no_mangle]
+pub extern "C" fn canonical_form(table: i64, merges: i64, characters: u32, known: u32) -> i64 {
+    guarded(|| {
+        with_table(table, |table| {
+            let alphabet = if characters == 0 {
+                Alphabet::Bytes
+            } else {
+                Alphabet::Characters
+            };
+            let found = if merges == 0 {
+                form(table, alphabet, &Rule::Ranks, known != 0)
+            } else {
+                let object = or_python(get(merges))?;
+                let merges = or_python(object.merges())?;
+                if !merges.fits(table) {
+                    return Err(NotMine);
+                }
+                form(table, alphabet, &Rule::List(merges), known != 0)
+            };
+            Ok(hold(Object::Form(or_python(found)?)))
+        })
+    })
+}
+
+/// How many tokens a form builds, how many of them are disordered, how many tokens of its table
+/// are unreachable (`sizes`, three values).
+///
+/// # Safety
+/// `sizes` has room for three values.
+#[no_mangle]
+pub unsafe extern "C" fn form_sizes(form: i64, sizes: *mut u64) -> i64 {
+    guarded(|| {
+        let object = or_python(get(form))?;
+        let form = or_python(object.form())?;
+        let found =
+            [&form.tokens, &form.disordered, &form.unreachable].map(|each| each.len() as u64);
+        copy(&found, sizes, 3)?;
+        Ok(DONE)
+    })
+}
+
+/// What a form says of each token that it builds: the token, its parts, its priority.
+///
+/// # Safety
+/// `count` values at each of the four.
+#[no_mangle]
+pub unsafe extern "C" fn form_copy(
+    form: i64,
+    tokens: *mut u32,
+    left: *mut u32,
+    right: *mut u32,
+    priority: *mut u32,
+    count: usize,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(form))?;
+        let form = or_python(object.form())?;
+        copy(&form.tokens, tokens, count)?;
+        copy(&form.left, left, count)?;
+        copy(&form.right, right, count)?;
+        copy(&form.priority, priority, count)?;
+        Ok(DONE)
+    })
+}
+
+/// The places of a form's disordered tokens in it, and of its table's unreachable ones there.
+///
+/// # Safety
+/// `disordered_count` values at `disordered`, `unreachable_count` at `unreachable`.
+#[no_mangle]
+pub unsafe extern "C" fn form_copy_rest(
+    form: i64,
+    disordered: *mut u32,
+    disordered_count: usize,
+    unreachable: *mut u32,
+    unreachable_count: usize,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(form))?;
+        let form = or_python(object.form())?;
+        copy(&form.disordered, disordered, disordered_count)?;
+        copy(&form.unreachable, unreachable, unreachable_count)?;
+        Ok(DONE)
     })
 }

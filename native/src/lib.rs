@@ -4,9 +4,12 @@
 //! to be irregular, it leaves to its twin: no message for a user is made here.
 #![deny(unsafe_code)]
 
+mod canonical;
 #[allow(unsafe_code)]
 mod interface;
+mod merges;
 mod objects;
+mod pairs;
 mod ranks;
 mod seed;
 mod table;

@@ -4,11 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::canonical::Form;
+use crate::merges::Merges;
 use crate::table::Table;
 
 /// A value that stays here until it is released.
 pub enum Object {
     Table(Table),
+    Merges(Merges),
+    Form(Form),
 }
 
 struct Held {
@@ -51,6 +55,23 @@ impl Object {
     pub fn table(&self) -> Option<&Table> {
         match self {
             Object::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The list of merges, if this is one.
+    pub fn merges(&self) -> Option<&Merges> {
+        match self {
+            Object::Merges(merges) => Some(merges),
+            _ => None,
+        }
+    }
+
+    /// The canonical form, if this is one.
+    pub fn form(&self) -> Option<&Form> {
+        match self {
+            Object::Form(form) => Some(form),
+            _ => None,
         }
     }
 }

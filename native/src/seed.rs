@@ -47,6 +47,12 @@ impl Seed {
         fold(head ^ start, tail ^ self.second)
     }
 
+    /// The hash of two numbers in one.
+    #[inline(always)]
+    pub fn pair(&self, key: u64) -> u64 {
+        fold(key ^ self.first, self.second)
+    }
+
     fn long(&self, text: &[u8], start: u64) -> u64 {
         let size = text.len();
         let (mut hash, mut at) = (start, 0);

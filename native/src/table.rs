@@ -1,9 +1,12 @@
 //! Tokens and the number of each: ids, or ranks.
+//!
+//! `NONE` is no rank, and may be given to many tokens where numbers are ranks.
 #![forbid(unsafe_code)]
 
+use crate::pairs::NONE;
 use crate::tokens::Tokens;
 
-/// Distinct tokens that are not empty, in some order, and a distinct number for each.
+/// Distinct tokens that are not empty, in some order, and a number for each.
 pub struct Table {
     pub tokens: Tokens,
     pub numbers: Vec<u32>,
@@ -11,15 +14,49 @@ pub struct Table {
 
 impl Table {
     /// None: there is no token, one is empty, two are the same, or two have the same number.
-    pub fn new(mut tokens: Tokens, numbers: Vec<u32>) -> Option<Self> {
+    pub fn new(tokens: Tokens, numbers: Vec<u32>) -> Option<Self> {
+        if !distinct(&numbers) {
+            return None;
+        }
+        Table::ranked(tokens, numbers)
+    }
+
+    /// The same where two numbers may be equal.
+    pub fn ranked(mut tokens: Tokens, numbers: Vec<u32>) -> Option<Self> {
         if numbers.is_empty() || tokens.len() != numbers.len() {
             return None;
         }
-        if tokens.ends().windows(2).any(|two| two[0] == two[1]) || !distinct(&numbers) {
+        if tokens.ends().windows(2).any(|two| two[0] == two[1]) {
             return None;
         }
         tokens.index()?;
         Some(Table { tokens, numbers })
+    }
+
+    /// Whether no two tokens have one rank.
+    pub fn has_no_ties(&self) -> bool {
+        let ranks: Vec<u32> = self
+            .numbers
+            .iter()
+            .copied()
+            .filter(|&rank| rank != NONE)
+            .collect();
+        distinct(&ranks)
+    }
+
+    /// The same without the tokens at these places.
+    pub fn without(&self, places: &[u32]) -> Option<Self> {
+        let mut kept = vec![true; self.numbers.len()];
+        for &at in places {
+            *kept.get_mut(at as usize)? = false;
+        }
+        let mut tokens = Tokens::with_room(self.tokens.len(), self.tokens.bytes().len());
+        let mut numbers = Vec::with_capacity(self.numbers.len());
+        for at in (0..kept.len()).filter(|&at| kept[at]) {
+            tokens.push(self.tokens.get(at))?;
+            numbers.push(self.numbers[at]);
+        }
+        Table::new(tokens, numbers)
     }
 }
 
@@ -48,5 +85,17 @@ mod tests {
         assert!(!distinct(&[3, 1, 3]));
         assert!(distinct(&[u32::MAX, 0, u32::MAX - 1]));
         assert!(!distinct(&[u32::MAX, 0, u32::MAX]));
+    }
+
+    #[test]
+    fn tokens_are_left_out() {
+        let mut tokens = Tokens::with_room(0, 0);
+        [&b"a"[..], b"bc", b"d"].map(|content| tokens.push(content));
+        let table = Table::new(tokens, vec![5, 6, 7]).unwrap();
+        let rest = table.without(&[1]).unwrap();
+        assert_eq!(rest.numbers, [5, 7]);
+        assert_eq!(rest.tokens.find(b"bc"), None);
+        assert_eq!(rest.tokens.find(b"d"), Some(1));
+        assert!(table.without(&[3]).is_none());
     }
 }

@@ -58,10 +58,21 @@ impl Tokens {
         &self.bytes[self.ends[at] as usize..self.ends[at + 1] as usize]
     }
 
+    /// How many bytes a token has.
+    #[inline(always)]
+    pub fn size(&self, at: usize) -> usize {
+        (self.ends[at + 1] - self.ends[at]) as usize
+    }
+
     /// What the next token is written to; `close` then ends the token.
     #[inline(always)]
     pub fn open(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
+    }
+
+    /// Takes back what was written since the last token.
+    pub fn reopen(&mut self) {
+        self.bytes.truncate(self.ends[self.len()] as usize);
     }
 
     /// Makes a token of the bytes that were written since the last one. It is found only after
@@ -124,6 +135,12 @@ impl Tokens {
     #[inline(always)]
     pub fn hash(&self, content: &[u8]) -> u64 {
         self.seed.bytes(content)
+    }
+
+    /// The slot where the search for a hash begins; reading it early saves waiting for it later.
+    #[inline(always)]
+    pub fn touch(&self, hash: u64) -> u64 {
+        self.slots[hash as usize & self.mask]
     }
 
     /// The number of a token, after `index`.

@@ -1,0 +1,172 @@
+"""Canonical forms that the kernel finds. The twin is ``theory/last_merges.py``."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Literal
+
+from .lazy import LazyDict
+from .library import Held, Library, address, answer, library, numbers
+from .tables import MOST, Numbers, Table, packed
+
+_SYMBOL = 1 << 31
+_NO_RANK = 2**32 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The canonical form of a merge rule over a vocabulary, as ``Canonical`` says it."""
+
+    splits: LazyDict[bytes, tuple[bytes, bytes]]
+    priority: LazyDict[bytes, int]
+    unreachable: tuple[bytes, ...]
+    disordered: tuple[bytes, ...]
+
+
+def form_of_ranks(
+    ranks: Mapping[bytes, int],
+    tokens: Collection[bytes],
+    alphabet: Literal["byte", "char"],
+    *,
+    known: bool,
+) -> Form | None:
+    """The form of ranks; None where the kernel cannot tell.
+
+    Args:
+        ranks: of tokens that may be built; 2**32 - 1 is no rank.
+        tokens: the vocabulary.
+        alphabet: what symbols are.
+        known: whether only those symbols are there before merging that are tokens.
+    """
+    loaded = library()
+    if loaded is None:
+        return None
+    if isinstance(ranks, Numbers) and tokens is ranks:
+        table: Table | None = ranks.table
+    else:
+        order = list(tokens)
+        own = [ranks.get(token, _NO_RANK) for token in order]
+        if any(token not in tokens for token in ranks):
+            return None
+        table = packed(loaded, order, own)
+    return None if table is None else _form(loaded, table, None, alphabet, known)
+
+
+def form_of_list(
+    pairs: Sequence[tuple[bytes, bytes]],
+    tokens: Collection[bytes],
+    alphabet: Literal["byte", "char"],
+    *,
+    known: bool,
+) -> Form | None:
+    """The form of a list of pairs, of which parts and products are tokens; otherwise as above."""
+    loaded = library()
+    if loaded is None:
+        return None
+    order = list(tokens)
+    table = packed(loaded, order, range(len(order)))
+    if table is None or not pairs:
+        return None
+    merges = _merges(loaded, table, pairs)
+    return None if merges is None else _form(loaded, table, merges, alphabet, known)
+
+
+def _merges(loaded: Library, table: Table, pairs: Sequence[tuple[bytes, bytes]]) -> Held | None:
+    parts = [*chain.from_iterable(pairs)]
+    contents = b"".join(parts)
+    if len(contents) > MOST:
+        return None
+    sizes = array("I", map(len, parts))
+    held = answer(
+        loaded.merges_new(table.number, contents, len(contents), address(sizes), len(sizes))
+    )
+    return None if held is None else Held(loaded, held)
+
+
+def _form(
+    loaded: Library, table: Table, merges: Held | None, alphabet: str, known: bool
+) -> Form | None:
+    held = answer(
+        loaded.canonical_form(
+            table.number, merges.number if merges else 0, alphabet == "char", known
+        )
+    )
+    if held is None:
+        return None
+    found = _Found(loaded, held, table, alphabet)
+    disordered, unreachable = found.rest
+    places = found.columns[0] if disordered else ()
+    return Form(
+        LazyDict(found.splits),
+        LazyDict(found.priority),
+        table.some(unreachable),
+        table.some([places[at] for at in disordered]),
+    )
+
+
+class _Found(Held):
+    """A form in the library."""
+
+    def __init__(self, loaded: Library, number: int, table: Table, alphabet: str) -> None:
+        super().__init__(loaded, number)
+        self._table = table
+        self._alphabet = alphabet
+        sizes = array("Q", bytes(24))
+        answer(loaded.form_sizes(number, address(sizes)))
+        self._sizes = sizes
+
+    @cached_property
+    def columns(self) -> tuple[array[int], array[int], array[int], array[int]]:
+        """Of each built token: its place, those of its parts, its priority."""
+        count = self._sizes[0]
+        found = (numbers(count), numbers(count), numbers(count), numbers(count))
+        done = answer(self.library.form_copy(self.number, *map(address, found), count))
+        if done is None:
+            raise AssertionError("a form gives what it was measured to hold")
+        return found
+
+    @cached_property
+    def rest(self) -> tuple[array[int], array[int]]:
+        """The disordered ones of the built tokens, and the unreachable tokens."""
+        _, disordered, unreachable = self._sizes
+        found = (numbers(disordered), numbers(unreachable))
+        done = answer(
+            self.library.form_copy_rest(
+                self.number, address(found[0]), disordered, address(found[1]), unreachable
+            )
+        )
+        if done is None:
+            raise AssertionError("a form gives what it was measured to hold")
+        return found
+
+    def splits(self) -> dict[bytes, tuple[bytes, bytes]]:
+        """The parts of each built token, in the order of priorities."""
+        tokens = self._table.tokens
+        places, left, right, _ = self.columns
+        part = _Parts(tokens, self._alphabet)
+        return {
+            tokens[at]: (part[one], part[other])
+            for at, one, other in zip(places, left, right, strict=True)
+        }
+
+    def priority(self) -> dict[bytes, int]:
+        """The priority of each built token, in their order."""
+        tokens = self._table.tokens
+        places, _, _, own = self.columns
+        return {tokens[at]: rank for at, rank in zip(places, own, strict=True)}
+
+
+class _Parts(dict[int, bytes]):
+    """Contents by place; what is no token is a symbol by itself."""
+
+    def __init__(self, tokens: list[bytes], alphabet: str) -> None:
+        super().__init__(enumerate(tokens))
+        self._alphabet = alphabet
+
+    def __missing__(self, part: int) -> bytes:
+        code = part - _SYMBOL
+        return bytes((code,)) if self._alphabet == "byte" else chr(code).encode("utf-8")
