@@ -16,9 +16,10 @@ from bpe_interop.convert import convert
 from bpe_interop.errors import LossyConversionError, UnstatedError
 from bpe_interop.formats import by_name
 from bpe_interop.gate import refuse
+from bpe_interop.io import TokenizerSource
 from bpe_interop.loss import Loss
 from bpe_interop.model import BPEModel
-from bpe_interop.sources import Loaded, load_source
+from bpe_interop.sources import load_source
 
 FORMATS = ("gpt2", "tiktoken", "huggingface", "sentencepiece")
 
@@ -62,7 +63,7 @@ REAL = (
 )
 
 
-def opened(real: Real, data: Path) -> Loaded:
+def opened(real: Real, data: Path) -> TokenizerSource[BPEModel]:
     """The tokenizer, read."""
     return load_source(data / real.path, format=real.format, preset=real.preset)
 

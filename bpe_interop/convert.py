@@ -16,6 +16,7 @@ from .gate import admit, describe, renamed
 from .gc_pause import paused
 from .io import (
     Existing,
+    TokenizerSource,
     check_target,
     existing_file,
     is_file_target,
@@ -32,7 +33,7 @@ from .model import (
     show,
 )
 from .presets import fill
-from .sources import Loaded, load_source
+from .sources import load_source
 from .statement import NOTHING, Statement
 from .steps import Pattern, Split
 from .text.notebook import framed
@@ -154,8 +155,7 @@ def convert(
     with contextlib.ExitStack() as opened:
         base = None if into is None else opened.enter_context(existing_file(Path(into), row))
         done = write_checked(
-            loaded,
-            model,
+            loaded.with_model(model),
             model,
             row,
             place,
@@ -200,8 +200,7 @@ class Written:
 
 @paused()
 def write_checked(
-    loaded: Loaded,
-    read: BPEModel,
+    source: TokenizerSource[BPEModel],
     model: BPEModel,
     row: Format,
     place: Path,
@@ -217,9 +216,8 @@ def write_checked(
     """Passes the gate, writes beside the target, checks, and puts the files in its place.
 
     Args:
-        loaded: the source, whose files are checked as well.
-        read: our reading of the source.
-        model: what is written: the reading itself, or what was made of it.
+        source: the source, whose files are checked as well.
+        model: what is written: the source's model, or what was made of it.
         row: the target's format.
         place: the target.
         drop: fields that may be lost.
@@ -243,11 +241,11 @@ def write_checked(
     from .verify.sides import Own
 
     own = Own(model)
-    asked = own if read is model else Own(read)
-    checks = [check_source(loaded.format, loaded.files, asked, loaded.says_template, tick)]
+    read = own if source.model is model else Own(source.model)
+    checks = [check_source(source, read, tick)]
     with staged(place, trip.files, force=force) as stage:
         checks += check_written(trip, again, losses, stage, tick, own)
-        engines = (loaded.format.engine, row.engine)
+        engines = (source.format.engine, row.engine)
         verdict = establish(model, again, losses, engines, checks[1].texts, said)
         notes = _put_into(base, trip.files, stage)
     return Written(trip.files, again, losses, notes, tuple(checks), verdict)
@@ -261,11 +259,11 @@ def _put_into(base: Existing | None, files: Files, stage: Path) -> tuple[str, ..
     return (*base.kept.notes(files), base.append(stage / name))
 
 
-def _name(loaded: Loaded, place: Path) -> str:
+def _name(source: TokenizerSource[BPEModel], place: Path) -> str:
     """The name for formats that write one: the target file's, else the source's own."""
     if is_file_target(place):
         return stem_of(place)
-    return loaded.model.origin.name
+    return source.model.origin.name
 
 
 _GENERIC = frozenset({"tokenizer", "encoder", "vocab", "merges", "vocabulary"})

@@ -5,32 +5,15 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from . import gc_pause, presets, statement
 from .engines import registry
 from .errors import EngineMissingError, FormatError, SourceError
-from .formats import Files, Format, by_name, each_format, file_names
-from .io import find
+from .formats import Format, by_name, each_format, file_names
+from .io import TokenizerSource, find
 from .model import BPEModel
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A model, where it came from, and what else was there.
-
-    ``directory`` is the folder that was given or downloaded, if it was one. ``says_template``:
-    whether the files themselves say what is placed around a text.
-    """
-
-    model: BPEModel
-    format: Format
-    files: Files
-    label: str
-    directory: Path | None = None
-    twins: tuple[str, ...] = ()
-    says_template: bool = True
 
 
 @gc_pause.paused()
@@ -41,7 +24,7 @@ def load_source(
     preset: str | None = None,
     offline: bool = False,
     said: statement.Statement = statement.NOTHING,
-) -> Loaded:
+) -> TokenizerSource[BPEModel]:
     """Reads the tokenizer that a name or a path stands for.
 
     Args:
@@ -71,18 +54,15 @@ def load_source(
                 f"{named_by.registry} gives rank files only", where=label, fix="leave --from out"
             )
         files = registry(label.partition(":")[2], offline=offline)
-        loaded = _read(named_by, files, label, "")
+        loaded = _read(TokenizerSource(label, named_by, files, None), "")
     elif label.startswith("hf:"):
         directory = _download(label.removeprefix("hf:"), offline)
         loaded = _from_path(directory, format, label)
     else:
         loaded = _from_path(Path(source), format, label)
     model = statement.supplied(presets.fill(loaded.model, named), said)
-    return replace(
-        loaded,
-        model=presets.fill_template(model),
-        says_template=loaded.model.sequence_template is not None,
-    )
+    says_template = loaded.model.sequence_template is not None
+    return replace(loaded, model=presets.fill_template(model), says_template=says_template)
 
 
 def _registered(label: str) -> Format | None:
@@ -93,19 +73,16 @@ def _registered(label: str) -> Format | None:
     return next((row for row in each_format() if row.registry == library), None)
 
 
-def _from_path(path: Path, format: str | None, label: str) -> Loaded:
-    found = find(path, format)
-    folder = path if path.is_dir() else path.parent
-    loaded = _read(found.format, found.files, label, f"{folder}/")
-    directory = path if path.is_dir() else None
-    return replace(loaded, directory=directory, twins=found.twins)
+def _from_path(path: Path, format: str | None, label: str) -> TokenizerSource[BPEModel]:
+    source = replace(find(path, format), label=label)
+    return _read(source, f"{source.directory or path.parent}/")
 
 
-def _read(row: Format, files: Files, label: str, folder: str) -> Loaded:
+def _read(source: TokenizerSource[None], folder: str) -> TokenizerSource[BPEModel]:
     try:
-        return Loaded(row.load(files), row, files, label)
+        return source.with_model(source.format.load(source.files))
     except FormatError as error:
-        error.where = f"{folder}{error.where}" if error.where else label
+        error.where = f"{folder}{error.where}" if error.where else source.label
         raise
 
 

@@ -25,7 +25,7 @@ from bpe_interop.model import BPEModel
 from bpe_interop.verify import runs
 from bpe_interop.verify.corpus_report import CorpusReport, SideName
 from bpe_interop.verify.prove import Proof
-from bpe_interop.verify.sides import Opened, side_of
+from bpe_interop.verify.sides import side_of
 
 TINY = FIXTURES / "tokenizers"
 NFC = TINY / "nfc-tiny" / "huggingface"
@@ -263,10 +263,10 @@ class Failing:
 def failing_on(monkeypatch: pytest.MonkeyPatch, *, fails: str = "", kills: str = "") -> None:
     """Lets the side that runs in tokenizers fail."""
 
-    def build(opened: Opened, engine: str | None) -> tuple[Callable[[], Any], SideName]:
-        way, name = side_of(opened, engine)
+    def build(source: Any, engine: str | None) -> tuple[Callable[[], Any], SideName]:
+        way, name = side_of(source, engine)
         if engine == "tokenizers":
-            way = partial(Failing, dict(opened.files), fails, kills)
+            way = partial(Failing, dict(source.files), fails, kills)
         return way, name
 
     room = sys.modules["bpe_interop.verify"]  # the function has the module's name

@@ -11,9 +11,18 @@ from ..convert import Written, write_checked
 from ..extend import Surgery, surgery, with_special_tokens
 from ..formats import Format
 from ..gate import describe, renamed
-from ..io import check_target, is_file_target, keep_apart, plain_names, read, stem_of, target_format
+from ..io import (
+    TokenizerSource,
+    check_target,
+    is_file_target,
+    keep_apart,
+    plain_names,
+    read,
+    stem_of,
+    target_format,
+)
 from ..model import AddedToken, BPEModel, show
-from ..sources import Loaded, load_source
+from ..sources import load_source
 from ..statement import Statement, restated
 from .completion import file_names, format_names
 from .manual import DECIDING, command
@@ -102,7 +111,6 @@ def extend_command(
     with refusals(source, target, json_output=json_output), counting("checking") as tick:
         done = write_checked(
             loaded,
-            loaded.model,
             model,
             row,
             target,
@@ -136,7 +144,7 @@ def _renamed(model: BPEModel, target: Path) -> BPEModel:
     return renamed(model, stem_of(target))
 
 
-def _config(loaded: Loaded, config: Path | None) -> bytes | None:
+def _config(loaded: TokenizerSource[BPEModel], config: Path | None) -> bytes | None:
     """The ``config.json`` that is given, or lies beside a source whose format does not read it."""
     beside = loaded.directory / "config.json" if loaded.directory else None
     if config is None and "model_config" not in loaded.model.extras:

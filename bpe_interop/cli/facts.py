@@ -46,15 +46,15 @@ from hashlib import sha256
 from typing import Any
 
 from ..formats.huggingface.in_transformers import serving
+from ..io import TokenizerSource
 from ..model import FIELDS, BPEModel, PairList
 from ..presets import candidates
-from ..sources import Loaded
 from ..text.unicode import UNICODE_TABLES
 from ..theory.merges import canonical
 from ..theory.pretokens import missing_bytes
 
 
-def facts_of(loaded: Loaded) -> dict[str, Any]:
+def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
     """All facts about a source, in the shape above."""
     model = loaded.model
     return {
@@ -175,7 +175,7 @@ def _template(model: BPEModel) -> dict[str, Any] | None:
     return None if template is None else asdict(template)
 
 
-def _served(loaded: Loaded) -> dict[str, Any] | None:
+def _served(loaded: TokenizerSource[BPEModel]) -> dict[str, Any] | None:
     found = serving(loaded.files, loaded.model)
     if found is None:
         return None

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..diff import describe_step
+from ..io import TokenizerSource
 from ..model import (
     BPEModel,
     Json,
@@ -16,7 +17,7 @@ from ..model import (
     TemplateText,
     show,
 )
-from ..sources import Loaded, load_source
+from ..sources import load_source
 from .completion import file_names
 from .facts import facts_of
 from .manual import command
@@ -85,7 +86,7 @@ def _check_options(sources: tuple[str, ...], corpora: tuple[str, ...], plot: Pat
         raise click.UsageError("--plot draws what is measured on a --corpus: name one")
 
 
-def _rows(loaded: Loaded, facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _rows(loaded: TokenizerSource[BPEModel], facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     model = loaded.model
     yield "format", f"{loaded.format.title} ({loaded.format.name})"
     for name, digest in facts["files"].items():

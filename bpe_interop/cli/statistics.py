@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..corpora import find_shards
-from ..io import keep_apart, replace_file
-from ..model import escaped
+from ..io import TokenizerSource, keep_apart, replace_file
+from ..model import BPEModel, escaped
 from ..pages.plot import to_svg
-from ..sources import Loaded
 from ..statistics import Statistics, measure
 from ..tokenizer import Tokenizer
 from .screen import as_json, counting, lines, print_table
@@ -21,7 +20,7 @@ _LENGTHS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 8), (9, 12), (13, 16))
 
 
 def show_statistics(
-    sources: Sequence[tuple[str, Loaded]],
+    sources: Sequence[tuple[str, TokenizerSource[BPEModel]]],
     corpora: Sequence[str],
     plot: Path | None,
     as_data: bool,

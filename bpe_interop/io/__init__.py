@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .cached import cached
 from .existing import Existing, existing_file
-from .reading import Found, find, read, unreadable
+from .reading import TokenizerSource, find, read, unreadable
 from .replacing import keep_apart
 from .writing import (
     check_file_target,
@@ -19,7 +19,7 @@ from .writing import (
 
 __all__ = [
     "Existing",
-    "Found",
+    "TokenizerSource",
     "cached",
     "check_file_target",
     "check_target",

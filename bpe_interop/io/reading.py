@@ -6,14 +6,15 @@ import importlib
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO, Generic, NoReturn, TypeVar
 
 from ..errors import FormatError, SourceError, not_utf8
 from ..formats import Files, Format, all_formats, by_name, each_format, file_names
 from ..formats.names import FileNames
 from ..limits import FILE_BYTES
+from ..model import BPEModel
 from .names import beside_one_file, common_endings, endings, firsts, halves, mains, never_alone
 
 _OWN_FILE = "name the file of the tokenizer itself, or the directory that it is in"
@@ -22,17 +23,54 @@ _AGAIN = "the file is damaged, or another one was meant: get it again, or name t
 _FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A source on disk: its format, its files by name, and what else lay there."""
+M = TypeVar("M", bound=BPEModel | None)
+M_co = TypeVar("M_co", bound=BPEModel | None, covariant=True)
 
+
+@dataclass(frozen=True, slots=True)
+class TokenizerSource(Generic[M_co]):
+    """A tokenizer's files, where they came from, and the model that was read from them.
+
+    The engines that can run it are those of ``format``. The type says whether there is a model:
+    ``TokenizerSource[None]`` was found and not read, ``TokenizerSource[BPEModel]`` was read, and
+    of ``TokenizerSource[BPEModel | None]`` our reader may have refused the files.
+
+    Attributes:
+        label: how the user named it.
+        format: its format.
+        files: its files, by name; empty for an object in memory.
+        model: what was read.
+        directory: the folder that was given or downloaded, if it was one.
+        twins: the names of other files there that have a tokenizer.
+        refusal: why there is no model.
+        says_template: whether the files themselves say what is placed around a text.
+    """
+
+    label: str
     format: Format
     files: Files
+    model: M_co
+    directory: Path | None = None
     twins: tuple[str, ...] = ()
+    refusal: str = ""
+    says_template: bool = True
+
+    def with_model(self, model: M) -> TokenizerSource[M]:
+        """The same source with another model."""
+        return TokenizerSource(
+            self.label,
+            self.format,
+            self.files,
+            model,
+            self.directory,
+            self.twins,
+            self.refusal,
+            self.says_template,
+        )
 
 
-def find(path: Path, format: str | None = None) -> Found:
-    """Reads the tokenizer at a path: a file, or a directory.
+def find(path: Path, format: str | None = None) -> TokenizerSource[None]:
+    """Reads the files of the tokenizer at a path: a file, or a directory.
 
     Raises:
         SourceError: nothing is there, it cannot be read or recognised, or it could be several
@@ -56,7 +94,7 @@ def find(path: Path, format: str | None = None) -> Found:
         _say_why_not(path, group, wanted)
     if row is None:
         _explain(path, group[name], wanted)
-    return Found(row, group)
+    return TokenizerSource(str(path), row, group, None)
 
 
 def _say_why_not(path: Path, files: Files, wanted: Format) -> None:
@@ -108,13 +146,13 @@ def _partner(path: Path) -> str | None:
 
 def _companions(path: Path) -> list[str]:
     """The names of what belongs to a file and is there."""
-    found: dict[str, None] = {}
+    companions: dict[str, None] = {}
     for names in file_names():
         for each in names.beside:
             if path.name.endswith(each.ending) and (not each.sniffed or _begins_as(names, path)):
                 for pattern in each.names:
-                    found.update(dict.fromkeys(_spelled(pattern, path)))
-    return [name for name in found if _is_there(path.parent / name)]
+                    companions.update(dict.fromkeys(_spelled(pattern, path)))
+    return [name for name in companions if _is_there(path.parent / name)]
 
 
 def _spelled(pattern: str, path: Path) -> list[str]:
@@ -243,16 +281,16 @@ def _recognise(files: Files, wanted: Format | None) -> Format | None:
     return next((row for row in rows if row.sniff(files)), None)
 
 
-def _find_in_directory(directory: Path, wanted: Format | None) -> Found:
+def _find_in_directory(directory: Path, wanted: Format | None) -> TokenizerSource[None]:
     groups = list(_groups(directory))
-    main = [found for found in groups if found.format.names.first in found.files]
+    main = [each for each in groups if each.format.names.first in each.files]
     if main and (wanted is None or wanted.name == main[0].format.name):
         # Groups share files: a tokenizer_config.json lies beside a tokenizer.json and a .model.
-        others = dict.fromkeys(n for found in groups for n in found.files)
+        others = dict.fromkeys(name for each in groups for name in each.files)
         twins = tuple(name for name in others if name not in main[0].files)
-        return Found(main[0].format, main[0].files, twins)
+        return replace(main[0], twins=twins)
     if wanted:
-        groups = [found for found in groups if found.format.name == wanted.name]
+        groups = [each for each in groups if each.format.name == wanted.name]
     if len(groups) == 1:
         return groups[0]
     if groups:
@@ -290,7 +328,7 @@ def _entries(directory: Path) -> list[Path]:
         raise unreadable(error, str(directory)) from None
 
 
-def _groups(directory: Path) -> Iterator[Found]:
+def _groups(directory: Path) -> Iterator[TokenizerSource[None]]:
     """Each tokenizer in a directory, with the files that belong to it."""
     taken: set[str] = set()
     paths = _plausible(directory)
@@ -303,7 +341,7 @@ def _groups(directory: Path) -> Iterator[Found]:
         row = _recognise(group, None)
         if row is not None:
             taken.update(group)
-            yield Found(row, group)
+            yield TokenizerSource(str(directory), row, group, None, directory)
 
 
 def _explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:

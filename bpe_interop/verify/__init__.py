@@ -10,6 +10,7 @@ from ..corpora import Errors, Selection
 from ..engines.facts import facts
 from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
+from ..io import TokenizerSource
 from ..model import BPEModel
 from ..shards import LIMIT, Carried, Workers, carry, pool_of
 from .by_parts import ByParts
@@ -23,7 +24,7 @@ from .sides import (
     Inside,
     Kept,
     Mismatch,
-    Opened,
+    Side,
     modes_of,
     open_side,
     run_in_transformers,
@@ -132,7 +133,7 @@ def verify(
         by_parts = ByParts(pool_of(executor, slots), carried, (engine_a, engine_b), limit)
     asked = Corpora(given, field, selection, state, processes, by_parts)
     asked.check(pairing.sides)
-    one, two = pairing.models
+    one, two = pairing.a.model, pairing.b.model
     proof = prove(one, two, scope) if one is not None and two is not None else None
     inside = Inside(scope, [left.model, right.model])
     ran = run(
@@ -146,8 +147,8 @@ def verify(
         watch=watch,
     )
     notes += _notes(ran, inside)
-    both = pairing.opened, pairing.engines, pairing.models
-    return report_of(scope, *both, pairing.sides.modes, proof, ran, notes)
+    both = pairing.a, pairing.b
+    return report_of(scope, both, pairing.sides.modes, proof, ran, notes)
 
 
 def _notes(ran: Ran, inside: Inside) -> list[str]:
@@ -167,7 +168,7 @@ def _notes(ran: Ran, inside: Inside) -> list[str]:
 def _with_lock(
     held: Lock,
     path: str | Path,
-    opened: Opened,
+    opened: TokenizerSource[BPEModel | None],
     engine: str | None,
     corpora: tuple[str | Path, ...],
     scope: Scope,
@@ -185,7 +186,7 @@ def _with_lock(
 
 
 def _paired(
-    opened: tuple[Opened, Opened],
+    opened: tuple[TokenizerSource[BPEModel | None], TokenizerSource[BPEModel | None]],
     named: tuple[str | None, str | None],
     scope: Scope,
     notes: list[str],
@@ -193,21 +194,23 @@ def _paired(
     """The two sides, built here, and to be built elsewhere too."""
     for side, engine in zip(opened, named, strict=True):
         if engine is None and side.model is None:
-            notes.append(f"{side.label} runs in {side.format.engine}: {side.unread}")
+            notes.append(f"{side.label} runs in {side.format.engine}: {side.refusal}")
     (way_a, name_a), (way_b, name_b) = map(side_of, opened, named)
     build_a, build_b = Kept(way_a), Kept(way_b)
     engines = build_a(), build_b()
     modes = modes_of(scope, (opened[0].model, opened[1].model), engines, notes)
-    models = (_run_model(named[0], opened[0], notes), _run_model(named[1], opened[1], notes))
-    sides = Sides(build_a, build_b, name_a, name_b, tuple(modes))
-    return Pairing(opened, engines, models, sides)
+    a, b = (
+        Side(source, engine, _run_model(name, source, notes))
+        for source, engine, name in zip(opened, engines, named, strict=True)
+    )
+    return Pairing(a, b, Sides(build_a, build_b, name_a, name_b, tuple(modes)))
 
 
-def _carried(opened: Opened, preset: str | None) -> Carried:
+def _carried(opened: TokenizerSource[BPEModel | None], preset: str | None) -> Carried:
     return carry(opened.label, opened.format.name, opened.files, preset)
 
 
-def _need(side: str, loaded: Opened) -> None:
+def _need(side: str, loaded: TokenizerSource[BPEModel | None]) -> None:
     """Nothing can be encoded without the pattern."""
     if loaded.model is not None and loaded.model.pretokenizer is None:
         raise UnstatedError(
@@ -217,10 +220,12 @@ def _need(side: str, loaded: Opened) -> None:
         )
 
 
-def _run_model(engine: str | None, loaded: Opened, notes: list[str]) -> BPEModel | None:
+def _run_model(
+    engine: str | None, source: TokenizerSource[BPEModel | None], notes: list[str]
+) -> BPEModel | None:
     """The model that a side really runs: transformers may have built another one."""
-    if loaded.model is None or loaded.directory is None:
-        return loaded.model
+    if source.model is None or source.directory is None:
+        return source.model
     if engine is None or not facts(engine).directories:
-        return loaded.model
-    return run_in_transformers(loaded, notes)
+        return source.model
+    return run_in_transformers(source, notes)

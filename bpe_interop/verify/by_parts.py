@@ -23,6 +23,8 @@ from ..corpora import (
 from ..engines.facts import FACTS
 from ..errors import EngineError, SourceError, UnsupportedError
 from ..formats import Files, by_name
+from ..io import TokenizerSource
+from ..model import BPEModel
 from ..shards import LIMIT, Carried, Done, Ticket, Workers, opened_from, run_parts
 from ..shards.orders import Check
 from ..strict_json import Node
@@ -30,7 +32,7 @@ from .children import ChildPair
 from .compare import LocalPair, Pair
 from .corpus_report import CorpusReport, Failed, Found, SideName, read_report
 from .prove import Scope
-from .sides import Inside, Mode, Opened, side_of
+from .sides import Inside, Mode, side_of
 from .sweep import ENDED_EARLY, Progress, Sides, account, batches, shrunk, texts_of
 
 _SUMMED = 64
@@ -44,14 +46,14 @@ class Side:
     engine: str | None
     name: SideName
 
-    def open(self, files: Files) -> Opened:
+    def open(self, files: Files) -> TokenizerSource[BPEModel | None]:
         """The side as it is opened where it arrived."""
         row = by_name(self.ticket.format)
         try:
             model = opened_from(self.ticket, files)
         except UnsupportedError as error:
-            return Opened(self.ticket.label, row, files, None, None, error.what)
-        return Opened(self.ticket.label, row, files, None, model)
+            return TokenizerSource(self.ticket.label, row, files, None, refusal=error.what)
+        return TokenizerSource(self.ticket.label, row, files, model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from ..engines.facts import facts
 from ..errors import CheckFailedError, EngineError, EngineMissingError, UnstatedError
 from ..formats import Files, Format
 from ..formats.round_trip import RoundTrip
+from ..io import TokenizerSource
 from ..loss import Loss
 from ..model import BPEModel, show
 from .assumptions import EXAMINED, assumptions
@@ -104,10 +105,8 @@ def _own_engine(row: Format, files: Files, own: Own, tick: Callable[[int], None]
 
 
 def check_source(
-    row: Format,
-    files: Files,
+    source: TokenizerSource[BPEModel],
     own: Own,
-    says_template: bool = True,
     tick: Callable[[int], None] = lambda count: None,
 ) -> Check:
     """Compares the source in its own engine with our reading of it, which ``own`` runs.
@@ -118,17 +117,17 @@ def check_source(
         CheckFailedError: the engine gives other ids or texts than we do.
         EngineError: it fails on the files, or on a text that we encode.
     """
-    model = own.encoder.model
+    row, model = source.format, own.encoder.model
     if model.pretokenizer is None:
         return Check(row.engine, "", skipped="no pattern is known", of="source")
     try:
-        engine = from_files(row.engine, row.name, files, model)
+        engine = from_files(row.engine, row.name, source.files, model)
     except EngineMissingError as error:
         return Check(row.engine, "", skipped=error.fix, of="source")
     texts = list(dict.fromkeys(awkward(model)))
-    return replace(
-        _run(engine, own, texts, tick, "the source", says_template=says_template), of="source"
-    )
+    says_template = source.says_template
+    check = _run(engine, own, texts, tick, "the source", says_template=says_template)
+    return replace(check, of="source")
 
 
 def _served(name: str, own: Own, stage: Path, tick: Callable[[int], None]) -> Check:

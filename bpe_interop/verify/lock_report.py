@@ -23,7 +23,7 @@ from ..engines import Engine
 from ..engines.facts import facts
 from ..errors import SourceError
 from ..fingerprint import PARTS, fingerprint
-from ..io import read
+from ..io import TokenizerSource, read
 from ..model import BPEModel, show
 from ..theory.merges import canonical
 from .alignment import align
@@ -38,7 +38,6 @@ from .sides import (
     TEMPLATED,
     Failure,
     Mismatch,
-    Opened,
     Own,
     encode_one,
     run_in_transformers,
@@ -75,7 +74,7 @@ def locked(source: str | Path) -> Lock | None:
 def compare_with_lock(
     held: Lock,
     path: str | Path,
-    opened: Opened,
+    source: TokenizerSource[BPEModel | None],
     side: Engine,
     *,
     scope: Scope,
@@ -87,7 +86,7 @@ def compare_with_lock(
     Args:
         held: the lock file.
         path: where it lies.
-        opened: the tokenizer.
+        source: the tokenizer.
         side: what runs it: our encoder, or a library. Of one whose version our tests do not run
             on, and of transformers, nothing is proved.
         scope: what counts.
@@ -97,9 +96,9 @@ def compare_with_lock(
     Raises:
         SourceError: the tokenizer is none that our encoder reads.
     """
-    model = opened.model
+    model = source.model
     if model is None:
-        raise SourceError(opened.unread, where=opened.label, fix="give the tokenizer's own files")
+        raise SourceError(source.refusal, where=source.label, fix="give the tokenizer's own files")
     now = fingerprint(model)
     stages = tuple(
         Stage(part, "proved", "the same fingerprint")
@@ -117,7 +116,7 @@ def compare_with_lock(
     elif found is not None:
         notes.append(f"the fingerprint is the locked one, but {side.name} gives other ids")
     if found is not None and facts(side.name).directories:
-        run_in_transformers(opened, notes)  # it notes which class is to blame, and what to do
+        run_in_transformers(source, notes)  # it notes which class is to blame, and what to do
     unfound = [name for name in changed if name in _IDS and found is None]
     if unfound:
         notes.insert(0, _unfound(unfound))
@@ -126,7 +125,7 @@ def compare_with_lock(
     verdict = verdict_of(
         refuted=found is not None, proved=told and speaks, tested=told and not unfound
     )
-    names = (str(path), opened.label) if first else (opened.label, str(path))
+    names = (str(path), source.label) if first else (source.label, str(path))
     run = f"{side.name} {side.version}"
     engines = ("locked ids", run) if first else (run, "locked ids")
     return Report(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from ..engines.tokenizers import TokenizersEngine
 from ..engines.transformers import TransformersEngine
 from ..errors import EngineError, SourceError
 from ..formats import Files, by_name
+from ..io import TokenizerSource
 from ..model import BPEModel
 from ..tokenizer import Tokenizer
 from .compare import compare
@@ -26,23 +26,10 @@ from .lock_report import compare_with_lock, locked
 from .prove import Scope, prove
 from .report import Report, report_of
 from .runs import PATIENCE, Ran
-from .sides import Inside, Opened, Own, modes_of, open_side
+from .sides import Inside, Own, Side, modes_of, open_side
 from .stress import awkward
 
 _LIBRARIES = ("tiktoken", "tokenizers", "sentencepiece", "transformers")
-
-
-@dataclass(frozen=True, slots=True)
-class Runner:
-    """A tokenizer and what runs it."""
-
-    opened: Opened
-    engine: Engine
-
-    @property
-    def model(self) -> BPEModel | None:
-        """The tokenizer's facts, None where they are not known."""
-        return self.opened.model
 
 
 class _Ours(Own):
@@ -88,7 +75,7 @@ def parity(
 
 
 def _compare(
-    left: Runner, right: Runner, texts: Iterable[str], scope: Scope, proof: bool, notes: list[str]
+    left: Side, right: Side, texts: Iterable[str], scope: Scope, proof: bool, notes: list[str]
 ) -> Report:
     one, two = models = left.model, right.model
     engines = left.engine, right.engine
@@ -98,8 +85,7 @@ def _compare(
     tally = compare(*engines, inside.of(texts), modes, patience=PATIENCE)
     if inside.left_out:
         notes.append(f"{inside.left_out:,} texts with added tokens are outside the scope")
-    both = (left.opened, right.opened), engines, models
-    return report_of(scope, *both, modes, proved, Ran(tally), notes)
+    return report_of(scope, (left, right), modes, proved, Ran(tally), notes)
 
 
 def _with_lock(
@@ -115,16 +101,16 @@ def _with_lock(
         raise SourceError(
             "a lock file has ids for its own texts only", where=path, fix="leave texts out"
         )
-    runner = _open(other, [])
+    side = _open(other, [])
     return compare_with_lock(
-        held, path, runner.opened, runner.engine, scope=scope, first=first, tick=lambda count: None
+        held, path, side.source, side.engine, scope=scope, first=first, tick=lambda count: None
     )
 
 
 # What is compared, opened.
 
 
-def _open(side: object, notes: list[str]) -> Runner:
+def _open(side: object, notes: list[str]) -> Side:
     if isinstance(side, (str, Path)):
         return _open_source(side, notes)
     if isinstance(side, Tokenizer):
@@ -139,65 +125,70 @@ def _open(side: object, notes: list[str]) -> Runner:
     )
 
 
-def _open_source(source: str | Path, notes: list[str]) -> Runner:
+def _open_source(source: str | Path, notes: list[str]) -> Side:
     if locked(source) is not None:
         raise SourceError("both sides are lock files", where=str(source), fix="name a tokenizer")
     opened = open_side(source)
-    engine = _run(opened, notes)
-    return Runner(opened, engine)
+    return Side(opened, _run(opened, notes), opened.model)
 
 
-def _run(opened: Opened, notes: list[str]) -> Engine:
-    """The engine of a side's format; ours where that does not run these files."""
+def _run(source: TokenizerSource[BPEModel | None], notes: list[str]) -> Engine:
+    """The engine of a source's format; ours where that does not run these files."""
     try:
-        return from_files(opened.format.engine, opened.format.name, opened.files, opened.model)
+        return from_files(source.format.engine, source.format.name, source.files, source.model)
     except EngineError as error:
-        if opened.model is None:
+        if source.model is None:
             raise
-        notes.append(f"{opened.label} runs in our encoder: {error.what}")
-        return Own(opened.model)
+        notes.append(f"{source.label} runs in our encoder: {error.what}")
+        return Own(source.model)
 
 
-def _open_tokenizer(side: Tokenizer) -> Runner:
+def _side(label: str, format: str, files: Files, model: BPEModel | None, engine: Engine) -> Side:
+    """A live object, of which ``files`` are what it would write."""
+    return Side(TokenizerSource(label, by_name(format), files, model), engine, model)
+
+
+def _open_tokenizer(side: Tokenizer) -> Side:
     model = side.model
-    row = by_name(model.origin.format or "huggingface")
     engine = exact_engine(side.engine, model) if side.engine else _Ours(model)
-    return Runner(Opened(f"{side!r}", row, {}, None, model), engine)
+    return _side(f"{side!r}", model.origin.format or "huggingface", {}, model, engine)
 
 
-def _open_tiktoken(side: Any, notes: list[str]) -> Runner:
+def _open_tiktoken(side: Any, notes: list[str]) -> Side:
     row, files = by_name("tiktoken"), files_from_encoding(side)
-    return Runner(Opened(repr(side), row, files, None, row.load(files)), TiktokenEngine(side))
+    return _side(repr(side), row.name, files, row.load(files), TiktokenEngine(side))
 
 
-def _open_sentencepiece(side: Any, notes: list[str]) -> Runner:
+def _open_sentencepiece(side: Any, notes: list[str]) -> Side:
     """What only the Python object was told (``add_bos``, sampling ...) is no part of it."""
     row, files = by_name("sentencepiece"), files_from_sentencepiece(side)
-    opened = Opened(_named(side), row, files, None, row.load(files))
-    return Runner(opened, from_files("sentencepiece", row.name, files))
+    model = row.load(files)
+    engine = from_files("sentencepiece", row.name, files)
+    return _side(_named(side), row.name, files, model, engine)
 
 
-def _open_tokenizers(side: Any, notes: list[str]) -> Runner:
+def _open_tokenizers(side: Any, notes: list[str]) -> Side:
     """A copy: running it sets truncation, padding and how special tokens are found."""
     model, label = model_from_tokenizers(side), _named(side)
     with guarded("tokenizers", "to copy the tokenizer"):
         own = copy.deepcopy(side)
         same = own.get_added_tokens_decoder() == side.get_added_tokens_decoder()
     files: Files = {"tokenizer.json": own.to_str().encode("utf-8")}
-    opened = Opened(label, by_name("huggingface"), files, None, model)
-    if same:
-        return Runner(opened, TokenizersEngine(own))
-    notes.append(f"{label} runs in our encoder: a copy of it numbers added tokens otherwise")
-    return Runner(opened, _Ours(model))
+    engine: Engine = TokenizersEngine(own)
+    if not same:
+        notes.append(f"{label} runs in our encoder: a copy of it numbers added tokens otherwise")
+        engine = _Ours(model)
+    return _side(label, "huggingface", files, model, engine)
 
 
-def _open_transformers(side: Any, notes: list[str]) -> Runner:
+def _open_transformers(side: Any, notes: list[str]) -> Side:
     engine = TransformersEngine(side)
     model, label = engine.model(), _named(side)
-    unread = "" if model is not None else f"{label} cannot be read as a model"
-    if unread:
-        notes.append(unread)
-    return Runner(Opened(label, by_name("huggingface"), {}, None, model, unread), engine)
+    refusal = "" if model is not None else f"{label} cannot be read as a model"
+    if refusal:
+        notes.append(refusal)
+    source = TokenizerSource(label, by_name("huggingface"), {}, model, refusal=refusal)
+    return Side(source, engine, model)
 
 
 def _named(side: object) -> str:

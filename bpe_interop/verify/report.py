@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from ..diff import Difference, diff
 from ..encode import Encoder
-from ..engines import Engine
 from ..model import BPEModel, show
 from ..text.notebook import framed
 from .alignment import Span, align
 from .corpus_report import CorpusReport, Source
 from .prove import Proof, Scope
 from .runs import Ran, mismatch_of
-from .sides import Failure, Mismatch, Mode, Opened
+from .sides import Failure, Mismatch, Mode, Side
 from .stages import Stage, counts
 from .verdict import Verdict, conclude
 
@@ -205,9 +204,7 @@ def _outside(stage: Stage, proof: Proof) -> str:
 
 def report_of(
     scope: Scope,
-    opened: tuple[Opened, Opened],
-    engines: tuple[Engine, Engine],
-    models: tuple[BPEModel | None, BPEModel | None],
+    sides: tuple[Side, Side],
     modes: Sequence[Mode],
     proof: Proof | None,
     ran: Ran,
@@ -217,39 +214,38 @@ def report_of(
 
     Args:
         scope: what counts.
-        opened: what was opened.
-        engines: what runs it.
-        models: the models that really run, as far as they are known.
+        sides: what was compared.
         modes: how the sides were asked.
         proof: what was proved of the models; None where nothing was tried.
         ran: what was run.
         notes: what there is to say besides; more is added to them.
     """
     tally = ran.total()
-    found = conclude(proof, tally, opened, models, engines, notes)
-    one, two = models
+    concluded = conclude(proof, tally, sides, notes)
+    a, b = sides
+    one, two = a.model, b.model
     differences = () if one is None or two is None else diff(one, two)
     return Report(
-        verdict=found.verdict,
+        verdict=concluded.verdict,
         scope=scope,
-        a=opened[0].label,
-        b=opened[1].label,
-        engine_a=f"{engines[0].name} {engines[0].version}",
-        engine_b=f"{engines[1].name} {engines[1].version}",
+        a=a.source.label,
+        b=b.source.label,
+        engine_a=f"{a.engine.name} {a.engine.version}",
+        engine_b=f"{b.engine.name} {b.engine.version}",
         texts=tally.texts,
         bytes=tally.bytes,
         compared=tally.compared,
         differing=tally.differing,
         scopes=tuple(mode.scope for mode in modes),
-        mismatch=found.mismatch,
-        stage=found.stage,
+        mismatch=concluded.mismatch,
+        stage=concluded.stage,
         stages=() if proof is None else proof.stages,
-        assumptions=found.assumptions,
-        replayed=found.replayed,
+        assumptions=concluded.assumptions,
+        replayed=concluded.replayed,
         failures=tuple(tally.failures),
         differences=differences,
         notes=tuple(notes),
-        examples=examples_of(found.mismatch, ran.corpus, modes, models),
+        examples=examples_of(concluded.mismatch, ran.corpus, modes, (one, two)),
         corpus=ran.corpus,
         matters=() if proof is None else matters(differences, proof),
         interrupted=ran.interrupted,

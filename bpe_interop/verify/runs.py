@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ..corpora import EVERYTHING, Selection
-from ..engines import Engine
 from ..model import BPEModel, show
 from .by_parts import ByParts, check_by_parts, compare_by_parts
 from .children import ChildPair
 from .compare import Decoded, LocalPair, Pair, Tally, compare_in
 from .corpus_report import CorpusReport, Found
-from .sides import Inside, Mismatch, Mode, Opened, Own
+from .sides import Inside, Mismatch, Mode, Own, Side
 from .stress import awkward, completed, every_token, texts_with, thorough
 from .sweep import ENDED_EARLY, Progress, Sides, check_corpora, compare_corpora
 
@@ -143,14 +142,10 @@ class Corpora:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """Two sides as they are compared: what was opened, what runs it, and what that really runs.
+    """Two sides, and what builds them again where they are needed elsewhere."""
 
-    ``sides`` builds the engines again where they are needed elsewhere.
-    """
-
-    opened: tuple[Opened, Opened]
-    engines: tuple[Engine, Engine]
-    models: tuple[BPEModel | None, BPEModel | None]
+    a: Side
+    b: Side
     sides: Sides
 
 
@@ -215,9 +210,9 @@ def run(
     if isolate:
         pair = ChildPair(sides.a, sides.b, sides.modes)
     else:
-        pair = LocalPair(*pairing.engines, sides.modes)
+        pair = LocalPair(pairing.a.engine, pairing.b.engine, sides.modes)
     try:
-        alone = not proved or any(engine.name != Own.name for engine in pairing.engines)
+        alone = not proved or any(side.engine.name != Own.name for side in (pairing.a, pairing.b))
         made = thorough if every else awkward
         _awkward(ran, pairing, pair, inside, made, every_token if alone else _none, tick)
     except KeyboardInterrupt:
@@ -274,12 +269,12 @@ def _awkward(
     tick: Callable[[int], None],
 ) -> None:
     """Tokens alone, and awkward texts."""
-    one, two = (side.model for side in pairing.opened)
+    one, two = pairing.a.source.model, pairing.b.source.model
     # Many texts are in both, and some in one again and again.
     given = chain(made(one), made(two, seed=1), tokens(one), tokens(two))
     texts: Iterable[str] = dict.fromkeys(given)
-    engines = pairing.engines[0].name, pairing.engines[1].name
-    a, b = pairing.models
+    engines = pairing.a.engine.name, pairing.b.engine.name
+    a, b = pairing.a.model, pairing.b.model
     if a is not None and b is not None:
         ran.alone = decode_alone(pair, a, b, engines)
         texts = chain(texts, ran.alone.texts(a))

@@ -25,10 +25,9 @@ from ..errors import (
     SourceError,
     UnsupportedError,
 )
-from ..formats import Files, Format
 from ..formats.huggingface.companions import WORDS, explain
 from ..formats.huggingface.in_transformers import serving
-from ..io import find
+from ..io import TokenizerSource, find
 from ..model import BPEModel
 from ..sources import load_source
 from ..steps import JoinPieces
@@ -253,20 +252,20 @@ class Inside:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A tokenizer to compare. ``model`` is None where we refuse it; ``unread`` says why."""
+class Side:
+    """A tokenizer that runs: its source, the engine in which it runs, and what that runs.
 
-    label: str
-    format: Format
-    files: Files
-    directory: Path | None
+    ``model`` is None where it is not known. Of transformers it may be another than the source's.
+    """
+
+    source: TokenizerSource[BPEModel | None]
+    engine: Engine
     model: BPEModel | None
-    unread: str = ""
 
 
 def open_side(
     source: str | Path, *, preset: str | None = None, offline: bool = False, served: bool = False
-) -> Opened:
+) -> TokenizerSource[BPEModel | None]:
     """Opens a source.
 
     With ``served``, the question is whether a library serves what the files say, so files on
@@ -276,18 +275,17 @@ def open_side(
         BpeInteropError: as :func:`bpe_interop.sources.load_source`.
     """
     try:
-        loaded = load_source(source, preset=preset, offline=offline)
+        return load_source(source, preset=preset, offline=offline)
     except UnsupportedError as error:
         path = Path(source)
         if not served or not path.exists():
             raise
-        found = find(path)
-        folder = path if path.is_dir() else None
-        return Opened(str(source), found.format, found.files, folder, None, error.what)
-    return Opened(loaded.label, loaded.format, loaded.files, loaded.directory, loaded.model)
+        return replace(find(path), label=str(source), refusal=error.what)
 
 
-def run_in_transformers(opened: Opened, notes: list[str]) -> BPEModel | None:
+def run_in_transformers(
+    source: TokenizerSource[BPEModel | None], notes: list[str]
+) -> BPEModel | None:
     """The model that ``AutoTokenizer`` really runs for a directory.
 
     What is other than its files say is noted, with the reason. None where what transformers
@@ -296,15 +294,15 @@ def run_in_transformers(opened: Opened, notes: list[str]) -> BPEModel | None:
     Raises:
         EngineMissingError, EngineError: as :func:`bpe_interop.engines.served_model`.
     """
-    own, directory = opened.model, opened.directory
+    own, directory = source.model, source.directory
     if own is None or directory is None:
         return own
     engine = read_directory(directory)
-    found = serving(opened.files, own)
+    found = serving(source.files, own)
     served = engine.model()
     if served is None:
         notes.append(
-            f"{opened.label}: what transformers built ({engine.class_name}) cannot be read as a "
+            f"{source.label}: what transformers built ({engine.class_name}) cannot be read as a "
             "model"
         )
         return None
@@ -337,11 +335,13 @@ class Kept:
         return Kept, (self._build,)
 
 
-def side_of(opened: Opened, engine: str | None = None) -> tuple[Build, SideName]:
+def side_of(
+    source: TokenizerSource[BPEModel | None], engine: str | None = None
+) -> tuple[Build, SideName]:
     """How a source becomes a side, and the side's name.
 
     Args:
-        opened: the source.
+        source: the source.
         engine: run it in this engine; by default in our encoder, or where our model of it is not
             known, in the engine of its format.
 
@@ -349,34 +349,34 @@ def side_of(opened: Opened, engine: str | None = None) -> tuple[Build, SideName]
         SourceError: transformers is asked for, and the source is no directory.
         EngineError: the engine does not run the source's format.
     """
-    if engine is None and opened.model is not None:
+    if engine is None and source.model is not None:
         version = importlib.metadata.version("bpe-interop")
-        return partial(Own, opened.model), _side_name(opened, Own.name, version)
-    engine = engine or opened.format.engine
-    name = _side_name(opened, engine, versions().get(engine) or "")
+        return partial(Own, source.model), _side_name(source, Own.name, version)
+    engine = engine or source.format.engine
+    name = _side_name(source, engine, versions().get(engine) or "")
     if facts(engine).directories:
-        if opened.directory is None:
+        if source.directory is None:
             raise SourceError(
-                f"{engine} reads a directory", where=opened.label, fix="name the directory"
+                f"{engine} reads a directory", where=source.label, fix="name the directory"
             )
-        return partial(from_directory, engine, opened.directory), name
-    if not reads(engine, opened.format.name):
+        return partial(from_directory, engine, source.directory), name
+    if not reads(engine, source.format.name):
         raise EngineError(
-            f"{engine} does not run {opened.format.title}",
-            where=opened.label,
-            fix=f"its engine is {opened.format.engine}",
+            f"{engine} does not run {source.format.title}",
+            where=source.label,
+            fix=f"its engine is {source.format.engine}",
         )
-    return partial(from_files, engine, opened.format.name, dict(opened.files), opened.model), name
+    return partial(from_files, engine, source.format.name, dict(source.files), source.model), name
 
 
-def _side_name(opened: Opened, engine: str, version: str) -> SideName:
+def _side_name(source: TokenizerSource[BPEModel | None], engine: str, version: str) -> SideName:
     """With a sha256 of the files, and of what a preset may say beside them."""
     digest = hashlib.sha256()
-    for name, data in sorted(opened.files.items()):
+    for name, data in sorted(source.files.items()):
         digest.update(f"{name}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
         digest.update(data)
-    model = opened.model
+    model = source.model
     if model is not None:
         said = (model.normalizer, model.pretokenizer, model.added, model.sequence_template)
         digest.update(repr((said, model.decoder)).encode("utf-8", "surrogatepass"))
-    return SideName(opened.label, engine, version, digest.hexdigest())
+    return SideName(source.label, engine, version, digest.hexdigest())

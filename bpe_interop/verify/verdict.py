@@ -21,8 +21,8 @@ from .sides import (
     Failure,
     Mismatch,
     Mode,
-    Opened,
     Own,
+    Side,
     decode,
     encode_one,
 )
@@ -71,9 +71,7 @@ class Conclusion:
 def conclude(
     proof: Proof | None,
     tally: Tally,
-    opened: tuple[Opened, Opened],
-    models: tuple[BPEModel | None, BPEModel | None],
-    sides: tuple[Engine, Engine],
+    sides: tuple[Side, Side],
     notes: list[str],
 ) -> Conclusion:
     """Puts together what was proved and what was run.
@@ -81,51 +79,48 @@ def conclude(
     A text on which the sides differ refutes, whatever was proved. A proof counts only for engine
     versions that our tests run on.
     """
-    shown = _witnessed(proof, sides)
+    shown = _witnessed(proof, (sides[0].engine, sides[1].engine))
     if shown is not None or tally.mismatch is not None:
-        return _refuted(proof, shown, tally, opened, models, sides, notes)
+        return _refuted(proof, shown, tally, sides, notes)
     proved, assumed = False, tuple[str, ...]()
     if proof is not None and proof.outcome == "proved":
-        one, two = models
-        engines = {side.format.engine for side in opened} | {s.name for s in sides}
+        one, two = (side.model for side in sides)
+        engines = {n for side in sides for n in (side.source.format.engine, side.engine.name)}
         engines &= {*NAMES}
         reasons = doubts(engines)
         notes += (f"not called proved: {why}" for why in reasons)
         known = one is not None and two is not None and not reasons
-        proved = known and _runs(opened, sides, notes)
+        proved = known and all(_runs_alike(side, notes) for side in sides)
         if one is not None and two is not None and proved:
             assumed = assumptions((one, two), engines)
     verdict = verdict_of(refuted=False, proved=proved, tested=bool(tally.compared))
     return Conclusion(verdict, assumptions=assumed)
 
 
-def _runs(opened: tuple[Opened, Opened], sides: tuple[Engine, Engine], notes: list[str]) -> bool:
-    """Whether both sources are run by the engine of their format as by our encoder.
+def _runs_alike(side: Side, notes: list[str]) -> bool:
+    """Whether the engine of a source's format runs it as our encoder does.
 
     A proof is about models; a file that its engine refuses, or runs otherwise, is not its model.
     """
-    return all(_runs_alike(*each, notes) for each in zip(opened, sides, strict=True))
-
-
-def _runs_alike(opened: Opened, side: Engine, notes: list[str]) -> bool:
-    if side.name != Own.name or opened.model is None:
+    source = side.source
+    if side.engine.name != Own.name or source.model is None:
         return True
-    name, model = opened.format.engine, opened.model
+    name, model = source.format.engine, source.model
     if model.added is None:
         # Special strings are asked for as text only, so it is no matter which there are.
         model = replace(model, added=())
     try:
-        engine = from_files(name, opened.format.name, opened.files, model)
+        engine = from_files(name, source.format.name, source.files, model)
     except EngineMissingError as error:
-        notes.append(f"{opened.label}: not run in {name}: {error.fix}")
+        notes.append(f"{source.label}: not run in {name}: {error.fix}")
         return True
     except (EngineError, UnstatedError) as error:
-        notes.append(f"not called proved: {name} does not run {opened.label}: {error.what}")
+        notes.append(f"not called proved: {name} does not run {source.label}: {error.what}")
         return False
-    tally = compare(side, engine, fixed(), [replace(ORDINARY, decodes=False)])
+    tally = compare(side.engine, engine, fixed(), [replace(ORDINARY, decodes=False)])
     if tally.mismatch is not None:
         text = show(tally.mismatch.text)
-        notes.append(f"not called proved: {name} gives {opened.label} other ids on {text}")
+        notes.append(f"not called proved: {name} gives {source.label} other ids on {text}")
     return tally.mismatch is None
 
 
@@ -133,25 +128,21 @@ def _refuted(
     proof: Proof | None,
     shown: Mismatch | None,
     tally: Tally,
-    opened: tuple[Opened, Opened],
-    models: tuple[BPEModel | None, BPEModel | None],
-    sides: tuple[Engine, Engine],
+    sides: tuple[Side, Side],
     notes: list[str],
 ) -> Conclusion:
-    found = tally.mismatch
-    if shown is not None and (found is None or len(shown.text) <= len(found.text)):
-        found = shown
+    mismatch = tally.mismatch
+    if shown is not None and (mismatch is None or len(shown.text) <= len(mismatch.text)):
+        mismatch = shown
     if proof is not None and proof.outcome == "proved":
         notes.append("the models were proved equal, and yet an engine differs: please report this")
-    if found is None:
+    if mismatch is None:
         raise AssertionError("a refutation has a text")
-    proved_at = proof.stage if proof is not None and found is shown else None
-    stage = proved_at or _stage(models, found)
-    replayed = tuple(
-        _replay(side, run, found, place, notes)
-        for place, (side, run) in enumerate(zip(opened, sides, strict=True))
-    )
-    return Conclusion("refuted", found, stage, replayed=tuple(filter(None, replayed)))
+    proved_at = proof.stage if proof is not None and mismatch is shown else None
+    stage = proved_at or _stage(sides[0].model, sides[1].model, mismatch)
+    given = zip(sides, (mismatch.ids_a, mismatch.ids_b), strict=True)
+    replayed = tuple(_replay(side, mismatch, ids, notes) for side, ids in given)
+    return Conclusion("refuted", mismatch, stage, replayed=tuple(filter(None, replayed)))
 
 
 def _witnessed(proof: Proof | None, sides: tuple[Engine, Engine]) -> Mismatch | None:
@@ -189,37 +180,38 @@ def mode_of(scope: Scope, stage: str | None) -> Mode:
     return TEMPLATED if scope == "all" and placed else ORDINARY
 
 
-def _stage(models: tuple[BPEModel | None, BPEModel | None], found: Mismatch) -> str | None:
-    if found.decoding is not None:
+def _stage(a: BPEModel | None, b: BPEModel | None, mismatch: Mismatch) -> str | None:
+    if mismatch.decoding is not None:
         return "decoding"
-    one, two = models
-    if one is None or two is None:
+    if a is None or b is None:
         return None
-    return first_stage(Encoder(one), Encoder(two), found.text, found.mode)
+    return first_stage(Encoder(a), Encoder(b), mismatch.text, mismatch.mode)
 
 
-def _replay(side: Opened, run: Engine, found: Mismatch, place: int, notes: list[str]) -> str | None:
+def _replay(
+    side: Side, mismatch: Mismatch, expected: tuple[int, ...], notes: list[str]
+) -> str | None:
     """Runs a witness in the engine of a side's format; a note where it says otherwise."""
+    run, source, mode = side.engine, side.source, mismatch.mode
     if run.name != Own.name:
         return f"{run.name} {run.version}"
-    if found.decoding is not None:
+    if mismatch.decoding is not None:
         return None
-    name = side.format.engine
+    name = source.format.engine
     try:
-        engine = from_files(name, side.format.name, side.files, side.model)
+        engine = from_files(name, source.format.name, source.files, source.model)
     except (EngineError, UnstatedError) as error:
-        notes.append(f"{side.label}: the text was not run in {name}: {error.what}")
+        notes.append(f"{source.label}: the text was not run in {name}: {error.what}")
         return None
-    if found.mode.special == "parse" and not engine.parses_special:
+    if mode.special == "parse" and not engine.parses_special:
         return None
-    if found.mode.add_special_tokens and not engine.applies_template:
+    if mode.add_special_tokens and not engine.applies_template:
         return None
-    ids = encode_one(engine, found.text, found.mode)
-    expected = (found.ids_a, found.ids_b)[place]
+    ids = encode_one(engine, mismatch.text, mode)
     if isinstance(ids, Failure):
-        notes.append(f"{side.label}: {name} failed on the text: {ids.what}")
+        notes.append(f"{source.label}: {name} failed on the text: {ids.what}")
         return None
     if tuple(ids) != expected:
-        notes.append(f"{side.label}: {name} {engine.version} gives {ids}")
+        notes.append(f"{source.label}: {name} {engine.version} gives {ids}")
         return None
     return f"{name} {engine.version}"
