@@ -33,7 +33,7 @@ from .model import (
     show,
 )
 from .presets import fill
-from .sources import load_source
+from .sources import SourceOptions, load_source
 from .statement import NOTHING, Statement
 from .steps import Pattern, Split
 from .text.notebook import framed
@@ -42,6 +42,8 @@ from .theory.automata import first_difference
 from .theory.merges import canonical
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .verify.conversion import Check, Established
 
 
@@ -99,22 +101,29 @@ class Conversion:
         return [f"  {word}: {line}" for word, lines in told.items() for line in lines]
 
 
+class ReadingOptions(SourceOptions, total=False):
+    """How the source of a conversion is read, and what the user knows of it.
+
+    The values are those of :func:`bpe_interop.load`: ``format``, ``preset``, ``offline``, and
+    ``said``, a :class:`bpe_interop.Statement`.
+    """
+
+    said: Statement
+
+
 def convert(
     source: str | Path,
     target: str | Path,
     to: str | None = None,
     *,
-    format: str | None = None,
-    preset: str | None = None,
     drop: Iterable[str] = (),
     force: bool = False,
     verify: bool = True,
-    offline: bool = False,
     options: Iterable[str] = (),
     into: str | Path | None = None,
-    said: Statement = NOTHING,
     name: str = "",
     tick: Callable[[int], None] = lambda count: None,
+    **reading: Unpack[ReadingOptions],
 ) -> Conversion:
     """Converts a tokenizer, and checks what was written before it takes the target's place.
 
@@ -122,21 +131,20 @@ def convert(
         source: a path or a name, as :func:`bpe_interop.load` takes it.
         target: a new or empty directory, or ``NAME.tiktoken``.
         to: the target's format; needed unless the target is ``NAME.tiktoken``.
-        format: the source's format, where it cannot be told.
-        preset: says what the source leaves unsaid.
         drop: fields that may be lost.
         force: replace the target as a whole.
         verify: re-read what was written, compare in the target's own engine, and prove.
-        offline: never use the network.
         options: the target format's own options (``"vocab-names"``, ``"plugin"``,
             ``"vocab-listing"``).
         into: an existing file of the target's format that holds more than a tokenizer (GGUF). It
             is not changed: the target becomes the same file with this tokenizer in it, the rest
             copied as it is and compared by hash.
-        said: what the source leaves unsaid and the user knows: template, roles, chat template.
         name: the tokenizer's name, where the target holds one; else the target file's, or the
             source's own.
         tick: called with the number of texts compared since the last call.
+        reading: how the source is read. ``format``: its format, where it cannot be told.
+            ``preset``: the preset that says what it leaves unsaid. ``offline``: never use the
+            network. ``said``: what it leaves unsaid and you know (template, roles, chat template).
 
     Raises:
         LossyConversionError: the target cannot hold the tokenizer exactly.
@@ -148,7 +156,7 @@ def convert(
     ways = [way_of_writing(row, option) for option in options]
     keep_apart([source, *([] if into is None else [into])], place)
     check_target(place, force=force)
-    loaded = load_source(source, format=format, preset=preset, offline=offline, said=said)
+    loaded = load_source(source, **reading)
     model = renamed(loaded.model, name or _name(loaded, place))
     if ways and not model.origin.name:
         model = renamed(model, _name_of(str(source)))
@@ -164,7 +172,7 @@ def convert(
             verify=verify,
             ways=ways,
             base=base,
-            said=said.fields,
+            said=reading.get("said", NOTHING).fields,
             tick=tick,
         )
     again = done.again

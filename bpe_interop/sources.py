@@ -7,6 +7,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict
 
 from . import gc_pause, presets, statement
 from .engines import registry
@@ -14,6 +15,14 @@ from .errors import EngineMissingError, FormatError, SourceError
 from .formats import Format, by_name, each_format, file_names
 from .io import TokenizerSource, find
 from .model import BPEModel
+
+
+class SourceOptions(TypedDict, total=False):
+    """How a source is read, as :func:`load_source` takes it."""
+
+    format: str | None
+    preset: str | None
+    offline: bool
 
 
 @gc_pause.paused()

@@ -12,7 +12,7 @@ import pytest
 from bpe_interop.diff import Difference
 from bpe_interop.encode import Encoder
 from bpe_interop.sources import load_source
-from bpe_interop.verify import Report, Scope, Stage, verify
+from bpe_interop.verify import Corpora, Report, Scope, Stage, verify
 from bpe_interop.verify.alignment import align
 from bpe_interop.verify.corpus_report import CorpusReport, Counts, Failed, Found, SideName, Source
 from bpe_interop.verify.report import Example
@@ -57,8 +57,8 @@ def _texts() -> Iterator[str]:
 
 def real(a: str, b: str, scope: Scope = "all", corpus: Path | None = None) -> Report:
     """What ``verify`` finds of two fixtures."""
-    corpora = [] if corpus is None else [corpus]
-    return verify(TOKENIZERS / a, TOKENIZERS / b, scope=scope, corpora=corpora, processes=0)
+    corpora = Corpora(() if corpus is None else (corpus,), processes=0)
+    return verify(TOKENIZERS / a, TOKENIZERS / b, scope=scope, corpora=corpora)
 
 
 _SIDES = tuple(Encoder(load_source(TOKENIZERS / name).model) for name in (GPT2, CL100K))

@@ -217,7 +217,7 @@ def test_a_full_disk_is_no_answer(words: tuple[object, ...], unbuffered: str) ->
 def test_an_error_that_nobody_foresaw_is_not_a_no() -> None:
     script = """
         import sys, bpe_interop.cli, bpe_interop.cli.encode as encode
-        encode.open_tokenizer = lambda *arguments: 1 / 0
+        encode.load_source = lambda *arguments, **options: 1 / 0
         sys.argv = ["bpe-interop", "encode", "x", "y"]
         bpe_interop.cli.main()
     """

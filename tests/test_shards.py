@@ -23,7 +23,7 @@ from bpe_interop.shards import Carried, carry, pool_of, worker
 from bpe_interop.sources import load_source
 from bpe_interop.statistics import measure, measure_by_parts
 from bpe_interop.tokenizer import Tokenizer
-from bpe_interop.verify import verify
+from bpe_interop.verify import Corpora, RunOptions, verify
 from bpe_interop.verify.by_parts import ByParts, check_by_parts, compare_by_parts
 from bpe_interop.verify.corpus_report import CorpusReport
 from bpe_interop.verify.sides import ORDINARY, PARSED, open_side, side_of
@@ -157,9 +157,11 @@ def test_the_report_has_the_same_bytes(
 def test_verify_takes_an_executor(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("awkward", "every_token"):
         monkeypatch.setattr(RUNS, name, lambda *given, **more: ["a"])
-    one = verify(GPT2, CL100K, scope="ordinary", corpora=[corpus], processes=0)
+    texts = Corpora((corpus,), processes=0)
+    one = verify(GPT2, CL100K, scope="ordinary", corpora=texts)
     with Shuffled(0) as executor:
-        many = verify(GPT2, CL100K, scope="ordinary", corpora=[corpus], executor=executor, slots=3)
+        options = RunOptions(executor=executor, slots=3)
+        many = verify(GPT2, CL100K, scope="ordinary", corpora=texts, options=options)
     assert to_json(many) == to_json(one)
 
 

@@ -59,6 +59,11 @@ SLOW = ENGINES | {"huggingface_hub", "numpy", "regex", "google"}
 SCREEN = {"click", "rich", "typer"}
 DISK = {"os", "pathlib", "shutil", "tempfile", "glob", "io"}
 CEILING = 600
+LONGEST = 60
+LONG_STILL = {"theory.last_merges.last_merges"}
+"""Functions that are too long still; none is added."""
+PARAMETERS = 10
+UNDOCUMENTED = 14
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}
 
 NAMED_IN = {"formats", "engines", "presets", "train"}
@@ -285,6 +290,77 @@ def test_importing_loads_nothing_slow(module: str) -> None:
 def test_modules_keep_below_their_ceiling(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= CEILING
     assert path.stem not in VAGUE
+
+
+Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
+
+
+def functions(
+    tree: ast.AST, name: str = "", public: bool = True
+) -> Iterator[tuple[str, bool, Function]]:
+    """Every function, with its name in the module, and whether others may call it."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            full, is_public = f"{name}{node.name}", public and not node.name.startswith("_")
+            yield full, is_public, node
+            yield from functions(node, f"{full}.", public=False)
+        elif isinstance(node, ast.ClassDef):
+            inner = public and not node.name.startswith("_")
+            yield from functions(node, f"{name}{node.name}.", inner)
+        else:
+            yield from functions(node, name, public)
+
+
+def lines_of(function: Function) -> int:
+    """Lines from ``def`` to the end, without decorators and without the docstring."""
+    first = function.body[0]
+    has_docstring = ast.get_docstring(function) is not None
+    documented = (first.end_lineno or 0) - first.lineno + 1 if has_docstring else 0
+    return (function.end_lineno or 0) - function.lineno + 1 - documented
+
+
+def parameters_of(function: Function) -> int:
+    """How many values have a name of their own, ``self`` and ``cls`` apart.
+
+    ``**options`` have a type that names them, which other functions share.
+    """
+    given = function.args
+    named = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    own = named[:1] in (["self"], ["cls"])
+    return len(named) - own + (given.vararg is not None)
+
+
+@every_module
+def test_functions_are_short_and_take_few_parameters_and_say_what_they_do(path: Path) -> None:
+    long: set[str] = set()
+    for name, is_public, function in functions(ast.parse(path.read_text("utf-8"))):
+        full = f"{name_of(path)}.{name}"
+        if lines_of(function) > LONGEST:
+            long.add(full)
+        if is_public:
+            assert parameters_of(function) <= PARAMETERS, full
+            size = (function.end_lineno or 0) - function.lineno + 1
+            assert size <= UNDOCUMENTED or ast.get_docstring(function), full
+    assert long == {name for name in LONG_STILL if name.rpartition(".")[0] == name_of(path)}
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "is_public", "lines", "parameters"),
+    [
+        ("def f(a, *b, c, **d):\n    return 1", "f", True, 2, 3),
+        ("def f():\n    '''Says\n    it.'''\n    return 1", "f", True, 2, 0),
+        ("@g\n@g\ndef f(\n    a,\n    /,\n): ...", "f", True, 4, 1),
+        ("class A:\n    async def f(self, a): ...", "A.f", True, 1, 1),
+        ("class _A:\n    def f(self): ...", "_A.f", False, 1, 0),
+        ("if x:\n    def _f(): ...", "_f", False, 1, 0),
+    ],
+)
+def test_functions_are_measured(
+    source: str, name: str, is_public: bool, lines: int, parameters: int
+) -> None:
+    ((*seen, function),) = functions(ast.parse(source))
+    assert seen == [name, is_public]
+    assert (lines_of(function), parameters_of(function)) == (lines, parameters)
 
 
 def tracked() -> list[Path]:

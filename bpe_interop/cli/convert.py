@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
@@ -13,6 +13,7 @@ from ..convert import Conversion, convert
 from ..gate import describe
 from ..io import plain_names
 from ..publish import prepared, send
+from ..sources import SourceOptions
 from ..statement import Statement
 from .completion import file_names, format_names
 from .manual import DECIDING, command
@@ -20,6 +21,7 @@ from .options import (
     drop_option,
     force_option,
     format_option,
+    gathers,
     json_option,
     no_verify_option,
     offline_option,
@@ -29,6 +31,32 @@ from .options import (
 from .published import check_options, is_repository, place_for, show_sent, show_unsent
 from .screen import as_json, counting, lines
 from .written import refusals, show_outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How the target is written, as the options say it."""
+
+    to: str | None
+    drop: tuple[str, ...]
+    force: bool
+    no_verify: bool
+    names: str | None
+    plugin: bool
+    name: str
+    vocab_listing: bool
+    pretoken_level: bool
+    into: Path | None
+
+    @property
+    def options(self) -> list[str]:
+        """The target format's own options."""
+        asked = {
+            "vocab-names": self.names == "vocab",
+            "plugin": self.plugin,
+            "vocab-listing": self.vocab_listing,
+        }
+        return [option for option, given in asked.items() if given]
 
 
 @command(
@@ -80,25 +108,15 @@ from .written import refusals, show_outcome
 @statement_options
 @offline_option
 @json_option
+@gathers(asked=_Asked, reading=SourceOptions)
 def convert_command(
     source: str,
     target: Path,
-    to: str | None,
-    format: str | None,
-    preset: str | None,
-    drop: tuple[str, ...],
-    force: bool,
-    no_verify: bool,
-    names: str | None,
-    plugin: bool,
-    name: str,
-    vocab_listing: bool,
-    pretoken_level: bool,
-    into: Path | None,
+    asked: _Asked,
+    reading: SourceOptions,
+    said: Statement,
     publish: bool,
     private: bool,
-    said: Statement,
-    offline: bool,
     json_output: bool,
 ) -> None:
     """Convert SRC to DST, a new directory (or NAME.tiktoken), and check the result.
@@ -116,34 +134,31 @@ def convert_command(
     With --json: what was kept, rewrote, lost, checked and proved; where it is refused,
     "refused" lists the losses.
     """
-    if pretoken_level and to not in ("spm", "sentencepiece"):
+    if asked.pretoken_level and asked.to not in ("spm", "sentencepiece"):
         raise click.UsageError("--pretoken-level belongs to --to spm")
-    if into is not None and is_repository(target):
+    if asked.into is not None and is_repository(target):
         raise click.UsageError("--into writes a file: name one as DST")
-    check_options(target, publish=publish, private=private, offline=offline)
-    asked = {"vocab-names": names == "vocab", "plugin": plugin, "vocab-listing": vocab_listing}
+    check_options(target, publish=publish, private=private, offline=reading["offline"])
     with refusals(source, target, json_output=json_output), place_for(target) as place:
         with counting("checking") as tick:
             done = convert(
                 source,
                 place,
-                to,
-                format=format,
-                preset=preset,
+                asked.to,
                 # Whole texts are what such a file cannot do: it is asked for knowing that.
-                drop=(*drop, "alphabet") if pretoken_level else drop,
-                force=force,
-                verify=not no_verify,
-                offline=offline,
-                options=[option for option, given in asked.items() if given],
-                into=into,
-                said=said,
-                name=name,
+                drop=(*asked.drop, "alphabet") if asked.pretoken_level else asked.drop,
+                force=asked.force,
+                verify=not asked.no_verify,
+                options=asked.options,
+                into=asked.into,
+                name=asked.name,
                 tick=tick,
+                said=said,
+                **reading,
             )
         if is_repository(target):
             done, wanted = prepared(done, place, str(target))
-            commit = send(wanted, force=force, private=private) if publish else None
+            commit = send(wanted, force=asked.force, private=private) if publish else None
             if json_output:
                 as_json({**asdict(done), "published": commit})
                 return

@@ -14,13 +14,13 @@ import click
 from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..model import show
+from ..sources import SourceOptions, load_source
 from ..text.visible import replace_control_characters
 from ..tokenizer import Tokenizer
 from .completion import file_names
 from .manual import command
-from .options import format_option, json_option, offline_option, preset_option
+from .options import format_option, gathers, json_option, offline_option, preset_option
 from .screen import as_json, as_text, read_stdin, stdin_lines, write_stdout
-from .tokens import open_tokenizer
 
 _LAID_OUT = "\n\t"
 """What a terminal may be given as it is; other control characters it would obey."""
@@ -49,6 +49,7 @@ _PART = re.compile(rb"[\s,\[\]]")
 @preset_option
 @offline_option
 @json_option
+@gathers(reading=SourceOptions)
 def decode_command(
     source: str,
     ids: tuple[str, ...],
@@ -56,9 +57,7 @@ def decode_command(
     stream: bool,
     strict: bool,
     skip_special_tokens: bool,
-    format: str | None,
-    preset: str | None,
-    offline: bool,
+    reading: SourceOptions,
     json_output: bool,
 ) -> None:
     r"""Print the text of IDS, or of the ids on standard input; no newline is added.
@@ -71,7 +70,7 @@ def decode_command(
     """
     if stream and (ids or by_line or json_output):
         raise click.UsageError("--stream reads ids from standard input, and prints their text")
-    tokenizer = open_tokenizer(source, format, preset, offline)
+    tokenizer = Tokenizer(load_source(source, **reading).model)
     with _explained(tokenizer):
         if stream:
             for text in _settled(tokenizer, _coming(), skip_special_tokens, strict):

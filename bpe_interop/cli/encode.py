@@ -10,6 +10,7 @@ import click
 from ..encode.explain import Explained, Explainer
 from ..errors import DisallowedSpecialError, SourceError, UnstatedError
 from ..gate import template_unsaid, ways_to_say
+from ..sources import SourceOptions, load_source
 from ..text.added import Allowed
 from ..tokenizer import Tokenizer
 from .completion import file_names
@@ -21,9 +22,8 @@ from .explained import (
     tokens_as_data,
 )
 from .manual import command
-from .options import format_option, json_option, offline_option, preset_option
+from .options import format_option, gathers, json_option, offline_option, preset_option
 from .screen import as_json, as_text, ids_as_json, read_stdin, stdin_lines
-from .tokens import open_tokenizer
 
 T = TypeVar("T")
 
@@ -55,6 +55,7 @@ T = TypeVar("T")
 @preset_option
 @offline_option
 @json_option
+@gathers(reading=SourceOptions)
 def encode_command(
     source: str,
     text: str | None,
@@ -63,9 +64,7 @@ def encode_command(
     add_special_tokens: bool,
     shown: bool,
     explain: bool,
-    format: str | None,
-    preset: str | None,
-    offline: bool,
+    reading: SourceOptions,
     json_output: bool,
 ) -> None:
     """Print the ids of TEXT, or of standard input as it is (nothing is stripped).
@@ -75,7 +74,7 @@ def encode_command(
     """
     if shown and explain:
         raise click.UsageError("--show and --explain are two views: give one")
-    tokenizer = open_tokenizer(source, format, preset, offline)
+    tokenizer = Tokenizer(load_source(source, **reading).model)
     if shown or explain:
         view = _Shown(tokenizer, special, add_special_tokens)
         (view.explain if explain else view.show)(_texts(text, by_line), by_line, json_output)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
@@ -22,7 +22,7 @@ from ..io import (
     target_format,
 )
 from ..model import AddedToken, BPEModel, show
-from ..sources import load_source
+from ..sources import SourceOptions, load_source
 from ..statement import Statement, restated
 from .completion import file_names, format_names
 from .manual import DECIDING, command
@@ -30,6 +30,7 @@ from .options import (
     drop_option,
     force_option,
     format_option,
+    gathers,
     json_option,
     no_verify_option,
     offline_option,
@@ -38,6 +39,18 @@ from .options import (
 )
 from .screen import as_json, counting, lines
 from .written import refusals, show_outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is added, and how the target is written, as the options say it."""
+
+    special: tuple[str, ...]
+    to: str | None
+    config: Path | None
+    drop: tuple[str, ...]
+    force: bool
+    no_verify: bool
 
 
 @command(
@@ -77,19 +90,13 @@ from .written import refusals, show_outcome
 @no_verify_option
 @offline_option
 @json_option
+@gathers(asked=_Asked, reading=SourceOptions)
 def extend_command(
     source: str,
     target: Path,
-    special: tuple[str, ...],
-    to: str | None,
-    config: Path | None,
-    format: str | None,
-    preset: str | None,
+    asked: _Asked,
+    reading: SourceOptions,
     said: Statement,
-    drop: tuple[str, ...],
-    force: bool,
-    no_verify: bool,
-    offline: bool,
     json_output: bool,
 ) -> None:
     """Write SRC with further special tokens to DST, and say how many rows a network needs.
@@ -97,26 +104,26 @@ def extend_command(
     No id that is there changes. What is written goes through the same gate and the same checks
     as with convert. A TOKEN that ends in = and digits is written with its id behind it.
     """
-    if not special and not said:
+    if not asked.special and not said:
         raise click.UsageError("nothing to do: give --special, --role, --template or --bos")
-    asked, named = _asked(special), dict(said.roles)
-    keep_apart([source] if config is None else [source, config], target)
-    check_target(target, force=force)
-    loaded = load_source(source, format=format, preset=preset, offline=offline)
+    tokens, named = _numbered(asked.special), dict(said.roles)
+    keep_apart([source] if asked.config is None else [source, asked.config], target)
+    check_target(target, force=asked.force)
+    loaded = load_source(source, **reading)
     usual = None if is_file_target(target) else loaded.format.name
-    row = target_format(target, usual if to is None else to)
-    model = with_special_tokens(_renamed(loaded.model, target), asked, named)
+    row = target_format(target, usual if asked.to is None else asked.to)
+    model = with_special_tokens(_renamed(loaded.model, target), tokens, named)
     model = restated(model, replace(said, roles={}))
-    found = surgery(loaded.model, model, _config(loaded, config))
+    found = surgery(loaded.model, model, _config(loaded, asked.config))
     with refusals(source, target, json_output=json_output), counting("checking") as tick:
         done = write_checked(
             loaded,
             model,
             row,
             target,
-            drop=drop,
-            force=force,
-            verify=not no_verify,
+            drop=asked.drop,
+            force=asked.force,
+            verify=not asked.no_verify,
             said=said.fields,
             tick=tick,
         )
@@ -126,7 +133,8 @@ def extend_command(
         _show(target, found, named, done)
 
 
-def _asked(special: tuple[str, ...]) -> dict[str, int | None]:
+def _numbered(special: tuple[str, ...]) -> dict[str, int | None]:
+    """``TOKEN=ID`` and ``TOKEN``, as tokens with their ids."""
     asked: dict[str, int | None] = {}
     for given in special:
         text, equals, number = given.rpartition("=")

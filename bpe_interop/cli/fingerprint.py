@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from ..fingerprint import PARTS, fingerprint
-from ..sources import load_source
+from ..sources import SourceOptions, load_source
 from .completion import file_names
 from .manual import command
-from .options import format_option, json_option, offline_option, preset_option
+from .options import format_option, gathers, json_option, offline_option, preset_option
 from .screen import as_json
 from .terminal import say
 
@@ -25,15 +25,14 @@ from .terminal import say
 @preset_option
 @offline_option
 @json_option
-def fingerprint_command(
-    source: str, format: str | None, preset: str | None, offline: bool, json_output: bool
-) -> None:
+@gathers(reading=SourceOptions)
+def fingerprint_command(source: str, reading: SourceOptions, json_output: bool) -> None:
     """Print sha256 hashes of what SRC does, whatever its format.
 
     Equal hashes mean equal: text (the ids of ordinary text), specials (added tokens), template,
     decoder, all. Different hashes mean nothing; bpe-interop verify decides then.
     """
-    loaded = load_source(source, format=format, preset=preset, offline=offline)
+    loaded = load_source(source, **reading)
     found = fingerprint(loaded.model)
     if json_output:
         as_json(found)

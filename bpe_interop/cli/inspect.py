@@ -17,11 +17,18 @@ from ..model import (
     TemplateText,
     show,
 )
-from ..sources import load_source
+from ..sources import SourceOptions, load_source
 from .completion import file_names
 from .facts import facts_of
 from .manual import command
-from .options import corpus_option, format_option, json_option, offline_option, preset_option
+from .options import (
+    corpus_option,
+    format_option,
+    gathers,
+    json_option,
+    offline_option,
+    preset_option,
+)
 from .screen import as_json, folded, lines
 from .statistics import show_statistics
 
@@ -47,14 +54,13 @@ _FOLDED = ("normalize", "split", "decode")
 @click.option("--full", is_flag=True, help="Show long patterns and lists whole.")
 @offline_option
 @json_option
+@gathers(reading=SourceOptions)
 def inspect_command(
     sources: tuple[str, ...],
     corpora: tuple[str, ...],
     plot: Path | None,
-    format: str | None,
-    preset: str | None,
+    reading: SourceOptions,
     full: bool,
-    offline: bool,
     json_output: bool,
 ) -> None:
     """Show what SRC holds, what it does not state, and what is unusual in it.
@@ -63,9 +69,7 @@ def inspect_command(
     never met, and how long tokens are.
     """
     _check_options(sources, corpora, plot)
-    found = [
-        load_source(source, format=format, preset=preset, offline=offline) for source in sources
-    ]
+    found = [load_source(source, **reading) for source in sources]
     if corpora:
         show_statistics([*zip(sources, found, strict=True)], corpora, plot, json_output)
         return

@@ -9,11 +9,11 @@ import click
 
 from ..engines import versions
 from ..io import keep_apart, replace_file
-from ..sources import load_source
+from ..sources import SourceOptions, load_source
 from ..verify.lock import dump, lock
 from .completion import file_names
 from .manual import command
-from .options import format_option, offline_option, preset_option
+from .options import format_option, gathers, offline_option, preset_option
 from .screen import lines
 
 
@@ -38,16 +38,15 @@ from .screen import lines
 @format_option
 @preset_option
 @offline_option
-def lock_command(
-    source: str, output: Path, format: str | None, preset: str | None, offline: bool
-) -> None:
+@gathers(reading=SourceOptions)
+def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     """Freeze what SRC does: its fingerprint, and the ids of awkward texts and of every token.
 
     Commit the file; bpe-interop verify tokenizer.lock SRC then fails when an id changes: with
     exit code 1 and a text that shows it, or with 2 where none was found.
     """
     keep_apart([source], output)
-    loaded = load_source(source, format=format, preset=preset, offline=offline)
+    loaded = load_source(source, **reading)
     used = {name: found for name, found in versions().items() if found is not None}
     frozen = lock(loaded.model, source, {"bpe-interop": version("bpe-interop"), **used})
     replace_file(output, dump(frozen))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -16,6 +16,30 @@ from ..statement import ENDS, Statement
 from .completion import file_names, format_names, preset_names
 
 Command = TypeVar("Command", bound=Callable[..., object])
+
+
+def gathers(**kinds: type[Any]) -> Callable[[Callable[..., object]], Callable[..., object]]:
+    """Hands a command its options in typed values.
+
+    Each parameter that is named here becomes one value of its type, made of the options that are
+    called as the fields of that type. The other options are handed on one by one.
+    """
+
+    def gathered(command: Callable[..., object]) -> Callable[..., object]:
+        @functools.wraps(command)
+        def run(**given: object) -> object:
+            values = {
+                parameter: kind(
+                    **{name: given.pop(name) for name in kind.__annotations__ if name in given}
+                )
+                for parameter, kind in kinds.items()
+            }
+            return command(**values, **given)
+
+        return run
+
+    return gathered
+
 
 format_option = click.option(
     "--from",

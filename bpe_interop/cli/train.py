@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
@@ -25,11 +25,39 @@ from ..train.request import Algorithm, Option
 from ..train.training import Tick
 from .completion import file_names, format_names
 from .manual import DECIDING, command
-from .options import drop_option, force_option, json_option, statement_options
+from .options import drop_option, force_option, gathers, json_option, statement_options
 from .screen import as_json, lines
 
 FIRST = 10
 """How many of the merges are printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is learned, as the options say it."""
+
+    vocab_size: int | None
+    merges: int | None
+    min_frequency: int | None
+    pattern: str | None
+    special: tuple[str, ...]
+    algorithm: Algorithm
+    options: tuple[str, ...]
+    name: str
+
+    def request(self, said: Statement) -> Request:
+        """The settings of the training, with the tokens that only a role names."""
+        chosen = dict(map(_option, self.options))
+        return Request(
+            vocab_size=self.vocab_size,
+            merges=self.merges,
+            min_frequency=self.min_frequency,
+            pattern=self.pattern,
+            special_tokens=(*self.special, *_named_by_roles(said, self, chosen)),
+            algorithm=self.algorithm,
+            options=chosen,
+            name=self.name,
+        )
 
 
 @command(
@@ -96,18 +124,12 @@ FIRST = 10
 @drop_option
 @force_option
 @json_option
+@gathers(asked=_Asked)
 def train_command(
     files: tuple[str, ...],
     target: Path,
     to: str | None,
-    vocab_size: int | None,
-    merges: int | None,
-    min_frequency: int | None,
-    pattern: str | None,
-    special: tuple[str, ...],
-    algorithm: Algorithm,
-    options: tuple[str, ...],
-    name: str,
+    asked: _Asked,
     said: Statement,
     drop: tuple[str, ...],
     force: bool,
@@ -120,22 +142,12 @@ def train_command(
     record of JSONL or a row of Parquet is one; no pair is counted from one text to the next. The
     same texts and settings always give the same files.
     """
-    chosen = dict(map(_option, options))
-    request = Request(
-        vocab_size=vocab_size,
-        merges=merges,
-        min_frequency=min_frequency,
-        pattern=pattern,
-        special_tokens=(*special, *_named_by_roles(said, special, algorithm, chosen)),
-        algorithm=algorithm,
-        options=chosen,
-        name=name,
-    )
+    request = asked.request(said)
     row = target_format(target, to)
     read = [shard.path for shard in find_shards(files) if shard.path]
     keep_apart(read, target)
     check_target(target, force=force)
-    if algorithm == "tutorial":
+    if request.algorithm == "tutorial":
         # What the format cannot hold should not come out after minutes of training.
         refuse(restated(untrained(request), said), row, drop)
     size = sum(path.stat().st_size for path in read if path.is_file())
@@ -162,12 +174,10 @@ def _option(text: str) -> tuple[str, Option]:
     return key, value
 
 
-def _named_by_roles(
-    said: Statement, special: tuple[str, ...], algorithm: Algorithm, options: Mapping[str, Option]
-) -> list[str]:
+def _named_by_roles(said: Statement, asked: _Asked, options: Mapping[str, Option]) -> list[str]:
     """The tokens that only a role names: they become special tokens as well."""
-    there = {*special}
-    if algorithm == "sentencepiece":  # its trainer makes these by itself
+    there = {*asked.special}
+    if asked.algorithm == "sentencepiece":  # its trainer makes these by itself
         there |= {str(text) for name, text in options.items() if name.endswith("_piece")}
         there |= {"<unk>", "<s>", "</s>"}
     return [text for text in dict.fromkeys(said.roles.values()) if text not in there]

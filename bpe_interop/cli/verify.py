@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypedDict
 
 import click
 
@@ -11,10 +13,10 @@ from ..corpora import find_shards, parse_sample
 from ..engines import NAMES
 from ..io import keep_apart
 from ..pages import Require, to_json, write_reports
-from ..verify import SCOPES, Errors, Report, Scope, verify
+from ..verify import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
 from .completion import file_names, preset_names
 from .manual import command
-from .options import corpus_option, json_option, offline_option
+from .options import corpus_option, gathers, json_option, offline_option
 from .reports import report_option
 from .screen import comparing
 from .verdict import show_report
@@ -28,6 +30,37 @@ _HELP_CODES = {
     2: "could not tell",
     _INTERRUPTED: "interrupted before a difference was found",
 }
+
+
+class _Sides(TypedDict):
+    """What is compared, as :func:`bpe_interop.verify` takes it."""
+
+    scope: Scope
+    engine_a: str | None
+    engine_b: str | None
+    preset_a: str | None
+    preset_b: str | None
+    offline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """What it is compared on, as the options say it."""
+
+    corpora: tuple[str, ...]
+    field: str | None
+    max_bytes: int | None
+    sample: str | None
+    seed: int
+    errors: Errors
+    state: str | None
+    processes: int | None
+
+    def read(self) -> Corpora:
+        """The corpora, and how they are read."""
+        sample = None if self.sample is None else parse_sample(self.sample)
+        chosen = Selection(self.max_bytes, sample, self.seed, self.errors)
+        return Corpora(self.corpora, self.field, chosen, self.state, self.processes)
 
 
 @command(
@@ -110,27 +143,15 @@ _HELP_CODES = {
 @report_option
 @offline_option
 @json_option
+@gathers(sides=_Sides, texts=_Texts, options=RunOptions)
 def verify_command(
     a: str,
     b: str,
-    scope: Scope,
+    sides: _Sides,
+    texts: _Texts,
+    options: RunOptions,
     require: Require,
-    preset_a: str | None,
-    preset_b: str | None,
-    engine_a: str | None,
-    engine_b: str | None,
-    corpora: tuple[str, ...],
-    field: str | None,
-    max_bytes: int | None,
-    sample: str | None,
-    seed: int,
-    errors: Errors,
-    state: str | None,
-    processes: int | None,
-    isolate: bool,
-    thorough: bool,
     reports: tuple[str, ...],
-    offline: bool,
     json_output: bool,
 ) -> None:
     """Compare tokenizers A and B: for every text, on awkward texts, and on corpora.
@@ -138,36 +159,18 @@ def verify_command(
     Does transformers serve what the files say? verify DIR DIR --engine-b transformers runs the
     directory as AutoTokenizer does and compares.
     """
-    _check_corpora_are_named(corpora, field, max_bytes, sample, state, processes)
-    for output in (*reports, *([state] if state else [])):
+    _check_corpora_are_named(texts)
+    states = [texts.state] if texts.state else []
+    for output in (*reports, *states):
         keep_apart([a, b], Path(output))
     if reports:
-        texts = [shard.path for shard in find_shards(corpora, field=field) if shard.path]
+        shards = find_shards(texts.corpora, field=texts.field)
+        files = [shard.path for shard in shards if shard.path]
         for output in reports:
-            keep_apart([*texts, *([state] if state else [])], Path(output))
+            keep_apart([*files, *states], Path(output))
     with comparing() as (tick, watch):
-        report = verify(
-            a,
-            b,
-            scope=scope,
-            engine_a=engine_a,
-            engine_b=engine_b,
-            preset_a=preset_a,
-            preset_b=preset_b,
-            corpora=corpora,
-            field=field,
-            max_bytes=max_bytes,
-            sample=None if sample is None else parse_sample(sample),
-            seed=seed,
-            errors=errors,
-            state=state,
-            processes=processes,
-            isolate=isolate,
-            thorough=thorough,
-            offline=offline,
-            tick=tick,
-            watch=watch,
-        )
+        options = replace(options, tick=tick, watch=watch)
+        report = verify(a, b, corpora=texts.read(), options=options, **sides)
     try:
         if json_output:
             click.echo(to_json(report), nl=False)
@@ -178,9 +181,10 @@ def verify_command(
     sys.exit(_code(report, require))
 
 
-def _check_corpora_are_named(corpora: tuple[str, ...], *settings: object) -> None:
+def _check_corpora_are_named(texts: _Texts) -> None:
     """What says how to read corpora must not be passed over where there are none."""
-    if not corpora and any(setting is not None for setting in settings):
+    settings = (texts.field, texts.max_bytes, texts.sample, texts.state, texts.processes)
+    if not texts.corpora and any(setting is not None for setting in settings):
         raise click.UsageError(
             "--field, --max-bytes, --sample, --state and --processes are about corpora: name one "
             "with --corpus"

@@ -15,10 +15,10 @@ from ..pages.live import Load
 from ..pages.panels import Viewed, check_size
 from ..pages.serving import LOOPBACK, listen
 from ..pages.view import LIMIT, to_view
-from ..sources import load_source
+from ..sources import SourceOptions, load_source
 from .completion import file_names
 from .manual import command
-from .options import format_option, offline_option, preset_option
+from .options import format_option, gathers, offline_option, preset_option
 from .screen import as_text, lines, read_stdin
 from .terminal import tell
 
@@ -65,6 +65,7 @@ from .terminal import tell
 @format_option
 @preset_option
 @offline_option
+@gathers(reading=SourceOptions)
 def view_command(
     sources: tuple[str, ...],
     file: str | None,
@@ -73,9 +74,7 @@ def view_command(
     host: str,
     port: int,
     special: Special,
-    format: str | None,
-    preset: str | None,
-    offline: bool,
+    reading: SourceOptions,
 ) -> None:
     """Show a text as coloured tokens, in one tokenizer or in several side by side.
 
@@ -87,9 +86,9 @@ def view_command(
         raise click.UsageError("--text is for a page of one text: -o PAGE.html")
     if output is not None:
         keep_apart([*sources, *([file] if file else [])], output)
-    sides = [_viewed(source, format, preset, offline) for source in sources]
+    sides = [_viewed(source, reading) for source in sources]
     if output is None:
-        _serve(sides, host, port, partial(_added, offline=offline))
+        _serve(sides, host, port, partial(_added, offline=reading["offline"]))
         return
     replace_file(output, to_view(sides, _text(file), special).encode("utf-8"))
     lines("wrote", [str(output)])
@@ -97,17 +96,15 @@ def view_command(
 
 def _added(source: str, preset: str | None, offline: bool) -> Viewed:
     """A tokenizer that is added on the page."""
-    return _viewed(source, None, preset, offline, "the list of presets")
+    return _viewed(source, {"preset": preset, "offline": offline}, "the list of presets")
 
 
-def _viewed(
-    source: str, format: str | None, preset: str | None, offline: bool, way: str = "--preset"
-) -> Viewed:
+def _viewed(source: str, reading: SourceOptions, way: str = "--preset") -> Viewed:
     """A tokenizer, which is refused here where its source does not say how it encodes.
 
     ``way`` is what a preset is named with.
     """
-    model = load_source(source, format=format, preset=preset, offline=offline).model
+    model = load_source(source, **reading).model
     side = Viewed.of(source, model)
     try:
         side.encoder.encode("")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import Executor
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from ..corpora import Errors, Selection
@@ -12,13 +12,12 @@ from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..io import TokenizerSource
 from ..model import BPEModel
-from ..shards import LIMIT, Carried, Workers, carry, pool_of
+from ..shards import Carried, carry, pool_of
 from .by_parts import ByParts
-from .lock import Lock
 from .lock_report import compare_with_lock, locked
 from .prove import SCOPES, Scope, about, prove
 from .report import Example, Report, report_of
-from .runs import PATIENCE, Corpora, Pairing, Ran, run
+from .runs import PATIENCE, Corpora, Pairing, Ran, RunOptions, run
 from .sides import (
     Failure,
     Inside,
@@ -35,18 +34,23 @@ from .sweep import Progress, Sides
 
 __all__ = [
     "SCOPES",
+    "Corpora",
     "Errors",
     "Example",
     "Failure",
     "Mismatch",
     "Progress",
     "Report",
+    "RunOptions",
     "Scope",
+    "Selection",
     "Stage",
     "about",
     "counts",
     "verify",
 ]
+
+_AS_USUAL = RunOptions()
 
 
 def verify(
@@ -58,22 +62,9 @@ def verify(
     engine_b: str | None = None,
     preset_a: str | None = None,
     preset_b: str | None = None,
-    corpora: Iterable[str | Path] = (),
-    field: str | None = None,
-    max_bytes: int | None = None,
-    sample: float | None = None,
-    seed: int = 0,
-    errors: Errors = "strict",
-    state: str | Path | None = None,
-    processes: int | None = None,
-    executor: Executor | Workers | None = None,
-    slots: int | None = None,
-    limit: float = LIMIT,
-    isolate: bool = False,
-    thorough: bool = False,
     offline: bool = False,
-    tick: Callable[[int], None] = lambda count: None,
-    watch: Callable[[Progress], None] = lambda progress: None,
+    corpora: Corpora | Iterable[str | Path] = (),
+    options: RunOptions = _AS_USUAL,
 ) -> Report:
     """Decides whether two tokenizers are equal, and compares them on texts.
 
@@ -89,37 +80,24 @@ def verify(
         engine_b: the same for ``b``.
         preset_a: says what ``a`` leaves unsaid.
         preset_b: the same for ``b``.
-        corpora: texts to compare on as well: files, directories and globs of plain text (in
-            documents of whole lines), JSONL or Parquet (``FILE:FIELD``), compressed or not.
-        field: the key or column that holds the texts, where a name has none.
-        max_bytes: end with the document that fills so many bytes of UTF-8.
-        sample: a fraction of the documents (a float up to 1.0), or a count of them (an int).
-        seed: draws another sample.
-        errors: ``"strict"`` refuses a corpus that is not UTF-8, ``"replace"`` reads U+FFFD there.
-        state: a file in which it is kept how far the corpora were compared, to go on from.
-        processes: how many child processes compare corpora; by default as many as pay.
-        executor: compare corpora by parts in this executor: a process pool, Dask's
-            ``client.get_executor()``, an MPI pool. Its workers read the corpora themselves. The
-            report is the same.
-        slots: how many parts the executor is given at once; by default as many as there are cores.
-        limit: seconds after which a part is given to another worker, once.
-        isolate: compare in child processes, so that a text that kills an engine is an outcome.
-        thorough: run every code point, and runs of a million letters and spaces, which takes
-            minutes.
         offline: never use the network.
-        tick: called with the number of awkward texts compared since the last call.
-        watch: called after each batch of a corpus.
+        corpora: texts to compare on as well: names of files, or names with how they are read.
+        options: how the texts are run.
 
     Raises:
         BpeInteropError: a source or a corpus cannot be read, or a named engine is missing.
     """
-    given = tuple(corpora)
+    texts = corpora if isinstance(corpora, Corpora) else Corpora(tuple(corpora))
     for source, other, preset, engine in ((a, b, preset_b, engine_b), (b, a, preset_a, engine_a)):
         held = locked(source)
         if held is not None:
             opened = open_side(other, preset=preset, offline=offline)
-            return _with_lock(held, source, opened, engine, given, scope, source is a, tick)
-    selection = Selection(max_bytes, sample, seed, errors)
+            _refuse_corpora(texts, source)
+            side = side_of(opened, engine)[0]()
+            first, tick = source is a, options.tick
+            return compare_with_lock(
+                held, source, opened, side, scope=scope, first=first, tick=tick
+            )
     notes: list[str] = []
     served = engine_a is not None or engine_b is not None
     left = open_side(a, preset=preset_a, offline=offline, served=served)
@@ -127,28 +105,19 @@ def verify(
     for letter, opened in (("a", left), ("b", right)):
         _need(letter, opened)
     pairing = _paired((left, right), (engine_a, engine_b), scope, notes)
-    by_parts = None
-    if executor is not None:
+    if options.executor is not None:
         carried = (_carried(left, preset_a), _carried(right, preset_b))
-        by_parts = ByParts(pool_of(executor, slots), carried, (engine_a, engine_b), limit)
-    asked = Corpora(given, field, selection, state, processes, by_parts)
-    asked.check(pairing.sides)
+        pool = pool_of(options.executor, options.slots)
+        by_parts = ByParts(pool, carried, (engine_a, engine_b), options.limit)
+        texts = replace(texts, by_parts=by_parts)
+    texts.check(pairing.sides)
     one, two = pairing.a.model, pairing.b.model
     proof = prove(one, two, scope) if one is not None and two is not None else None
     inside = Inside(scope, [left.model, right.model])
-    ran = run(
-        pairing,
-        inside,
-        asked,
-        every=thorough,
-        proved=proof is not None and proof.outcome == "proved",
-        isolate=isolate,
-        tick=tick,
-        watch=watch,
-    )
+    proved = proof is not None and proof.outcome == "proved"
+    ran = run(pairing, inside, texts, options, proved=proved)
     notes += _notes(ran, inside)
-    both = pairing.a, pairing.b
-    return report_of(scope, both, pairing.sides.modes, proof, ran, notes)
+    return report_of(scope, (pairing.a, pairing.b), pairing.sides.modes, proof, ran, notes)
 
 
 def _notes(ran: Ran, inside: Inside) -> list[str]:
@@ -165,24 +134,13 @@ def _notes(ran: Ran, inside: Inside) -> list[str]:
     return notes
 
 
-def _with_lock(
-    held: Lock,
-    path: str | Path,
-    opened: TokenizerSource[BPEModel | None],
-    engine: str | None,
-    corpora: tuple[str | Path, ...],
-    scope: Scope,
-    first: bool,
-    tick: Callable[[int], None],
-) -> Report:
-    if corpora:
+def _refuse_corpora(corpora: Corpora, lock: str | Path) -> None:
+    if corpora.names:
         raise SourceError(
             "a lock file has ids for its own texts only, so there is no comparing on a corpus",
-            where=str(path),
+            where=str(lock),
             fix="leave the corpus out, or name the tokenizer that was locked",
         )
-    side = side_of(opened, engine)[0]()
-    return compare_with_lock(held, path, opened, side, scope=scope, first=first, tick=tick)
 
 
 def _paired(

@@ -39,7 +39,7 @@ _SUMMED = 64
 
 
 @dataclass(frozen=True)
-class Side:
+class SideTicket:
     """One side as it travels: the tokenizer, the engine that was asked for, and its name."""
 
     ticket: Ticket
@@ -80,8 +80,8 @@ class Compared:
 class CompareJob:
     """Compares two sides on the documents of a part."""
 
-    a: Side
-    b: Side
+    a: SideTicket
+    b: SideTicket
     modes: tuple[Mode, ...]
     scope: Scope
     selection: Selection
@@ -186,7 +186,7 @@ def compare_by_parts(
     shards = find_shards(corpora, field=field)
     parts = cut(shards)
     a, b = (
-        Side(each.ticket, engine, name)
+        SideTicket(each.ticket, engine, name)
         for each, engine, name in zip(
             by.carried, by.engines, (sides.name_a, sides.name_b), strict=True
         )

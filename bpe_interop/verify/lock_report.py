@@ -12,7 +12,7 @@ changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice, takewhile
 from pathlib import Path
@@ -44,7 +44,7 @@ from .sides import (
 )
 from .stages import Stage, counts
 from .stress import texts_with
-from .verdict import doubts, verdict_of
+from .verdict import Verdict, doubts, verdict_of
 
 Golden: TypeAlias = tuple[str, str, tuple[int, ...]]
 """How ids are asked for, a text, and its locked ids."""
@@ -99,57 +99,63 @@ def compare_with_lock(
     model = source.model
     if model is None:
         raise SourceError(source.refusal, where=source.label, fix="give the tokenizer's own files")
-    now = fingerprint(model)
-    stages = tuple(
-        Stage(part, "proved", "the same fingerprint")
-        if now[part] == held.fingerprint[part]
-        else Stage(part, "unknown", "another fingerprint")
-        for part in _LINES
-    )
+    stages = tuple(_stages(held.fingerprint, fingerprint(model)))
     changed = _changed(stages, scope)
     ways = _ways(model, side, scope)
-    asked = _hold(_asked(held, ways, model, scope), side, first, tick)
-    found = asked.mismatch
+    answered = _hold(_asked(held, ways, model, scope), side, first, tick)
+    mismatch = answered.mismatch
     notes = [f"locked with {name} {number}" for name, number in held.versions.items()]
     if changed:
         notes += changes(held, model)
-    elif found is not None:
+    elif mismatch is not None:
         notes.append(f"the fingerprint is the locked one, but {side.name} gives other ids")
-    if found is not None and facts(side.name).directories:
+    if mismatch is not None and facts(side.name).directories:
         run_in_transformers(source, notes)  # it notes which class is to blame, and what to do
-    unfound = [name for name in changed if name in _IDS and found is None]
-    if unfound:
-        notes.insert(0, _unfound(unfound))
-    told = bool(asked.asked) and not asked.failures
-    speaks = found is None and not changed and _speaks_for_all_texts(side, notes)
-    verdict = verdict_of(
-        refuted=found is not None, proved=told and speaks, tested=told and not unfound
-    )
-    names = (str(path), source.label) if first else (source.label, str(path))
-    run = f"{side.name} {side.version}"
-    engines = ("locked ids", run) if first else (run, "locked ids")
+    verdict = _verdict(answered, changed, side, notes)
+    lock, tokenizer = (str(path), "locked ids"), (source.label, f"{side.name} {side.version}")
+    (a, engine_a), (b, engine_b) = (lock, tokenizer) if first else (tokenizer, lock)
     return Report(
         verdict=verdict,
         scope=scope,
-        a=names[0],
-        b=names[1],
-        engine_a=engines[0],
-        engine_b=engines[1],
-        texts=asked.asked,
-        bytes=asked.bytes,
-        compared=asked.asked - len(asked.failures),
-        differing=asked.differing,
+        a=a,
+        b=b,
+        engine_a=engine_a,
+        engine_b=engine_b,
+        texts=answered.asked,
+        bytes=answered.bytes,
+        compared=answered.asked - len(answered.failures),
+        differing=answered.differing,
         scopes=tuple(_MODES[how].scope for how in ways),
-        mismatch=found,
-        stage=next(iter(changed), None) if found else None,
+        mismatch=mismatch,
+        stage=next(iter(changed), None) if mismatch else None,
         stages=stages,
         assumptions=_assumed(model, side) if verdict == "proved" else (),
         replayed=(),
-        failures=tuple(asked.failures),
+        failures=tuple(answered.failures),
         differences=(),
         notes=tuple(notes),
-        examples=() if found is None else (_example(found, model, first),),
+        examples=() if mismatch is None else (_example(mismatch, model, first),),
     )
+
+
+def _stages(locked: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Stage]:
+    """Each line of a fingerprint, and whether it is the locked one."""
+    for part in _LINES:
+        if now[part] == locked[part]:
+            yield Stage(part, "proved", "the same fingerprint")
+        else:
+            yield Stage(part, "unknown", "another fingerprint")
+
+
+def _verdict(answered: _Held, changed: list[str], side: Engine, notes: list[str]) -> Verdict:
+    """The verdict; what keeps it from a better one is noted."""
+    same = answered.mismatch is None
+    unfound = [name for name in changed if name in _IDS and same]
+    if unfound:
+        notes.insert(0, _unfound(unfound))
+    complete = bool(answered.asked) and not answered.failures
+    speaks = same and not changed and _speaks_for_all_texts(side, notes)
+    return verdict_of(refuted=not same, proved=complete and speaks, tested=complete and not unfound)
 
 
 def _ways(model: BPEModel, side: Engine, scope: Scope) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TypeAlias
 
 from ..corpora import EVERYTHING, Selection
 from ..model import BPEModel, show
+from ..shards import LIMIT, Workers
 from .by_parts import ByParts, check_by_parts, compare_by_parts
 from .children import ChildPair
 from .compare import Decoded, LocalPair, Pair, Tally, compare_in
@@ -116,9 +118,16 @@ PATIENCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Corpora:
-    """The corpora to compare on, and how; see :func:`.sweep.compare_corpora`.
+    """Texts to compare on, and how they are read.
 
-    With ``by_parts`` the workers named there do it.
+    Attributes:
+        names: files, directories and globs of plain text (in documents of whole lines), JSONL or
+            Parquet (``FILE:FIELD``), compressed or not.
+        field: the key or column that holds the texts, where a name has none.
+        selection: which documents are taken, and what is done where they are not UTF-8.
+        state: a file in which it is kept how far the corpora were compared, to go on from.
+        processes: how many child processes compare; 0 for none, None for as many as pay.
+        by_parts: the workers that do it instead; :func:`.verify` makes it of an executor.
     """
 
     names: tuple[str | Path, ...] = ()
@@ -138,6 +147,32 @@ class Corpora:
             check_by_parts(self.names, self.by_parts, self.field, self.selection)
         elif self.names:
             check_corpora(sides, self.names, self.field, self.selection, self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How two tokenizers are run on texts.
+
+    Attributes:
+        isolate: run them in child processes, so that a text that kills an engine is an outcome.
+        thorough: run every code point, and runs of a million letters and spaces, which takes
+            minutes.
+        tick: called with the number of awkward texts compared since the last call.
+        watch: called after each batch of a corpus.
+        executor: compare corpora by parts in this executor: a process pool, Dask's
+            ``client.get_executor()``, an MPI pool. Its workers read the corpora themselves. The
+            report is the same.
+        slots: how many parts the executor is given at once; by default as many as there are cores.
+        limit: seconds after which a part is given to another worker, once.
+    """
+
+    isolate: bool = False
+    thorough: bool = False
+    tick: Callable[[int], None] = lambda count: None
+    watch: Callable[[Progress], None] = lambda progress: None
+    executor: Executor | Workers | None = None
+    slots: int | None = None
+    limit: float = LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +217,9 @@ def run(
     pairing: Pairing,
     inside: Inside,
     corpora: Corpora,
+    options: RunOptions,
     *,
-    every: bool,
     proved: bool,
-    isolate: bool,
-    tick: Callable[[int], None],
-    watch: Callable[[Progress], None],
 ) -> Ran:
     """Compares two sides on each token, on awkward texts, and on corpora.
 
@@ -195,32 +227,29 @@ def run(
         pairing: the two sides.
         inside: which texts are in the scope.
         corpora: the corpora.
-        every: run all awkward texts that there are, which takes minutes.
+        options: how the texts are run.
         proved: the models are proved equal. Where they are not, or an engine runs, every token's
             own text is run.
-        isolate: work in child processes, so that a text that kills an engine is an outcome.
-        tick: called with the number of awkward texts compared since the last call.
-        watch: called after each batch of a corpus.
 
     Raises:
         BpeInteropError: as :func:`.sweep.compare_corpora`.
     """
     ran, sides = Ran(), pairing.sides
     pair: Pair
-    if isolate:
+    if options.isolate:
         pair = ChildPair(sides.a, sides.b, sides.modes)
     else:
         pair = LocalPair(pairing.a.engine, pairing.b.engine, sides.modes)
     try:
-        alone = not proved or any(side.engine.name != Own.name for side in (pairing.a, pairing.b))
-        made = thorough if every else awkward
-        _awkward(ran, pairing, pair, inside, made, every_token if alone else _none, tick)
+        own = pairing.a.engine.name == pairing.b.engine.name == Own.name
+        texts = _awkward_texts(pairing, every=options.thorough, tokens=not (proved and own))
+        _compare_awkward(ran, pairing, pair, inside, texts, options.tick)
     except KeyboardInterrupt:
         ran.interrupted = True
     finally:
         pair.close()
     if not ran.interrupted and corpora.names:
-        ran.corpus = _over(corpora, sides, inside, isolate, watch)
+        ran.corpus = _over(corpora, sides, inside, options)
         ended = any(note.startswith(ENDED_EARLY) for note in ran.corpus.notes)
         ran.interrupted = ran.corpus.interrupted and not ended
     return ran
@@ -230,8 +259,7 @@ def _over(
     corpora: Corpora,
     sides: Sides,
     inside: Inside,
-    isolate: bool,
-    watch: Callable[[Progress], None],
+    options: RunOptions,
 ) -> CorpusReport:
     if corpora.by_parts is not None:
         return compare_by_parts(
@@ -243,7 +271,7 @@ def _over(
             selection=corpora.selection,
             state=corpora.state,
             patience=PATIENCE,
-            tick=watch,
+            tick=options.watch,
         )
     return compare_corpora(
         sides,
@@ -251,27 +279,35 @@ def _over(
         field=corpora.field,
         selection=corpora.selection,
         processes=corpora.processes,
-        isolate=isolate,
+        isolate=options.isolate,
         state=corpora.state,
         wanted=inside,
         patience=PATIENCE,
-        tick=watch,
+        tick=options.watch,
     )
 
 
-def _awkward(
+def _awkward_texts(pairing: Pairing, *, every: bool, tokens: bool) -> Iterator[str]:
+    """The awkward texts of both models, and with ``tokens`` the text of every token."""
+    a, b = pairing.a.source.model, pairing.b.source.model
+    made = thorough if every else awkward
+    yield from made(a)
+    yield from made(b, seed=1)
+    if tokens:
+        yield from every_token(a)
+        yield from every_token(b)
+
+
+def _compare_awkward(
     ran: Ran,
     pairing: Pairing,
     pair: Pair,
     inside: Inside,
-    made: Callable[..., Iterable[str]],
-    tokens: Callable[[BPEModel | None], Iterable[str]],
+    given: Iterable[str],
     tick: Callable[[int], None],
 ) -> None:
-    """Tokens alone, and awkward texts."""
-    one, two = pairing.a.source.model, pairing.b.source.model
+    """Compares tokens alone, and awkward texts."""
     # Many texts are in both, and some in one again and again.
-    given = chain(made(one), made(two, seed=1), tokens(one), tokens(two))
     texts: Iterable[str] = dict.fromkeys(given)
     engines = pairing.a.engine.name, pairing.b.engine.name
     a, b = pairing.a.model, pairing.b.model
@@ -281,7 +317,3 @@ def _awkward(
     names = f"a ({engines[0]})", f"b ({engines[1]})"
     ran.tally = compare_in(pair, names, inside.of(texts), pairing.sides.modes, tick, PATIENCE)
     ran.interrupted = ran.tally.interrupted
-
-
-def _none(model: BPEModel | None) -> Iterable[str]:
-    return ()
