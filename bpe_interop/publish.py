@@ -16,6 +16,7 @@ from typing import Any
 from .convert import Conversion
 from .engines.library import guarded, library
 from .errors import SourceError, TargetError
+from .formats import by_name
 
 PREFIX = "hf:"
 CARD = "README.md"
@@ -71,7 +72,7 @@ def prepared(done: Conversion, folder: Path, name: str) -> tuple[Conversion, Pub
         TargetError: ``name`` is no such name, or the conversion's format is not Hugging Face's.
     """
     repository, revision = address(name)
-    if done.target_format != "huggingface":
+    if not by_name(done.target_format).served:
         raise TargetError(
             f"a repository of the hub is given Hugging Face's files, not {done.target_format}",
             where=name,

@@ -68,8 +68,6 @@ VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base", "mis
 
 NAMED_IN = {"formats", "engines", "presets", "train"}
 """Rooms that may ask which it is; an algorithm of training has an engine's name."""
-NAMED_STILL = {"cli.convert", "cli.train", "publish", "verify.assumptions"}
-"""Options of one format or algorithm; the hub takes one format; what is assumed of an engine."""
 
 PLACE = {room: place for place, layer in enumerate(LAYERS) for room in layer}
 
@@ -235,7 +233,7 @@ def test_only_engines_import_engines(path: Path) -> None:
 @every_module
 def test_what_a_format_or_an_engine_does_is_asked_of_its_row(path: Path) -> None:
     """No room compares with the name of one: another that does the same would be forgotten."""
-    if room_of(name_of(path)) in NAMED_IN or name_of(path) in NAMED_STILL:
+    if room_of(name_of(path)) in NAMED_IN:
         return
     names = {row.name for row in all_formats()} | {*FACTS}
     assert not compared(path.read_text("utf-8")) & names

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
 from ..convert import Conversion, convert
+from ..formats import all_formats, by_name
 from ..gate import describe
 from ..io import plain_names
 from ..publish import prepared, send
@@ -31,6 +30,8 @@ from .options import (
 from .published import check_options, is_repository, place_for, show_sent, show_unsent
 from .screen import as_json, counting, lines
 from .written import refusals, show_outcome
+
+_PRETOKENS = "pretoken-level"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +135,7 @@ def convert_command(
     With --json: what was kept, rewrote, lost, checked and proved; where it is refused,
     "refused" lists the losses.
     """
-    if asked.pretoken_level and asked.to not in ("spm", "sentencepiece"):
-        raise click.UsageError("--pretoken-level belongs to --to spm")
+    dropped = _dropped(asked)
     if asked.into is not None and is_repository(target):
         raise click.UsageError("--into writes a file: name one as DST")
     check_options(target, publish=publish, private=private, offline=reading["offline"])
@@ -145,8 +145,7 @@ def convert_command(
                 source,
                 place,
                 asked.to,
-                # Whole texts are what such a file cannot do: it is asked for knowing that.
-                drop=(*asked.drop, "alphabet") if asked.pretoken_level else asked.drop,
+                drop=(*asked.drop, *dropped),
                 force=asked.force,
                 verify=not asked.no_verify,
                 options=asked.options,
@@ -175,6 +174,16 @@ def convert_command(
         lines("to load", _how_to_load(done, target))
 
 
+def _dropped(asked: _Asked) -> tuple[str, ...]:
+    """The fields that are lost by an option that is asked for knowing that."""
+    if not asked.pretoken_level:
+        return ()
+    for row in all_formats():
+        if asked.to in (row.name, *row.aliases) and _PRETOKENS in row.drops:
+            return row.drops[_PRETOKENS]
+    raise click.UsageError(f"--{_PRETOKENS} belongs to --to spm")
+
+
 def _show(done: Conversion, target: Path) -> None:
     lines("wrote", [plain_names(dict.fromkeys(done.files, b""), target)])
     lines("kept", ["; ".join(done.kept)])
@@ -185,24 +194,10 @@ def _show(done: Conversion, target: Path) -> None:
 
 
 def _how_to_load(done: Conversion, target: Path) -> list[str]:
-    """How tiktoken, which has no reader of a sidecar, loads what was written."""
-    folder = target if target.is_dir() else target.parent
-    ranks = [folder / file for file in done.files if file.endswith(".tiktoken")]
-    if done.target_format != "tiktoken" or not ranks:
+    """How the target's engine loads what was written, where naming it is not enough."""
+    show = by_name(done.target_format).how_to_load
+    if show is None:
         return []
-    modules = [Path(file).stem for file in done.files if file.startswith("plugin/tiktoken_ext/")]
-    snippet = [
-        "import json, tiktoken, tiktoken.load",
-        f"ranks = tiktoken.load.load_tiktoken_bpe({str(ranks[0])!r})",
-        f"rest = json.load(open({str(ranks[0]) + '.json'!r}, encoding='utf-8'))",
-        'rest.pop("bpe_interop", None)',
-        "encoding = tiktoken.Encoding(mergeable_ranks=ranks, **rest)",
-    ]
-    if not modules:
-        return ["\n".join(snippet)]
-    called = json.loads((folder / "plugin/tiktoken_ext" / f"{modules[0]}.json").read_bytes())
-    plugin = f"pip install {shlex.quote(str(folder / 'plugin'))}"
-    return [
-        f"{plugin}, then in Python: tiktoken.get_encoding({called['name']!r})",
-        "\n".join(["without the plugin:", *snippet]),
-    ]
+    folder = target if target.is_dir() else target.parent
+    files = {name: (folder / name).read_bytes() for name in done.files}
+    return show(files, lambda name: str(folder / name))

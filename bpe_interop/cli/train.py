@@ -21,7 +21,7 @@ from ..model import BPEModel, PairList, show
 from ..statement import Statement, restated
 from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained
-from ..train.request import Algorithm, Option
+from ..train.request import Algorithm, Option, made_by_trainer
 from ..train.training import Tick
 from .completion import file_names, format_names
 from .manual import DECIDING, command
@@ -176,10 +176,7 @@ def _option(text: str) -> tuple[str, Option]:
 
 def _named_by_roles(said: Statement, asked: _Asked, options: Mapping[str, Option]) -> list[str]:
     """The tokens that only a role names: they become special tokens as well."""
-    there = {*asked.special}
-    if asked.algorithm == "sentencepiece":  # its trainer makes these by itself
-        there |= {str(text) for name, text in options.items() if name.endswith("_piece")}
-        there |= {"<unk>", "<s>", "</s>"}
+    there = {*asked.special, *made_by_trainer(asked.algorithm, options)}
     return [text for text in dict.fromkeys(said.roles.values()) if text not in there]
 
 

@@ -18,6 +18,7 @@ class Facts:
         all_cores: whether one process of it uses all cores for many texts.
         doubt: why what it does is not held to what a model says; empty where it is.
         distribution: the package that brings it, where that has another name.
+        assumes: what a proof takes for granted of it besides, as a sentence; empty for nothing.
     """
 
     parses_special: bool = True
@@ -25,6 +26,7 @@ class Facts:
     all_cores: bool = False
     doubt: str = ""
     distribution: str = ""
+    assumes: str = ""
 
 
 FACTS: Mapping[str, Facts] = MappingProxyType(
@@ -39,7 +41,11 @@ FACTS: Mapping[str, Facts] = MappingProxyType(
             doubt="gigatoken splits texts without a regex engine, which is only tested"
         ),
         "mistral-common": Facts(parses_special=False),
-        "llama.cpp": Facts(distribution="xllamacpp"),
+        "llama.cpp": Facts(
+            distribution="xllamacpp",
+            assumes="no text holds one of the characters that Unicode 16.0 added: llama.cpp's "
+            "classes are those of 15.1",
+        ),
     }
 )
 """The engines there are."""

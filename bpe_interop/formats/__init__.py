@@ -50,6 +50,10 @@ class Format:
             it does not explain is a defect, and is raised as one.
         names: how its files are called.
         options: other ways of writing: each turns what ``dump`` gave into what is written instead.
+        drops: options of writing that are asked for knowing which fields they lose.
+        how_to_load: what a user does to load what was written, where naming it is not enough:
+            called with the files, and with what gives the path of each, it gives code and
+            commands.
         handed: the libraries that are handed a model in this format.
         served: the library that serves a directory of it as a whole; empty where none does.
         registry: the library whose named tokenizers are of this format; empty where none has any.
@@ -68,6 +72,8 @@ class Format:
     names: FileNames
     aliases: tuple[str, ...] = ()
     options: Mapping[str, Callable[[BPEModel, Files], Files]] = field(default_factory=dict)
+    drops: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    how_to_load: Callable[[Files, Callable[[str], str]], list[str]] | None = None
     handed: tuple[str, ...] = ()
     served: str = ""
     registry: str = ""

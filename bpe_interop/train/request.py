@@ -108,6 +108,14 @@ def steps(pattern: str | None) -> tuple[PreTokenizerStep, ...]:
     return (Split(given, "removed", invert=True),)
 
 
+def made_by_trainer(algorithm: Algorithm, options: Mapping[str, Option]) -> set[str]:
+    """The special tokens that an algorithm makes without being asked."""
+    if algorithm != "sentencepiece":
+        return set()
+    named = {str(text) for name, text in options.items() if name.endswith("_piece")}
+    return {"<unk>", "<s>", "</s>"} | named
+
+
 def special_ids(request: Request, first: int) -> tuple[AddedToken, ...]:
     """The special tokens with the ids that were given, or those from ``first`` on.
 

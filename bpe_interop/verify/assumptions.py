@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..engines import versions
-from ..formats.gguf.code_points import LLAMA_CPP_UNICODE
+from ..engines.facts import facts
 from ..model import BPEModel
 from ..steps import BertText, Lowercase, Nmt, Precompiled, StripAccents, UnicodeForm
 from ..text.unicode import UNICODE_TABLES
@@ -39,11 +39,7 @@ def assumptions(models: tuple[BPEModel, BPEModel], engines: set[str]) -> tuple[s
         "the engines' resources suffice: no limit of a regex engine or of memory is reached",
         "texts are valid Unicode",
     ]
-    if "llama.cpp" in engines:
-        said.append(
-            "no text holds one of the characters that Unicode 16.0 added: llama.cpp's classes are "
-            f"those of {LLAMA_CPP_UNICODE}"
-        )
+    said += filter(None, (facts(name).assumes for name in sorted(engines)))
     borrowed = (UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled)
     if any(isinstance(step, borrowed) for model in models for step in model.normalizer or ()):
         said.append("normal forms and case are those of the installed tokenizers")

@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-LLAMA_CPP_UNICODE: Final = "15.1"
-
 NEWER: Final[tuple[tuple[int, int], ...]] = (
     (0x897, 0x897),
     (0x1B4E, 0x1B4F),

@@ -62,6 +62,7 @@ FORMAT = Format(
     dump=when_called(".write", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
     options={"vocab-listing": when_called(".write", "vocab_listing", __name__)},
+    drops={"pretoken-level": ("alphabet",)},
     names=TABLE["sentencepiece"],
     handed=("sentencepiece",),
 )

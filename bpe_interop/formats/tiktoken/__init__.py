@@ -202,6 +202,7 @@ FORMAT = Format(
     dump=dump,
     explain=when_called(".losses", "explain", __name__),
     options={"plugin": _with_plugin},
+    how_to_load=when_called(".plugin", "how_to_load", __name__),
     names=TABLE["tiktoken"],
     handed=("tiktoken", "gigatoken"),
     registry="tiktoken",

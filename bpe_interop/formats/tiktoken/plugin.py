@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+from collections.abc import Callable
 
 from ...errors import TargetError, UnstatedError
 from ...model import BPEModel
@@ -17,6 +19,7 @@ from ..tiktoken_pattern import pat_str
 from .ranks import write_ranks, written_tokens
 from .sidecar import n_vocab
 
+_SETTINGS = re.compile(r"plugin/tiktoken_ext/.*\.json")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 
 SHIPPED = frozenset(
@@ -117,3 +120,26 @@ def plugin(model: BPEModel, name: str) -> Files:
         f"tiktoken_ext/{module}.json": json.dumps(arguments, ensure_ascii=False).encode(),
         f"tiktoken_ext/{module}.tiktoken": write_ranks(numbers),
     }
+
+
+def how_to_load(files: Files, path: Callable[[str], str]) -> list[str]:
+    """How tiktoken, which has no reader of a sidecar, loads what was written."""
+    ranks = [path(name) for name in files if name.endswith(".tiktoken") and "/" not in name]
+    if not ranks:
+        return []
+    snippet = [
+        "import json, tiktoken, tiktoken.load",
+        f"ranks = tiktoken.load.load_tiktoken_bpe({ranks[0]!r})",
+        f"rest = json.load(open({ranks[0] + '.json'!r}, encoding='utf-8'))",
+        'rest.pop("bpe_interop", None)',
+        "encoding = tiktoken.Encoding(mergeable_ranks=ranks, **rest)",
+    ]
+    settings = [data for name, data in files.items() if _SETTINGS.fullmatch(name)]
+    if not settings:
+        return ["\n".join(snippet)]
+    encoding = json.loads(settings[0])["name"]
+    return [
+        f"pip install {shlex.quote(path('plugin'))}, then in Python: "
+        f"tiktoken.get_encoding({encoding!r})",
+        "\n".join(["without the plugin:", *snippet]),
+    ]
