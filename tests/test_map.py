@@ -102,7 +102,7 @@ def rooms_of_proofs() -> Iterator[Path]:
         yield from stages.glob("*.py")
 
 
-PROVING = sorted(path for path in rooms_of_proofs() if path.name not in ("__init__.py", "pair.py"))
+PROVING = sorted(path for path in rooms_of_proofs() if path.name not in ("__init__.py", "stage.py"))
 
 
 @pytest.mark.parametrize("path", PROVING, ids=[str(path.relative_to(ROOT)) for path in PROVING])

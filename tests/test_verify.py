@@ -30,7 +30,7 @@ from bpe_interop.verify.prove import Proof, prove
 from bpe_interop.verify.report import STAGES, matters
 from bpe_interop.verify.runs import decode_alone
 from bpe_interop.verify.sides import ORDINARY, PARSED, Inside, Own
-from bpe_interop.verify.stages import Pair, Stage, text_stages
+from bpe_interop.verify.stages import Stage, TwoModels, text_stages
 from bpe_interop.verify.stress import around_added, fixed
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
@@ -286,7 +286,7 @@ def test_published_tokenizers_are_decided(
     one = load_source(data(a), format="gpt2" if "encoder" in a else None).model
     two = load_source(b if ":" in b else data(b), preset=preset).model
     # What does not depend on the scope is established once.
-    stages = list(text_stages(Pair(one, two)))
+    stages = list(text_stages(TwoModels(one, two)))
     module = sys.modules["bpe_interop.verify.prove"]  # the function has the module's name
     monkeypatch.setattr(module, "text_stages", lambda pair: iter(stages))
     for scope, refuted in expected.items():

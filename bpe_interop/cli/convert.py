@@ -15,6 +15,7 @@ from ..publish import prepared, send
 from ..sources import SourceOptions
 from ..statement import Statement
 from .completion import file_names, format_names
+from .hub import check_options, is_repository, place_for, show_sent, show_unsent
 from .manual import DECIDING, command
 from .options import (
     drop_option,
@@ -27,9 +28,8 @@ from .options import (
     preset_option,
     statement_options,
 )
-from .published import check_options, is_repository, place_for, show_sent, show_unsent
+from .outcome import refusals, show_outcome
 from .screen import as_json, counting, lines
-from .written import refusals, show_outcome
 
 _PRETOKENS = "pretoken-level"
 

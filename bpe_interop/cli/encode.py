@@ -14,16 +14,16 @@ from ..sources import SourceOptions, load_source
 from ..text.added import Allowed
 from ..tokenizer import Tokenizer
 from .completion import file_names
-from .explained import (
+from .manual import command
+from .options import format_option, gathers, json_option, offline_option, preset_option
+from .screen import as_json, as_text, ids_as_json, read_stdin, stdin_lines
+from .tokens import (
     Placed,
     explained_as_data,
     show_explained,
     show_tokens,
     tokens_as_data,
 )
-from .manual import command
-from .options import format_option, gathers, json_option, offline_option, preset_option
-from .screen import as_json, as_text, ids_as_json, read_stdin, stdin_lines
 
 T = TypeVar("T")
 

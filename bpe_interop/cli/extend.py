@@ -37,8 +37,8 @@ from .options import (
     preset_option,
     statement_options,
 )
+from .outcome import refusals, show_outcome
 from .screen import as_json, counting, lines
-from .written import refusals, show_outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .cached import cached
 from .existing import Existing, existing_file
 from .reading import TokenizerSource, find, read, unreadable
 from .replacing import keep_apart
+from .tiktoken_cache import cached
 from .writing import (
     check_file_target,
     check_target,

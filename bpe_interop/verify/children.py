@@ -1,4 +1,4 @@
-"""Runs two tokenizers on the same texts, and keeps the plainest difference."""
+"""Two tokenizers in child processes, and batches of texts that several of them work on."""
 
 from __future__ import annotations
 

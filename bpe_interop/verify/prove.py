@@ -15,9 +15,9 @@ from ..model import BPEModel
 from .stages import (
     NO_TEMPLATE,
     Outcome,
-    Pair,
     Scope,
     Stage,
+    TwoModels,
     added_stages,
     counts,
     decoding_stage,
@@ -69,7 +69,7 @@ def prove(a: BPEModel, b: BPEModel, scope: Scope = "all") -> Proof:
         UnstatedError: a pre-tokenizer is not stated, so nothing can be encoded.
         PatternError: a pattern does not run to its end.
     """
-    pair = Pair(a, b, scope)
+    pair = TwoModels(a, b, scope)
     stages: list[Stage] = []
     for stage in _stages(pair):
         if stage.outcome == "refuted" and counts(stage.name, scope) and stage.name != "decoding":
@@ -84,14 +84,14 @@ def prove(a: BPEModel, b: BPEModel, scope: Scope = "all") -> Proof:
     return Proof(scope, "proved" if proved else "unknown", tuple(stages))
 
 
-def _stages(pair: Pair) -> Iterator[Stage]:
+def _stages(pair: TwoModels) -> Iterator[Stage]:
     yield from text_stages(pair)
     yield from added_stages(pair)
     yield template_stage(pair)
     yield decoding_stage(pair)
 
 
-def _replayed(stage: Stage, pair: Pair) -> Stage:
+def _replayed(stage: Stage, pair: TwoModels) -> Stage:
     """The stage with a witness on which the ids of the scope differ, or else as unknown."""
     text = stage.witness or ""
     for candidate in (text, f"a{text}", f"{text}a", f"a{text}a", f" {text}", f"{text} "):

@@ -17,8 +17,8 @@ from bpe_interop.verify.stages import (
     merging,
     normalizing,
     numbering,
-    pair,
     splitting,
+    stage,
 )
 
 _NEAR = "ab \u2581\u00e9e\u0301\n\t\rA1.'xyzwc\u00c9\u65e5\ufb01<_-#\u00a0\u3000\U0001f642\x00"
@@ -36,9 +36,9 @@ def _strings() -> Iterator[str]:
 
 def search_less() -> None:
     """Makes the search of this process short."""
-    for module in (decoding, merging, numbering, pair):
+    for module in (decoding, merging, numbering, stage):
         vars(module)["single_characters"] = _characters
-    for module in (normalizing, splitting, pair):
+    for module in (normalizing, splitting, stage):
         vars(module)["short_texts"] = _strings
     # A table of every code point is made of few normalizers, again and again.
     vars(chains)["_table"] = lru_cache(maxsize=16)(vars(chains)["_table"])

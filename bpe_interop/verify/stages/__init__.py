@@ -14,15 +14,15 @@ from .decoding import decoding_stage
 from .merging import core_stage
 from .normalizing import normalizer_stage
 from .numbering import ids_stage, lookup_stage
-from .pair import Outcome, Pair, Scope, Stage, counts
 from .splitting import pretokenizer_stage
+from .stage import Outcome, Scope, Stage, TwoModels, counts
 
 __all__ = [
     "NO_TEMPLATE",
     "Outcome",
-    "Pair",
     "Scope",
     "Stage",
+    "TwoModels",
     "added_stages",
     "counts",
     "decoding_stage",
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-def text_stages(pair: Pair) -> Iterator[Stage]:
+def text_stages(pair: TwoModels) -> Iterator[Stage]:
     """Normalizer, pre-tokenizer, core, lookup and ids: what gives an ordinary text its ids."""
     yield normalizer_stage(pair)
     yield pretokenizer_stage(pair)

@@ -11,7 +11,7 @@ from ...steps import JoinPieces
 from ...text.normalize import normalize
 from ...theory.added_tokens import Form, chains, hiding, joined, normalized_matters
 from ...theory.plain import found_as_added, plain_normalizer
-from .pair import Pair, Stage, counts, silent
+from .stage import Stage, TwoModels, counts, silent
 
 _BESIDE = ("{}", "a{}", "{}a", "a{}a", " {}", "{} ", "a {} a", "A{}", "_{}", "{}_")
 """Where a token is put, so that its flags may show."""
@@ -21,7 +21,7 @@ _CHAINED = 300
 """How many texts are tried, and how many of them for each token."""
 
 
-def added_stages(pair: Pair) -> Iterator[Stage]:
+def added_stages(pair: TwoModels) -> Iterator[Stage]:
     """Added tokens that are not special (they match in every text), then the special ones."""
     a, b = pair.a, pair.b
     tokens = _matching(a), _matching(b)
@@ -44,7 +44,7 @@ def added_stages(pair: Pair) -> Iterator[Stage]:
             yield hidden or Stage(name, "proved", why)
 
 
-def _unsaid(pair: Pair, name: str, special: bool) -> Stage:
+def _unsaid(pair: TwoModels, name: str, special: bool) -> Stage:
     """Where a side does not say which there are: it has special ones, and no others."""
     said = f"{silent(pair, 'added')} which there are"
     known = [t for t in (pair.a.added or pair.b.added or ()) if not t.special]
@@ -54,7 +54,7 @@ def _unsaid(pair: Pair, name: str, special: bool) -> Stage:
 
 
 def _apart(
-    pair: Pair,
+    pair: TwoModels,
     name: str,
     left: set[AddedToken],
     right: set[AddedToken],
@@ -94,7 +94,7 @@ def _left_to_chance(model: BPEModel) -> str:
     return ""
 
 
-def _hidden(pair: Pair, tokens: tuple[list[AddedToken], list[AddedToken]]) -> Stage | None:
+def _hidden(pair: TwoModels, tokens: tuple[list[AddedToken], list[AddedToken]]) -> Stage | None:
     """Whether special tokens of one side only may hide added tokens that are not special.
 
     tokenizers passes over a special token that is to be text, but not over what overlaps it
@@ -150,7 +150,7 @@ NO_TEMPLATE = "neither side says what is placed around a text"
 """Why the stage counts as equal though nothing is known: a verdict names it."""
 
 
-def template_stage(pair: Pair) -> Stage:
+def template_stage(pair: TwoModels) -> Stage:
     """What is placed around a text where special tokens are asked for."""
     name = "sequence template"
     left, right = pair.a.sequence_template, pair.b.sequence_template

@@ -24,7 +24,7 @@ from ...steps import (
 from ...text.decoders import apply_step
 from ...theory import chains
 from .numbering import given_tokens, unknown_id
-from .pair import Pair, Scope, Stage, silent, single_characters
+from .stage import Scope, Stage, TwoModels, silent, single_characters
 
 _NAME = "decoding"
 _SPACE = "\u2581"
@@ -37,7 +37,7 @@ _CHARACTERS = 5_000
 Meanings = Mapping[int, Meaning]
 
 
-def decoding_stage(pair: Pair) -> Stage:
+def decoding_stage(pair: TwoModels) -> Stage:
     """How ids become text."""
     a, b = pair.a.decoder, pair.b.decoder
     if a is None or b is None:
@@ -53,7 +53,7 @@ def decoding_stage(pair: Pair) -> Stage:
 
 
 def _other_steps(
-    pair: Pair,
+    pair: TwoModels,
     a: Sequence[DecoderStep],
     b: Sequence[DecoderStep],
     one: Meanings,
@@ -81,7 +81,7 @@ def _joins_bytes(steps: Sequence[DecoderStep]) -> bool:
 # Which ids a text can give.
 
 
-def _possible(pair: Pair, numbers: Iterable[int]) -> list[int]:
+def _possible(pair: TwoModels, numbers: Iterable[int]) -> list[int]:
     """Those of the ids that a text may have on both sides."""
     listed = sorted(numbers)
     for model in (pair.a, pair.b) if listed else ():
@@ -108,7 +108,7 @@ def _ids_of_texts(model: BPEModel, scope: Scope) -> set[int]:
 # A difference, and a text that shows it.
 
 
-def _tried(pair: Pair, apart: list[int], one: Meanings, two: Meanings) -> Stage:
+def _tried(pair: TwoModels, apart: list[int], one: Meanings, two: Meanings) -> Stage:
     number = apart[0]
     left, right = (_said(each.get(number)) for each in (one, two))
     why = f"the id {number} is {left} to the decoder of the first, {right} to that of the second"
@@ -137,7 +137,7 @@ def _said(meaning: Meaning | None) -> str:
     return show(text) if kind == "piece" else f"{show(text)} ({kind})"
 
 
-def _texts_of(pair: Pair, number: int) -> Iterator[str]:
+def _texts_of(pair: TwoModels, number: int) -> Iterator[str]:
     """Texts that may have an id."""
     for model in (pair.a, pair.b):
         for token in model.added or ():

@@ -14,13 +14,13 @@ from ...theory.plain import found_as_added, stays_symbol
 from ...theory.pretokens import UTF8_BYTES
 from ...theory.symbols import UserDefined, spellings, user_defined
 from ...theory.unused import decide_resplit
-from .pair import Pair, Stage, single_characters
+from .stage import Stage, TwoModels, single_characters
 
 _NAME = "core"
 _MERGING = ("vocab", "merges", "alphabet", "affixes", "fallback")
 
 
-def core_stage(pair: Pair) -> Stage:
+def core_stage(pair: TwoModels) -> Stage:
     """What merging makes of a pretoken, missing symbols and UNUSED tokens included."""
     a, b = pair.a, pair.b
     if all(getattr(a, field) == getattr(b, field) for field in _MERGING):
@@ -41,7 +41,7 @@ def core_stage(pair: Pair) -> Stage:
     return _decided(pair)
 
 
-def _decided(pair: Pair) -> Stage:
+def _decided(pair: TwoModels) -> Stage:
     texts: dict[bytes, str] = {}
 
     def shows(content: bytes) -> bool:
@@ -59,7 +59,7 @@ def _decided(pair: Pair) -> Stage:
     return Stage(_NAME, "unknown", f"not decided: {found.why}")
 
 
-def _decision(pair: Pair, shows: Callable[[bytes], bool]) -> Decision:
+def _decision(pair: TwoModels, shows: Callable[[bytes], bool]) -> Decision:
     a, b = pair.a, pair.b
     frozen = UserDefined({*user_defined(a), *user_defined(b)})
 
@@ -84,7 +84,7 @@ def _whole_characters(model: BPEModel) -> bool:
     return model.fallback.missing != "drop" or has_utf8_bytes(model)
 
 
-def _frozen_apart(pair: Pair) -> str:
+def _frozen_apart(pair: TwoModels) -> str:
     """Why the two may not cut out the same user-defined tokens, if so.
 
     They do if these are the same. Or all of them are added tokens of the other side, found in

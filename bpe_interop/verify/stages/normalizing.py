@@ -6,12 +6,12 @@ from itertools import chain
 
 from ...errors import EngineMissingError, PatternError
 from ...theory.chains import first_character_apart, pipeline
-from .pair import Pair, Stage, short_texts, silent
+from .stage import Stage, TwoModels, short_texts, silent
 
 _NAME = "normalizer"
 
 
-def normalizer_stage(pair: Pair) -> Stage:
+def normalizer_stage(pair: TwoModels) -> Stage:
     """What is done to a text before it is split."""
     left, right = pair.a.normalizer, pair.b.normalizer
     if left is None or right is None:

@@ -11,10 +11,10 @@ from ...theory.merges import canonical, whole_lookups
 from ...theory.pretokens import occurrence
 from ...theory.symbols import user_defined
 from .merging import lone_symbols
-from .pair import Pair, Stage, single_characters
+from .stage import Stage, TwoModels, single_characters
 
 
-def lookup_stage(pair: Pair) -> Stage:
+def lookup_stage(pair: TwoModels) -> Stage:
     """Tokens that are found only because whole pretokens are looked up before merging."""
     name = "lookup"
     found = {"a": whole_lookups(pair.a), "b": whole_lookups(pair.b)}
@@ -40,14 +40,14 @@ def lookup_stage(pair: Pair) -> Stage:
     return Stage(name, "proved", "no pretoken is a token on which the lookups differ (Theorem 8)")
 
 
-def _alike(pair: Pair, content: bytes) -> bool:
+def _alike(pair: TwoModels, content: bytes) -> bool:
     try:
         return pair.one.encode_pretoken(content) == pair.two.encode_pretoken(content)
     except (EncodeError, UnicodeDecodeError):
         return False
 
 
-def ids_stage(pair: Pair) -> Stage:
+def ids_stage(pair: TwoModels) -> Stage:
     """The ids of all tokens that a text can be given; the core compares that of what is none."""
     name = "ids"
     left, right = (given_tokens(model) for model in (pair.a, pair.b))

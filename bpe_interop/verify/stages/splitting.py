@@ -20,7 +20,7 @@ from ...theory.cuts import only_merges_bytes
 from ...theory.merges import textual, whole_lookups
 from ...theory.splitters import first_cut_apart, representatives
 from ...theory.straddling import Places
-from .pair import CONTEXTS, Pair, Stage, short_texts, silent
+from .stage import CONTEXTS, Stage, TwoModels, short_texts, silent
 
 _NAME = "pre-tokenizer"
 
@@ -30,7 +30,7 @@ _STRINGS = 20_000
 Steps: TypeAlias = tuple[PreTokenizerStep, ...]
 
 
-def pretokenizer_stage(pair: Pair) -> Stage:
+def pretokenizer_stage(pair: TwoModels) -> Stage:
     """Where a text is cut into pretokens."""
     left, right = pair.a.pretokenizer, pair.b.pretokenizer
     if left is None or right is None:
@@ -112,7 +112,7 @@ def _same(steps: tuple[PreTokenizerStep, PreTokenizerStep]) -> bool:
     return steps[0] == steps[1]
 
 
-def _no_token_across(pair: Pair, left: Steps, right: Steps) -> bool:
+def _no_token_across(pair: TwoModels, left: Steps, right: Steps) -> bool:
     """Whether it is all one for both vocabularies that the two cut otherwise (Theorem 10)."""
     if not only_merges_bytes(pair.a) or not only_merges_bytes(pair.b):
         return False
@@ -126,7 +126,7 @@ def _no_token_across(pair: Pair, left: Steps, right: Steps) -> bool:
     )
 
 
-def _tested(pair: Pair, left: Steps, right: Steps, why: str) -> Stage:
+def _tested(pair: TwoModels, left: Steps, right: Steps, why: str) -> Stage:
     """All strings over characters of every class, up to a length."""
     classes = representatives((*left, *right))
     length = 1

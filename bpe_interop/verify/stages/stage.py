@@ -1,4 +1,4 @@
-"""Two models side by side, and the texts that are tried on them."""
+"""A stage of a proof: its outcome, the scopes in which it counts, the two models it is about."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class InScope:
         return self.encoder.template(ids) if self._placed else ids
 
 
-class Pair:
+class TwoModels:
     """Two models side by side, on texts in which no special token is looked for.
 
     ``scope`` says whether the other added tokens are: in ``"text"`` none is.
@@ -163,7 +163,7 @@ def single_characters() -> Iterator[str]:
     return (chr(point) for point in range(0x10000) if not 0xD800 <= point < 0xE000)
 
 
-def silent(pair: Pair, field: str) -> str:
+def silent(pair: TwoModels, field: str) -> str:
     """Which side does not state a field, as the start of a sentence."""
     left, right = getattr(pair.a, field), getattr(pair.b, field)
     if left is None and right is None:
