@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -162,19 +162,9 @@ def convert(
         model = renamed(model, _name_of(str(source)))
     with contextlib.ExitStack() as opened:
         base = None if into is None else opened.enter_context(existing_file(Path(into), row))
-        done = write_checked(
-            loaded.with_model(model),
-            model,
-            row,
-            place,
-            drop=drop,
-            force=force,
-            verify=verify,
-            ways=ways,
-            base=base,
-            said=reading.get("said", NOTHING).fields,
-            tick=tick,
-        )
+        wanted = Target(row, place, drop, force, verify, ways, base)
+        given = reading.get("said", NOTHING).fields
+        done = write_checked(loaded.with_model(model), model, wanted, said=given, tick=tick)
     again = done.again
     return Conversion(
         source=str(source),
@@ -206,18 +196,35 @@ class Written:
     verdict: Established | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where and how files are written.
+
+    Attributes:
+        format: their format.
+        place: the directory or file.
+        drop: fields that may be lost.
+        force: replace the target as a whole.
+        verify: re-read what was written, compare in the target's own engine, and prove.
+        ways: the format's own ways of writing.
+        base: an existing file that the tokenizer is put into.
+    """
+
+    format: Format
+    place: Path
+    drop: Iterable[str] = ()
+    force: bool = False
+    verify: bool = True
+    ways: Sequence[Callable[[BPEModel, Files], Files]] = ()
+    base: Existing | None = None
+
+
 @paused()
 def write_checked(
     source: TokenizerSource[BPEModel],
     model: BPEModel,
-    row: Format,
-    place: Path,
+    target: Target,
     *,
-    drop: Iterable[str] = (),
-    force: bool = False,
-    verify: bool = True,
-    ways: Iterable[Callable[[BPEModel, Files], Files]] = (),
-    base: Existing | None = None,
     said: tuple[str, ...] = (),
     tick: Callable[[int], None] = lambda count: None,
 ) -> Written:
@@ -226,24 +233,19 @@ def write_checked(
     Args:
         source: the source, whose files are checked as well.
         model: what is written: the source's model, or what was made of it.
-        row: the target's format.
-        place: the target.
-        drop: fields that may be lost.
-        force: replace the target as a whole.
-        verify: re-read what was written, compare in the target's own engine, and prove.
-        ways: the target format's own ways of writing.
-        base: an existing file that the tokenizer is put into.
+        target: where and how it is written.
         said: fields that the user filled.
         tick: called with the number of texts compared since the last call.
 
     Raises:
         The errors of :func:`convert`.
     """
-    trip = RoundTrip(model, row, (*ways, *([] if base is None else [base.kept])))
-    losses = admit(trip, drop)
+    row, base = target.format, target.base
+    trip = RoundTrip(model, row, (*target.ways, *([] if base is None else [base.kept])))
+    losses = admit(trip, target.drop)
     again = fill(trip.again, None)
-    if not verify:
-        with staged(place, trip.files, force=force) as stage:
+    if not target.verify:
+        with staged(target.place, trip.files, force=target.force) as stage:
             return Written(trip.files, again, losses, _put_into(base, trip.files, stage))
     from .verify.conversion import check_source, check_written, establish
     from .verify.sides import Own
@@ -251,7 +253,7 @@ def write_checked(
     own = Own(model)
     read = own if source.model is model else Own(source.model)
     checks = [check_source(source, read, tick)]
-    with staged(place, trip.files, force=force) as stage:
+    with staged(target.place, trip.files, force=target.force) as stage:
         checks += check_written(trip, again, losses, stage, tick, own)
         engines = (source.format.engine, row.engine)
         verdict = establish(model, again, losses, engines, checks[1].texts, said)

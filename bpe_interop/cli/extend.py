@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..convert import Written, write_checked
+from ..convert import Target, Written, write_checked
 from ..extend import Surgery, surgery, with_special_tokens
 from ..formats import Format
 from ..gate import describe, renamed
@@ -116,17 +116,8 @@ def extend_command(
     model = restated(model, replace(said, roles={}))
     found = surgery(loaded.model, model, _config(loaded, asked.config))
     with refusals(source, target, json_output=json_output), counting("checking") as tick:
-        done = write_checked(
-            loaded,
-            model,
-            row,
-            target,
-            drop=asked.drop,
-            force=asked.force,
-            verify=not asked.no_verify,
-            said=said.fields,
-            tick=tick,
-        )
+        place = Target(row, target, asked.drop, asked.force, not asked.no_verify)
+        done = write_checked(loaded, model, place, said=said.fields, tick=tick)
     if json_output:
         as_json(_as_dict(source, target, row, found, done))
     else:
