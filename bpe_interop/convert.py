@@ -32,11 +32,11 @@ from .model import (
     RankTable,
     show,
 )
+from .notebook import verdict_block
 from .presets import fill
 from .sources import SourceOptions, load_source
 from .statement import NOTHING, Statement
 from .steps import Pattern, Split
-from .text.notebook import framed
 from .text.patterns import parse
 from .theory.automata import first_difference
 from .theory.merges import canonical
@@ -77,8 +77,22 @@ class Conversion:
         return "\n".join([f"{self._outcome.upper()}: {self.source} to {self.target}", *self._lines])
 
     def _repr_html_(self) -> str:
-        head, *rest = str(self).splitlines()
-        return framed(head, rest, self._outcome)
+        """The head of a report's page, and below it what was kept, rewritten, lost and checked."""
+        sides = f"{self.source} ({self.source_format})", f"{self.target} ({self.target_format})"
+        return verdict_block(self._outcome, sides, self._established, self._lines)
+
+    @property
+    def _established(self) -> str:
+        """The verdict in a sentence."""
+        found = self.verdict
+        if found is None:
+            return "What was written was not compared with the source."
+        return {
+            "proved": "What was written gives the same ids as the source for every text.",
+            "tested": f"Both gave the same ids on {found.texts:,} texts; that is not every text.",
+            "refuted": "What was dropped changes ids.",
+            "unknown": "Nothing was run.",
+        }[found.outcome]
 
     @property
     def _outcome(self) -> str:

@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias, Union
 from .derived import Derived
 from .errors import InvalidModelError
 from .kernel import Numbers
+from .notebook import framed
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
 
 MAX_ID = 2**32 - 1
@@ -221,10 +222,20 @@ class BPEModel:
         )
 
     def __str__(self) -> str:
-        """One line for each field, cut where it is long; None is what no source states."""
-        shown = {name: repr(getattr(self, name)) for name in FIELDS}
-        lines = (f"  {name}: {_cut(text)}" for name, text in shown.items())
+        """One line for each field, cut where it is long."""
+        lines = (f"  {name}: {_cut(_said(getattr(self, name)))}" for name in FIELDS)
         return "\n".join([repr(self), *lines])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the fields, and tokens from all over the vocabulary."""
+        head, *rest = str(self).splitlines()
+        contents = {number: token for token, number in self.vocab.ids.items()}
+        return framed(head, rest, ((each, contents[each]) for each in self.sample()))
+
+    def sample(self, most: int = 60) -> list[int]:
+        """Ids from all over the vocabulary, in order: a glance at what is in it."""
+        ids = sorted(self.vocab.ids.values())
+        return ids[:: max(1, len(ids) // most)][:most]
 
 
 FIELDS: tuple[str, ...] = (
@@ -354,6 +365,23 @@ def _check_added(added: tuple[AddedToken, ...]) -> None:
                 field="added",
                 index=index,
             )
+
+
+def _said(value: object) -> str:
+    """A field's value for people."""
+    if value is None:
+        return "not stated"
+    if isinstance(value, tuple):
+        shown = ", ".join(map(_said, value[:4]))
+        return f"{shown}, ... ({len(value):,})" if len(value) > 4 else shown or "none"
+    if isinstance(value, AddedToken):
+        kind = " special" if value.special else ""
+        return f"{show(value.text)} {value.id}{kind}"
+    if isinstance(value, Mapping):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, str):
+        return escaped(value)
+    return repr(value)
 
 
 def _cut(text: str, size: int = 100) -> str:

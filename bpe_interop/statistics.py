@@ -13,9 +13,9 @@ from .engines.choice import FASTEST
 from .errors import EncodeError
 from .formats import Files
 from .model import BPEModel
+from .notebook import framed
 from .shards import LIMIT, Carried, Ticket, Workers, opened_from, pool_of, run_parts
 from .shards.orders import Check
-from .text.notebook import framed
 from .tokenizer import Tokenizer
 
 

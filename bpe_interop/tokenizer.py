@@ -64,7 +64,8 @@ class Tokenizer(Vocabulary):
 
     def __repr__(self) -> str:
         with_engine = f", engine {self.engine}" if self.engine else ""
-        return f"<{type(self).__name__} {self.name!r}, {self.n_vocab:,} ids{with_engine}>"
+        name = f" {self.name!r}" if self.name else ""
+        return f"<{type(self).__name__}{name}, {self.n_vocab:,} ids{with_engine}>"
 
     def __reduce__(self) -> tuple[object, ...]:
         return Tokenizer, (self._model, self._asked_engine)

@@ -19,15 +19,14 @@ from .model import (
     RankTable,
     show,
 )
+from .notebook import framed
 from .special import content_of
-from .text.notebook import chips, framed
 from .theory.merges import canonical
 
 if TYPE_CHECKING:
     from .extend import Surgery
 
 _END_OF_TEXT = "<|endoftext|>"
-_SAMPLE = 60
 
 
 class OutOfRangeError(DecodeError, OverflowError):
@@ -44,13 +43,15 @@ class Vocabulary:
         self._model = model
         self._encoder = Encoder(model)
 
+    def __str__(self) -> str:
+        """The facts, a line each; what no source states is not stated."""
+        return "\n".join([repr(self), *str(self._model).splitlines()[1:]])
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the facts, and tokens from all over the vocabulary."""
-        ids = sorted({*self._model.vocab.ids.values()})
-        sample = ids[:: max(1, len(ids) // _SAMPLE)][:_SAMPLE]
-        head, *rest = str(self._model).splitlines()
-        shown = chips((number, self._encoder.token_bytes(number)) for number in sample)
-        return framed(head, rest) + shown
+        head, *rest = str(self).splitlines()
+        numbers = self._model.sample()
+        return framed(head, rest, ((each, self._encoder.token_bytes(each)) for each in numbers))
 
     @property
     def model(self) -> BPEModel:

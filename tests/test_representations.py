@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import html.parser
+import json
+import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import FIXTURES
+from conftest import FIXTURES, ROOT
+from reports import few_texts
 
 import bpe_interop
 from bpe_interop.corpora import find_shards
 from bpe_interop.model import PairList, RankTable
+from bpe_interop.notebook import HEADLINES, SIGNS, chips, framed, verdict_block
+from bpe_interop.pages import to_html
 from bpe_interop.statistics import Statistics, measure
-from bpe_interop.text.notebook import chips, framed
+from bpe_interop.verify.telling import summary
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny"
 HUGGING_FACE = FIXTURES / "tokenizers" / "nfc-tiny" / "huggingface"
@@ -40,8 +47,14 @@ class Closed(html.parser.HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]:
     folder = tmp_path_factory.mktemp("shown")
+    with pytest.MonkeyPatch.context() as patch:
+        few_texts(patch)
+        yield made(folder)
+
+
+def made(folder: Path) -> dict[str, object]:
     tok = bpe_interop.load(GPT2 / "tiktoken")
     (folder / "a.txt").write_text("hello <b>world</b>\n", "utf-8")
     [counted] = measure([("gpt2-tiny", tok)], find_shards([str(folder / "a.txt")]))
@@ -49,7 +62,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         "Tokenizer": tok,
         "BPEModel": tok.model,
         "Report": bpe_interop.verify(GPT2 / "tiktoken", GPT2 / "huggingface"),
-        "Conversion": bpe_interop.convert(GPT2 / "tiktoken", folder / "hf", "huggingface"),
+        "Conversion": bpe_interop.convert(GPT2 / "huggingface", folder / "ranks", "tiktoken"),
         "Statistics": counted,
     }
 
@@ -62,14 +75,14 @@ def test_one_line_in_a_session(name: str, objects: dict[str, object]) -> None:
     assert len(said) < 400
 
 
-@pytest.mark.parametrize("name", ["BPEModel", "Report", "Conversion", "Statistics"])
+@pytest.mark.parametrize("name", ["Tokenizer", "BPEModel", "Report", "Conversion", "Statistics"])
 def test_a_few_lines_when_printed(name: str, objects: dict[str, object]) -> None:
     said = str(objects[name]).splitlines()
     assert 2 < len(said) < 60
     assert max(map(len, said)) < 400
 
 
-@pytest.mark.parametrize("name", ["Tokenizer", "Report", "Conversion", "Statistics"])
+@pytest.mark.parametrize("name", ["Tokenizer", "BPEModel", "Report", "Conversion", "Statistics"])
 def test_a_block_in_a_notebook(name: str, objects: dict[str, object]) -> None:
     block: Any = objects[name]
     shown = block._repr_html_()
@@ -77,6 +90,48 @@ def test_a_block_in_a_notebook(name: str, objects: dict[str, object]) -> None:
     assert parsed.open == []
     assert "gpt2-tiny" in parsed.text
     assert len(shown) < 20_000
+
+
+def test_tokens_are_in_colour(objects: dict[str, object]) -> None:
+    for name in ("Tokenizer", "BPEModel"):
+        block: Any = objects[name]
+        assert 40 < block._repr_html_().count('<span title="') <= 60
+
+
+def test_a_verdict_looks_as_the_head_of_its_page(objects: dict[str, object]) -> None:
+    report: Any = objects["Report"]
+    block, page = report._repr_html_(), to_html(report)
+    head = page[page.index("<header>") : page.index("</header>")]
+    for shown in (HEADLINES[report.verdict], SIGNS[report.verdict], summary(report)):
+        assert shown in head
+        assert shown in block
+    for side in (report.a, report.b):
+        assert side in Closed(block).text
+    conversion: Any = objects["Conversion"]
+    assert HEADLINES[conversion.verdict.outcome] in conversion._repr_html_()
+    assert conversion.verdict.outcome == "proved"
+
+
+def test_a_conversion_that_was_not_compared_says_so(tmp_path: Path) -> None:
+    done = bpe_interop.convert(GPT2 / "huggingface", tmp_path / "x", "tiktoken", verify=False)
+    assert "Not verified" in done._repr_html_()
+    assert "not compared" in done._repr_html_()
+
+
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every cell of docs/first-look.ipynb gives something that a notebook shows in HTML."""
+    shutil.copytree(FIXTURES / "tokenizers", tmp_path / "fixtures" / "tokenizers")
+    shutil.copytree(FIXTURES / "corpora", tmp_path / "fixtures" / "corpora")
+    monkeypatch.chdir(tmp_path)
+    few_texts(monkeypatch)
+    cells = json.loads((ROOT / "docs" / "first-look.ipynb").read_text("utf-8"))["cells"]
+    names: dict[str, Any] = {}
+    for cell in (cell for cell in cells if cell["cell_type"] == "code"):
+        *first, last = ast.parse("".join(cell["source"])).body
+        exec(compile(ast.Module(first, []), "cell", "exec"), names)
+        assert isinstance(last, ast.Expr)
+        shown = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+        assert Closed(shown._repr_html_()).open == []
 
 
 def test_large_parts_are_short_too() -> None:
@@ -94,7 +149,8 @@ def test_what_is_unstated_is_not_called_none(tmp_path: Path) -> None:
     assert "added tokens: unstated" in repr(model)
 
 
-def test_a_difference_is_shown(tmp_path: Path) -> None:
+def test_a_difference_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_texts(monkeypatch)
     report = bpe_interop.verify(GPT2 / "tiktoken", HUGGING_FACE)
     assert repr(report).startswith("<Report refuted: ")
     assert "REFUTED" in str(report)
@@ -102,7 +158,11 @@ def test_a_difference_is_shown(tmp_path: Path) -> None:
 
 
 def test_markup_and_control_characters_are_text() -> None:
-    shown = chips([(5, b"<b>\x1b[31m"), (6, b"\xff"), (7, b"\n")]) + framed("<i>", ["a\u202eb&"])
+    tokens = [(5, b"<b>\x1b[31m"), (6, b"\xff"), (7, b"\n")]
+    lines = ["a\u202eb&: <i>\x1b", "<i>"]
+    shown = chips(tokens) + framed("<i>", lines, tokens)
+    shown += verdict_block("refuted", ["<i>", "b&<"], "<i>\u202e", lines)
+    shown += verdict_block("<i>", [], "", [])
     assert Closed(shown).open == []
     for wrong in ("<b>", "<i>", "\x1b", "\u202e", "b&<"):
         assert wrong not in shown

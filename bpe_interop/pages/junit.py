@@ -12,11 +12,13 @@ from typing import Literal, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
 from ..model import escaped, show
+from ..notebook import HEADLINES
 from ..verify import Stage, counts
 from ..verify.corpus_report import CorpusReport, Counts, Found
 from ..verify.report import Report
 from ..verify.sides import Mismatch
-from .telling import HEADLINES, accepted, file_outcome, place, summary, word
+from ..verify.telling import summary
+from .telling import accepted, file_outcome, place, word
 from .visible import shortened
 
 Kind: TypeAlias = Literal["failure", "error", "skipped", ""]

@@ -8,11 +8,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ..model import escaped, show
+from ..notebook import HEADLINES
 from ..verify import about
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import Counts
 from ..verify.report import Example, Report
-from .telling import HEADLINES, differences, examples, file_outcome, place, summary, troubles, word
+from ..verify.telling import summary
+from .telling import differences, examples, file_outcome, place, troubles, word
 from .visible import shortened
 
 if TYPE_CHECKING:

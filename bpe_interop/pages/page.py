@@ -8,18 +8,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..model import escaped, show
+from ..notebook import HEADLINES, SIGNS
 from ..verify import about, counts
 from ..verify.report import Report
+from ..verify.telling import summary
 from .document import installed
 from .rows import rows
 from .telling import (
-    HEADLINES,
     differences,
     examples,
     failed,
     file_outcome,
     place,
-    summary,
     troubles,
     word,
 )
@@ -32,13 +32,6 @@ if TYPE_CHECKING:
 FILES = 400
 """How many files of a corpus a page lists at most; those with differences come first."""
 TROUBLES = 20
-SIGNS = {
-    "proved": "M6 12.6l4 4 8-8.6",
-    "tested": "M6.5 9.7h11M6.5 14.3h11",
-    "refuted": "M7.5 7.5l9 9M16.5 7.5l-9 9",
-    "unknown": "M9 9.2a3 3 0 1 1 4.6 2.6c-1 .7-1.6 1.3-1.6 2.7M12 18.2v.1",
-}
-"""What is drawn beside a verdict or an outcome, as the path of an SVG of 24 by 24."""
 
 
 def to_html(report: Report) -> str:

@@ -6,19 +6,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..diff import Difference
-from ..verify import Scope, Stage, about, counts
+from ..verify import Scope, Stage, counts
 from ..verify.alignment import align
 from ..verify.corpus_report import Counts, Source
 from ..verify.report import Example, Report
-from ..verify.verdict import Verdict
-
-HEADLINES: Mapping[Verdict, str] = {
-    "proved": "Proved equal",
-    "tested": "Equal where tested",
-    "refuted": "Different",
-    "unknown": "Could not tell",
-}
-"""What a page says in its largest letters."""
 
 OUTCOMES: Mapping[str, str] = {
     "proved": "proved",
@@ -26,21 +17,6 @@ OUTCOMES: Mapping[str, str] = {
     "unknown": "not proved",
 }
 """What a page calls what was established of a stage."""
-
-
-def summary(report: Report) -> str:
-    """The verdict in a sentence or two."""
-    if report.verdict == "proved":
-        return f"Both give the same ids for {about(report.scope, report.stages)}."
-    ran = f"{report.compared:,} texts ({report.bytes:,} bytes)"
-    if report.verdict == "tested":
-        return f"Both gave the same ids for each of {ran}; that is not every text."
-    if report.verdict == "unknown" and report.compared:
-        return f"Both gave the same ids for each of {ran}; that is not enough to tell."
-    if report.verdict == "unknown":
-        return f"None of {report.texts:,} texts was answered by both."
-    at = f"The first stage that differs is: {report.stage}. " if report.stage else ""
-    return f"{at}{report.differing:,} of {ran} differ."
 
 
 def accepted(report: Report, require: str) -> bool:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from ..diff import Difference, diff
 from ..encode import Encoder
 from ..model import BPEModel, show
-from ..text.notebook import framed
+from ..notebook import verdict_block
 from .alignment import Span, align
 from .corpus_report import CorpusReport, Source
 from .prove import Proof, Scope
 from .runs import Ran, mismatch_of
 from .sides import Failure, Mismatch, Mode, Side
 from .stages import Stage, counts
+from .telling import summary
 from .verdict import Verdict, conclude
 
 
@@ -95,8 +96,10 @@ class Report:
         return "\n".join([f"{self.verdict.upper()}: {self.a} and {self.b}", *lines])
 
     def _repr_html_(self) -> str:
-        head, *rest = str(self).splitlines()
-        return framed(head, rest, self.verdict)
+        """The head of the report's page, and below it what the verdict rests on."""
+        sides = f"{self.a} in {self.engine_a}", f"{self.b} in {self.engine_b}"
+        rest = [line for line in str(self).splitlines()[1:] if not line.startswith("  sides: ")]
+        return verdict_block(self.verdict, sides, summary(self), rest)
 
 
 def _ids(ids: tuple[int, ...]) -> str:
