@@ -17,6 +17,7 @@ from .gc_pause import paused
 from .io import (
     Existing,
     TokenizerSource,
+    alone_at,
     check_target,
     existing_file,
     is_file_target,
@@ -143,8 +144,9 @@ def convert(
 
     Args:
         source: a path or a name, as :func:`bpe_interop.load` takes it.
-        target: a new or empty directory, or ``NAME.tiktoken``.
-        to: the target's format; needed unless the target is ``NAME.tiktoken``.
+        target: a new or empty directory, or a file that ends as those of the format
+            (``NAME.tiktoken``, ``NAME.json`` for a tokenizer.json alone).
+        to: the target's format; needed unless the file's name says it.
         drop: fields that may be lost.
         force: replace the target as a whole.
         verify: re-read what was written, compare in the target's own engine, and prove.
@@ -255,7 +257,8 @@ def write_checked(
         The errors of :func:`convert`.
     """
     row, base = target.format, target.base
-    trip = RoundTrip(model, row, (*target.ways, *([] if base is None else [base.kept])))
+    alone = alone_at(target.place, row, further=bool(target.ways))
+    trip = RoundTrip(model, row, (*target.ways, *([] if base is None else [base.kept])), alone)
     losses = admit(trip, target.drop)
     again = fill(trip.again, None)
     if not target.verify:

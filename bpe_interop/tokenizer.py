@@ -168,8 +168,8 @@ class Tokenizer(Vocabulary):
         """Writes the tokenizer, all or nothing; returns what the target does not hold.
 
         Args:
-            target: a new or empty directory, or ``NAME.tiktoken``.
-            format: a format's name; needed for a directory.
+            target: a new or empty directory, or a file that ends as those of the format.
+            format: a format's name; needed unless the file's name says it.
             drop: fields of the model that may be lost.
             force: replace the target as a whole.
             options: the format's own options, as :func:`bpe_interop.convert` takes them.
@@ -186,11 +186,11 @@ class Tokenizer(Vocabulary):
         by_file = io.is_file_target(place)
         if format is None and not by_file:
             raise TargetError("the format is not named", where=str(place), fix="give format=...")
-        row = by_name(format or "tiktoken")
+        row = io.target_format(place, format)
         ways = [way_of_writing(row, option) for option in options]
         model = gate.renamed(self._model, place.stem) if by_file else self._model
         io.check_target(place, force=force)
-        trip = RoundTrip(model, row, ways)
+        trip = RoundTrip(model, row, ways, io.alone_at(place, row, further=bool(ways)))
         losses = gate.admit(trip, drop)
         with io.staged(place, trip.files, force=force):
             return losses

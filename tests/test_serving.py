@@ -12,8 +12,10 @@ import pytest
 import transformers
 from command_line import Command
 
+import bpe_interop
 from bpe_interop.convert import convert
-from bpe_interop.errors import EngineError
+from bpe_interop.errors import EngineError, LossyConversionError, TargetError
+from bpe_interop.model import FIELDS
 from bpe_interop.statement import Statement
 from bpe_interop.tokenizer import Tokenizer
 
@@ -126,8 +128,69 @@ def test_a_class_that_is_kept_is_named(command: Command, tmp_path: Path) -> None
     assert type(_live(tmp_path / "out")).__name__.removesuffix("Fast") == "GPT2Tokenizer"
 
 
-@pytest.mark.parametrize("name", ["y.json", "y.model"])
-def test_a_file_name_is_no_directory(command: Command, tmp_path: Path, name: str) -> None:
-    done = command("convert", RANKS, tmp_path / name, "--to", "hf")
-    assert (done.code, "is the name of a file" in done.err) == (2, True)
+@pytest.mark.parametrize(
+    ("name", "target"), [("y.model", "hf"), ("y.json", "gpt2"), ("y.txt", "minbpe")]
+)
+def test_the_name_of_another_file_is_no_directory(
+    command: Command, tmp_path: Path, name: str, target: str
+) -> None:
+    done = command("convert", RANKS, tmp_path / name, "--to", target)
+    assert (done.code, "is the name of another file" in done.err) == (2, True)
     assert list(tmp_path.iterdir()) == []
+
+
+CHARS = TOKENIZERS / "spm-tiny"
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "target"),
+    [
+        (RANKS, "y.json", "hf"),
+        (CHARS / "sentencepiece", "y.json", "hf"),
+        (CHARS / "sentencepiece", "y.model", "spm"),
+        (TOKENIZERS / "minbpe-tiny" / "minbpe", "y.model", "minbpe"),
+        (TOKENIZERS / "tekken-tiny" / "tekken", "y.json", "tekken"),
+    ],
+)
+def test_a_name_that_ends_as_a_file_of_the_format_is_that_file(
+    command: Command, tmp_path: Path, source: Path, name: str, target: str
+) -> None:
+    said = ["--template", "none"] if name == "y.json" and source != RANKS else []
+    given = ("convert", source, tmp_path / name, "--to", target, "--drop", "sequence_template")
+    done = command(*given, *said)
+    assert done.code == 0, done.err
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    ours = bpe_interop.load(source).encode_ordinary(TEXT)
+    assert bpe_interop.load(tmp_path / name).encode_ordinary(TEXT) == ours
+    assert command(*given, *said).code == 2
+    assert command(*given, *said, "--force").code == 0
+
+
+def test_what_one_file_leaves_out_is_a_loss(command: Command, tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    said = Statement(template="bos", roles={"pad": "</s>"}, chat_template="{{ messages }}")
+    convert(CHARS / "sentencepiece", source, "hf", said=said, verify=False)
+    one = convert(source, tmp_path / "y.json", "hf", verify=False)
+    assert one.files == ("y.json",)
+    assert {(loss.field, loss.grade) for loss in one.losses} >= {
+        ("added", "metadata"),
+        ("chat_template", "metadata"),
+    }
+    assert all(
+        "tokenizer_config.json" in loss.what for loss in one.losses if loss.field != "extras"
+    )
+    with pytest.raises(LossyConversionError, match="what is placed around a text"):
+        convert(source, tmp_path / "y.model", "spm", verify=False)
+    with pytest.raises(TargetError, match="further file"):
+        convert(
+            source,
+            tmp_path / "y.model",
+            "spm",
+            verify=False,
+            options=["vocab-listing"],
+            drop=FIELDS,
+        )
+    with pytest.raises(LossyConversionError, match="what is placed around a text"):
+        bpe_interop.load(source).save(tmp_path / "y.model", format="spm")
+    bpe_interop.load(source).save(tmp_path / "z.json", format="hf")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "y.json", "z.json"]

@@ -120,7 +120,10 @@ def convert_command(
     private: bool,
     json_output: bool,
 ) -> None:
-    """Convert SRC to DST, a new directory (or NAME.tiktoken), and check the result.
+    """Convert SRC to DST, a new directory, and check the result.
+
+    A DST that ends as a file of the format (NAME.tiktoken, NAME.gguf; with --to also NAME.json,
+    NAME.model) is that one file.
 
     With --to hf, DST may be a repository of the hub, hf:org/name[@branch]. Nothing is sent
     unless --publish is given; it is shown what would be.

@@ -81,7 +81,7 @@ class _Asked:
     metavar="DST",
     required=True,
     type=click.Path(path_type=Path),
-    help="A new directory, or NAME.tiktoken.",
+    help="A new directory, or a file that ends as those of the format.",
 )
 @click.option(
     "--to",

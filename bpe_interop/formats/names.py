@@ -55,7 +55,9 @@ class FileNames:
         beside: what belongs to a file.
         one_file: how the name of a target ends that is written as one file, with what stands
             ``beside`` it, and not as a directory; empty where a target is always a directory.
-        called: what that file is called.
+        alone: how the name of a target ends that is the format's first file and nothing else,
+            where the format is asked for by its name; empty where there is no such target.
+        called: what a target of one file is called.
         written: patterns of what the format's options write besides.
         hub: patterns of what is downloaded from a repository.
         magic: how a file begins whose rest is not read; empty where files are read whole.
@@ -73,6 +75,7 @@ class FileNames:
     whole: str = ""
     beside: tuple[Beside, ...] = ()
     one_file: str = ""
+    alone: str = ""
     called: str = "file"
     written: tuple[str, ...] = ()
     hub: tuple[str, ...] = ()

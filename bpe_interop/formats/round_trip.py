@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import CheckFailedError
-from ..loss import Loss
-from ..model import FIELDS, BPEModel
+from ..loss import Grade, Loss
+from ..model import FIELDS, AddedToken, BPEModel
 
 if TYPE_CHECKING:
     from ..diff import Difference
@@ -25,16 +26,28 @@ class RoundTrip:
         model: what is written.
         format: the format it is written in.
         ways: the format's own options, in order.
+        alone: the name of the one file that is written, the format's first, where nothing
+            shall stand beside it; empty for all files.
     """
 
-    def __init__(self, model: BPEModel, format: Format, ways: Iterable[Way] = ()) -> None:
+    def __init__(
+        self, model: BPEModel, format: Format, ways: Iterable[Way] = (), alone: str = ""
+    ) -> None:
         self.model = model
         self.format = format
+        self.alone = alone
         self.ways = tuple(ways)
+
+    @cached_property
+    def whole(self) -> RoundTrip:
+        """The same with all files."""
+        return RoundTrip(self.model, self.format, self.ways) if self.alone else self
 
     @cached_property
     def files(self) -> Files:
         """What is written: file names to contents."""
+        if self.alone:
+            return {self.alone: next(iter(self.whole.files.values()))}
         files = self.format.dump(self.model)
         for way in self.ways:
             files = way(self.model, files)
@@ -60,7 +73,9 @@ class RoundTrip:
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
-        """Why the format cannot hold this value: the format's own explanations."""
+        """Why the format cannot hold this value: its own explanations, and what stands beside."""
+        if self.alone:
+            return (*self.whole.losses, *_left_out(self))
         return tuple(self.format.explain(self))
 
     @cached_property
@@ -76,6 +91,41 @@ class RoundTrip:
                 f"what was written reads back with another {found.field}: {found.how}",
                 fix="nothing was kept; please report this with the source file",
             )
+
+
+_GRADES: Mapping[str, Grade] = {"added": "text", "chat_template": "metadata", "extras": "metadata"}
+"""What is lost with a field that stands beside the file; of the others, ids."""
+
+
+_WORDS: Mapping[str, str] = {
+    "added": "what special tokens are for (roles)",
+    "chat_template": "the chat template",
+    "extras": "further settings",
+    "sequence_template": "what is placed around a text",
+}
+
+
+def _left_out(trip: RoundTrip) -> Iterator[Loss]:
+    """What the files say that have no place beside the one that is written."""
+    held = {(found.field, found.how) for found in trip.whole.differences}
+    beside = ", ".join(list(trip.whole.files)[1:])
+    for found in trip.differences:
+        if (found.field, found.how) in held:
+            continue
+        grade = _GRADES.get(found.field, "ids")
+        if found.field == "added" and _without_roles(trip.model) == _without_roles(trip.again):
+            grade = "metadata"
+        yield Loss(
+            found.field,
+            grade,
+            f"{_WORDS.get(found.field, found.how)}: {beside} would say it, and one file is written",
+            "it is left out; a target that is a directory keeps it",
+            shown=grade != "ids",
+        )
+
+
+def _without_roles(model: BPEModel) -> list[AddedToken]:
+    return [replace(token, roles=()) for token in model.added or ()]
 
 
 def stated(

@@ -39,17 +39,19 @@ TABLE: Mapping[str, FileNames] = MappingProxyType(
         ),
         "huggingface": FileNames(
             common=(".json",),
+            alone=".json",
             first="tokenizer.json",
             beside=(Beside("tokenizer.json", _HUGGINGFACE_BESIDE),),
             hub=("tokenizer.json", *_HUGGINGFACE_BESIDE),
         ),
         "sentencepiece": FileNames(
             endings=(".model",),
+            alone=".model",
             beside=(Beside(".model", ("tokenizer_config.json",), sniffed=True),),
             hub=("*.model",),
         ),
-        "minbpe": FileNames(endings=(".model",)),
-        "tekken": FileNames(common=(".json",)),
+        "minbpe": FileNames(endings=(".model",), alone=".model"),
+        "tekken": FileNames(common=(".json",), alone=".json"),
         "gguf": FileNames(
             endings=(".gguf",),
             one_file=".gguf",

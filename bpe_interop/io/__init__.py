@@ -7,6 +7,7 @@ from .reading import TokenizerSource, find, read, unreadable
 from .replacing import keep_apart
 from .tiktoken_cache import cached
 from .writing import (
+    alone_at,
     check_file_target,
     check_target,
     is_file_target,
@@ -20,6 +21,7 @@ from .writing import (
 __all__ = [
     "Existing",
     "TokenizerSource",
+    "alone_at",
     "cached",
     "check_file_target",
     "check_target",

@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import os
 import signal
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ..errors import TargetError
@@ -29,7 +29,7 @@ def staged(target: Path, files: Files, *, force: bool = False) -> Iterator[Path]
             replaced; or it cannot be written.
     """
     check_target(target, force=force)
-    if is_file_target(target):
+    if _is_file(target, files):
         _check_names(target, files)
     place = target.resolve() if os.path.isdir(target) else target
     with contextlib.ExitStack() as last:
@@ -137,7 +137,7 @@ def _check_names(target: Path, files: Files) -> None:
     """A target that is one file takes that file and what stands beside it, and no other."""
     for name in files:
         if name not in (target.name, *beside_one_file(target.name)):
-            called = next(n.called for n in file_names() if n.is_one_file(target.name))
+            called = next((n.called for n in file_names() if n.is_one_file(target.name)), "file")
             raise TargetError(
                 f"the target is one {called}, and {name} has no place beside it",
                 where=str(target),
@@ -186,6 +186,29 @@ def is_file_target(target: Path) -> bool:
     return target.name.endswith(one_file_endings()) and not os.path.isdir(target)
 
 
+def alone_at(target: Path, row: Format, *, further: bool = False) -> str:
+    """The name of a target that is a format's first file alone; empty for any other target.
+
+    Raises:
+        TargetError: it is, and an option asks for ``further`` files.
+    """
+    named = bool(row.names.alone) and target.name.endswith(row.names.alone)
+    if not named or os.path.isdir(target):
+        return ""
+    if further:
+        raise TargetError(
+            "an option asks for a further file, and the target is one file",
+            where=str(target),
+            fix="name a directory",
+        )
+    return target.name
+
+
+def _is_file(target: Path, names: Container[str]) -> bool:
+    """Whether these files are no directory: one of them is the target itself."""
+    return is_file_target(target) or (target.name in names and not os.path.isdir(target))
+
+
 def stem_of(target: Path) -> str:
     """The name of a target of one file, without the ending that says its format."""
     ending = next(end for end in one_file_endings() if target.name.endswith(end))
@@ -219,9 +242,9 @@ def target_format(place: Path, to: str | None) -> Format:
             where=str(place),
             fix="name a directory, or leave --to out (to=...)",
         )
-    if not single and place.suffix in _FILES and not place.is_dir():
+    if not single and place.suffix in _FILES and not (place.is_dir() or alone_at(place, row)):
         raise TargetError(
-            f"{row.title} is written as a directory, and this is the name of a file",
+            f"{row.title} is written as a directory, and this is the name of another file",
             where=str(place),
             fix=f"name a directory, such as {place.with_suffix('')}",
         )
@@ -242,7 +265,7 @@ def _write(stage: Path, name: str, data: bytes) -> None:
 
 
 def _commit(stage: Path, target: Path, names: list[str]) -> None:
-    if is_file_target(target):
+    if _is_file(target, names):
         _commit_pair(stage, target, names)
     elif not target.exists() or (os.path.isdir(target) and not any(target.iterdir())):
         os.rename(stage, target)
@@ -258,7 +281,7 @@ def _commit_pair(stage: Path, target: Path, names: list[str]) -> None:
     a sidecar without ranks, and never ranks with the sidecar of others. Where a step fails, those
     before it are undone.
     """
-    places = [target, target.with_name(f"{target.name}.json")]
+    places = [target, *map(target.with_name, beside_one_file(target.name))]
     aside, put = list[Path](), list[Path]()
     try:
         for place in places:
@@ -314,7 +337,7 @@ def _renameat2(new: Path, old: Path) -> bool:
 
 def plain_names(files: Mapping[str, bytes], target: Path) -> str:
     """How a target's files are listed for people."""
-    if is_file_target(target):
+    if _is_file(target, files):
         return ", ".join(str(target.parent / name) for name in files)
     names = list(files)
     return ", ".join([str(target / names[0]), *names[1:]])

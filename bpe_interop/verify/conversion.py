@@ -85,7 +85,10 @@ def check_written(
     if own is None or held is not model:
         own = Own(held)
     checks = [_own_engine(row, trip.files, own, tick)]
-    if row.served:
+    if row.served and trip.alone:
+        why = f"{row.served} serves directories, and this is one file"
+        checks.append(Check(row.served, "", skipped=why))
+    elif row.served:
         checks.append(_served(row.served, own, stage, tick))
     return tuple(checks)
 
