@@ -39,7 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tokenizer",),
     ("tiktoken", "train", "shards"),
     ("verify",),
-    ("convert", "statistics"),
+    ("convert", "statistics", "token_files"),
     ("pages", "pytest_plugin", "publish"),
     ("cli",),
 )

@@ -35,6 +35,7 @@ COMMANDS = (
     "inspect",
     "convert",
     "verify",
+    "verify-shards",
     "encode",
     "decode",
     "fingerprint",
@@ -43,7 +44,7 @@ COMMANDS = (
     "extend",
     "view",
 )
-"""Each is a module here, with a function of its name and ``_command``."""
+"""Each is a module here, with a function of its name and ``_command``; ``-`` is ``_`` there."""
 
 
 class _Commands(click.Group):
@@ -60,8 +61,9 @@ class _Commands(click.Group):
         """The command of a name; None if there is none."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f".{cmd_name}", __name__)
-        found: click.Command = getattr(module, f"{cmd_name}_command")
+        name = cmd_name.replace("-", "_")
+        module = importlib.import_module(f".{name}", __name__)
+        found: click.Command = getattr(module, f"{name}_command")
         return found
 
     def resolve_command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import click
@@ -10,10 +11,13 @@ import click
 from ..encode.explain import Explained, Explainer
 from ..errors import DisallowedSpecialError, SourceError, UnstatedError
 from ..gate import template_unsaid, ways_to_say
+from ..model import BPEModel
 from ..sources import SourceOptions, load_source
 from ..text.added import Allowed
+from ..token_files.settings import Special
 from ..tokenizer import Tokenizer
 from .completion import file_names
+from .encoded_corpora import CorpusOptions, corpus_options, write_corpora
 from .manual import command
 from .options import format_option, gathers, json_option, offline_option, preset_option
 from .screen import as_json, as_text, ids_as_json, read_stdin, stdin_lines
@@ -34,6 +38,9 @@ T = TypeVar("T")
     examples={
         'bpe-interop encode my-tok "Hello world" --show': "Show each token",
         "bpe-interop encode my-tok --lines --json < story.txt": "Encode each line of a file",
+        "bpe-interop encode my-tok --corpus story.txt -o ids --special text": (
+            "Encode a corpus to files that Megatron-LM reads"
+        ),
     },
 )
 @click.argument("source", shell_complete=file_names, metavar="SRC")
@@ -51,30 +58,41 @@ T = TypeVar("T")
 @click.option(
     "--explain", is_flag=True, help="Show the pretokens, and each merge in order with its rank."
 )
+@corpus_options
 @format_option
 @preset_option
 @offline_option
 @json_option
-@gathers(reading=SourceOptions)
+@gathers(reading=SourceOptions, texts=CorpusOptions)
 def encode_command(
     source: str,
     text: str | None,
     by_line: bool,
-    special: str,
+    special: Special,
     add_special_tokens: bool,
     shown: bool,
     explain: bool,
     reading: SourceOptions,
+    texts: CorpusOptions,
     json_output: bool,
 ) -> None:
     """Print the ids of TEXT, or of standard input as it is (nothing is stripped).
+
+    With --corpus: write the ids of all documents to the folder -o, by shards, with a manifest.
 
     With --json: one array of ids; with --lines as well, an array of such arrays. With --show or
     --explain, an array of objects in place of ids.
     """
     if shown and explain:
         raise click.UsageError("--show and --explain are two views: give one")
-    tokenizer = Tokenizer(load_source(source, **reading).model)
+    texts.check(text is not None or by_line or shown or explain)
+    loaded = load_source(source, **reading)
+    if texts.corpora:
+        settings = texts.settings(special, add_special_tokens)
+        with _advising(loaded.model, add_special_tokens):
+            write_corpora(loaded, reading.get("preset"), settings, texts, json_output)
+        return
+    tokenizer = Tokenizer(loaded.model)
     if shown or explain:
         view = _Shown(tokenizer, special, add_special_tokens)
         (view.explain if explain else view.show)(_texts(text, by_line), by_line, json_output)
@@ -159,18 +177,25 @@ class _Shown:
 
 
 def _encode(tokenizer: Tokenizer, text: str, special: str, template: bool) -> list[int]:
-    try:
+    with _advising(tokenizer.model, template):
         if special == "parse":
             return tokenizer.encode(text, allowed_special="all", add_special_tokens=template)
         disallowed = "all" if special == "error" else ()
         return tokenizer.encode(text, disallowed_special=disallowed, add_special_tokens=template)
+
+
+@contextmanager
+def _advising(model: BPEModel, template: bool) -> Iterator[None]:
+    """A block in which errors name the options that help."""
+    try:
+        yield
     except DisallowedSpecialError as error:
         raise DisallowedSpecialError(
             error.what,
+            where=error.where,
             fix="--special parse encodes it as that token, --special text as ordinary text",
         ) from None
     except UnstatedError as error:
-        model = tokenizer.model
         if template and None not in (model.added, model.pretokenizer):
             raise template_unsaid(model, "--preset") from None
         fix = ways_to_say(model, "--preset")

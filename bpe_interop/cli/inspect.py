@@ -28,9 +28,11 @@ from .options import (
     json_option,
     offline_option,
     preset_option,
+    scheduler_options,
+    workers_of,
 )
 from .screen import as_json, folded, lines
-from .statistics import show_statistics
+from .statistics import ByParts, show_statistics
 
 _FOLDED = ("normalize", "split", "decode")
 """Lines that hold patterns."""
@@ -46,6 +48,7 @@ _FOLDED = ("normalize", "split", "decode")
 )
 @click.argument("sources", shell_complete=file_names, metavar="SRC...", nargs=-1, required=True)
 @corpus_option("Measure on these texts instead")
+@scheduler_options
 @click.option(
     "--plot", type=click.Path(path_type=Path), metavar="OUT.svg", help="Draw what was measured."
 )
@@ -58,6 +61,8 @@ _FOLDED = ("normalize", "split", "decode")
 def inspect_command(
     sources: tuple[str, ...],
     corpora: tuple[str, ...],
+    scheduler: str | None,
+    limit: float,
     plot: Path | None,
     reading: SourceOptions,
     full: bool,
@@ -68,10 +73,13 @@ def inspect_command(
     With --corpus: for each file and each SRC, bytes per token, tokens per word, tokens that are
     never met, and how long tokens are.
     """
-    _check_options(sources, corpora, plot)
+    _check_options(sources, corpora, plot, scheduler)
     found = [load_source(source, **reading) for source in sources]
     if corpora:
-        show_statistics([*zip(sources, found, strict=True)], corpora, plot, json_output)
+        measured = [*zip(sources, found, strict=True)]
+        with workers_of(scheduler) as workers:
+            work = None if workers is None else ByParts(workers, reading.get("preset"), limit)
+            show_statistics(measured, corpora, plot, json_output, work)
         return
     facts = facts_of(found[0])
     if json_output:
@@ -81,9 +89,13 @@ def inspect_command(
         lines(label, [text if full or label not in _FOLDED else folded(text)])
 
 
-def _check_options(sources: tuple[str, ...], corpora: tuple[str, ...], plot: Path | None) -> None:
+def _check_options(
+    sources: tuple[str, ...], corpora: tuple[str, ...], plot: Path | None, scheduler: str | None
+) -> None:
     if corpora:
         return
+    if scheduler is not None:
+        raise click.UsageError("--scheduler is about corpora: name one with --corpus")
     if len(sources) > 1:
         raise click.UsageError("several sources are shown beside each other on a --corpus only")
     if plot is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ import click
 from ..errors import SourceError, not_utf8
 from ..io import read
 from ..model import FIELDS, show
+from ..shards import LIMIT, Workers
 from ..statement import ENDS, Statement
 from .completion import file_names, format_names, preset_names
 
@@ -78,6 +80,37 @@ def corpus_option(does: str) -> Callable[[Command], Command]:
         help=f"{does}: a file, a directory, a glob, FILE.jsonl:FIELD; plain text, JSONL or "
         "Parquet, gzip or zstd. May be repeated.",
     )
+
+
+def scheduler_options(command: Command) -> Command:
+    """``--scheduler`` and ``--limit``."""
+    limit = click.option(
+        "--limit",
+        type=click.FloatRange(min=0, min_open=True),
+        default=LIMIT,
+        show_default=True,
+        metavar="SECONDS",
+        help="Give a part of a corpus to another worker after so long, once.",
+    )
+    scheduler = click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Work by parts of the corpora, on Dask: tcp://HOST:PORT, or local:N for N processes "
+        "here. Workers read the files themselves.",
+    )
+    return scheduler(limit(command))
+
+
+@contextlib.contextmanager
+def workers_of(scheduler: str | None) -> Iterator[Workers | None]:
+    """The workers of ``--scheduler`` while the block runs; None where there is none."""
+    if scheduler is None:
+        yield None
+        return
+    from ..shards.dask import dask_workers  # it takes a while to import
+
+    with dask_workers(scheduler) as workers:
+        yield workers
 
 
 _ROLES = ("bos", "eos", "pad", "unk")

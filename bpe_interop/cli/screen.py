@@ -24,6 +24,7 @@ from ..model import show
 from .terminal import say_line, shown, wrapped
 
 if TYPE_CHECKING:
+    from ..token_files import Step
     from ..verify import Progress
 
 LABEL = 12
@@ -166,12 +167,52 @@ def _comparing() -> Iterator[tuple[Callable[[int], None], Callable[[Progress], N
             bars.update(texts, description="awkward texts", said=said)
 
         def watch(seen: Progress) -> None:
-            done = f"{decimal(seen.bytes)}, {decimal(int(seen.rate))}/s"
+            left = time_left(seen.read, seen.total, seen.seconds)
+            done = f"{decimal(seen.bytes)}, {decimal(int(seen.rate))}/s{left}"
             # Where the size is not known, as of a pipe, the bar only moves.
             total = seen.total or None
             bars.update(corpus, visible=True, total=total, completed=seen.read, said=done)
 
         yield tick, watch
+
+
+def time_left(read: int, total: int, seconds: float) -> str:
+    """How long what is left will take at the rate so far; nothing where that is not known."""
+    if not total or not read or read > total:
+        return ""
+    left = int((total - read) * seconds / read)
+    hours, rest = divmod(left, 3600)
+    return f", {hours}:{rest // 60:02}:{rest % 60:02} left"
+
+
+@contextlib.contextmanager
+def encoding() -> Iterator[Callable[[Step], None]]:
+    """Shows on a terminal how much of a corpus was encoded, at which rate, and the time left."""
+    with _quiet_engines():
+        yield from _encoding()
+
+
+def _encoding() -> Iterator[Callable[[Step], None]]:
+    console = Console(file=sys.stderr)
+    if not console.is_terminal:
+        yield lambda step: None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("encoding"),
+        BarColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeElapsedColumn(),
+    )
+    with Bars(*columns, console=console, transient=True) as bars:
+        task = bars.add_task("encoding", total=None, said="")
+
+        def tick(step: Step) -> None:
+            left = time_left(step.read - step.before, step.total - step.before, step.seconds)
+            said = f"{step.tokens:,} ids, {decimal(int(step.rate))}/s{left}"
+            bars.update(task, total=step.total or None, completed=step.read, said=said)
+
+        yield tick
 
 
 @contextlib.contextmanager

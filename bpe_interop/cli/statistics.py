@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -10,7 +11,8 @@ from ..corpora import find_shards
 from ..io import TokenizerSource, keep_apart, replace_file
 from ..model import BPEModel, escaped
 from ..pages.plot import to_svg
-from ..statistics import Statistics, measure
+from ..shards import Workers, carry
+from ..statistics import Statistics, measure, measure_by_parts
 from ..tokenizer import Tokenizer
 from .screen import as_json, counting, lines, print_table
 from .terminal import say
@@ -19,20 +21,39 @@ _LENGTHS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 8), (9, 12), (13, 16))
 """Bytes of tokens, from and to, that are counted together in a table."""
 
 
+@dataclass(frozen=True)
+class ByParts:
+    """Who measures by parts of the corpora, with the preset of the sources and a limit in seconds
+    for each part.
+    """
+
+    workers: Workers
+    preset: str | None
+    limit: float
+
+
 def show_statistics(
     sources: Sequence[tuple[str, TokenizerSource[BPEModel]]],
     corpora: Sequence[str],
     plot: Path | None,
     as_data: bool,
+    work: ByParts | None = None,
 ) -> None:
     """Measures tokenizers on corpora, and prints tables or JSON; draws a plot where asked to."""
     shards = find_shards(corpora)
     if plot is not None:
         read = [shard.path for shard in shards if shard.path]
         keep_apart([*(name for name, _ in sources), *read], plot)
-    sides = [(name, Tokenizer(loaded.model, engine="auto")) for name, loaded in sources]
     with counting("measuring") as tick:
-        found = measure(sides, shards, tick)
+        if work is None:
+            sides = [(name, Tokenizer(loaded.model, engine="auto")) for name, loaded in sources]
+            found = measure(sides, shards, tick)
+        else:
+            carried = [
+                carry(name, loaded.format.name, loaded.files, work.preset)
+                for name, loaded in sources
+            ]
+            found = measure_by_parts(carried, shards, work.workers, limit=work.limit, tick=tick)
     if plot is not None:
         replace_file(plot, to_svg(found).encode("utf-8"))
     if as_data:

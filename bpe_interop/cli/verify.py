@@ -16,7 +16,14 @@ from ..pages import Require, to_json, write_reports
 from ..verify import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
 from .completion import file_names, preset_names
 from .manual import command
-from .options import corpus_option, gathers, json_option, offline_option
+from .options import (
+    corpus_option,
+    gathers,
+    json_option,
+    offline_option,
+    scheduler_options,
+    workers_of,
+)
 from .reports import report_option
 from .screen import comparing
 from .verdict import show_report
@@ -132,6 +139,7 @@ class _Texts:
     type=click.IntRange(min=0),
     help="Child processes that compare corpora; by default as many as make it faster.",
 )
+@scheduler_options
 @click.option(
     "--isolate", is_flag=True, help="Run both sides in a child process, which a text may kill."
 )
@@ -150,6 +158,7 @@ def verify_command(
     sides: _Sides,
     texts: _Texts,
     options: RunOptions,
+    scheduler: str | None,
     require: Require,
     reports: tuple[str, ...],
     json_output: bool,
@@ -159,7 +168,12 @@ def verify_command(
     Does transformers serve what the files say? verify DIR DIR --engine-b transformers runs the
     directory as AutoTokenizer does and compares.
     """
-    _check_corpora_are_named(texts)
+    _check_corpora_are_named(texts, scheduler)
+    if scheduler is not None and (texts.processes is not None or options.isolate):
+        raise click.UsageError(
+            "--processes and --isolate are for this machine; with --scheduler its workers work, "
+            "and a text that kills one is found by itself"
+        )
     states = [texts.state] if texts.state else []
     for output in (*reports, *states):
         keep_apart([a, b], Path(output))
@@ -168,8 +182,8 @@ def verify_command(
         files = [shard.path for shard in shards if shard.path]
         for output in reports:
             keep_apart([*files, *states], Path(output))
-    with comparing() as (tick, watch):
-        options = replace(options, tick=tick, watch=watch)
+    with workers_of(scheduler) as workers, comparing() as (tick, watch):
+        options = replace(options, tick=tick, watch=watch, executor=workers)
         report = verify(a, b, corpora=texts.read(), options=options, **sides)
     try:
         if json_output:
@@ -181,13 +195,13 @@ def verify_command(
     sys.exit(_code(report, require))
 
 
-def _check_corpora_are_named(texts: _Texts) -> None:
+def _check_corpora_are_named(texts: _Texts, scheduler: str | None) -> None:
     """What says how to read corpora must not be passed over where there are none."""
-    settings = (texts.field, texts.max_bytes, texts.sample, texts.state, texts.processes)
-    if not texts.corpora and any(setting is not None for setting in settings):
+    read = (texts.field, texts.max_bytes, texts.sample, texts.state, texts.processes)
+    if not texts.corpora and any(setting is not None for setting in (*read, scheduler)):
         raise click.UsageError(
-            "--field, --max-bytes, --sample, --state and --processes are about corpora: name one "
-            "with --corpus"
+            "--field, --max-bytes, --sample, --state, --processes and --scheduler are about "
+            "corpora: name one with --corpus"
         )
 
 

@@ -14,8 +14,13 @@ from .orders import Order, Reply
 class Workers(Protocol):
     """Those who work on parts."""
 
-    def slots(self) -> int:
-        """How many parts can be worked on at once, now."""
+    def slots(self, late: int, avoid: Collection[str]) -> int:
+        """How many parts can be worked on at once, now.
+
+        Args:
+            late: how many orders were given up, though a worker may still be at them.
+            avoid: the workers that are given no more.
+        """
         ...
 
     def submit(self, order: Order, avoid: Collection[str]) -> Future[Reply]:
@@ -47,9 +52,12 @@ class Pool:
         self._executor = executor
         self._slots = slots or os.cpu_count() or 1
 
-    def slots(self) -> int:
-        """As many as were given."""
-        return self._slots
+    def slots(self, late: int, avoid: Collection[str]) -> int:
+        """As many as were given, without those that hang.
+
+        Where all hang, one more is tried: the executor may have another process.
+        """
+        return max(1, self._slots - late)
 
     def submit(self, order: Order, avoid: Collection[str]) -> Future[Reply]:
         """Gives an order to the executor, which chooses the worker."""

@@ -129,9 +129,7 @@ class _Runner(Generic[R]):
 
     def _give_out(self) -> None:
         while self._waiting and not self._ended:
-            room = self._workers.slots() - len(self._flying) - len(self._late)
-            # Where all slots hang, one more is tried: the executor may have another process.
-            if room <= 0 and (self._flying or not self._late):
+            if len(self._flying) >= self._workers.slots(len(self._late), self._avoid):
                 return
             attempt = self._waiting.popleft()
             if attempt.part.number in self.run.results:
@@ -151,6 +149,8 @@ class _Runner(Generic[R]):
             self._flying[future] = _Flight(attempt, time.monotonic())
 
     def _take_in(self) -> None:
+        for name in self._workers.lost():
+            self._note(f"the worker {name} was lost")
         watched = [*self._flying, *self._late]
         if not watched:
             self._wait_for_workers()
@@ -165,8 +165,6 @@ class _Runner(Generic[R]):
             else:
                 attempt = self._flying.pop(future).attempt
             self._take(future, attempt, late)
-        for name in self._workers.lost():
-            self._note(f"the worker {name} was lost; what it had was done by others")
 
     def _wait_for_workers(self) -> None:
         if time.monotonic() - self._seen > _NOBODY:
@@ -207,16 +205,16 @@ class _Runner(Generic[R]):
             attempt.contents = True
             self._waiting.appendleft(attempt)
         elif isinstance(reply, OtherVersions):
-            self._refused(attempt, reply, self._workers.holder(future))
+            self._refused(attempt, reply)
         elif isinstance(reply, Failed):
             self._fail(attempt, reply.error)
 
-    def _refused(self, attempt: _Attempt, reply: OtherVersions, holder: str) -> None:
+    def _refused(self, attempt: _Attempt, reply: OtherVersions) -> None:
         self._note(f"{reply}, and was given no more")
-        if holder:
-            self._avoid.add(holder)
+        self._avoid.add(reply.worker)
         attempt.refused += 1
-        if attempt.refused < _REFUSALS and self._workers.slots() > 0:
+        others = self._workers.slots(len(self._late), self._avoid) > 0
+        if attempt.refused < _REFUSALS and others:
             self._waiting.append(attempt)
             return
         error = EngineError(str(reply), fix="install the same versions wherever workers run")

@@ -1,0 +1,202 @@
+"""``encode --corpus``: what is asked for, and what was written."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from ..corpora import Errors, Selection, find_shards, parse_sample
+from ..io import TokenizerSource, check_target, keep_apart
+from ..model import BPEModel
+from ..token_files import LAYOUTS, SHARD_BYTES, Settings, Way, Written, encode_corpora
+from ..token_files.settings import Dtype, Layout, Special
+from .completion import file_names
+from .interrupts import INTERRUPTED
+from .options import corpus_option, scheduler_options, workers_of
+from .screen import as_json, encoding, lines
+
+
+@dataclass(frozen=True)
+class CorpusOptions:
+    """The corpora, the folder, and how the one becomes the other, as the options say it."""
+
+    corpora: tuple[str, ...]
+    folder: Path | None
+    layout: Layout
+    dtype: Dtype | None
+    eos: str | None
+    max_length: int | None
+    field: str | None
+    sample: str | None
+    seed: int
+    errors: Errors
+    shard_bytes: int
+    state: str | None
+    scheduler: str | None
+    limit: float
+
+    def check(self, text: bool) -> None:
+        """Refuses options that do not go together; ``text``: there are some for one text."""
+        if self.corpora and text:
+            raise click.UsageError("with --corpus there is no TEXT, --lines, --show or --explain")
+        if self.corpora and self.folder is None:
+            raise click.UsageError("name the folder for the ids with -o")
+        about = (self.folder, self.dtype, self.eos, self.max_length, self.field, self.sample)
+        if not self.corpora and any(
+            each is not None for each in (*about, self.state, self.scheduler)
+        ):
+            raise click.UsageError(
+                "-o, --dtype, --eos, --max-length, --field, --sample, --state and --scheduler are "
+                "about corpora: name one with --corpus"
+            )
+
+    def settings(self, special: Special, template: bool) -> Settings:
+        """How documents become rows of ids."""
+        sample = None if self.sample is None else parse_sample(self.sample)
+        selection = Selection(None, sample, self.seed, self.errors)
+        return Settings(
+            self.layout, self.dtype, special, template, self.eos, self.max_length, selection
+        )
+
+
+def corpus_options(command: Callable[..., object]) -> Callable[..., object]:
+    """The options of ``encode`` that are about corpora: a ``CorpusOptions``."""
+    options: list[Callable[[Callable[..., object]], Callable[..., object]]] = [
+        corpus_option("Encode these texts to files in the folder -o"),
+        click.option(
+            "-o",
+            "folder",
+            type=click.Path(path_type=Path),
+            shell_complete=file_names,
+            metavar="FOLDER",
+            help="The new folder for the ids of --corpus.",
+        ),
+        click.option(
+            "--layout",
+            type=click.Choice([*LAYOUTS]),
+            default="megatron",
+            show_default=True,
+            help="The files: Megatron-LM's .bin and .idx, arrays for numpy.load, or Parquet.",
+        ),
+        click.option(
+            "--dtype",
+            type=click.Choice(["uint16", "uint32"]),
+            help="The numbers in .bin and .npy; by default the smallest that hold every id.",
+        ),
+        click.option("--eos", metavar="TOKEN", help="End each document with this special token."),
+        click.option(
+            "--max-length",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Cut documents into rows of at most N ids; no row has ids of two documents.",
+        ),
+        click.option(
+            "--shard-bytes",
+            type=click.IntRange(min=1),
+            default=SHARD_BYTES,
+            show_default=True,
+            metavar="N",
+            help="About how many bytes of a file become a shard.",
+        ),
+        *_read_options(),
+        scheduler_options,
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _read_options() -> list[Callable[[Callable[..., object]], Callable[..., object]]]:
+    """How corpora are read, and gone on with."""
+    return [
+        click.option(
+            "--field", metavar="NAME", help="The field of JSONL or Parquet with the texts."
+        ),
+        click.option("--sample", metavar="N", help="Take a part of the documents: 1% or 0.01."),
+        click.option("--seed", type=int, default=0, show_default=True, help="Take another sample."),
+        click.option(
+            "--errors",
+            type=click.Choice(["strict", "replace"]),
+            default="strict",
+            show_default=True,
+            help="A corpus that is not UTF-8: refuse it, or read U+FFFD there.",
+        ),
+        click.option(
+            "--state",
+            shell_complete=file_names,
+            metavar="FILE",
+            help="Keep here which shards are done, and go on from it.",
+        ),
+    ]
+
+
+def write_corpora(
+    loaded: TokenizerSource[BPEModel],
+    preset: str | None,
+    settings: Settings,
+    asked: CorpusOptions,
+    as_data: bool,
+) -> None:
+    """Encodes corpora to a folder, and says what is in it."""
+    folder = asked.folder
+    if folder is None:
+        return
+    shards = find_shards(asked.corpora, field=asked.field)
+    read: list[str | Path] = [loaded.label, *(shard.path for shard in shards if shard.path)]
+    for output in (folder, *([Path(asked.state)] if asked.state else [])):
+        keep_apart(read, output)
+    check_target(folder)
+    with workers_of(asked.scheduler) as workers, encoding() as tick:
+        written = encode_corpora(
+            loaded,
+            asked.corpora,
+            folder,
+            settings,
+            preset=preset,
+            field=asked.field,
+            shard_bytes=asked.shard_bytes,
+            way=Way(workers, None, asked.limit, asked.state, tick),
+        )
+    _show(written, asked, as_data)
+    if written.interrupted:
+        sys.exit(INTERRUPTED)
+
+
+def _show(written: Written, asked: CorpusOptions, as_data: bool) -> None:
+    manifest = written.manifest
+    if as_data:
+        as_json(
+            {
+                "folder": str(asked.folder),
+                "interrupted": written.interrupted,
+                "done": written.done,
+                "parts": written.parts,
+                "counts": None if manifest is None else manifest.counts,
+                "notes": list(written.notes),
+            }
+        )
+        return
+    lines("note", list(written.notes))
+    if manifest is None:
+        went = f"name the same state to go on: {asked.state}" if asked.state else "nothing is kept"
+        said = f"interrupted: {written.done:,} of {written.parts:,} shards were done; {went}"
+        lines("not written", [said])
+        return
+    counts = manifest.counts
+    full = sum(piece.encoded.documents > 0 for piece in manifest.pieces)
+    lines("wrote", [f"{asked.folder}: {full:,} shards, {manifest.settings.layout}"])
+    lines(
+        "documents",
+        [f"{counts['documents']:,} ({counts['bytes']:,} bytes of UTF-8)"],
+    )
+    lines("ids", [f"{counts['tokens']:,} in {counts['rows']:,} rows, as {manifest.dtype}"])
+    for name, what in (
+        ("empty", "documents without ids have no row"),
+        ("replaced", "documents had malformed UTF-8, read as U+FFFD"),
+    ):
+        lines("note", [f"{counts[name]:,} {what}"] if counts[name] else [])
+    lines("check", [f"bpe-interop verify-shards {asked.folder}"])

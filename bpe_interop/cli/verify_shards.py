@@ -1,0 +1,65 @@
+"""``bpe-interop verify-shards``."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ..token_files import check_token_files
+from .completion import file_names
+from .manual import NO, UNKNOWN, YES, command
+from .options import json_option
+from .screen import as_json, counting, lines
+
+_CODES = {
+    YES: "all is as the manifest says",
+    NO: "something is not",
+    UNKNOWN: "it could not be told; the message says why",
+}
+
+
+@command(
+    "verify-shards",
+    short_help="Check what encode --corpus wrote.",
+    examples={"bpe-interop verify-shards ids": "Check all files, and a sample of documents"},
+    codes=_CODES,
+)
+@click.argument("folder", shell_complete=file_names, metavar="FOLDER")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Compare so many documents with their source; 0 for none.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Take another sample.")
+@json_option
+def verify_shards_command(folder: str, sample: int, seed: int, json_output: bool) -> None:
+    """Check a folder of token files: each file's sha256, and a sample against the texts.
+
+    The ids of each document of the sample must be those of our own encoder, and they are decoded
+    and compared with the source's bytes.
+    """
+    with counting("checking") as tick:
+        found = check_token_files(folder, sample=sample, seed=seed, tick=tick)
+    if json_output:
+        as_json(
+            {
+                "files": found.files,
+                "counts": found.manifest.counts,
+                "sampled": found.sampled,
+                "same_bytes": found.same_bytes,
+                "wrong": list(found.wrong),
+                "unread": list(found.unread),
+            }
+        )
+    else:
+        counts = found.manifest.counts
+        lines("files", [f"{found.files:,}, {counts['tokens']:,} ids"])
+        same = f"{found.same_bytes:,} decode to the source's bytes"
+        lines("sample", [f"{found.sampled:,} documents have the right ids; {same}"])
+        lines("not read", list(found.unread))
+        lines("wrong", list(found.wrong) or ["nothing"])
+    sys.exit(NO if found.wrong else UNKNOWN if found.unread else YES)

@@ -1,0 +1,217 @@
+"""Dask as workers: a scheduler at an address, or processes of this machine (``local:N``)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import pickle
+import threading
+import uuid
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future
+from dataclasses import replace
+from types import ModuleType
+from typing import Any, TypeVar
+
+from ..errors import EngineError, EngineMissingError, SourceError
+from . import worker
+from .orders import Order, Reply
+from .worker import perform
+
+LOCAL = "local:"
+
+_CONNECT = 10.0
+"""Seconds within which a scheduler must answer."""
+_WORKERS = 30.0
+"""Seconds within which it must have a worker."""
+_FAREWELL = 3.0
+"""Seconds that are spent on telling workers to stop."""
+
+T = TypeVar("T")
+
+
+class DaskWorkers:
+    """The workers of a Dask cluster.
+
+    Args:
+        client: a ``distributed.Client``.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._tasks: dict[Future[Reply], Any] = {}
+        self._threads: dict[str, int] = {}
+        self._lost: set[str] = set()
+        self._look()
+
+    def slots(self, late: int, avoid: Collection[str]) -> int:
+        """The threads of the workers that are there and not to be avoided."""
+        self._look()
+        return sum(n for address, n in self._threads.items() if address not in avoid)
+
+    def submit(self, order: Order, avoid: Collection[str]) -> Future[Reply]:
+        """Gives an order to a worker that is not to be avoided."""
+        # Pickled here, so that Dask neither looks into it nor spells it otherwise.
+        task = self._client.submit(
+            perform_pickled,
+            pickle.dumps(order),
+            key=f"bpe-interop-{order.run[:8]}-{order.part.number}-{uuid.uuid4().hex[:8]}",
+            workers=[each for each in self._threads if each not in avoid] if avoid else None,
+            pure=False,
+            retries=0,
+        )
+        future: Future[Reply] = Future()
+        self._tasks[future] = task
+        task.add_done_callback(lambda done: self._pass_on(done, future))
+        return future
+
+    def holder(self, future: Future[Reply]) -> str:
+        """The worker that has an order now."""
+        task = self._tasks.get(future)
+        if task is None:
+            return ""
+        held: dict[str, Collection[str]] = self._client.processing()
+        return next((address for address, keys in held.items() if task.key in keys), "")
+
+    def lost(self) -> list[str]:
+        """The addresses of the workers that went away."""
+        self._look()
+        lost, self._lost = sorted(self._lost), set()
+        return lost
+
+    def stop(self, run: str) -> None:
+        """Tells all workers to leave what they do for a run, and takes back what waits."""
+        tasks = [*self._tasks.values()]
+        self._tasks.clear()
+
+        def tell() -> None:
+            with contextlib.suppress(OSError, TimeoutError, asyncio.TimeoutError, RuntimeError):
+                self._client.cancel(tasks, force=True)
+                self._client.run(worker.stop, run, on_error="ignore")
+
+        # A worker that hangs would keep this waiting.
+        telling = threading.Thread(target=tell, daemon=True)
+        telling.start()
+        telling.join(_FAREWELL)
+
+    def _look(self) -> None:
+        try:
+            found = dict(self._client.nthreads())
+        except (OSError, TimeoutError, asyncio.TimeoutError, RuntimeError) as error:
+            raise EngineError(
+                f"the scheduler does not answer any more: {error}",
+                fix="begin again when it does; a state (--state) keeps what is done",
+            ) from error
+        self._lost |= self._threads.keys() - found.keys()
+        self._threads = found
+
+    def _pass_on(self, task: Any, future: Future[Reply]) -> None:
+        """A Dask future's outcome to a future of the standard library."""
+        self._tasks.pop(future, None)
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            future.set_result(task.result())
+        except BaseException as error:  # Dask's CancelledError is no Exception
+            future.set_exception(error)
+
+
+def perform_pickled(data: bytes) -> Reply:
+    """What a Dask worker runs: an order, answered under the worker's address."""
+    reply = perform(pickle.loads(data))
+    return replace(reply, worker=_distributed().get_worker().address)
+
+
+@contextlib.contextmanager
+def dask_workers(scheduler: str) -> Iterator[DaskWorkers]:
+    """The workers of a scheduler while the block runs.
+
+    Args:
+        scheduler: its address (``tcp://HOST:PORT``), or ``local:N`` for N processes of this
+            machine, which end with the block.
+
+    Raises:
+        SourceError: no scheduler of Dask answers there, or none has a worker; it is no address.
+        EngineMissingError: distributed is not installed.
+    """
+    library = _distributed()
+    with contextlib.ExitStack() as last:
+        if scheduler.startswith(LOCAL):
+            address: Any = last.enter_context(_local_cluster(library, scheduler))
+        else:
+            address = scheduler
+        client = _in_time(lambda: library.Client(address, timeout=_CONNECT), scheduler)
+        last.callback(_close, client)
+        try:
+            client.wait_for_workers(1, timeout=_WORKERS)
+        except (TimeoutError, asyncio.TimeoutError):
+            raise SourceError(
+                f"the scheduler has had no worker for {_WORKERS:g} seconds",
+                where=scheduler,
+                fix="start workers: dask worker ADDRESS",
+            ) from None
+        yield DaskWorkers(client)
+
+
+def _close(client: Any) -> None:
+    with contextlib.suppress(OSError, TimeoutError, asyncio.TimeoutError):
+        client.close(timeout=_FAREWELL)
+
+
+@contextlib.contextmanager
+def _local_cluster(library: ModuleType, name: str) -> Iterator[Any]:
+    count = name.removeprefix(LOCAL)
+    if not count.isdecimal() or not int(count):
+        raise SourceError(
+            "this is no number of processes", where=name, fix="write local:4, or an address"
+        )
+    # A part whose worker was killed is given out again here, where that is told.
+    settings = {"distributed.scheduler.allowed-failures": 0}
+    with importlib.import_module("dask").config.set(settings):
+        cluster = library.LocalCluster(
+            n_workers=int(count),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs="CRITICAL",
+        )
+        try:
+            yield cluster
+        finally:
+            with contextlib.suppress(OSError, TimeoutError, asyncio.TimeoutError):
+                cluster.close(timeout=_CONNECT)
+
+
+def _in_time(connect: Callable[[], T], scheduler: str) -> T:
+    """A client; what is no scheduler of Dask's may take a greeting and never answer."""
+    made: list[T] = []
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            made.append(connect())
+        except (OSError, ValueError, TimeoutError, asyncio.TimeoutError) as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(_CONNECT + 2)
+    if made:
+        return made[0]
+    said = f": {failed[0]}" if failed else ""
+    raise SourceError(
+        f"no scheduler of Dask answers there{said}",
+        where=scheduler,
+        fix="give the address that dask scheduler prints, as tcp://HOST:8786, or local:N",
+    )
+
+
+def _distributed() -> ModuleType:
+    try:
+        return importlib.import_module("distributed")
+    except ImportError:
+        raise EngineMissingError(
+            "distributed is needed for a scheduler and is not installed",
+            fix="install bpe-interop[dask]",
+        ) from None

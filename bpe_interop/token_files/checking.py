@@ -1,0 +1,196 @@
+"""Checks a folder of token files: each file by its sha256, and a sample against the texts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from pathlib import Path
+from typing import cast
+
+from ..corpora import Document, Part, PartReader, Shard, identity
+from ..corpora.documents import Kind
+from ..errors import SourceError
+from ..fingerprint import fingerprint
+from ..io import read
+from ..shards import Ticket, opened_from
+from ..tokenizer import Tokenizer
+from .columns import sha256_of_file
+from .encoding import encode_batch, rows_of, stem_of
+from .layouts import LAYOUTS, document_id
+from .manifest import NAME, TOKENIZER, Manifest, Piece, read_manifest
+from .settings import eos_id
+
+_IN_SHARD = 10
+"""Of one shard at most so many documents are taken, where there are enough shards."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found.
+
+    ``wrong`` names everything that is not as it should be, each with its file; ``unread`` the
+    sources that are not there, or not as they were. Of ``sampled`` documents the ids are those
+    that our encoder gives, and ``same_bytes`` of them decode to the source's bytes; the others
+    are texts that the tokenizer itself does not give back (a normalizer, an unknown token).
+    """
+
+    manifest: Manifest
+    files: int
+    sampled: int
+    same_bytes: int
+    wrong: tuple[str, ...]
+    unread: tuple[str, ...]
+
+
+def check_token_files(
+    folder: str | Path,
+    *,
+    sample: int = 100,
+    seed: int = 0,
+    tick: Callable[[int], None] = lambda count: None,
+) -> Checked:
+    """Checks that a folder is as its manifest says, and that a sample is what the texts say.
+
+    Args:
+        folder: a folder that :func:`.writing.encode_corpora` wrote.
+        sample: how many documents are compared with their source; 0 for none.
+        seed: draws others.
+        tick: is told how many files and documents were looked at.
+
+    Raises:
+        SourceError: there is no manifest.
+        FormatError: the manifest is damaged.
+    """
+    place = Path(folder)
+    manifest = read_manifest(place)
+    wrong = [*_wrong_files(place, manifest, tick)]
+    unread: list[str] = []
+    sampled = same = 0
+    if sample and not wrong:
+        compared = _Compared(place, manifest)
+        wrong += compared.wrong
+        for number, wanted in _drawn(manifest, sample, seed).items():
+            try:
+                for document, stored in _documents(place, manifest, number, wanted):
+                    same += compared.has_same_bytes(document, stored, number)
+                    sampled += 1
+                    tick(1)
+            except SourceError as error:
+                unread.append(str(error).split("\n")[0])
+        wrong = compared.wrong
+    files = sum(len(piece.encoded.files) for piece in manifest.pieces)
+    return Checked(manifest, files, sampled, same, tuple(wrong), tuple(dict.fromkeys(unread)))
+
+
+def _wrong_files(folder: Path, manifest: Manifest, tick: Callable[[int], None]) -> Iterator[str]:
+    """Files that are missing, changed, or not of the folder."""
+    named: set[str] = {NAME}
+    for number, piece in enumerate(manifest.pieces):
+        names = {f"{stem_of(number)}.{name}" for name in LAYOUTS[manifest.settings.layout].names}
+        if {file.name for file in piece.encoded.files} != (
+            names if piece.encoded.documents else set()
+        ):
+            yield f"{NAME}: shard {number} has other files than its layout"
+        for file in piece.encoded.files:
+            named.add(file.name)
+            path = folder / file.name
+            tick(1)
+            if not path.is_file():
+                yield f"{file.name}: it is missing"
+            elif path.stat().st_size != file.bytes:
+                yield f"{file.name}: it has {path.stat().st_size:,} bytes, and not {file.bytes:,}"
+            elif sha256_of_file(path) != file.sha256:
+                yield f"{file.name}: its sha256 is another"
+    for name, digest in manifest.tokenizer.files.items():
+        path = folder / TOKENIZER / name
+        if not path.is_file():
+            yield f"{TOKENIZER}/{name}: it is missing"
+        elif sha256_of_file(path) != digest:
+            yield f"{TOKENIZER}/{name}: its sha256 is another"
+    for path in sorted(folder.iterdir()):
+        if path.name not in named | {TOKENIZER}:
+            yield f"{path.name}: the manifest does not know it"
+
+
+def _drawn(manifest: Manifest, sample: int, seed: int) -> dict[int, list[int]]:
+    """Numbers of documents by the number of their shard."""
+    chosen = random.Random(seed)
+    ends = [*accumulate(piece.encoded.documents for piece in manifest.pieces)]
+    full = [number for number, piece in enumerate(manifest.pieces) if piece.encoded.documents]
+    if not full:
+        return {}
+    # Each shard that is looked into is read up to the last document that was drawn.
+    few = sorted(chosen.sample(full, min(len(full), max(1, -(-sample // _IN_SHARD)))))
+    within = [(n, at) for n in few for at in range(manifest.pieces[n].encoded.documents)]
+    found: dict[int, list[int]] = {}
+    for number, at in sorted(chosen.sample(within, min(sample, len(within), ends[-1]))):
+        found.setdefault(number, []).append(at)
+    return found
+
+
+def _documents(
+    folder: Path, manifest: Manifest, number: int, wanted: list[int]
+) -> Iterator[tuple[Document, list[int]]]:
+    """Documents of a shard out of their source, and the ids that are stored for them."""
+    part = _part(manifest, number)
+    documents: dict[int, Document] = {}
+    reader = PartReader(part).documents(manifest.settings.selection)
+    for at, document in enumerate(reader):
+        if at in wanted:
+            documents[at] = document
+        if at >= wanted[-1]:
+            break
+    layout = LAYOUTS[manifest.settings.layout]
+    names = {at: document_id(document) for at, document in documents.items()}
+    stored = layout.read(folder, stem_of(number), manifest.dtype, names)
+    for at, document in documents.items():
+        yield document, stored[at]
+
+
+def _part(manifest: Manifest, number: int) -> Part:
+    """The part of the corpus out of which a shard was made.
+
+    Raises:
+        SourceError: its file is not there, or not as it was.
+    """
+    piece: Piece = manifest.pieces[number]
+    origin = manifest.origins[piece.file]
+    kind = cast(Kind, origin.kind)
+    shard = Shard(origin.label, Path(origin.path), kind, origin.field, origin.name)
+    if identity(shard) != origin.identity:
+        raise SourceError("it is not as it was when it was encoded", where=origin.label)
+    return Part(number, piece.file, shard, piece.start, piece.end, piece.size)
+
+
+class _Compared:
+    """Compares stored ids with what our own encoder makes of the text."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        facts, self._settings = manifest.tokenizer, manifest.settings
+        files = {name: read(folder / TOKENIZER / name) for name in facts.files}
+        model = opened_from(Ticket(facts.label, facts.format, facts.sha256, facts.preset), files)
+        self._tokenizer = Tokenizer(model)
+        self._end = eos_id(self._settings, model)
+        self.wrong: list[str] = []
+        if fingerprint(model)["all"] != facts.fingerprint:
+            self.wrong.append(f"{TOKENIZER}: another fingerprint than the manifest's")
+
+    def has_same_bytes(self, document: Document, stored: list[int], number: int) -> bool:
+        """Whether the ids, without what was put around them, decode to the text's bytes.
+
+        Ids that our encoder does not give are wrong.
+        """
+        plain = replace(self._settings, template=False)
+        [inner] = encode_batch(self._tokenizer, [document.text], plain)
+        [whole] = encode_batch(self._tokenizer, [document.text], self._settings)
+        ids = [each for row in rows_of(whole, self._end, None) for each in row]
+        if ids != stored:
+            at = next((n for n, (a, b) in enumerate(zip(ids, stored, strict=False)) if a != b), -1)
+            place = min(len(ids), len(stored)) if at < 0 else at
+            self.wrong.append(
+                f"{stem_of(number)}: {document_id(document)} has other ids from the id {place} on"
+            )
+            return False
+        return self._tokenizer.decode_bytes(inner) == document.text.encode("utf-8")

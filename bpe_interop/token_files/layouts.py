@@ -1,0 +1,314 @@
+"""The files of a shard, for the loaders that read them.
+
+``megatron`` is the indexed dataset of Megatron-LM (``megatron.core.datasets.indexed_dataset``,
+version 1 of its index): ``NAME.bin`` has the ids of all rows one after another, ``NAME.idx`` the
+length and place of each row, and which rows a document has. ``npy`` has the same in three arrays
+that ``numpy.load`` maps: ``NAME.ids.npy``, ``NAME.rows.npy`` (row *i* is ids ``rows[i]`` to
+``rows[i + 1]``) and ``NAME.documents.npy`` (document *i* is rows ``documents[i]`` to
+``documents[i + 1]``). ``parquet`` has a row for each row: ``input_ids``, ``document_id`` (the file
+and the byte, or row, at which the document begins) and ``source`` (the file).
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+from ..corpora import Document
+from ..corpora.streams import optional
+from .columns import CODES, INT64, Column, chunks, npy_start, read_numbers
+from .settings import SIZES, Dtype
+
+Rows = Sequence[list[int]]
+Read = Callable[[Path, str, Dtype, Mapping[int, str]], dict[int, list[int]]]
+"""The ids of documents of a shard: folder, stem, dtype, and numbers (from 0) to document ids."""
+
+
+class Writer(Protocol):
+    """Writes a shard, document by document, and holds little of it."""
+
+    def add(self, document: Document, rows: Rows) -> None:
+        """A document's rows; it may have none."""
+        ...
+
+    def __enter__(self) -> Writer:
+        """Itself."""
+        ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Ends the files."""
+        ...
+
+
+def document_id(document: Document) -> str:
+    """What tells a document from all others: its file, and where in it it begins."""
+    return f"{document.shard.label}:{document.place.offset}"
+
+
+class _Flat:
+    """The ids of all rows one after another, and where rows and documents end."""
+
+    def __init__(self, ids: Column, rows: Column, documents: Column, code: str) -> None:
+        self._columns = ids, rows, documents
+        self._ids, self._ends, self._lasts = array(code), array(INT64), array(INT64)
+        self._tokens = self._rows = 0
+        self._last = ExitStack()
+
+    def add(self, document: Document, rows: Rows) -> None:
+        """Keeps a document, and writes now and then."""
+        for row in rows:
+            self._ids.extend(row)
+            self._tokens += len(row)
+            self._ends.append(self._tokens)
+        self._rows += len(rows)
+        self._lasts.append(self._rows)
+        if len(self._ids) > _HELD:
+            self._write()
+
+    def _write(self) -> None:
+        for column, held in zip(self._columns, (self._ids, self._ends, self._lasts), strict=True):
+            column.add(held)
+            del held[:]
+
+    def __enter__(self) -> _Flat:
+        """Begins: the first row and the first document begin at 0."""
+        self._last.__enter__()
+        for column in self._columns:
+            self._last.enter_context(column)
+        self._ends.append(0)
+        self._lasts.append(0)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Writes what is left."""
+        with self._last:
+            if kind is None:
+                self._write()
+
+
+_HELD = 1 << 18
+"""Ids that are held before they are written."""
+
+
+def _npy(folder: Path, stem: str, dtype: Dtype) -> _Flat:
+    def column(name: str, code: str) -> Column:
+        return Column(folder / f"{stem}.{name}.npy", code, npy=True)
+
+    code = CODES[dtype]
+    columns = column("ids", code), column("rows", INT64), column("documents", INT64)
+    return _Flat(*columns, code)
+
+
+_MAGIC = b"MMIDIDX\0\0"
+_VERSION = 1
+_MEGATRON: dict[Dtype, int] = {"uint16": 8, "uint32": 4, "int32": 4}
+"""Megatron's numbers of kinds. It has no uint32; every id is below 2**31, so int32 is the same."""
+_HEAD = struct.Struct("<9sQBQQ")
+
+
+class _Megatron(_Flat):
+    """As :class:`_Flat`; what is in two files at first becomes the index."""
+
+    def __init__(self, folder: Path, stem: str, dtype: Dtype) -> None:
+        self._dtype, self._index = dtype, folder / f"{stem}.idx"
+        code = CODES[dtype]
+        self._parts = folder / f"{stem}.rows", folder / f"{stem}.documents"
+        rows, documents = (Column(path, INT64) for path in self._parts)
+        super().__init__(Column(folder / f"{stem}.bin", code), rows, documents, code)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Writes the index out of the ends of rows and documents."""
+        super().__exit__(kind, error, trace)
+        if kind is None:
+            self._write_index()
+        for path in self._parts:
+            path.unlink(missing_ok=True)
+
+    def _write_index(self) -> None:
+        rows, documents = self._parts
+        counts = self._rows, documents.stat().st_size // 8
+        with self._index.open("wb") as file:
+            file.write(_HEAD.pack(_MAGIC, _VERSION, _MEGATRON[self._dtype], *counts))
+        with Column(rows.with_suffix(".lengths"), "i") as lengths:
+            for ends in _pairs(rows):
+                lengths.add(array("i", (b - a for a, b in pairwise(ends))))
+        with Column(rows.with_suffix(".pointers"), INT64) as pointers:
+            size = SIZES[self._dtype]
+            for ends in _pairs(rows):
+                pointers.add(array(INT64, (end * size for end in ends[:-1])))
+        with self._index.open("ab") as file:
+            for path in (lengths.path, pointers.path, documents):
+                for data in chunks(path):
+                    file.write(data)
+        lengths.path.unlink()
+        pointers.path.unlink()
+
+
+def _pairs(path: Path) -> Any:
+    """The numbers of a file in arrays, each of which begins with the last of the one before."""
+    held = array(INT64)
+    for data in chunks(path):
+        held.frombytes(data)
+        yield held
+        del held[:-1]
+
+
+class _Parquet:
+    """Row groups of a Parquet file."""
+
+    def __init__(self, folder: Path, stem: str, dtype: Dtype) -> None:
+        self._arrow = optional("pyarrow", "parquet")
+        library = optional("pyarrow.parquet", "parquet")
+        arrow = self._arrow
+        self._schema = arrow.schema(
+            [
+                ("input_ids", arrow.list_(arrow.int32())),
+                ("document_id", arrow.string()),
+                ("source", arrow.dictionary(arrow.int32(), arrow.string())),
+            ]
+        )
+        self._writer = library.ParquetWriter(folder / f"{stem}.parquet", self._schema)
+        self._ids, self._ends = array("i"), array("i", [0])
+        self._documents: list[str] = []
+        self._sources: list[str] = []
+
+    def add(self, document: Document, rows: Rows) -> None:
+        """Keeps a document's rows, and writes a row group now and then."""
+        for row in rows:
+            self._ids.extend(row)
+            self._ends.append(len(self._ids))
+            self._documents.append(document_id(document))
+            self._sources.append(document.shard.label)
+        if len(self._ids) > 4 * _HELD:
+            self._write()
+
+    def _write(self) -> None:
+        arrow = self._arrow
+        ends = arrow.py_buffer(self._ends.tobytes())
+        ids = arrow.Array.from_buffers(
+            arrow.int32(), len(self._ids), [None, arrow.py_buffer(self._ids.tobytes())]
+        )
+        rows = arrow.ListArray.from_arrays(
+            arrow.Array.from_buffers(arrow.int32(), len(self._ends), [None, ends]), ids
+        )
+        named = arrow.array(self._documents, arrow.string())
+        sources = arrow.array(self._sources, arrow.string()).dictionary_encode()
+        table = arrow.Table.from_arrays([rows, named, sources], schema=self._schema)
+        self._writer.write_table(table)
+        self._ids, self._ends = array("i"), array("i", [0])
+        self._documents, self._sources = [], []
+
+    def __enter__(self) -> _Parquet:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Writes what is left, and the footer."""
+        try:
+            if kind is None:
+                self._write()
+        finally:
+            self._writer.close()
+
+
+class Layout:
+    """How the files of a shard are called, written and read.
+
+    Attributes:
+        names: what stands behind the stem in the names of its files.
+        writer: begins to write a shard: folder, stem, dtype.
+        read: the ids of documents of a shard.
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        writer: Callable[[Path, str, Dtype], Writer],
+        read: Read,
+    ) -> None:
+        self.names, self.writer, self.read = names, writer, read
+
+
+def _read_npy(
+    folder: Path, stem: str, dtype: Dtype, wanted: Mapping[int, str]
+) -> dict[int, list[int]]:
+    with ExitStack() as last:
+        ids, rows, documents = (
+            last.enter_context((folder / f"{stem}.{name}.npy").open("rb"))
+            for name in ("ids", "rows", "documents")
+        )
+        found: dict[int, list[int]] = {}
+        for number in wanted:
+            first, end = read_numbers(documents, INT64, npy_start(documents) + 8 * number, 2)
+            one, two = (
+                read_numbers(rows, INT64, npy_start(rows) + 8 * at, 1)[0] for at in (first, end)
+            )
+            start = npy_start(ids) + one * SIZES[dtype]
+            found[number] = list(read_numbers(ids, CODES[dtype], start, two - one))
+    return found
+
+
+def _read_megatron(
+    folder: Path, stem: str, dtype: Dtype, wanted: Mapping[int, str]
+) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    with (folder / f"{stem}.idx").open("rb") as index, (folder / f"{stem}.bin").open("rb") as ids:
+        *_, rows, _ends = _HEAD.unpack(index.read(_HEAD.size))
+        pointers = _HEAD.size + 4 * rows
+        documents = pointers + 8 * rows
+        for number in wanted:
+            first, end = read_numbers(index, INT64, documents + 8 * number, 2)
+            found[number] = []
+            for row in range(first, end):
+                length = read_numbers(index, "i", _HEAD.size + 4 * row, 1)[0]
+                start = read_numbers(index, INT64, pointers + 8 * row, 1)[0]
+                found[number] += read_numbers(ids, CODES[dtype], start, length)
+    return found
+
+
+def _read_parquet(
+    folder: Path, stem: str, dtype: Dtype, wanted: Mapping[int, str]
+) -> dict[int, list[int]]:
+    library = optional("pyarrow.parquet", "parquet")
+    numbers = {name: number for number, name in wanted.items()}
+    found: dict[int, list[int]] = {number: [] for number in wanted}
+    with library.ParquetFile(folder / f"{stem}.parquet") as file:
+        for batch in file.iter_batches(256, columns=["input_ids", "document_id"]):
+            for at, name in enumerate(batch.column(1).to_pylist()):
+                if name in numbers:
+                    found[numbers[name]] += batch.column(0)[at].as_py()
+    return found
+
+
+LAYOUTS: Mapping[str, Layout] = {
+    "megatron": Layout(("bin", "idx"), _Megatron, _read_megatron),
+    "npy": Layout(("ids.npy", "rows.npy", "documents.npy"), _npy, _read_npy),
+    "parquet": Layout(("parquet",), _Parquet, _read_parquet),
+}
+"""The layouts there are, by their names."""

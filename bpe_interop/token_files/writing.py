@@ -1,0 +1,322 @@
+"""Encodes corpora to a folder of shards: all of it, or no folder."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..corpora import Part, Shard, check_parts_can_be_read, cut, find_shards, identity
+from ..errors import SourceError, TargetError
+from ..fingerprint import fingerprint
+from ..formats import Files
+from ..io import TokenizerSource, check_target, replace_file, staged
+from ..model import BPEModel
+from ..shards import LIMIT, Carried, Done, Pool, Run, Workers, carry, pool_of, run_parts
+from ..shards.worker import versions_here
+from ..tokenizer import Tokenizer
+from .encoding import Encoded, EncodeJob, File, encode_batch
+from .manifest import NAME, TOKENIZER, Manifest, Origin, Piece, TokenizerFacts
+from .settings import Settings, dtype_of, eos_id
+
+SHARD_BYTES = 1 << 26
+"""About how many bytes of the corpus on disk become a shard."""
+
+UNFINISHED = ".unfinished"
+"""What is put behind the target's name while a state is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How far the encoding is: ``read`` of ``total`` bytes of the files on disk became ``tokens``
+    in ``seconds``; ``before`` bytes of them were read by a run before.
+    """
+
+    read: int
+    total: int
+    documents: int
+    tokens: int
+    bytes: int
+    seconds: float
+    before: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Bytes of UTF-8 per second."""
+        return self.bytes / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written. ``interrupted``: Ctrl-C ended it, and ``done`` of ``parts`` shards are
+    kept, if there is a state. ``notes`` say what happened to workers on the way; ``seconds`` is
+    the time that they worked, ``memory`` the largest size of one, in bytes.
+    """
+
+    manifest: Manifest | None
+    done: int
+    parts: int
+    notes: tuple[str, ...]
+    interrupted: bool
+    seconds: float
+    memory: int
+
+
+class Here(Executor):
+    """Runs in this process what it is given, at once."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """The outcome of a call. What no worker expects passes through."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Who works, and how it is gone on with.
+
+    Attributes:
+        executor: who works; the workers read the corpora and write the folder themselves. By
+            default this process alone.
+        slots: how many parts it is given at once.
+        limit: seconds after which a part is given to another worker, once.
+        state: a file in which it is kept which shards are done.
+        tick: called after each shard.
+    """
+
+    executor: Executor | Workers | None = None
+    slots: int | None = None
+    limit: float = LIMIT
+    state: str | Path | None = None
+    tick: Callable[[Step], None] = lambda step: None
+
+    def workers(self) -> Workers:
+        """Who works."""
+        return Pool(Here(), 1) if self.executor is None else pool_of(self.executor, self.slots)
+
+
+_ALONE = Way()
+
+
+def encode_corpora(
+    loaded: TokenizerSource[BPEModel],
+    corpora: Iterable[str | Path],
+    target: str | Path,
+    settings: Settings,
+    *,
+    preset: str | None = None,
+    field: str | None = None,
+    shard_bytes: int = SHARD_BYTES,
+    way: Way = _ALONE,
+) -> Written:
+    """Encodes corpora to a new folder: shards, a manifest and the tokenizer's files.
+
+    The folder appears when all is written. Its bytes do not depend on who worked. With a state,
+    what is done stays in ``TARGET.unfinished`` where a run ends before, and the next goes on.
+
+    Args:
+        loaded: the tokenizer, with what only its files and the preset say.
+        corpora: files, directories and globs (:func:`.corpora.find_shards`).
+        target: the folder; new or empty.
+        settings: how documents become rows of ids.
+        preset: the preset that says what the files do not.
+        field: the key or column with the texts, where a name has none.
+        shard_bytes: about how many bytes of a file become a shard.
+        way: who works, and how it is gone on with.
+
+    Raises:
+        SourceError: a corpus cannot be read or has no documents, or there is no such token.
+        EncodeError, DisallowedSpecialError: a document has no encoding.
+        UnstatedError: the tokenizer does not state what encoding needs.
+        TargetError: the folder is there, or cannot be written; the ids do not fit.
+        EngineError: a part was not done in two attempts.
+    """
+    place = Path(target)
+    check_target(place)
+    tokenizer = Tokenizer(loaded.model, engine="auto")
+    encode_batch(tokenizer, [""], settings)
+    eos_id(settings, loaded.model)
+    dtype = dtype_of(settings, tokenizer)
+    check_parts_can_be_read(settings.selection)
+    shards = find_shards(corpora, field=field)
+    parts = cut(shards, shard_bytes)
+    carried = carry(loaded.label, loaded.format.name, loaded.files, preset)
+    files = {f"{TOKENIZER}/{name}": data for name, data in carried.files.items()}
+    state = way.state
+    kept = staged(place, files) if state is None else _kept(place, files)
+    try:
+        with kept as folder:
+            job = EncodeJob(carried.ticket, settings, dtype, str(folder.resolve()))
+            about = _about(job, place)
+            saved = None if state is None else Done(Path(state), about, shards, parts)
+            run = _run(job, carried, parts, saved, way)
+            if run.interrupted:
+                raise _InterruptedError
+            run.check_whole(len(parts))
+            manifest = Manifest(
+                settings,
+                dtype,
+                _facts(loaded, carried, tokenizer),
+                versions_here(job.libraries),
+                tuple(map(_origin, shards)),
+                tuple(_piece(part, run.results[part.number]) for part in parts),
+            )
+            _check_not_empty(manifest)
+            _clean(folder, manifest)
+            replace_file(folder / NAME, manifest.to_json().encode("ascii"))
+    except _InterruptedError:
+        return _written(None, run, len(parts))
+    if state is not None:
+        Path(state).unlink(missing_ok=True)
+    return _written(manifest, run, len(parts))
+
+
+class _InterruptedError(Exception):
+    """Ctrl-C ended the run: there is no folder."""
+
+
+def _written(manifest: Manifest | None, run: Run[Encoded], parts: int) -> Written:
+    notes = tuple(sorted(run.notes))
+    return Written(
+        manifest, len(run.results), parts, notes, run.interrupted, run.seconds, run.memory
+    )
+
+
+def _run(
+    job: EncodeJob,
+    carried: Carried,
+    parts: Sequence[Part],
+    saved: Done | None,
+    way: Way,
+) -> Run[Encoded]:
+    """Encodes the parts that are not done yet; the results are of all that are."""
+    with contextlib.ExitStack() as last:
+        before: dict[int, Encoded] = {}
+        if saved is not None:
+            before = _there(saved.read(Encoded.of), Path(job.folder))
+            last.enter_context(saved)
+        shown = _Shown(parts, before, way.tick)
+
+        def took(part: Part, value: Encoded) -> None:
+            if saved is not None:
+                saved.add(part.number, value.as_data())
+            shown.took(part, value)
+
+        left = [part for part in parts if part.number not in before]
+        run: Run[Encoded] = run_parts(
+            job, [carried], left, way.workers(), limit=way.limit, tick=took
+        )
+        run.results = {**before, **run.results}
+        return run
+
+
+@contextlib.contextmanager
+def _kept(place: Path, files: Files) -> Iterator[Path]:
+    """A folder beside the target that stays where the block fails, and else becomes the target."""
+    folder = place.with_name(f"{place.name}{UNFINISHED}")
+    try:
+        for name, data in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        yield folder
+        os.rename(folder, place)
+    except OSError as error:
+        raise TargetError(
+            f"cannot be written: {error.strerror or error}",
+            where=str(folder),
+            fix="choose a place where files can be made, and where there is room",
+        ) from None
+
+
+def _there(done: dict[int, Encoded], folder: Path) -> dict[int, Encoded]:
+    """Of the shards that a state says are done, those whose files are in the folder."""
+
+    def is_there(file: File) -> bool:
+        path = folder / file.name
+        return path.is_file() and path.stat().st_size == file.bytes
+
+    return {number: each for number, each in done.items() if all(map(is_there, each.files))}
+
+
+def _clean(folder: Path, manifest: Manifest) -> None:
+    """Removes what killed workers left."""
+    named = {file.name for piece in manifest.pieces for file in piece.encoded.files}
+    for path in folder.iterdir():
+        if path.is_file() and path.name not in named:
+            path.unlink()
+
+
+def _check_not_empty(manifest: Manifest) -> None:
+    if not manifest.counts["documents"]:
+        raise SourceError(
+            "there are no documents in the corpora",
+            where=", ".join(origin.label for origin in manifest.origins[:5]),
+            fix="name files that hold texts",
+        )
+
+
+def _about(job: EncodeJob, place: Path) -> dict[str, Any]:
+    return {
+        "work": "encode",
+        "tokenizer": asdict(job.ticket),
+        "settings": asdict(job.settings),
+        "dtype": job.dtype,
+        "target": str(place.resolve()),
+        "versions": versions_here(job.libraries),
+    }
+
+
+def _facts(
+    loaded: TokenizerSource[BPEModel], carried: Carried, tokenizer: Tokenizer
+) -> TokenizerFacts:
+    ticket = carried.ticket
+    return TokenizerFacts(
+        ticket.label,
+        ticket.format,
+        ticket.preset,
+        ticket.sha256,
+        fingerprint(loaded.model)["all"],
+        tokenizer.engine,
+        {name: hashlib.sha256(data).hexdigest() for name, data in sorted(carried.files.items())},
+    )
+
+
+def _origin(shard: Shard) -> Origin:
+    path = "" if shard.path is None else str(shard.path.resolve())
+    return Origin(shard.label, path, shard.kind, shard.field, shard.name, identity(shard))
+
+
+def _piece(part: Part, encoded: Encoded) -> Piece:
+    return Piece(part.file, part.start, part.end, part.size, encoded)
+
+
+class _Shown:
+    """Tells how far a run is."""
+
+    def __init__(
+        self, parts: Sequence[Part], before: Mapping[int, Encoded], tick: Callable[[Step], None]
+    ) -> None:
+        self._tick, self._began = tick, time.monotonic()
+        read = sum(part.size for part in parts if part.number in before)
+        self._step = Step(read, sum(part.size for part in parts), 0, 0, 0, 0.0, read)
+
+    def took(self, part: Part, value: Encoded) -> None:
+        seen = self._step
+        self._step = Step(
+            seen.read + part.size,
+            seen.total,
+            seen.documents + value.documents,
+            seen.tokens + value.tokens,
+            seen.bytes + value.bytes,
+            time.monotonic() - self._began,
+            seen.before,
+        )
+        self._tick(self._step)

@@ -1,0 +1,434 @@
+"""Corpora as files of ids: what loaders read, whole or not at all, and checked again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import resource
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from command_line import Command
+from conftest import FIXTURES
+from out_of_order import Shuffled
+from tokenizers import Tokenizer as Engine
+
+from bpe_interop.corpora import Document, Place, Shard
+from bpe_interop.errors import FormatError, SourceError, TargetError
+from bpe_interop.sources import load_source
+from bpe_interop.token_files import LAYOUTS, Settings, Way, check_token_files, encode_corpora
+from bpe_interop.token_files.settings import Dtype, Layout
+
+GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
+EOS = "<|endoftext|>"
+
+# Written by the IndexedDatasetBuilder of megatron-core 0.16.1 for ROWS.
+ROWS = [[[1, 2, 3], [4]], [], [[65535]], [[7] * 5, [8, 9]]]
+MEGATRON = (
+    "0100020003000400ffff0700070007000700070008000900",
+    "4d4d494449445800000100000000000000080500000000000000050000000000000003000000010000000100"
+    "000005000000020000000000000000000000060000000000000008000000000000000a000000000000001400"
+    "00000000000000000000000000000200000000000000020000000000000003000000000000000500000000000000",
+)
+WIDE_ROWS = [[[1, 2, 3], [4]], [], [[200_000]], [[7] * 5, [8, 9]]]
+MEGATRON_INT32 = (
+    "01000000020000000300000004000000400d030007000000070000000700000007000000070000000800000009"
+    "000000",
+    "4d4d494449445800000100000000000000040500000000000000050000000000000003000000010000000100"
+    "000005000000020000000000000000000000" + "0c0000000000000010000000000000001400000000000000"
+    "2800000000000000000000000000000002000000000000000200000000000000030000000000000005000000"
+    "00000000",
+)
+
+
+def write(folder: Path, layout: Layout, dtype: Dtype, documents: list[list[list[int]]]) -> None:
+    with LAYOUTS[layout].writer(folder, "x", dtype) as writer:
+        for number, rows in enumerate(documents):
+            place = Place(number + 1, number)
+            writer.add(Document("", 0, Shard("f", None), place, place), rows)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "rows", "expected"),
+    [("uint16", ROWS, MEGATRON), ("uint32", WIDE_ROWS, MEGATRON_INT32)],
+)
+def test_the_index_is_the_one_that_megatron_writes(
+    tmp_path: Path, dtype: Dtype, rows: list[list[list[int]]], expected: tuple[str, str]
+) -> None:
+    write(tmp_path, "megatron", dtype, rows)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.bin", "x.idx"]
+    assert (tmp_path / "x.bin").read_bytes().hex() == expected[0]
+    assert (tmp_path / "x.idx").read_bytes().hex() == expected[1]
+
+
+def test_numpy_reads_arrays(tmp_path: Path) -> None:
+    write(tmp_path, "npy", "uint32", WIDE_ROWS)
+    ids, rows, documents = (
+        np.load(tmp_path / f"x.{name}.npy", mmap_mode="r") for name in ("ids", "rows", "documents")
+    )
+    assert (ids.dtype, rows.dtype) == (np.uint32, np.int64)
+    assert ids.tolist() == [1, 2, 3, 4, 200_000, 7, 7, 7, 7, 7, 8, 9]
+    found = [
+        [ids[rows[at] : rows[at + 1]].tolist() for at in range(first, end)]
+        for first, end in pairwise(documents)
+    ]
+    assert found == WIDE_ROWS
+
+
+@pytest.mark.parametrize("layout", ["megatron", "npy"])
+def test_many_documents_are_written_piece_by_piece(tmp_path: Path, layout: Layout) -> None:
+    chosen = random.Random(1)
+    documents = [
+        [[chosen.randrange(60_000)] * chosen.randrange(1, 900)] * chosen.randrange(3)
+        for _ in range(3_000)
+    ]
+    write(tmp_path, layout, "uint16", documents)
+    wanted = dict.fromkeys((0, 7, 1500, 2999), "")
+    found = LAYOUTS[layout].read(tmp_path, "x", "uint16", wanted)
+    assert found == {n: [each for row in documents[n] for each in row] for n in wanted}
+    data = (tmp_path / ("x.bin" if layout == "megatron" else "x.ids.npy")).read_bytes()
+    flat = array("H", [each for rows in documents for row in rows for each in row])
+    assert data.endswith(flat.tobytes())
+
+
+# A corpus.
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    seeds = [path.read_bytes().decode() for path in sorted((FIXTURES / "corpora").glob("*.txt"))]
+    for number in range(3):
+        with (folder / f"{number}.jsonl").open("w", encoding="utf-8") as file:
+            for line in range(60):
+                text = seeds[(number + line) % len(seeds)][line * 7 : line * 7 + 120]
+                text = "" if line == 5 else text
+                file.write(json.dumps({"text": text}, ensure_ascii=False) + "\n")
+    (folder / "empty.txt").write_bytes(b"")
+    return folder
+
+
+def texts_of(corpus: Path) -> list[str]:
+    return [
+        json.loads(line)["text"]
+        for path in sorted(corpus.glob("*.jsonl"))
+        for line in path.read_text("utf-8").split("\n")
+        if line
+    ]
+
+
+def expected_ids(corpus: Path) -> list[list[int]]:
+    """By tokenizers, with what ends a document."""
+    engine = Engine.from_file(str(GPT2 / "tokenizer.json"))
+    engine.encode_special_tokens = True
+    eos = engine.token_to_id(EOS)
+    return [[*engine.encode(t, add_special_tokens=False).ids, eos] for t in texts_of(corpus)]
+
+
+def encode(corpus: Path, target: Path, settings: Settings, **more: Any) -> Any:
+    shard_bytes = more.pop("shard_bytes", 3_000)
+    way = Way(**more)
+    return encode_corpora(
+        load_source(GPT2), [corpus], target, settings, shard_bytes=shard_bytes, way=way
+    )
+
+
+def stored_ids(folder: Path, layout: str) -> list[list[int]]:
+    """The ids of each document as other libraries read them."""
+    found: list[list[int]] = []
+    if layout == "parquet":
+        last = ""
+        for path in sorted(folder.glob("*.parquet")):
+            for row in pq.read_table(path).to_pylist():
+                if row["document_id"] != last:
+                    found.append([])
+                last = row["document_id"]
+                assert last.startswith(row["source"])
+                found[-1] += row["input_ids"]
+        return found
+    for path in sorted(folder.glob("*.ids.npy" if layout == "npy" else "*.bin")):
+        stem = path.name.split(".")[0]
+        if layout == "npy":
+            ids = np.load(path, mmap_mode="r")
+            rows, ends = (np.load(folder / f"{stem}.{n}.npy") for n in ("rows", "documents"))
+        else:
+            ids = np.memmap(path, dtype=np.uint16, mode="r")
+            index = (folder / f"{stem}.idx").read_bytes()
+            count, documents = np.frombuffer(index, "<u8", 2, 18)
+            lengths = np.frombuffer(index, "<i4", count, 34)
+            rows = np.concatenate([[0], np.cumsum(lengths)])
+            ends = np.frombuffer(index, "<i8", documents, 34 + 12 * int(count))
+        for first, end in pairwise(ends):
+            found.append(ids[rows[first] : rows[end]].tolist())
+    return found
+
+
+@pytest.mark.parametrize("layout", ["megatron", "npy", "parquet"])
+def test_every_document_has_the_ids_of_the_engine(
+    corpus: Path, tmp_path: Path, layout: Layout
+) -> None:
+    settings = Settings(layout, special="text", eos=EOS, max_length=10)
+    written = encode(corpus, tmp_path / "ids", settings)
+    assert stored_ids(tmp_path / "ids", layout) == expected_ids(corpus)
+    assert written.manifest.counts["documents"] == 180
+    assert written.parts > 8
+    found = check_token_files(tmp_path / "ids", sample=40)
+    assert (found.wrong, found.unread) == ((), ())
+    assert (found.sampled, found.same_bytes) == (40, 40)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize(("seed", "slots"), [(1, 1), (2, 2), (3, 5)])
+def test_the_folder_has_the_same_bytes_whoever_works(
+    corpus: Path, tmp_path: Path, seed: int, slots: int
+) -> None:
+    settings = Settings("npy", special="text")
+    encode(corpus, tmp_path / "one", settings)
+    with Shuffled(seed) as executor:
+        encode(corpus, tmp_path / "many", settings, executor=executor, slots=slots)
+    assert contents(tmp_path / "many") == contents(tmp_path / "one")
+
+
+def test_rows_hold_one_document_and_at_most_so_many_ids(corpus: Path, tmp_path: Path) -> None:
+    encode(corpus, tmp_path / "ids", Settings("parquet", special="text", max_length=10))
+    tables = [pq.read_table(path) for path in sorted((tmp_path / "ids").glob("*.parquet"))]
+    rows = [row for table in tables for row in table.to_pylist()]
+    assert max(len(row["input_ids"]) for row in rows) == 10
+    ids = {row["document_id"] for row in rows}
+    assert len(ids) == len([text for text in texts_of(corpus) if text])
+
+
+# What is not written.
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_ids_that_do_not_fit_are_refused(corpus: Path, tmp_path: Path) -> None:
+    source = tmp_path / "wide.json"
+    document = json.loads((GPT2 / "tokenizer.json").read_text("utf-8"))
+    vocab = document["model"]["vocab"]
+    vocab[max(vocab, key=vocab.get)] = 65_536
+    source.write_text(json.dumps(document), "utf-8")
+    loaded = load_source(source)
+    settings = Settings("npy", "uint16", special="text")
+    with pytest.raises(TargetError, match=r"the highest id is 6553\d, and uint16 ends at 65535"):
+        encode_corpora(loaded, [corpus], tmp_path / "ids", settings)
+    assert left(tmp_path) == ["wide.json"]
+    written = encode_corpora(loaded, [corpus], tmp_path / "ids", Settings("npy", special="text"))
+    assert written.manifest is not None
+    assert written.manifest.dtype == "uint32"
+
+
+@pytest.mark.parametrize(
+    ("content", "settings", "said"),
+    [
+        ("", Settings(), "there are no documents"),
+        ("good\nbad \udcff\n", Settings(), "not UTF-8"),
+        (f"good\n{EOS}\n", Settings(), "t.txt:1"),
+        ("good", Settings(eos="<none>"), "there is no special token"),
+        ("good", Settings("parquet", "uint16"), "holds ids as int32"),
+    ],
+)
+def test_nothing_is_written_where_something_is_wrong(
+    tmp_path: Path, content: str, settings: Settings, said: str
+) -> None:
+    corpus = tmp_path / "t.txt"
+    corpus.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(Exception, match=said):
+        encode(corpus, tmp_path / "ids", settings)
+    assert left(tmp_path) == ["t.txt"]
+
+
+@contextmanager
+def _files_end_at(size: int) -> Iterator[None]:
+    """As on a full disk: what writes more to a file gets an error."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_one_error_and_no_folder(corpus: Path, tmp_path: Path) -> None:
+    (corpus_size,) = {path.stat().st_size for path in [corpus / "0.jsonl"]}
+    settings = Settings("npy", special="text")
+    with _files_end_at(4_096), pytest.raises(TargetError, match="cannot be written"):
+        encode(corpus, tmp_path / "ids", settings, shard_bytes=corpus_size)
+    assert left(tmp_path) == []
+
+
+def test_a_state_keeps_what_is_done(corpus: Path, tmp_path: Path) -> None:
+    bad = corpus.parent / "corpus-with-one-bad"
+    bad.mkdir()
+    for path in corpus.glob("*.jsonl"):
+        (bad / path.name).write_bytes(path.read_bytes())
+    whole = (bad / "2.jsonl").read_bytes()
+    settings = Settings("npy", special="text")
+    state = tmp_path / "state"
+    (bad / "2.jsonl").write_bytes(whole[:-30] + b"\xff" * 30)
+    with pytest.raises(SourceError, match=r"2\.jsonl"):
+        encode(bad, tmp_path / "ids", settings, state=state)
+    assert left(tmp_path) == ["ids.unfinished", "state"]
+    with pytest.raises(SourceError, match="other tokenizers, versions or settings"):
+        encode(bad, tmp_path / "ids", Settings("parquet", special="text"), state=state)
+    done = state.read_bytes().count(b"\n") - 1
+    assert done > 5
+    # One shard is lost, and is made again.
+    next((tmp_path / "ids.unfinished").glob("shard-00001.*")).unlink()
+    stamps = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "ids.unfinished").glob("*.npy")}
+    with pytest.raises(SourceError, match=r"2\.jsonl"):
+        encode(bad, tmp_path / "ids", settings, state=state)
+    again = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "ids.unfinished").glob("*.npy")}
+    same = [name for name in stamps if stamps[name] == again[name]]
+    assert len(same) == len(stamps) - 2
+    # The file is another now, which the state must not be gone on with.
+    (bad / "2.jsonl").write_bytes(whole)
+    with pytest.raises(SourceError, match="the files have changed"):
+        encode(bad, tmp_path / "ids", settings, state=state)
+
+
+def test_an_interrupt_says_what_was_done(corpus: Path, tmp_path: Path) -> None:
+    settings = Settings("npy", special="text")
+
+    def stop(step: Any) -> None:
+        if step.documents > 60:
+            raise KeyboardInterrupt
+
+    written = encode(corpus, tmp_path / "ids", settings, tick=stop)
+    assert written.interrupted
+    assert 0 < written.done < written.parts
+    assert left(tmp_path) == []
+    state = tmp_path / "state"
+    first = encode(corpus, tmp_path / "ids", settings, tick=stop, state=state)
+    assert left(tmp_path) == ["ids.unfinished", "state"]
+    seen: list[int] = []
+    last = encode(
+        corpus, tmp_path / "ids", settings, state=state, tick=lambda s: seen.append(s.documents)
+    )
+    assert len(seen) == last.parts - first.done
+    assert left(tmp_path) == ["ids"]
+    encode(corpus, tmp_path / "at once", settings)
+    assert contents(tmp_path / "ids") == contents(tmp_path / "at once")
+
+
+# The check.
+
+
+def _flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+def _lie(folder: Path) -> None:
+    """An id is changed, and the manifest says that this is right."""
+    path = next(folder.glob("shard-00000.ids.npy"))
+    old = json.loads((folder / "manifest.json").read_text())["shards"][0]["encoded"]["files"]
+    _flip(path)
+    new = hashlib.sha256(path.read_bytes()).hexdigest()
+    [said] = [each["sha256"] for each in old if each["name"] == path.name]
+    place = folder / "manifest.json"
+    place.write_text(place.read_text().replace(said, new))
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (lambda f: _flip(f / "shard-00001.rows.npy"), "its sha256 is another"),
+        (lambda f: (f / "shard-00001.ids.npy").unlink(), "it is missing"),
+        (lambda f: (f / "more.npy").touch(), "the manifest does not know it"),
+        (lambda f: os.truncate(f / "shard-00000.ids.npy", 150), "bytes, and not"),
+        (lambda f: _flip(f / "tokenizer" / "tokenizer.json"), "its sha256 is another"),
+        (_lie, "has other ids from the id"),
+    ],
+)
+def test_what_was_changed_is_found(
+    corpus: Path, tmp_path: Path, harm: Callable[[Path], None], said: str
+) -> None:
+    encode(corpus, tmp_path / "ids", Settings("npy", special="text"))
+    harm(tmp_path / "ids")
+    found = check_token_files(tmp_path / "ids", sample=180)
+    assert any(said in each for each in found.wrong)
+
+
+def test_a_source_that_changed_is_said(corpus: Path, tmp_path: Path) -> None:
+    text = tmp_path / "t.txt"
+    text.write_text("as it was")
+    encode(text, tmp_path / "ids", Settings())
+    text.write_text("as it is!")
+    found = check_token_files(tmp_path / "ids")
+    assert found.wrong == ()
+    assert "not as it was" in found.unread[0]
+
+
+def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no folder of token files"):
+        check_token_files(tmp_path)
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(FormatError):
+        check_token_files(tmp_path)
+
+
+# The command line.
+
+
+def test_encode_and_check_on_the_command_line(
+    command: Command, corpus: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "ids"
+    done = command("encode", GPT2, "--corpus", corpus, "-o", folder, "--special", "text")
+    assert done.code == 0
+    assert "180 (" in done.out
+    done = command("verify-shards", folder, "--json")
+    assert done.code == 0
+    assert json.loads(done.out)["same_bytes"] == 100
+    _flip(next(folder.glob("*.bin")))
+    assert command("verify-shards", folder).code == 1
+    again = command("encode", GPT2, "--corpus", corpus, "-o", folder)
+    assert again.code == 2
+    assert "already there" in again.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--corpus", "{corpus}"], "-o"),
+        (["-o", "x"], "--corpus"),
+        (["--corpus", "{corpus}", "-o", "{corpus}"], "the target holds the source"),
+        (["--corpus", "{corpus}", "-o", "{new}", "--scheduler", "local:0"], "number of processes"),
+        (["--corpus", "{corpus}", "-o", "{new}", "--scheduler", "nonsense"], "no scheduler"),
+        (["--corpus", "{corpus}", "-o", "{new}"], "--special parse"),
+        (["--corpus", "{new}", "-o", "{new}"], "no such file"),
+    ],
+)
+def test_bad_input_is_one_error(
+    command: Command, corpus: Path, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    special = tmp_path / "special.txt"
+    special.write_text(EOS)
+    given = special if said == "--special parse" else corpus
+    filled = [each.format(corpus=given, new=tmp_path / "new") for each in arguments]
+    done = command("encode", GPT2, *filled)
+    assert done.code == 2
+    assert said in done.err.lower() or said in done.err
+    assert "Traceback" not in done.err
+    assert left(tmp_path) == ["special.txt"]
