@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .errors import EngineError, TargetError
 from .formats import by_name, way_of_writing
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from .completions import Completer
     from .engines import Engine, Special
+    from .engines.protocols import TransformersTokenizer
     from .extend import Wanted
 
 
@@ -98,7 +99,7 @@ class Tokenizer(Vocabulary):
         return cls._of(model_from_tokenizers(tokenizer), engine)
 
     @classmethod
-    def from_transformers(cls, tokenizer: Any, *, engine: str | None = None) -> Tokenizer:
+    def from_transformers(cls, tokenizer: object, *, engine: str | None = None) -> Tokenizer:
         """What a live tokenizer of transformers runs (``AutoTokenizer``), with roles, not settings.
 
         Raises:
@@ -146,7 +147,7 @@ class Tokenizer(Vocabulary):
 
         return to_sentencepiece(self._model, drop)
 
-    def to_transformers(self, *, drop: Iterable[str] = ()) -> Any:
+    def to_transformers(self, *, drop: Iterable[str] = ()) -> TransformersTokenizer:
         """A ``transformers.PreTrainedTokenizerFast`` with the same ids, roles and chat template.
 
         Raises:

@@ -29,3 +29,11 @@ def convert(source: Path, target: Path) -> str:
 def differences(a: bpe_interop.Tokenizer, b: bpe_interop.Tokenizer) -> list[str]:
     """The fields in which two tokenizers differ."""
     return [difference.field for difference in bpe_interop.diff(a.model, b.model)]
+
+
+def served(tokenizer: bpe_interop.Tokenizer, text: str) -> list[int]:
+    """The ids that transformers gives."""
+    live = tokenizer.to_transformers()
+    again: bpe_interop.Tokenizer = bpe_interop.Tokenizer.from_transformers(live)
+    assert again.n_vocab == len(live)
+    return live(text)["input_ids"]

@@ -15,6 +15,7 @@ from ..formats.round_trip import RoundTrip
 from ..gate import admit
 from ..model import BPEModel
 from .library import guarded, library
+from .protocols import TransformersTokenizer
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -166,7 +167,7 @@ def to_sentencepiece(model: BPEModel, drop: Iterable[str] = ()) -> SentencePiece
     return processor_of(_admitted("sentencepiece", model, drop)["tokenizer.model"])
 
 
-def to_transformers(model: BPEModel, drop: Iterable[str] = ()) -> Any:
+def to_transformers(model: BPEModel, drop: Iterable[str] = ()) -> TransformersTokenizer:
     """A ``transformers.PreTrainedTokenizerFast`` that gives the model's ids.
 
     It is read from the files that ``save`` would write, so roles (``bos_token`` ...), chat
@@ -181,7 +182,8 @@ def to_transformers(model: BPEModel, drop: Iterable[str] = ()) -> Any:
     with guarded("transformers", "on the model"), tempfile.TemporaryDirectory() as folder:
         for name, data in files.items():
             Path(folder, name).write_bytes(data)
-        found = transformers.PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+        fast = transformers.PreTrainedTokenizerFast
+        found: TransformersTokenizer = fast.from_pretrained(folder, local_files_only=True)
         found.name_or_path = model.origin.name
         return found
 

@@ -68,7 +68,7 @@ class Order:
     tokenizers' files by sha256 for a worker that asked for them, else nothing.
     """
 
-    job: Job[Any]
+    job: Job[object]
     part: Part
     run: str
     versions: Mapping[str, str]

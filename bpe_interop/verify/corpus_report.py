@@ -108,7 +108,7 @@ class Found:
     shrunk: bool = False
 
     @property
-    def order(self) -> tuple[Any, ...]:
+    def order(self) -> tuple[object, ...]:
         """Plain ones first, by the document: shrinking must not change which are kept."""
         s = self.source
         kind = (self.decoding is not None, self.rank, not s.plain, s.size, s.digest)
@@ -116,7 +116,7 @@ class Found:
         return (*kind, *where, self.scope, self.text, self.ids_a, self.ids_b, self.decoding or ())
 
     @property
-    def group(self) -> tuple[Any, ...]:
+    def group(self) -> tuple[object, ...]:
         """The same for equal documents; one of each group is kept."""
         return self.source.digest, self.source.size, self.scope, self.decoding is not None
 
@@ -135,14 +135,14 @@ class Failed:
     text: str
 
     @property
-    def order(self) -> tuple[Any, ...]:
+    def order(self) -> tuple[object, ...]:
         """Short ones first."""
         s = self.source
         where = (s.file, s.line, s.offset)
         return s.size, s.digest, self.side, *where, self.how, self.what, self.text
 
     @property
-    def group(self) -> tuple[Any, ...]:
+    def group(self) -> tuple[object, ...]:
         """The same for equal documents."""
         return self.source.digest, self.source.size, self.side
 
@@ -227,7 +227,7 @@ class CorpusReport:
         """The report as one JSON document in ASCII; equal reports give equal text."""
         return json.dumps(self.as_data(), ensure_ascii=True, sort_keys=True, indent=2) + "\n"
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """What :meth:`to_json` writes, as dicts, lists, texts and numbers."""
         return {"kind": KIND, "schema": SCHEMA, **asdict(self)}
 
@@ -244,9 +244,9 @@ class CorpusReport:
 
 class _Kept(Protocol):
     @property
-    def order(self) -> tuple[Any, ...]: ...
+    def order(self) -> tuple[object, ...]: ...
     @property
-    def group(self) -> tuple[Any, ...]: ...
+    def group(self) -> tuple[object, ...]: ...
 
 
 K = TypeVar("K", bound=_Kept)
@@ -258,7 +258,7 @@ def keep(items: Iterable[K]) -> tuple[K, ...]:
     The order is total and knows nothing of the other items, so keeping part by part keeps what
     keeping from the whole does.
     """
-    first: dict[Any, K] = {}
+    first: dict[object, K] = {}
     for item in sorted(items, key=lambda each: each.order):
         first.setdefault(item.group, item)
     return tuple(first.values())[:KEPT]
