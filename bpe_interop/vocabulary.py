@@ -69,7 +69,8 @@ class Vocabulary:
 
         Where tokens are spelled as text (SentencePiece, ``tokenizer.json`` without byte level),
         the spelling is undone as far as the decoder undoes it for a token by itself:
-        U+2581 is a space, ``<0xE4>`` a byte.
+        U+2581 is a space, ``<0xE4>`` a byte. Of several special tokens with one id, which is not
+        decoded, this is the first listed.
         """
         ids = {*self._model.vocab.ids.values(), *(t.id for t in self._model.added or ())}
         return {number: self._encoder.token_bytes(number) for number in sorted(ids)}
@@ -174,9 +175,10 @@ class Vocabulary:
         """Each token's own bytes.
 
         Raises:
-            DecodeError: an id is not in the model (also KeyError).
+            DecodeError: an id is not in the model, or is that of several special tokens (also
+                KeyError).
         """
-        return list(map(self._encoder.token_bytes, self._numbers(tokens)))
+        return [self._encoder.decode_bytes((number,)) for number in self._numbers(tokens)]
 
     def surgery(self, before: Vocabulary, *, config: bytes | None = None) -> Surgery:
         """What a network made for the tokenizer ``before`` needs to take the ids of this one.

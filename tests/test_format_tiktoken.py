@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_model
 from bpe_interop.errors import (
+    DecodeError,
     FormatError,
     LossyConversionError,
     TargetError,
@@ -40,6 +41,7 @@ from bpe_interop.model import (
     TemplateToken,
     Vocab,
 )
+from bpe_interop.presets import PRESETS
 from bpe_interop.steps import (
     Digits,
     JoinBytes,
@@ -703,3 +705,31 @@ def test_patterns_that_can_match_the_empty_text_are_refused(source: str) -> None
     model = BPEModel(Vocab(BYTES), RankTable(BYTES), normalizer=(), pretokenizer=(step,), added=())
     with pytest.raises(LossyConversionError, match="can match the empty text"):
         refuse(model, FORMAT)
+
+
+@pytest.mark.parametrize(
+    ("special", "decoded"),
+    [
+        ({"<a>": 300, "<b>": 300, "<c>": 301}, "<b>"),
+        ({"<b>": 300, "<a>": 300, "<c>": 301}, "<b>"),
+        ({"<|endofprompt|>": 200018, "<|reserved_200018|>": 200018}, "<|reserved_200018|>"),
+        ({t.text: t.id for t in PRESETS["o200k_harmony"].added or ()}, "<|endofprompt|>"),
+    ],
+)
+def test_an_id_of_two_special_tokens_is_not_decoded(special: dict[str, int], decoded: str) -> None:
+    """tiktoken takes the last listed, the first, or either, by the other special tokens."""
+    engine = tiktoken.Encoding("t", pat_str=WORDS, mergeable_ranks=RANKS, special_tokens=special)
+    shared = special[decoded]
+    assert engine.decode([shared]) == decoded
+    sidecar = {"pat_str": WORDS, "special_tokens": special}
+    files = {"t.tiktoken": write_ranks(RANKS), "t.tiktoken.json": json.dumps(sidecar).encode()}
+    encoder = Encoder(load(files))
+    text = "a".join(["", *list(special)[:5], decoded])
+    assert encoder.encode(text, "all") == engine.encode(text, allowed_special="all")
+    for ask in (encoder.decode, encoder.decode_bytes):
+        with pytest.raises(DecodeError, match=f"{shared} is that of 2 special tokens") as said:
+            ask([97, shared])
+        assert all(text in str(said.value) for text in special if special[text] == shared)
+    assert encoder.decode([97, shared, *special.values()], skip_special=True) == "a"
+    other = next((n for n in special.values() if n != shared), 97)
+    assert encoder.decode([97, other]) == engine.decode([97, other])

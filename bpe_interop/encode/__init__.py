@@ -222,12 +222,12 @@ class Encoder:
         return self._decoder.join(ids)
 
     def token_bytes(self, id: int) -> bytes:
-        """One token's own bytes. Of several texts with one id, the first listed.
+        """One token's own bytes, to be shown. Of several texts with one id, the first listed.
 
         Raises:
             DecodeError: the id is not in the model.
         """
-        return self._decoder.join((id,))
+        return self._decoder.token_bytes(id)
 
     def meanings(self, steps: Sequence[DecoderStep]) -> Mapping[int, Meaning]:
         """What each id is to decoder steps, before the first of them."""

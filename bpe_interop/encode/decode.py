@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeAlias, TypeVar, Union
 
 from ..errors import DecodeError
-from ..model import AddedToken, BPEModel
+from ..model import AddedToken, BPEModel, show
 from ..steps import (
     ByteTokens,
     DecoderStep,
@@ -56,16 +56,16 @@ class Decoder:
         """The text of ids by decoder steps; ``errors`` is for bytes that are joined.
 
         Raises:
-            DecodeError: an id is not in the model.
+            DecodeError: an id is not in the model, or is that of several added tokens.
         """
         if skip_special:
             ids = [number for number in ids if number not in self._special]
         only = steps[0] if len(steps) == 1 else None
         if self._model.alphabet == "byte" and isinstance(only, JoinBytes):
-            return b"".join(_look_up(ids, self._decoded)).decode("utf-8", errors)
+            return b"".join(self._look_up(ids, self._decoded)).decode("utf-8", errors)
         if isinstance(only, JoinPieces):
-            return decode_pieces(only, _look_up(ids, self._pieces))
-        return decode_tokens(steps, _look_up(ids, self._spelled))
+            return decode_pieces(only, self._look_up(ids, self._pieces))
+        return decode_tokens(steps, self._look_up(ids, self._spelled))
 
     def stream(
         self, steps: Sequence[DecoderStep], *, skip_special: bool, errors: Malformed
@@ -74,7 +74,7 @@ class Decoder:
         skipped = self._special if skip_special else frozenset[int]()
 
         def finder(table: Mapping[int, T]) -> Callable[[int], T | None]:
-            return lambda number: None if number in skipped else _look_up((number,), table)[0]
+            return lambda number: None if number in skipped else self._look_up((number,), table)[0]
 
         only = steps[0] if len(steps) == 1 else None
         if self._model.alphabet == "byte" and isinstance(only, JoinBytes):
@@ -87,14 +87,24 @@ class Decoder:
         """The tokens' own bytes, joined.
 
         Raises:
-            DecodeError: an id is not in the model.
+            DecodeError: an id is not in the model, or is that of several added tokens.
         """
-        return b"".join(_look_up(ids, self._bytes))
+        return b"".join(self._look_up(ids, self._bytes))
+
+    def token_bytes(self, number: int) -> bytes:
+        """One token's own bytes, to be shown. Of several texts with one id, the first listed.
+
+        Raises:
+            DecodeError: the id is not in the model.
+        """
+        shared = self._shared.get(number)
+        return shared[0].encode() if shared else self.join((number,))
 
     def meanings(self, steps: Sequence[DecoderStep]) -> Mapping[int, Meaning]:
         """What each id is to decoder steps, before the first of them.
 
-        Two models with equal steps decode ids alike if these mean the same in both.
+        Two models with equal steps decode ids alike if these mean the same in both. An id of
+        several added tokens (``shared_ids``) is left out.
         """
         only = steps[0] if len(steps) == 1 else None
         if isinstance(only, JoinBytes):
@@ -104,8 +114,13 @@ class Decoder:
         return self._pieces if isinstance(only, JoinPieces) else self._spelled
 
     @cached_property
+    def _shared(self) -> dict[int, list[str]]:
+        return shared_ids(self._model)
+
+    @cached_property
     def _named(self) -> dict[int, AddedToken]:
-        return {token.id: token for token in reversed(self._model.added or ())}
+        added = self._model.added or ()
+        return {token.id: token for token in added if token.id not in self._shared}
 
     @cached_property
     def _special(self) -> frozenset[int]:
@@ -115,11 +130,13 @@ class Decoder:
         that its normalizer changes is not left out.
         """
         special = {token.text for token in self._model.added or () if token.special}
-        return frozenset(number for number, text in self._texts.items() if text in special)
+        shared = {n for n, texts in self._shared.items() if special.issuperset(texts)}
+        return frozenset({n for n, text in self._texts.items() if text in special} | shared)
 
     @cached_property
     def _contents(self) -> dict[int, bytes]:
-        return {number: content for content, number in self._model.vocab.ids.items()}
+        ids = self._model.vocab.ids.items()
+        return {number: content for content, number in ids if number not in self._shared}
 
     @cached_property
     def _bytes(self) -> dict[int, bytes]:
@@ -167,16 +184,36 @@ class Decoder:
             return "control"
         return "byte" if self._model.vocab.kinds.get(number) == "byte" else "piece"
 
-
-def _look_up(ids: Sequence[int], table: Mapping[int, T]) -> list[T]:
-    try:
-        return list(map(table.__getitem__, ids))
-    except KeyError as error:
+    def _look_up(self, ids: Sequence[int], table: Mapping[int, T]) -> list[T]:
+        try:
+            return list(map(table.__getitem__, ids))
+        except KeyError as error:
+            number = error.args[0]
+        if number in self._shared:
+            texts = [show(text) for text in self._shared[number]]
+            raise DecodeError(
+                f"the id {number} is that of {len(texts)} special tokens, {' and '.join(texts)}: "
+                "as which of them tiktoken decodes it goes by the order of a hash table",
+                fix="give them ids of their own, or leave all but one out",
+            )
         raise DecodeError(
-            f"there is no token with the id {error.args[0]}",
+            f"there is no token with the id {number}",
             fix=f"ids go from {min(table)} to {max(table)}"
             + ("" if len(table) > max(table) else ", not all of them in use"),
-        ) from None
+        )
+
+
+def shared_ids(model: BPEModel) -> dict[int, list[str]]:
+    """The ids of several added tokens, and their texts.
+
+    A rank file's special tokens may have them (200018 of ``o200k_harmony``). As which of them
+    tiktoken decodes such an id goes by the order of a hash table (``src/lib.rs``,
+    ``special_tokens_decoder``), so it is decoded as none.
+    """
+    texts: dict[int, dict[str, None]] = {}
+    for token in model.added or ():
+        texts.setdefault(token.id, {})[token.text] = None
+    return {number: [*named] for number, named in texts.items() if len(named) > 1}
 
 
 def own_bytes(model: BPEModel) -> Callable[[bytes], bytes]:

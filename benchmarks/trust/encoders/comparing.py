@@ -220,18 +220,7 @@ def _decoded(ours: Own, engine: Engine, sequences: Iterator[list[int]], found: F
         _same_text(ours, engine, ids, found)
 
 
-def _shared(model: BPEModel) -> set[int]:
-    """The ids of more than one special token, as 200018 of o200k_harmony.
-
-    As which of them tiktoken decodes such an id goes by the order of its hash table.
-    """
-    counted = Counter(token.id for token in model.added or ())
-    return {number for number, count in counted.items() if count > 1}
-
-
 def _same_text(ours: Own, engine: Engine, ids: list[int], found: Found) -> None:
-    if engine.name == "tiktoken" and not _shared(ours.encoder.model).isdisjoint(ids):
-        return
     try:
         text = ours.decode(ids)
     except BpeInteropError:

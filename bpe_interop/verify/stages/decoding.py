@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, takewhile
 
 from ...encode import Encoder
-from ...encode.decode import Meaning
+from ...encode.decode import Meaning, shared_ids
 from ...errors import DecodeError
 from ...model import Affixes, BPEModel, TemplateToken, show
 from ...steps import (
@@ -45,7 +45,7 @@ def decoding_stage(pair: TwoModels) -> Stage:
     one, two = Encoder(pair.a).meanings(a), Encoder(pair.b).meanings(b)
     if a == b or (_joins_bytes(a) and _joins_bytes(b)):
         apart = [n for n in one.keys() | two.keys() if one.get(n) != two.get(n)]
-        apart = _possible(pair, apart)
+        apart = _possible(pair, {*apart, *_by_chance(pair)})
         if not apart:
             return Stage(_NAME, "proved", "the same steps, on the same tokens")
         return _tried(pair, apart, one, two)
@@ -66,12 +66,19 @@ def _other_steps(
         only = (model.decoder or ())[0]
         assert isinstance(only, JoinPieces)
         apart = [n for n in pieces if not _spelled_alike(only, steps, pieces[n], tokens.get(n))]
-        apart = _possible(pair, apart)
+        apart = _possible(pair, {*apart, *_by_chance(pair)})
         if apart:
             return _tried(pair, apart, one, two)
         why = "equal on ids that texts encode to; control tokens and byte tokens out of place "
         return Stage(_NAME, "proved", f"{why}decode otherwise")
     return Stage(_NAME, "unknown", why)
+
+
+def _by_chance(pair: Pair) -> set[int]:
+    """The ids of which tiktoken takes one token or another, unless both take the same."""
+    if pair.a.added == pair.b.added:
+        return set()
+    return {*shared_ids(pair.a), *shared_ids(pair.b)}
 
 
 def _joins_bytes(steps: Sequence[DecoderStep]) -> bool:
