@@ -13,8 +13,9 @@ from code_points import POINTS, WHOLE_SWEEP
 
 from bpe_interop.diff import diff
 from bpe_interop.encode import Encoder
+from bpe_interop.encode.decode import shared_ids
 from bpe_interop.engines import Engine, from_files
-from bpe_interop.errors import UnsupportedError
+from bpe_interop.errors import DecodeError, UnsupportedError
 from bpe_interop.model import RankTable
 from bpe_interop.sources import load_source
 from bpe_interop.verify.stress import around_added, fixed, random_texts
@@ -226,7 +227,12 @@ def test_templates(name: str, data: Data) -> None:
 @every_case
 def test_decoding(name: str, data: Data) -> None:
     ours, engine = opened(name, data)
+    shared = shared_ids(ours.model)
+    for number in shared:
+        with pytest.raises(DecodeError, match="by the order of a hash table"):
+            ours.decode([number])
     ids = [*ours.model.vocab.ids.values(), *(token.id for token in ours.model.added or ())]
+    ids = [number for number in ids if number not in shared]
     for number in ids:
         assert ours.decode([number]) == engine.decode([number])
     for start in range(0, len(ids), 7):
