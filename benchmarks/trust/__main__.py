@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from .commands import commands
 from .encoders.command import encoders
 from .faults import faults
 from .guided import guided
@@ -16,6 +17,7 @@ from .versions import versions
 COMMANDS: tuple[click.Command, ...] = (
     verdicts,
     encoders,
+    commands,
     kills,
     readers,
     guided,

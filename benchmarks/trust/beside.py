@@ -74,7 +74,8 @@ def _read_lock(files: Files) -> None:
         load_lock(data, name)
 
 
-def _sides() -> Sides:
+def two_sides() -> Sides:
+    """Two small tokenizers, our own encoder on each."""
     a, b = (partial(Own, model) for model in _models())
     name_a, name_b = (SideName(name, Own.name, "1", name) for name in "ab")
     return Sides(a, b, name_a, name_b, (ORDINARY, PARSED))
@@ -83,7 +84,7 @@ def _sides() -> Sides:
 @cache
 def _compared() -> tuple[tuple[bytes, ...], bytes]:
     """Reports on two tokenizers over a corpus, and the state that such a comparison leaves."""
-    sides = _sides()
+    sides = two_sides()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "state.json")
         report = compare_corpora(sides, [_CORPUS], processes=0, state=path)
@@ -99,7 +100,7 @@ def _read_state(files: Files) -> None:
         for name, data in files.items():
             path = Path(folder, name)
             path.write_bytes(data)
-            compare_corpora(_sides(), [_CORPUS], processes=0, state=path)
+            compare_corpora(two_sides(), [_CORPUS], processes=0, state=path)
 
 
 def _read_report(files: Files) -> None:

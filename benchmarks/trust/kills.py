@@ -27,7 +27,9 @@ import click
 import bpe_interop
 from bpe_interop.errors import BpeInteropError
 from bpe_interop.sources import load_source
+from bpe_interop.verify.sweep import compare_corpora
 
+from .beside import two_sides
 from .page import made_of, put, table, write_option
 
 _TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
@@ -41,14 +43,13 @@ Tree: TypeAlias = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A command, what lies in its folder before, and where it writes.
+    """A command or a call, what lies in its folder before, and where it writes.
 
-    ``target`` is a file or a folder; ``pair`` says that a sidecar belongs to it, ``source`` that
-    it is loaded to see whether it is refused.
+    ``target`` is a file or a folder; ``pair`` says that a sidecar belongs to it.
     """
 
     name: str
-    arguments: tuple[str, ...]
+    does: tuple[str, ...] | Callable[[], object]
     target: str
     prepare: Callable[[Path], None] = lambda folder: None
     pair: bool = False
@@ -68,6 +69,21 @@ def _copied(folder: Path) -> None:
     (folder / "text.txt").write_text("one two three\nfour five\n" * 20, "utf-8")
 
 
+def _save(target: str) -> Callable[[], object]:
+    """``Tokenizer.save`` in the place of what is there."""
+
+    def save() -> None:
+        format = None if target.endswith(".tiktoken") else "hf"
+        bpe_interop.load("in/tiktoken").save(target, format=format, force=True)
+
+    return save
+
+
+def _compare() -> None:
+    """What ``verify --state`` does with its corpora and its state file."""
+    compare_corpora(two_sides(), ["text.txt"], processes=0, state=Path("state.json"))
+
+
 def _with_folder(folder: Path) -> None:
     _copied(folder)
     shutil.copytree(_OTHER / "huggingface", folder / "out")
@@ -80,6 +96,13 @@ def _with_pair(folder: Path) -> None:
     shutil.copy(ranks.with_name(f"{ranks.name}.json"), folder / "x.tiktoken.json")
 
 
+def _with_plugin(folder: Path) -> None:
+    _copied(folder)
+    bpe_interop.convert(
+        _OTHER / "tiktoken", folder / "out", "tiktoken", options=["plugin"], verify=False
+    )
+
+
 def _with_files(folder: Path) -> None:
     _copied(folder)
     for name in ("tokenizer.lock", "view.html", "report.json"):
@@ -87,6 +110,7 @@ def _with_files(folder: Path) -> None:
 
 
 _CONVERT = ("convert", "in/tiktoken")
+_PLUGIN = (*_CONVERT, "out", "--to", "tiktoken", "--plugin")
 _EXTEND = ("extend", "in/tiktoken")
 _TRAIN = ("train", "text.txt", "--merges", "3", "--pattern", "gpt2", "--force", "-o")
 _REST = ("--no-verify", "--force")
@@ -120,13 +144,11 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("lock", ("lock", "in/tiktoken"), "tokenizer.lock", _with_files),
     Operation("view", ("view", "in/tiktoken", "--text", "text.txt", "-o", "view.html"),
               "view.html", _with_files),
-    Operation(
-        "verify --state",
-        ("verify", "in/tiktoken", "in/huggingface", "--corpus", "text.txt", "--state", "state.json",
-         "--processes", "0"),
-        "state.json",
-        _copied,
-    ),
+    Operation("convert --plugin, new folder", (*_PLUGIN, *_REST), "out", _copied),
+    Operation("convert --plugin, folder", (*_PLUGIN, *_REST), "out", _with_plugin),
+    Operation("Tokenizer.save, folder", _save("out"), "out", _with_folder),
+    Operation("Tokenizer.save, pair", _save("x.tiktoken"), "x.tiktoken", _with_pair, True),
+    Operation("verify --state", _compare, "state.json", _copied),
 )  # fmt: skip
 
 
@@ -262,7 +284,11 @@ def _child(operation: Operation, folder: Path, point: int | None, writing: int) 
         for number in (0, 1, 2):
             os.dup2(nowhere, number)
         sys.stdout, sys.stderr = (os.fdopen(number, "w") for number in (1, 2))
-        sys.argv = ["bpe-interop", *operation.arguments]
+        does = main
+        if isinstance(operation.does, tuple):
+            sys.argv = ["bpe-interop", *operation.does]
+        else:
+            does = operation.does
         home, live = f"{folder.resolve()}{os.sep}", True
 
         def hook(event: str, arguments: tuple[object, ...]) -> None:
@@ -288,7 +314,8 @@ def _child(operation: Operation, folder: Path, point: int | None, writing: int) 
         sys.dont_write_bytecode = True
         sys.addaudithook(hook)
         try:
-            main()
+            does()
+            code = 0
         except SystemExit as done:
             code = int(done.code or 0)
         live = False

@@ -1,0 +1,42 @@
+"""What commands rightly refuse with exit code 2, and why: rows for :mod:`.commands`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Refusal(NamedTuple):
+    """Sources and commands (patterns of ``fnmatch``), words of the message, and the reason."""
+
+    sources: tuple[str, ...]
+    commands: str
+    words: str
+    reason: str
+
+
+_BESIDE = ("*_config.json", "*special_tokens_map.json", "*.tiktoken.json")
+_TEXTS = ("corpora*", "seeds*", "*README*", "*MANIFEST*", "*.inp", "*.out", "versions.json")
+_PAIRS = ("*/gpt2", "*/gpt2/*", "gpt2", "gpt2/*", "roberta", "roberta/*", "tiktoken_cache/*")
+_RANKS = ("*.tiktoken", "tiktoken_cache/*", "llama-3", "llama-3/*", "[a-z]*_base", "qwen*", "gpt2*")
+_WORDS = "[!t]*"
+"""Every command but ``train``, which takes a file for a text."""
+
+REFUSALS: tuple[Refusal, ...] = (
+    Refusal(_BESIDE, _WORDS, "this is none of:", "a file beside a tokenizer, alone"),
+    Refusal(_TEXTS, _WORDS, "this is none of:", "a text or a table, and no tokenizer"),
+    Refusal(_PAIRS, _WORDS, "not known", "a GPT-2 pair, which does not state its normalizer"),
+    Refusal(_PAIRS, _WORDS, "does not state", "a GPT-2 pair, which states no special tokens"),
+    Refusal(
+        ("*",), "train", "not UTF-8", "a file or folder of bytes that are no text, as a corpus"
+    ),
+    Refusal(("*",), "train", "merges were asked for", "a corpus in which no pair is twice"),
+)
+"""Exit code 2 is right where a row fits the source and the command, and its words were said."""
+
+PRESETS: dict[str, str] = {
+    "shuffled-tiny/gpt2*": "gpt2",
+    "gpt2": "gpt2",
+    "gpt2/[evm]*": "gpt2",
+    "roberta*": "gpt2",
+}
+"""Sources that do not state all, and a preset that does: these are run with it, too."""
