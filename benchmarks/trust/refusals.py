@@ -24,6 +24,11 @@ _WORDS = "[!t]*"
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(_BESIDE, _WORDS, "this is none of:", "a file beside a tokenizer, alone"),
     Refusal(_TEXTS, _WORDS, "this is none of:", "a text or a table, and no tokenizer"),
+    Refusal(_TEXTS, _WORDS, "no tokenizer is here", "a text or a table, and no tokenizer"),
+    Refusal(_TEXTS, _WORDS, "not a JSON object", "a text or a table, and no tokenizer"),
+    Refusal(("clip/*.gz",), _WORDS, "this is none of:", "a compressed list of merges"),
+    Refusal(("bert*",), _WORDS, "is WordPiece, not BPE", "a tokenizer without merges"),
+    Refusal(("t5*",), _WORDS, "not BPE", "a tokenizer without merges"),
     Refusal(_PAIRS, _WORDS, "not known", "a GPT-2 pair, which does not state its normalizer"),
     Refusal(_PAIRS, _WORDS, "does not state", "a GPT-2 pair, which states no special tokens"),
     Refusal(
