@@ -290,7 +290,7 @@ def _child(operation: Operation, folder: Path, point: int | None, writing: int) 
         for number in (0, 1, 2):
             os.dup2(nowhere, number)
         sys.stdout, sys.stderr = (os.fdopen(number, "w") for number in (1, 2))
-        does = main
+        does: Callable[[], object] = main
         if isinstance(operation.does, tuple):
             sys.argv = ["bpe-interop", *operation.does]
         else:

@@ -74,7 +74,7 @@ def _other_steps(
     return Stage(_NAME, "unknown", why)
 
 
-def _by_chance(pair: Pair) -> set[int]:
+def _by_chance(pair: TwoModels) -> set[int]:
     """The ids of which tiktoken takes one token or another, unless both take the same."""
     if pair.a.added == pair.b.added:
         return set()
