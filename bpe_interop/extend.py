@@ -69,7 +69,7 @@ def with_special_tokens(
             largest). A text that the model has as a token keeps its id; an added token that
             was not special becomes special.
         roles: role (``bos``, ``eos``, ``unk``, ``sep``, ``pad``, ``cls``, ``mask``) to the text
-            of a special token, one of the new ones or another. Who had the role loses it.
+            of a special token, one of the new ones or another. The token that had it loses it.
 
     Raises:
         SpecialTokenError: a text is empty, no text, or given twice; it is there already with
@@ -181,7 +181,7 @@ def _checked(tokens: Wanted) -> dict[str, int | None]:
             )
         if number is not None and not 0 <= number <= MAX_ID:
             raise SpecialTokenError(
-                f"the id {number} of {show(text)} is none: they are 0 to {MAX_ID}",
+                f"the id {number} of {show(text)} is not valid: ids are 0 to {MAX_ID}",
                 fix="give one of these, or none",
             )
         asked[text] = number

@@ -29,9 +29,9 @@ def admit(trip: RoundTrip, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
     """The losses of a round trip, once those that matter are allowed.
 
     Losses of ``ids`` and ``text`` are refused unless their field is in ``drop``; losses of
-    ``metadata`` never are. What the source does not say and the target has to is a loss too:
-    written, "unknown" would read "none". What a reader restores from a known sha256 is no loss;
-    what reading the source has lost already is one in every format.
+    ``metadata`` never are. A fact that the source does not state and that the target always
+    states is a loss too: "unknown" would be read back as "none". A fact that a reader restores
+    from a known sha256 is no loss. What reading the source has lost is a loss in every format.
 
     Raises:
         LossyConversionError: a loss is refused; the error holds and names each.

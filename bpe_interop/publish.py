@@ -119,7 +119,7 @@ def with_section(card: str | None, section: str, name: str) -> str:
         name: the heading of a new card.
 
     Raises:
-        TargetError: the marks of the old section do not stand once, one after the other.
+        TargetError: the card does not hold each mark of our section once, in order.
     """
     if card is None:
         return _FRESH.format(name=name) + section + "\n"
@@ -128,7 +128,7 @@ def with_section(card: str | None, section: str, name: str) -> str:
         return card.rstrip("\n") + "\n\n" + section + "\n"
     if marks != (1, 1) or card.index(BEGIN) > card.index(END):
         raise TargetError(
-            "the marks around the part about the tokenizer do not stand once",
+            "the model card does not hold each mark of our section exactly once",
             where=CARD,
             fix=f"leave {BEGIN} and {END} once each, in this order, or neither",
         )

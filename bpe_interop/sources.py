@@ -137,7 +137,7 @@ def _not_had(name: str, offline: bool, error: Exception) -> SourceError:
         )
     said = str(error).strip().splitlines() or [repr(error)]
     return SourceError(
-        f"cannot be had from the hub: {said[0]}",
+        f"cannot be downloaded from the hub: {said[0]}",
         where=f"hf:{name}",
         fix="check the name and the network; for files behind a gate, log in with `hf auth login`",
     )

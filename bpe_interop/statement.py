@@ -1,7 +1,7 @@
 """What a user says of a tokenizer whose source does not: template, roles, chat template.
 
 A source that leaves one of these unsaid has ``None`` there, or no token of that role. A statement
-fills such a gap. It never wins over what a source states: that is a contradiction, unless the
+fills such a gap. It never replaces what a source states: that is a contradiction, unless the
 tokenizer is meant to change (``extend``).
 """
 

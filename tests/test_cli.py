@@ -209,7 +209,8 @@ def test_a_full_disk_is_no_answer(words: tuple[object, ...], unbuffered: str) ->
         )
     assert done.returncode == 2
     assert (
-        done.stderr.splitlines()[-1] == b"  check the path, the right to it, and that there is room"
+        done.stderr.splitlines()[-1]
+        == b"  check the path, your permission to write there, and the free space"
     )
     assert b"Traceback" not in done.stderr
 

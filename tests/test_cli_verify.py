@@ -357,7 +357,7 @@ def test_a_state_of_another_comparison(run: Command, tmp_path: Path) -> None:
     before = state.read_bytes()
     code, out, err = run(RANKS, HUB, "--corpus", other, "--state", state)
     assert (code, out) == (2, "")
-    assert "begun on another corpus" in err
+    assert "belongs to another corpus" in err
     code, out, err = run(RANKS, OTHER, "--corpus", corpus, "--state", state)
     assert (code, out) == (2, "")
     assert "different tokenizers" in err

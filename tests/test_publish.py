@@ -231,7 +231,7 @@ def test_names_of_repositories() -> None:
 
 @pytest.mark.parametrize("card", [BEGIN, END + BEGIN, BEGIN + END + BEGIN + END])
 def test_a_card_with_odd_marks_is_left_alone(card: str) -> None:
-    with pytest.raises(TargetError, match="do not stand once"):
+    with pytest.raises(TargetError, match="exactly once"):
         with_section(card, f"{BEGIN}new{END}", "tiny")
 
 

@@ -353,7 +353,7 @@ def test_every_token_is_decoded_alone(gpt2_tiny: tuple[BPEModel, Engine], token:
     names = "tokenizers", "bpe_interop"
     alike = decode_alone(LocalPair(engine, Own(model), [ORDINARY]), model, model, names)
     assert (alike.count, alike.odd) == (len(model.vocab.ids), ())
-    assert list(alike.notes()) == [f"{alike.count:,} tokens decode alike, each alone"]
+    assert list(alike.notes()) == [f"{alike.count:,} tokens decode to the same text, each alone"]
     pair = LocalPair(engine, Altered(model, token), [ORDINARY])
     found = decode_alone(pair, model, model, names)
     assert token in {each.content for each in found.odd}
@@ -375,7 +375,7 @@ def test_a_token_that_a_side_cannot_decode_is_noted(gpt2_tiny: tuple[BPEModel, E
 
     found = decode_alone(LocalPair(engine, Mute(model), [ORDINARY]), model, model, ("t", "mute"))
     assert len(found.odd) == found.count
-    assert "decode otherwise" in next(found.notes())
+    assert "decode to other texts" in next(found.notes())
     assert "a failure" in next(found.notes())
 
 

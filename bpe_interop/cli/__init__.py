@@ -1,4 +1,4 @@
-"""The command line: one module per command. Results go to stdout, talk to stderr.
+"""The command line: one module per command. Results go to stdout, messages to stderr.
 
 Exit codes: 0 yes, 1 no (different, or a refused conversion), 2 no answer.
 """
@@ -27,7 +27,7 @@ from .terminal import tell
 CLOSED = 141
 """What a shell reports of programs that end by SIGPIPE."""
 
-_SYSTEM = "check the path, the right to it, and that there is room"
+_SYSTEM = "check the path, your permission to write there, and the free space"
 
 
 COMMANDS = (
@@ -178,7 +178,7 @@ def _check_streams() -> None:
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY))
     if sys.stdout is None:
-        tell("error: standard output is closed\n  open it, or lead it to a file or /dev/null")
+        tell("error: standard output is closed\n  open it, or send it to a file or /dev/null")
         os._exit(UNKNOWN)
 
 

@@ -125,8 +125,8 @@ def convert_command(
     A DST that ends as a file of the format (NAME.tiktoken, NAME.gguf; with --to also NAME.json,
     NAME.model) is that one file.
 
-    With --to hf, DST may be a repository of the hub, hf:org/name[@branch]. Nothing is sent
-    unless --publish is given; it is shown what would be.
+    With --to hf, DST may be a repository of the hub, hf:org/name[@branch]. Without
+    --publish nothing is sent: the command shows what it would send.
 
     What the target cannot hold is refused, with what would be lost. What was written is read
     back and run in the target's own engine before it takes its place. The last line says whether

@@ -317,9 +317,9 @@ def identity(shard: Shard) -> str:
     """
     if shard.path is None or not shard.path.is_file():
         raise SourceError(
-            "it cannot be known to be the same when it is read again",
+            "nothing shows whether it is the same when it is read again",
             where=shard.label,
-            fix="make it a file, or do without a state to go on from",
+            fix="make it a file, or leave --state out (state=...)",
         )
     with naming(shard.label), shard.path.open("rb") as file:
         head = file.read(_HEAD)

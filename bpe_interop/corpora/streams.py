@@ -180,5 +180,5 @@ def skip(stream: BinaryIO, offset: int, label: str) -> None:
         raise SourceError(
             "shorter than when it was read before",
             where=label,
-            fix="begin anew with another file for the state",
+            fix="start again with another state file",
         )

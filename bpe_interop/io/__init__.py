@@ -1,4 +1,4 @@
-"""The only room that touches the disk: paths to files in memory, and files to a target at once."""
+"""Reads and writes tokenizer files: paths to files in memory, and files to a target at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files to a target at once: beside it first, in its place when all is well."""
+"""Writes files beside the target first, and moves them into its place when all is well."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def naming_target(target: Path) -> Iterator[None]:
         raise TargetError(
             f"cannot be written{why}",
             where=str(target),
-            fix="choose a place where files can be made, and where there is room",
+            fix="choose a folder where you may write, with enough free space",
         ) from None
 
 

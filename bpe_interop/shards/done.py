@@ -24,7 +24,7 @@ KIND = "bpe-interop parts done"
 SCHEMA = 1
 _SYNCED_EVERY = 10.0
 """Seconds after which what was written must be on the disk."""
-_ANOTHER = "name another file for the state"
+_ANOTHER = "name another state file"
 
 
 class Done:
@@ -90,7 +90,7 @@ class Done:
                 raise SourceError(
                     f"it was begun {what}",
                     where=where,
-                    fix="begin anew with another file for the state",
+                    fix="start again with another state file",
                 )
         found: dict[int, Any] = {}
         # What stands behind the last LF was cut off as it was written.
@@ -152,5 +152,5 @@ class Done:
         return TargetError(
             f"cannot be written: {error.strerror}",
             where=str(self._path),
-            fix="choose a place where files can be made, and where there is room",
+            fix="choose a folder where you may write, with enough free space",
         )

@@ -2,7 +2,7 @@
 
 The teaching implementations repeat: count all pairs of neighbours, merge the most frequent one
 everywhere, of several the one counted first. Nothing is recounted here; why the merges are the
-same is told in docs/training.md. In short:
+same is explained in docs/training.md. In short:
 
 - The tokens stand in *slots*, one for each byte of each distinct pretoken, with a border between
   pretokens. A token of several slots has its id in its first and its last one, so both of its

@@ -74,8 +74,8 @@ class Request:
         return SourceError(
             f"{asked} were asked for, and the text gives {possible:,} merges "
             f"({smallest + possible:,} ids)",
-            fix="ask for no more than that, give more text, or say with --min-frequency "
-            "(min_frequency=2) that it may end before",
+            fix="ask for no more than that, give more text, or allow fewer with --min-frequency "
+            "(min_frequency=2)",
         )
 
 
@@ -178,7 +178,7 @@ def _check_special(tokens: Mapping[str, int] | tuple[str, ...]) -> None:
 
 
 def _not_for(algorithm: str, what: str) -> SourceError:
-    return SourceError(f"the algorithm {algorithm} takes no such thing: {what}", fix="leave it out")
+    return SourceError(f"the algorithm {algorithm} does not take {what}", fix="leave it out")
 
 
 def known_options(options: Mapping[str, Option], known: Iterable[str], of: str) -> None:

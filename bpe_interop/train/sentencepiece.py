@@ -93,7 +93,7 @@ class _Sentences:
     def _drawing(self) -> SourceError:
         return SourceError(
             f"there are more than {self._most:,} lines (input_sentence_size), and sentencepiece "
-            "would draw others of them each time",
+            "would choose others of them each time",
             fix="learn from all of them (input_sentence_size=0), or from the first "
             "(shuffle_input_sentence=false)",
         )

@@ -36,7 +36,7 @@ class ChildPair:
     """Two sides in a process of their own, which a text may kill without killing this one.
 
     A child that was killed is started again, and the texts that it had are given to it one by
-    one, so that the one that kills it is known, and on which side. Interrupts pass it by.
+    one, so that the one that kills it is known, and on which side. Ctrl-C does not end it.
     """
 
     def __init__(self, a: Build, b: Build, modes: Sequence[Mode]) -> None:

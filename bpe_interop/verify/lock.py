@@ -1,13 +1,12 @@
-"""Lock files: what a tokenizer does today, to be held against what it does tomorrow.
+"""Lock files: what a tokenizer does today, to compare with what it does tomorrow.
 
 A lock file is one JSON object: ``bpe_interop_lock`` (the version of this layout, 2), ``source``
 (how the tokenizer was named), ``fingerprint`` (:mod:`bpe_interop.fingerprint`), ``versions``
 (of this library and the engines), ``merges``: hashes of blocks of them, ``golden``: texts with
 their ids, for each of the ways of asking for ids that the tokenizer answers, ``tokens``: the ids
-of each token's own texts (:mod:`.own_texts`), both packed (:mod:`.packing`), and ``sha256`` of all
-that, so that a file that was cut, merged or edited is not taken for one that was written. Equal
-fingerprints mean equal tokenizers; where they are not, the texts' ids say whether and where ids
-changed.
+of each token's own texts, both packed, and ``sha256`` of all that, so that a file that was cut,
+merged or edited is refused. Equal fingerprints mean equal tokenizers. Where they are not equal,
+the texts' ids show whether and where ids changed.
 """
 
 from __future__ import annotations

@@ -1,14 +1,4 @@
-"""Lock files: what a tokenizer does today, to be held against what it does tomorrow.
-
-A lock file is one JSON object: ``bpe_interop_lock`` (the version of this layout, 2), ``source``
-(how the tokenizer was named), ``fingerprint`` (:mod:`bpe_interop.fingerprint`), ``versions``
-(of this library and the engines), ``merges``: hashes of blocks of them, ``golden``: texts with
-their ids, for each of the ways of asking for ids that the tokenizer answers, ``tokens``: the ids
-of each token's own texts (:mod:`.own_texts`), both packed (:mod:`.packing`), and ``sha256`` of all
-that, so that a file that was cut, merged or edited is not taken for one that was written. Equal
-fingerprints mean equal tokenizers; where they are not, the texts' ids say whether and where ids
-changed.
-"""
+"""Compares a tokenizer with its lock file: the fingerprint first, then the locked ids."""
 
 from __future__ import annotations
 
@@ -175,7 +165,7 @@ def _unfound(lines: list[str]) -> str:
     """Another tokenizer than was locked must not pass because the texts were the wrong ones."""
     return (
         f"the fingerprint is not the locked one ({', '.join(lines)}), and none of the locked texts "
-        "has other ids: whether ids changed could not be told; if the change is meant, lock again"
+        "has other ids: it is not known whether ids changed; if you meant the change, lock again"
     )
 
 
@@ -289,8 +279,8 @@ def _merges(held: Lock, model: BPEModel) -> Iterator[str]:
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     place = BLOCK * same
     begins = next(islice(canonical(model).splits.values(), place, None), None)
-    at = "" if begins is None else f", from that of {show(begins[0])} and {show(begins[1])} on"
-    yield f"the first {place:,} merges are the locked ones; among the {BLOCK} next{at} one is not"
+    at = "" if begins is None else f" (from {show(begins[0])} + {show(begins[1])} on)"
+    yield f"the first {place:,} merges are the locked ones; one of the next {BLOCK}{at} is not"
 
 
 def _added(held: Lock, model: BPEModel) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Are two tokenizers the same, live objects of other libraries among them? Each runs as it is."""
+"""Compares two tokenizers, objects of other libraries among them; each runs as it is."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _open_tokenizers(side: Any, notes: list[str]) -> Side:
     files: Files = {"tokenizer.json": own.to_str().encode("utf-8")}
     engine: Engine = TokenizersEngine(own)
     if not same:
-        notes.append(f"{label} runs in our encoder: a copy of it numbers added tokens otherwise")
+        notes.append(f"{label} runs in our encoder: a copy of it gives added tokens other ids")
         engine = _Ours(model)
     return _side(label, "huggingface", files, model, engine)
 

@@ -1,4 +1,4 @@
-"""How far a comparison came, in a file from which a later run goes on."""
+"""Runs two sides on single tokens, on awkward texts and on corpora."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class Alone:
     def notes(self) -> Iterator[str]:
         """What is to be said of it."""
         if self.count and not self.odd:
-            yield f"{self.count:,} tokens decode alike, each alone"
+            yield f"{self.count:,} tokens decode to the same text, each alone"
         elif self.odd:
             first = self.odd[0]
             one, two = ("a failure" if said is None else show(said) for said in first.said)
             yield (
-                f"{len(self.odd):,} of {self.count:,} tokens decode otherwise, each alone, such as "
+                f"{len(self.odd):,} of {self.count:,} tokens decode to other texts, each alone: "
                 f"{show(first.content)} (ids {' '.join(map(str, first.ids))}): {one} and {two}"
             )
 

@@ -1,4 +1,4 @@
-"""The two sides of a comparison: what was opened, what runs it, and how it is asked."""
+"""The two sides of a comparison: the sources, what runs them, and how they are asked."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ def run_in_transformers(
 ) -> BPEModel | None:
     """The model that ``AutoTokenizer`` really runs for a directory.
 
-    What is other than its files say is noted, with the reason. None where what transformers
+    A note says in what it differs from its files, and why. None where what transformers
     built cannot be read as a model.
 
     Raises:
@@ -316,10 +316,7 @@ def run_in_transformers(
 
 
 class Kept:
-    """A way to build a side which keeps it; other processes are sent the way, and build their own.
-
-    So a side that runs in this process is built once.
-    """
+    """Builds a side once, and keeps it. Sent to another process, it builds another there."""
 
     def __init__(self, build: Build) -> None:
         self._build = build

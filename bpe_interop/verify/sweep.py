@@ -1,4 +1,4 @@
-"""Compares two tokenizers over documents: in batches, on all cores, to be gone on with later."""
+"""Compares two tokenizers over documents: in batches, on all cores; a later run can go on."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def compare_corpora(
     """Compares two tokenizers over corpora.
 
     Interrupted with Ctrl-C, it returns what was done so far, with ``interrupted`` set. The text
-    of a kept difference is shrunk (:func:`.shrinking.shrink`), all else is as one document after
+    of a kept difference is shrunk (:func:`.compare.shrink`), all else is as one document after
     another gave it, whatever the number of processes.
 
     Args:
@@ -149,7 +149,7 @@ def check_corpora(
     selection: Selection = EVERYTHING,
     state: str | Path | None = None,
 ) -> None:
-    """Looks whether corpora can be opened, and a state gone on from and written.
+    """Checks that corpora can be opened, and that a state can be read and written.
 
     Raises:
         SourceError, FormatError, TargetError: as :func:`compare_corpora`.

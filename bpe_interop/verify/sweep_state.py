@@ -14,7 +14,7 @@ from .corpus_report import CorpusReport, check_schema, read_report
 
 SCHEMA = 1
 KIND = "bpe-interop comparison begun"
-_ANOTHER = "name another file for the state"
+_ANOTHER = "name another state file"
 
 
 class Saved:
@@ -78,14 +78,14 @@ class Saved:
         for old, new in zip(before, map(tuple, self._corpus["shards"]), strict=False):
             if old != new:
                 raise SourceError(
-                    f"it was begun on another corpus: there was {old[0]} as it was then, and now "
-                    f"there is {new[0]}",
+                    f"this state belongs to another corpus: it is about {old[0]} with other "
+                    f"contents, and now there is {new[0]}",
                     where=str(self._path),
-                    fix="begin anew with another file for the state",
+                    fix="start again with another state file",
                 )
         if len(before) != len(self._labels) or node["selection"].value != self._corpus["selection"]:
             raise SourceError(
-                "it was begun on another corpus, or another selection of its documents",
+                "this state belongs to another corpus, or to another selection of its documents",
                 where=str(self._path),
-                fix="begin anew with another file for the state",
+                fix="start again with another state file",
             )

@@ -70,7 +70,7 @@ def serve() -> None:
 
 
 def _fault(raised: tuple[type[BaseException], BaseException, TracebackType | None]) -> EngineError:
-    """An error that is no outcome, for the parent to raise: who looks at this process's stderr?"""
+    """An error that the parent raises: nobody reads the stderr of this process."""
     said = "".join(traceback.format_exception(*raised))
     return EngineError(f"the process that runs both sides failed: {said}")
 
