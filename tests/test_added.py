@@ -325,3 +325,29 @@ def test_a_content_that_stands_twice_is_decoded_as_tokenizers_does_or_refused(fi
         return
     encoder = Encoder(by_name("huggingface").load(files))
     assert (encoder.decode([3]), encoder.encode("<s>", "all")) == ("x<s>", [3])
+
+
+@pytest.mark.parametrize("before", ["\t", "q"])
+def test_a_normal_form_that_an_earlier_token_of_the_id_left_behind_is_refused(before: str) -> None:
+    """A token that is not in the vocabulary is numbered after a hole in it, as ``b`` is there."""
+    token = {"single_word": False, "lstrip": False, "rstrip": False, "special": False}
+    entries = [
+        {**token, "id": 4, "content": before, "normalized": True},
+        {**token, "id": 4, "content": "b", "normalized": True},
+    ]
+    vocabulary = {"a": 0, "bb": 1, " ": 2, "b": 4}
+    whole = {
+        "added_tokens": entries,
+        "normalizer": {"type": "Replace", "pattern": {"String": "\t"}, "content": " "},
+        "model": {"type": "BPE", "vocab": vocabulary, "merges": [["b", "b"]]},
+    }
+    engine = tokenizers.Tokenizer.from_str(json.dumps(whole))
+    files = {"tokenizer.json": json.dumps(whole).encode()}
+    if before == "q":
+        assert engine.encode("bb a").ids == [4, 4, 2, 0]
+        assert Encoder(by_name("huggingface").load(files)).encode("bb a", "all") == [4, 4, 2, 0]
+        return
+    assert engine.encode("bb a").ids == [1, 4, 0]
+    with pytest.raises(UnsupportedError, match='for "b" tokenizers looks for " "') as refused:
+        by_name("huggingface").load(files)
+    assert refused.value.where == "tokenizer.json: $.added_tokens[1]"

@@ -234,18 +234,21 @@ def _check_normal_form(
 ) -> None:
     """Refuses an added token that tokenizers treats otherwise than by the last of its entries.
 
-    ``forms`` holds, by id, the normal forms of the entries before. tokenizers decodes an id by
-    them, also where a later entry of the same id is not normalized.
+    ``forms`` holds, by id, the normal forms that are not the token's own text. tokenizers looks
+    for a normalized token by it, and decodes by it, also where a later entry of the id has none
+    (``AddedVocabulary.add_tokens``, 0.23: ``normalized_cache``).
     """
-    form = normalize(normalizer, text) if normalizer and entry["normalized"].value else None
+    form = normalize(normalizer, text) if normalizer and entry["normalized"].value else text
     if form == "":
         entry.refuse(vanishing(text), fix="remove it, or set its normalized to false")
-    if form is not None:
+    if form != text:
         forms[number] = form
     elif forms.get(number, text) != text:
+        looks = show(forms[number] if entry["normalized"].value else text)
         entry.refuse(
-            f"the id {number} stands here again and is no longer normalized; tokenizers finds the "
-            f"token {show(text)}, and decodes the id as {show(forms[number])}",
+            f"the id {number} has an added token before this one, with the normal form "
+            f"{show(forms[number])}; for {show(text)} tokenizers looks for {looks}, and decodes "
+            f"the id as {show(forms[number])}",
             fix="remove one of the two entries",
         )
 
