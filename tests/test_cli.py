@@ -290,7 +290,8 @@ def test_formats(run: Command) -> None:
 KEYS = {
     "source", "format", "files", "not_read", "alphabet", "affixes", "tokens", "ids", "rows",
     "merges", "unreachable", "missing_bytes", "fallback", "normalizer", "pretokenizer", "decoder",
-    "added", "roles", "sequence_template", "chat_template", "extras", "unsaid", "presets",
+    "added", "roles", "sequence_template", "chat_template", "extras", "unsaid", "particulars",
+    "presets",
     "unicode", "served", "notes",
 }  # fmt: skip
 

@@ -27,6 +27,9 @@
     sequence_template   {single, pair}, or null
     chat_template, extras
     unsaid              names of the fields that the source does not state
+    particulars         what is peculiar to the format, by name; of GGUF: pre (name, lookup_first,
+                        bos, cleans, patterns, equal, by), what llama.cpp does under its name and
+                        which names are proved to be the same splitter
     presets             presets that can state what is unsaid
     unicode             version, and the engines' versions that it was measured from
     served              what transformers' AutoTokenizer runs: class (null where it is not known
@@ -86,6 +89,7 @@ def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
         "chat_template": model.chat_template,
         "extras": dict(model.extras),
         "unsaid": [name for name in FIELDS if getattr(model, name) is None],
+        "particulars": dict(loaded.format.particulars(model)),
         "presets": candidates(model) if model.pretokenizer is None or model.added is None else [],
         "unicode": {"version": UNICODE_TABLES.unicode, "engines": dict(UNICODE_TABLES.engines)},
         "served": _served(loaded),

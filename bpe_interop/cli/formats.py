@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import click
+
 from ..formats import all_formats
+from ..formats.gguf.particulars import table
 from ..model import FIELDS
 from .manual import command
 from .options import json_option
-from .screen import as_json, print_table
+from .screen import as_json, lines, print_table
+from .terminal import say_line
 
 
 @command(
@@ -15,11 +21,20 @@ from .screen import as_json, print_table
     examples={
         "bpe-interop formats": "Show the table",
         "bpe-interop formats --json": "The same for a program",
+        "bpe-interop formats --pre": "Show which of llama.cpp's splitters are the same",
     },
 )
+@click.option("--pre", is_flag=True, help="Show llama.cpp's names of splitters, grouped by proof.")
 @json_option
-def formats_command(json_output: bool) -> None:
-    """Show the formats: what each can hold, and the engine it is checked in."""
+def formats_command(pre: bool, json_output: bool) -> None:
+    """Show the formats: what each can hold, and the engine it is checked in.
+
+    With --pre: the names that a GGUF file can have in tokenizer.ggml.pre. Names on one line are
+    proved to cut every text alike; between any two lines there is a text that tells them apart.
+    """
+    if pre:
+        _show_pre(json_output)
+        return
     rows = all_formats()
     if json_output:
         as_json(
@@ -45,3 +60,38 @@ def formats_command(json_output: bool) -> None:
         *([field, *("holds" if field in row.holds else "-" for row in rows)] for field in FIELDS),
     ]
     print_table(["", *(row.name for row in rows)], cells, names=1, numbers=False)
+
+
+def _show_pre(json_output: bool) -> None:
+    rows = table()
+    if json_output:
+        as_json(rows)
+        return
+    for row in rows:
+        names = [f"{name}{_flags(flags)}" for name, flags in _mapping(row.get("names")).items()]
+        if names:
+            lines(f"{len(names)} name{'s' * (len(names) > 1)}", [", ".join(names)])
+            lines("", _patterns(row))
+        for name, why in _mapping(row.get("refused")).items():
+            lines("refused", [f"{name}: {why}"])
+    say_line(
+        "(b): BOS by default; (l): a pretoken that is a token is not merged. --json shows all."
+    )
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _flags(flags: dict[str, bool]) -> str:
+    said = "b" * flags["bos"] + "l" * flags["lookup_first"]
+    return f" ({said})" if said else ""
+
+
+def _patterns(row: dict[str, Any]) -> list[str]:
+    spelled = ["; then ".join(spelling) for spelling in row["spellings"]]
+    return [text if len(text) <= _WIDTH else f"{text[:_WIDTH]} ..." for text in spelled]
+
+
+_WIDTH = 84
+"""Columns of a pattern that are shown."""

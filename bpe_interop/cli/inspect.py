@@ -34,7 +34,7 @@ from .options import (
 from .screen import as_json, folded, lines
 from .statistics import ByParts, show_statistics
 
-_FOLDED = ("normalize", "split", "decode")
+_FOLDED = ("normalize", "split", "decode", "pre")
 """Lines that hold patterns."""
 
 
@@ -114,6 +114,7 @@ def _rows(loaded: TokenizerSource[BPEModel], facts: dict[str, Any]) -> Iterator[
         yield "normalize", step
     for step in _steps(model.pretokenizer):
         yield "split", step
+    yield from loaded.format.told(model)
     for said in _added(model):
         yield "added", said
     roles = [f"{each['role']} {show(each['text'])} {each['id']}" for each in facts["roles"]]

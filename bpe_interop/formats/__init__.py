@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import SourceError, TargetError
 from ..loss import Loss
-from ..model import BPEModel
+from ..model import BPEModel, Json
 from .names import FileNames
 from .round_trip import RoundTrip
 from .table import TABLE
@@ -24,6 +24,14 @@ Files: TypeAlias = Mapping[str, bytes]
 
 GROUP = "bpe_interop.formats"
 """The group of entry points by which an installed package brings a format: each is a Format."""
+
+
+def _nothing(model: BPEModel) -> Mapping[str, Json]:
+    return {}
+
+
+def _untold(model: BPEModel) -> Iterable[tuple[str, str]]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,8 @@ class Format:
             called with the files, and with what gives the path of each, it gives code and
             commands.
         handed: the libraries that are handed a model in this format.
+        particulars: what there is to tell of a model that was read from it, as plain data by name.
+        told: the same for people, as labels and sentences.
         served: the library that serves a directory of it as a whole; empty where none does.
         registry: the library whose named tokenizers are of this format; empty where none has any.
     """
@@ -75,6 +85,8 @@ class Format:
     drops: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     how_to_load: Callable[[Files, Callable[[str], str]], list[str]] | None = None
     handed: tuple[str, ...] = ()
+    particulars: Callable[[BPEModel], Mapping[str, Json]] = _nothing
+    told: Callable[[BPEModel], Iterable[tuple[str, str]]] = _untold
     served: str = ""
     registry: str = ""
     says: frozenset[str] = frozenset()

@@ -57,4 +57,6 @@ FORMAT = Format(
     explain=when_called(".losses", "explain", __name__),
     names=TABLE["gguf"],
     handed=("llama.cpp",),
+    particulars=when_called(".particulars", "particulars", __name__),
+    told=when_called(".particulars", "sentences", __name__),
 )

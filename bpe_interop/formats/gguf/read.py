@@ -52,7 +52,7 @@ from .keys import (
     TOKENS,
     Keys,
 )
-from .splitters import KNOWN_ELSEWHERE, SPLITTERS, Splitter, nearest
+from .splitters import NOT_HELD, SPLITTERS, Splitter, nearest
 from .tokens import Tokens
 from .types import (
     BYTE,
@@ -251,8 +251,8 @@ def _splitter(keys: Keys) -> Splitter:
     if found is not None:
         return found
     near = ", ".join(nearest(name)) or "none"
-    if name in KNOWN_ELSEWHERE:
-        keys.refuse(PRE, f"llama.cpp knows {show(name)}, and how it splits is not described here")
+    if name in NOT_HELD:
+        keys.refuse(PRE, f"{show(name)} is not read: {NOT_HELD[name]}")
     return keys.refuse(PRE, f"llama.cpp knows no {show(name)}", fix=f"near names: {near}")
 
 

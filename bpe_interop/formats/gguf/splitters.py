@@ -112,6 +112,28 @@ _BAILING: Final = (
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
 )
 
+_HAN: Final = (
+    "\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b73f"
+    "\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\U0002ceb0-\U0002ebef\U0002f800-\U0002fa1f"
+)
+_KIMI: Final = (
+    rf"[{_HAN}]+|[^\r\n\p{{L}}\p{{N}}]?[^\P{{L}}{_HAN}]+{_CONTRACTION}?|\p{{N}}{{1,3}}|{_TAIL}"
+)
+_DIGITS_AND_BEFORE: Final = r"\P{N}*\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
+"""Groups of three digits from the right; the first one is not cut off from what is before it."""
+_AFMOE_SCRIPTS: Final = (
+    "[\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff\u3040-\u309f\u30a0-\u30ff\uff65-\uff9f"
+    "\u2f00-\u2fdf\u0e40-\u0e7f\u0e80-\u0eff\u1780-\u17ff\u1000-\u109f\uaa60-\uaa7f"
+    "\ua9e0-\ua9ff\uac00-\ud7af\u1100-\u11ff]+"
+)
+_CHAMELEON: Final = (
+    "<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", r"[\t\n]|    |  ", r"\p{N}",
+    r"[\p{P}!-/:-@\[-`{-~]", _GPT2,
+)  # fmt: skip
+_THREES: Final = r"(?=(?:[0-9]{3})+(?![0-9]))"
+"""Cuts before each group of three digits, counted from the right."""
+_AYA: Final = _YOUTU.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
+
 
 @dataclass(frozen=True, slots=True)
 class Splitter:
@@ -203,21 +225,31 @@ SPLITTERS: Final[Mapping[str, Splitter]] = MappingProxyType(
         "youtu": Splitter((_YOUTU_SCRIPTS, _YOUTU), lookup_first=True, cleans=False),
         "seed-coder": Splitter((_SEED,), cleans=False),
         "ufakzeka": Splitter((_NO_CONTRACTION,), cleans=False),
+        "kimi-k2": Splitter((_KIMI,), cleans=False),
+        "afmoe": Splitter((_DIGITS_AND_BEFORE, _AFMOE_SCRIPTS, _DEEPSEEK3), cleans=False),
+        "chameleon": Splitter(_CHAMELEON, bos=True, cleans=False),
+        "superbpe": Splitter((r"\p{N}+", _THREES), cleans=False),
+        **_same(Splitter((_DIGITS_AND_BEFORE, _AYA), cleans=False), "tiny_aya", "cohere2moe"),
     }
 )  # fmt: skip
 """Names to splitters."""
 
-KNOWN_ELSEWHERE: Final = frozenset(
+_RAW: Final = (
+    "llama.cpp merges the characters themselves under it, not GPT-2's letters for bytes, and looks "
+    "runs of newlines up whole"
+)
+
+NOT_HELD: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "afmoe", "chameleon", "cohere2moe",
-        "gemma4", "granite-embed-multi-311m",
-        "kimi-k2", "sarvam-moe", "superbpe",
-        "tiny_aya", "whitespace",
+        "gemma4": _RAW,
+        "granite-embed-multi-311m": _RAW,
+        "sarvam-moe": _RAW,
+        "whitespace": "its tokens are words between white space, looked up and not merged",
     }
-)  # fmt: skip
-"""Names that llama.cpp knows and whose splitter is not described here yet."""
+)
+"""Names that llama.cpp knows and that are refused, with the reason."""
 
 
 def nearest(name: str) -> list[str]:
     """The names that are spelled most like one that is not known."""
-    return get_close_matches(name, [*SPLITTERS, *sorted(KNOWN_ELSEWHERE)], n=3, cutoff=0.5)
+    return get_close_matches(name, [*SPLITTERS, *NOT_HELD], n=3, cutoff=0.5)

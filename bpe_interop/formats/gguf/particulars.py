@@ -1,0 +1,72 @@
+"""What is to be told of a GGUF file's ``tokenizer.ggml.pre``: what it means, and its equals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...model import BPEModel, Json
+from .groups import Group, group_of, groups
+from .splitters import NOT_HELD, SPLITTERS
+
+
+def particulars(model: BPEModel) -> dict[str, Json]:
+    """``pre``: the name that the model was read with, and what llama.cpp does under it.
+
+    ``name`` is null where the file has none, ``equal`` lists the names that are proved to cut
+    every text alike, ``lookup_first``, ``bos`` and ``cleans`` are the flags of the name. Under
+    SentencePiece's kind a name means nothing, and there is nothing to tell.
+    """
+    if model.alphabet == "char":
+        return {}
+    own = model.extras.get("gguf", {})
+    name = own.get("pre") if isinstance(own, dict) else None
+    called = name if isinstance(name, str) else "default"
+    group = group_of(called)
+    said: dict[str, Json] = {"name": name, **_flags(called)}
+    said["patterns"] = list(SPLITTERS[called].patterns)
+    said["equal"] = [other for other in group.names if other != called]
+    said["by"] = group.by
+    return {"pre": said}
+
+
+def sentences(model: BPEModel) -> Iterator[tuple[str, str]]:
+    """The same for people: labels and sentences."""
+    for key, said in particulars(model).items():
+        if isinstance(said, dict):
+            called = str(said["name"] or "default")
+            equal = ", ".join(name for name in group_of(called).names if name != called)
+            yield (
+                key,
+                "; ".join(
+                    [
+                        called if said["name"] else "default, as the file names none",
+                        f"splits as {equal} do ({said['by']})" if equal else "no other splits so",
+                        *(words for flag, words in _FLAGS.items() if said[flag]),
+                    ]
+                ),
+            )
+
+
+_FLAGS = {
+    "lookup_first": "a pretoken that is a token is not merged",
+    "bos": "BOS is added where the file does not say",
+}
+
+
+def table() -> list[dict[str, Json]]:
+    """Every name in its group, as plain data; names that are refused stand in the last row."""
+    return [*map(_row, groups()), {"refused": dict(NOT_HELD)}]
+
+
+def _row(group: Group) -> dict[str, Json]:
+    return {
+        "names": {name: _flags(name) for name in group.names},
+        "spellings": [list(spelling) for spelling in group.spellings],
+        "by": group.by,
+        "undecided": list(group.open),
+    }
+
+
+def _flags(name: str) -> dict[str, Json]:
+    row = SPLITTERS[name]
+    return {"lookup_first": row.lookup_first, "bos": row.bos, "cleans": row.cleans}

@@ -1,0 +1,127 @@
+"""llama.cpp's names for splitters: which are one, what a file's own means, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Command
+from conftest import FIXTURES
+
+from bpe_interop.encode import Encoder
+from bpe_interop.engines.llamacpp import LlamaCppEngine
+from bpe_interop.formats.gguf import groups as grouping
+from bpe_interop.formats.gguf.groups import group_of, groups
+from bpe_interop.formats.gguf.read import load
+from bpe_interop.formats.gguf.splitters import NOT_HELD, SPLITTERS
+from bpe_interop.text.split import split
+from bpe_interop.theory.splitters import first_cut_apart
+from fixtures import gguf_models as made
+
+
+def test_every_name_is_in_one_group() -> None:
+    listed = [name for group in groups() for name in group.names]
+    assert sorted(listed) == sorted(SPLITTERS)
+    assert not {*listed} & NOT_HELD.keys()
+    assert not any(group.open for group in groups())
+
+
+def test_another_spelling_of_the_same_splitter_is_found() -> None:
+    """``\\s*[\\r\\n]`` and ``\\s*[\\r\\n]+`` take the same text: the first part is greedy."""
+    assert SPLITTERS["bailingmoe"].patterns != SPLITTERS["qwen2"].patterns
+    assert group_of("bailingmoe") == group_of("qwen2")
+    assert group_of("qwen2").by == "Theorem 14"
+    assert group_of("gpt-2") != group_of("qwen2")
+
+
+def test_names_in_a_group_cut_as_one_in_llama_cpp() -> None:
+    characters = "aZ's \n\r1.\u00e9"
+    rng = random.Random(11)
+    texts = ["".join(rng.choice(characters) for _ in range(1 + n % 9)) for n in range(400)]
+    ids = [
+        LlamaCppEngine(made.every_string(characters, 2, name)).encode_batch(texts)
+        for name in ("qwen2", "bailingmoe", "gpt-2")
+    ]
+    assert ids[0] == ids[1]
+    assert ids[0] != ids[2]
+
+
+def test_a_splitter_that_is_not_decided_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that no probe tells apart and no proof equals stay apart, and each names the other."""
+    both = [SPLITTERS[name].steps for name in ("superbpe", "viking")]
+    monkeypatch.setattr(grouping, "_cuts", lambda steps: () if steps in both else steps)
+    grouping.groups.cache_clear()
+    try:
+        found = {group.names[0]: group.open for group in groups()}
+    finally:
+        grouping.groups.cache_clear()
+    assert (found["superbpe"], found["viking"]) == (("viking",), ("superbpe",))
+    assert sum(map(bool, found.values())) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "characters"),
+    [
+        ("chameleon", "aIMG<\t \n1>$A"),
+        ("superbpe", "a 1234\u00b2\u0663"),
+        ("kimi-k2", "as' 1\u4e2d\u0301\ufa70\u2f00\x00"),
+        ("afmoe", "a \n12\u00b2\u4e2d\u0301\u0e01\x00$"),
+        ("tiny_aya", "a_ 12\u00b2'\u0301"),
+    ],
+)
+def test_splitters_written_by_hand_cut_as_llama_cpp_does(name: str, characters: str) -> None:
+    file = made.every_string(characters, 2, name)
+    encoder, engine = Encoder(load({"x.gguf": file})), LlamaCppEngine(file)
+    rng = random.Random(7)
+    texts = ["".join(rng.choice(characters) for _ in range(1 + n % 9)) for n in range(900)]
+    if name == "chameleon":
+        texts += ["IMGIMGAZ", "IMGIMGAAAAZ", "IMGIMGAAAAAZ", "<sentinel:11>a", "<sentinel:>"]
+    assert [encoder.encode(text) for text in texts] == engine.encode_batch(texts)
+
+
+@pytest.mark.parametrize("name", NOT_HELD)
+def test_names_that_are_refused_are_known_to_llama_cpp(name: str) -> None:
+    every = [f"<0x{byte:02X}>" for byte in range(256)] + ["a", "\u2581"]
+    types = [made.BYTE] * 256 + [made.NORMAL] * 2
+    LlamaCppEngine(made.by_merges(every, types, ["a a"], name))
+
+
+def test_the_groups_as_a_table_and_as_json(command: Command) -> None:
+    rows: list[dict[str, Any]] = json.loads(command("formats", "--pre", "--json").raw)
+    refused = rows.pop()["refused"]
+    assert {*refused} == {*NOT_HELD}
+    assert sorted(name for row in rows for name in row["names"]) == sorted(SPLITTERS)
+    shown = command("formats", "--pre")
+    assert (shown.code, shown.err) == (0, "")
+    for row in rows:
+        assert all(name in shown.out for name in row["names"])
+    assert "refused" in shown.out
+
+
+def test_inspect_says_what_the_name_of_a_file_means(command: Command, tmp_path: Path) -> None:
+    source = FIXTURES / "tokenizers/gguf-llama3-tiny/gguf"
+    facts = json.loads(command("inspect", source, "--json").raw)["particulars"]["pre"]
+    assert facts["name"] == "llama-bpe"
+    assert {"llama3", "dbrx", "smaug-bpe"} <= {*facts["equal"]}
+    assert facts["bos"] is True
+    assert "splits as llama3, " in command("inspect", source).out
+    bare = tmp_path / "bare.gguf"
+    bare.write_bytes(made.every_string("ab", 2, None))
+    assert "default, as the file names none" in command("inspect", bare).out
+    by_scores = FIXTURES / "tokenizers/gguf-spm-tiny/gguf"
+    assert json.loads(command("inspect", by_scores, "--json").raw)["particulars"] == {}
+
+
+def test_between_two_groups_there_is_a_text() -> None:
+    """A seeded choice of pairs; each text is shown to be cut otherwise by running both."""
+    decided = [SPLITTERS[group.names[0]] for group in groups()]
+    decided = [row for row in decided if not any("(?=" in source for source in row.patterns)]
+    rng = random.Random(2)
+    for _ in range(6):
+        one, two = (row.steps for row in rng.sample(decided, 2))
+        text = first_cut_apart(one, two)
+        assert text is not None
+        assert split(one, text) != split(two, text)
