@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,12 @@ from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.formats.gguf import groups as grouping
 from bpe_interop.formats.gguf.groups import group_of, groups
+from bpe_interop.formats.gguf.pre_names import chosen, chosen_name, nearest_names
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.splitters import NOT_HELD, SPLITTERS
+from bpe_interop.model import BPEModel, RankTable, Vocab
+from bpe_interop.steps import Pattern, Split
+from bpe_interop.text.spellings import CL100K, CL100K_TRAILING, GPT2, O200K
 from bpe_interop.text.split import split
 from bpe_interop.theory.splitters import first_cut_apart
 from fixtures import gguf_models as made
@@ -52,7 +57,7 @@ def test_names_in_a_group_cut_as_one_in_llama_cpp() -> None:
 def test_a_splitter_that_is_not_decided_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two that no probe tells apart and no proof equals stay apart, and each names the other."""
     both = [SPLITTERS[name].steps for name in ("superbpe", "viking")]
-    monkeypatch.setattr(grouping, "_cuts", lambda steps: () if steps in both else steps)
+    monkeypatch.setattr(grouping, "cuts", lambda steps: () if steps in both else steps)
     grouping.groups.cache_clear()
     try:
         found = {group.names[0]: group.open for group in groups()}
@@ -113,6 +118,42 @@ def test_inspect_says_what_the_name_of_a_file_means(command: Command, tmp_path: 
     assert "default, as the file names none" in command("inspect", bare).out
     by_scores = FIXTURES / "tokenizers/gguf-spm-tiny/gguf"
     assert json.loads(command("inspect", by_scores, "--json").raw)["particulars"] == {}
+
+
+def test_a_name_is_chosen_by_what_proves_it() -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    plain = BPEModel(
+        Vocab(ranks), RankTable(ranks), normalizer=(), added=(), sequence_template=None
+    )
+    for source, expected in (
+        (GPT2, ("gpt-2", "Theorem 14")),
+        (CL100K, ("llama3", "Theorem 10")),
+    ):
+        step = Split(Pattern(source, "fancy-regex"), "removed", invert=True)
+        found = chosen(replace(plain, pretokenizer=(step,)))
+        assert found is not None
+        assert (found.name, found.by) == expected
+
+
+def test_a_token_across_the_cut_keeps_a_name_from_being_chosen() -> None:
+    """Under cl100k ``\\n\\t`` at the end of a text is one pretoken; under llama3 it is two."""
+    step = Split(Pattern(CL100K_TRAILING, "fancy-regex"), "removed", invert=True)
+    for extra, name in ((b"\n\t", None), (b"\t\t", "llama3")):
+        ranks = {bytes([byte]): byte for byte in range(256)} | {extra: 256}
+        model = BPEModel(
+            Vocab(ranks), RankTable(ranks), normalizer=(), pretokenizer=(step,), added=()
+        )
+        assert chosen_name(model) == name
+
+
+def test_the_nearest_names_are_those_that_cut_fewest_texts_otherwise() -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    step = Split(Pattern(O200K, "fancy-regex"), "removed", invert=True)
+    model = BPEModel(Vocab(ranks), RankTable(ranks), normalizer=(), pretokenizer=(step,))
+    near = dict(nearest_names(model))
+    assert "gpt-4o" in near
+    for name, text in near.items():
+        assert split(SPLITTERS[name].steps, text) != split(model.pretokenizer or (), text)
 
 
 def test_between_two_groups_there_is_a_text() -> None:

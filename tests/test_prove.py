@@ -34,7 +34,7 @@ from bpe_interop.text.split import Splitter
 from bpe_interop.theory.chains import chain, first_character_apart, pipeline
 from bpe_interop.theory.merges import textual, whole_lookups
 from bpe_interop.theory.splitters import first_cut_apart
-from bpe_interop.theory.straddling import Places
+from bpe_interop.theory.straddling import Places, _parts
 from bpe_interop.verify.prove import prove
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
@@ -170,6 +170,23 @@ def test_cuts_that_no_token_crosses_change_nothing() -> None:
                 left, right = Encoder(one), Encoder(other)
                 assert all(left.encode(text) == right.encode(text) for text in texts)
     assert harmless > 5
+
+
+def test_what_a_cut_off_character_may_be_is_all_that_ends_with_its_bytes() -> None:
+    rng = Random(4)
+    codes = [0x80, 0xBF, 0xFF, 0x100, 0x17F, 0x7FF, 0x800, 0xFFFF, 0x10000, 0x10FFFF]
+    for code in codes + [rng.randrange(0x80, 0xD800) for _ in range(200)]:
+        data = chr(code).encode("utf-8")
+        for start in range(1, len(data)):
+            [part] = _parts(data[start:])
+            assert code in part
+            for other in (*part[:3], *rng.sample(part, 3)):
+                if not 0xD800 <= other < 0xE000:
+                    assert other >= 0x80
+                    assert (
+                        chr(other).encode("utf-8")[-(len(data) - start) :][1:] == data[start:][1:]
+                    )
+                    assert (ord(chr(other)) - code) % (1 << 6 * (len(data) - start)) == 0
 
 
 CHAINS: tuple[tuple[tuple[NormalizerStep, ...], tuple[NormalizerStep, ...], bool], ...] = (

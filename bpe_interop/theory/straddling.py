@@ -48,6 +48,7 @@ class Places:
         for first, _, signature in stretches(pair.sets):
             self._starts.append(first)
             self._classes.append(numbers[signature])
+        self._ends: dict[range, set[int]] = {}
         self._before = {before for before, _ in self._sides}
         self._after = {after for _, after in self._sides}
 
@@ -100,7 +101,16 @@ class Places:
             return {self._class(codes[0])}
         low = bisect_right(self._starts, codes[0]) - 1
         high = bisect_right(self._starts, codes[-1])
-        return set(self._classes[low:high])
+        if codes.step == 1:
+            return set(self._classes[low:high])
+        if codes not in self._ends:
+            ends = [start - 1 for start in self._starts[low + 1 : high]] + [codes[-1]]
+            self._ends[codes] = {
+                self._classes[place]
+                for place, last in enumerate(ends, low)
+                if codes[0] + (last - codes[0]) // codes.step * codes.step >= self._starts[place]
+            }
+        return self._ends[codes]
 
     def _class(self, code: int) -> int:
         return self._classes[bisect_right(self._starts, code) - 1]
@@ -109,8 +119,8 @@ class Places:
 def _parts(token: bytes) -> Iterator[range]:
     """The characters of a token, each as the code points that it may be.
 
-    What is cut off at its start may be any character that is not ASCII. A token that is nowhere
-    inside UTF-8 has none.
+    What is cut off at its start is any character beyond ASCII that ends with these bytes: each
+    of them says six bits of it. A token that is nowhere inside UTF-8 has none.
     """
     if not is_inside_utf8(token):
         return
@@ -118,7 +128,10 @@ def _parts(token: bytes) -> Iterator[range]:
     while place < len(token) and 0x80 <= token[place] < 0xC0:
         place += 1
     if place:
-        yield range(0x80, LAST + 1)
+        step, low = 1 << 6 * place, 0
+        for byte in token[:place]:
+            low = low << 6 | byte & 0x3F
+        yield range(low + max(0, -((low - 0x80) // step)) * step, LAST + 1, step)
     while place < len(token):
         size = _size(token[place])
         part = token[place : place + size]

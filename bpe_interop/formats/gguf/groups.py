@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
-from typing import Final
 
 from ...errors import PatternError
 from ...steps import PreTokenizerStep
-from ...text.split import split
 from ...theory.splitters import first_cut_apart
+from .probes import cuts
 from .splitters import SPLITTERS
-
-_CHARACTERS: Final = "aZs'\n 1~/.\u00e9\u0301\u4e2d\u00b2"
-_PROBES: Final = (
-    *("".join(pair) for pair in product(_CHARACTERS, repeat=2)),
-    "12345", "it's", "IT'S", "a\n\nb", "a  b", "a\n  b", "   ", "!!/\n", "aB\u00c9\u00e9", "a1b22",
-    "\u4e2da", "a\u0301 b", "IMGIMGAZ", "'\u017f", "12\u00b2345",
-)  # fmt: skip
-"""Texts by which most splitters are told apart without a proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +41,7 @@ def groups() -> tuple[Group, ...]:
     for steps, names in rows.items():
         for group in found:
             first = group[0]
-            if _cuts(first) != _cuts(steps):
+            if cuts(first) != cuts(steps):
                 continue
             try:
                 alike = first_cut_apart(first, steps) is None
@@ -77,8 +67,3 @@ def groups() -> tuple[Group, ...]:
 def group_of(name: str) -> Group:
     """The group of a name that is described."""
     return next(group for group in groups() if name in group.names)
-
-
-@cache
-def _cuts(steps: tuple[PreTokenizerStep, ...]) -> tuple[object, ...]:
-    return tuple(tuple(split(steps, text)) for text in _PROBES)

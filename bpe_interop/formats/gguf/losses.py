@@ -21,7 +21,7 @@ from ..byte_losses import affixes_lost
 from ..round_trip import RoundTrip
 from .added_losses import added_lost
 from .into import Kept
-from .pre_names import nearest_names
+from .pre_names import chosen, nearest_names
 from .types import BYTE_NAMES
 
 Said: TypeAlias = Iterator[Loss]
@@ -175,7 +175,20 @@ def _pretokenizer(model: BPEModel, again: BPEModel) -> Said:
             None,
         )
         return
-    near = [f"{name} cuts {show(text)} otherwise" for name, text in nearest_names(model)]
+    name = chosen(model)
+    if name is not None:
+        yield Loss(
+            "pretokenizer",
+            "metadata",
+            f"texts are cut as llama.cpp does it under {name.name}, which gives the same tokens "
+            f"({name.by})",
+            "no id changes",
+        )
+        return
+    near = [
+        f"{name} cuts {show(text)} otherwise" if text else f"{name}, for which this is not decided"
+        for name, text in nearest_names(model)
+    ]
     yield _shown(
         "pretokenizer",
         "llama.cpp has splitters by name, and none is proved to cut every text as this one does"

@@ -128,7 +128,7 @@ _AFMOE_SCRIPTS: Final = (
 )
 _CHAMELEON: Final = (
     "<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", r"[\t\n]|    |  ", r"\p{N}",
-    r"[\p{P}!-/:-@\[-`{-~]", _GPT2,
+    r"[\p{P}!-/:-@\[-`{-~]", GPT2,
 )  # fmt: skip
 _THREES: Final = r"(?=(?:[0-9]{3})+(?![0-9]))"
 """Cuts before each group of three digits, counted from the right."""

@@ -44,7 +44,8 @@ def dump(model: BPEModel) -> Files:
 
     Tokens that merge characters are written as SentencePiece's kind (``llama``), all others as
     GPT-2's. ``tokenizer.ggml.pre`` is a name whose splitter is proved to cut every text as the
-    model's pre-tokenizer does; where there is none, ``default``. What cannot be said is replaced
+    model's pre-tokenizer does, or to give this vocabulary the same tokens; where there is none,
+    ``default``. What cannot be said is replaced
     by what llama.cpp loads.
     """
     name = model.origin.name if _FILE_NAME.fullmatch(model.origin.name) else "tokenizer"

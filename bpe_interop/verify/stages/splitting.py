@@ -5,8 +5,10 @@ Theorem 11 is about patterns, Theorem 14 about sequences, Theorems 10, 26 and 27
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, product, takewhile
+from itertools import chain, islice, product, takewhile
 from typing import TypeAlias
 
 from ...errors import PatternError
@@ -26,6 +28,9 @@ _NAME = "pre-tokenizer"
 
 _STRINGS = 20_000
 """About how many strings are tried where nothing is decided."""
+
+_LOOKUPS = 1_000
+"""So many tokens that only a lookup finds are tried."""
 
 Steps: TypeAlias = tuple[PreTokenizerStep, ...]
 
@@ -56,7 +61,15 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         return Stage(_NAME, "proved", f"{why} (Theorem 10)")
     texts = (context.format(compared.text) for context in CONTEXTS)
     why = f"they split {show(compared.text)} otherwise"
-    return pair.tried(_NAME, why, chain(texts, short_texts()))
+    return pair.tried(_NAME, why, chain(texts, _looked_up(pair, compared.text), short_texts()))
+
+
+def _looked_up(pair: Pair, text: str) -> Iterator[str]:
+    """A text with its last character replaced by what only a lookup of a whole pretoken finds."""
+    for model in (pair.a, pair.b):
+        for content in islice(sorted(whole_lookups(model)), _LOOKUPS):
+            with contextlib.suppress(UnicodeDecodeError):
+                yield text[:-1] + content.decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
