@@ -64,7 +64,7 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
     return pair.tried(_NAME, why, chain(texts, _looked_up(pair, compared.text), short_texts()))
 
 
-def _looked_up(pair: Pair, text: str) -> Iterator[str]:
+def _looked_up(pair: TwoModels, text: str) -> Iterator[str]:
     """A text with its last character replaced by what only a lookup of a whole pretoken finds."""
     for model in (pair.a, pair.b):
         for content in islice(sorted(whole_lookups(model)), _LOOKUPS):
