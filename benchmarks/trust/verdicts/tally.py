@@ -145,10 +145,15 @@ class Tally:
         for name, _, why in sorted(self.reasons, key=lambda row: (STAGES.index(row[0]), row[2])):
             names[name, why] = None
         return [
-            [f"{name}: {why}", *(self.reasons[name, each, why] for each in _OUTCOMES)]
+            [f"{name}: {_literal(why)}", *(self.reasons[name, each, why] for each in _OUTCOMES)]
             for name, why in names
             if sum(self.reasons[name, each, why] for each in _OUTCOMES) > 1
         ]
+
+
+def _literal(why: str) -> str:
+    """A reason for a page: one that holds a pattern is no markup."""
+    return f"`{why}`" if "[" in why and "`" not in why else why
 
 
 def as_json(found: Iterable[tuple[int, Trial]]) -> Iterator[str]:
