@@ -41,6 +41,7 @@ from .steps import Pattern, Split
 from .text.patterns import parse
 from .theory.automata import first_difference
 from .theory.merges import canonical
+from .ticks import begin
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -273,6 +274,7 @@ def write_checked(
     with staged(target.place, trip.files, force=target.force) as stage:
         checks += check_written(trip, again, losses, stage, tick, own)
         engines = (source.format.engine, row.engine)
+        begin(tick, "proving")
         verdict = establish(model, again, losses, engines, checks[1].texts, said)
         notes = _put_into(base, trip.files, stage)
     return Written(trip.files, again, losses, notes, tuple(checks), verdict)

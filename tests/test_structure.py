@@ -22,7 +22,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("derived", "errors", "gc_pause", "limits", "notebook"),
+    ("derived", "errors", "gc_pause", "limits", "notebook", "ticks"),
     ("kernel",),
     ("steps",),
     ("model",),

@@ -14,13 +14,20 @@ import click
 from rich.console import Console
 from rich.filesize import decimal
 from rich.measure import Measurement
-from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
 from ..errors import SourceError, not_utf8
 from ..model import show
+from ..ticks import StageTick
 from .terminal import say_line, shown, wrapped
 
 if TYPE_CHECKING:
@@ -112,27 +119,46 @@ def counting(what: str) -> Iterator[Callable[[int], None]]:
         yield from _counter(what)
 
 
+class _Stages(StageTick):
+    """A bar with the stage's name, how many texts are done, and of how many where it is known."""
+
+    def __init__(self, bars: Bars, usual: str) -> None:
+        self._bars, self._usual = bars, usual
+        self._task = bars.add_task("reading", total=None, said="")
+        self._done, self._total, self._begun = 0, "", False
+
+    def __call__(self, count: int) -> None:
+        if not self._begun:
+            self.begin(self._usual)
+        self._done += count
+        said = f"{self._done:,}{self._total} texts"
+        self._bars.update(self._task, completed=self._done, said=said)
+
+    def begin(self, stage: str, total: int | None = None) -> None:
+        self._begun, self._done = True, 0
+        self._total = "" if total is None else f" of {total:,}"
+        self._bars.remove_task(self._task)
+        said = "" if total is None else f"0{self._total} texts"
+        self._task = self._bars.add_task(stage, total=total, said=said)
+
+
+def _columns() -> tuple[ProgressColumn, ...]:
+    return (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeElapsedColumn(),
+    )
+
+
 def _counter(what: str) -> Iterator[Callable[[int], None]]:
     console = Console(file=sys.stderr)
     if not console.is_terminal:
         yield lambda count: None
         return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TextColumn("{task.fields[said]}"),
-        TimeElapsedColumn(),
-    )
-    with Bars(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("reading", total=None, said="")
-        texts = 0
-
-        def tick(count: int) -> None:
-            nonlocal texts
-            texts += count
-            progress.update(task, description=what, said=f"{texts:,} texts")
-
-        yield tick
+    with Bars(*_columns(), console=console, transient=True) as bars:
+        yield _Stages(bars, what)
 
 
 @contextlib.contextmanager
@@ -150,21 +176,9 @@ def _comparing() -> Iterator[tuple[Callable[[int], None], Callable[[Progress], N
     if not console.is_terminal:
         yield lambda count: None, lambda progress: None
         return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[said]}"),
-        TimeElapsedColumn(),
-    )
-    with Bars(*columns, console=console, transient=True) as bars:
-        texts = bars.add_task("reading, proving", total=None, said="")
+    with Bars(*_columns(), console=console, transient=True) as bars:
+        tick = _Stages(bars, "awkward texts")
         corpus = bars.add_task("corpora", total=None, said="", visible=False)
-
-        def tick(count: int) -> None:
-            bars.advance(texts, count)
-            said = f"{bars.tasks[0].completed:,.0f} texts"
-            bars.update(texts, description="awkward texts", said=said)
 
         def watch(seen: Progress) -> None:
             left = time_left(seen.read, seen.total, seen.seconds)

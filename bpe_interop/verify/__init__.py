@@ -13,6 +13,7 @@ from ..gate import ways_to_say
 from ..io import TokenizerSource
 from ..model import BPEModel
 from ..shards import Carried, carry, pool_of
+from ..ticks import begin
 from .by_parts import ByParts
 from .lock_report import compare_with_lock, locked
 from .prove import SCOPES, Scope, about, prove
@@ -112,6 +113,7 @@ def verify(
         texts = replace(texts, by_parts=by_parts)
     texts.check(pairing.sides)
     one, two = pairing.a.model, pairing.b.model
+    begin(options.tick, "proving")
     proof = prove(one, two, scope) if one is not None and two is not None else None
     inside = Inside(scope, [left.model, right.model])
     proved = proof is not None and proof.outcome == "proved"

@@ -15,6 +15,7 @@ from ..formats.round_trip import RoundTrip
 from ..io import TokenizerSource
 from ..loss import Loss
 from ..model import BPEModel, show
+from ..ticks import begin
 from .assumptions import EXAMINED, assumptions
 from .compare import Tally, compare
 from .prove import Proof, Scope, prove
@@ -154,6 +155,7 @@ def _run(
     modes = _modes(engine, own.encoder.model)
     if not says_template:
         modes = [mode for mode in modes if not mode.add_special_tokens]
+    begin(tick, f"{what} in {engine.name}", len(texts))
     tally = compare(own, engine, texts, modes, tick, patience=1)
     _raise_if_different(tally, engine, what)
     first = tally.failures[0] if tally.failures else None

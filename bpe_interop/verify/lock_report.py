@@ -16,6 +16,7 @@ from ..fingerprint import PARTS, fingerprint
 from ..io import TokenizerSource, read
 from ..model import BPEModel, show
 from ..theory.merges import canonical
+from ..ticks import begin
 from .alignment import align
 from .assumptions import EXAMINED, assumptions
 from .compare import oddness
@@ -216,7 +217,9 @@ def _hold(
     more, that is a difference.
     """
     held = _Held()
-    for how, text, then in golden:
+    asked = list(golden)
+    begin(tick, "locked texts", len(asked))
+    for how, text, then in asked:
         held.asked += 1
         held.bytes += len(text.encode("utf-8", "surrogatepass"))
         tick(1)

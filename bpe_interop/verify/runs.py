@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
 from ..corpora import EVERYTHING, Selection
 from ..model import BPEModel, show
 from ..shards import LIMIT, Workers
+from ..ticks import begin
 from .by_parts import ByParts, check_by_parts, compare_by_parts
 from .children import ChildPair
 from .compare import Decoded, LocalPair, Pair, Tally, compare_in
@@ -157,7 +158,8 @@ class RunOptions:
         isolate: run them in child processes, so that a text that kills an engine is an outcome.
         thorough: run every code point, and runs of a million letters and spaces, which takes
             minutes.
-        tick: called with the number of awkward texts compared since the last call.
+        tick: called with the number of awkward texts compared since the last call; a
+            :class:`.StageTick` is told the stages and their totals as well.
         watch: called after each batch of a corpus.
         executor: compare corpora by parts in this executor: a process pool, Dask's
             ``client.get_executor()``, an MPI pool. Its workers read the corpora themselves. The
@@ -308,12 +310,15 @@ def _compare_awkward(
 ) -> None:
     """Compares tokens alone, and awkward texts."""
     # Many texts are in both, and some in one again and again.
-    texts: Iterable[str] = dict.fromkeys(given)
+    texts = list(dict.fromkeys(given))
     engines = pairing.a.engine.name, pairing.b.engine.name
     a, b = pairing.a.model, pairing.b.model
     if a is not None and b is not None:
+        begin(tick, "tokens, each alone")
         ran.alone = decode_alone(pair, a, b, engines)
-        texts = chain(texts, ran.alone.texts(a))
+        texts += ran.alone.texts(a)
+    texts = list(inside.of(texts))
+    begin(tick, "awkward texts", len(texts))
     names = f"a ({engines[0]})", f"b ({engines[1]})"
-    ran.tally = compare_in(pair, names, inside.of(texts), pairing.sides.modes, tick, PATIENCE)
+    ran.tally = compare_in(pair, names, texts, pairing.sides.modes, tick, PATIENCE)
     ran.interrupted = ran.tally.interrupted

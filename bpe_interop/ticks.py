@@ -1,0 +1,28 @@
+"""How far a long run is: how many texts are done, of how many, and at which stage it is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeAlias
+
+Tick: TypeAlias = Callable[[int], None]
+"""Is told how many texts were compared since it was last called."""
+
+
+class StageTick(ABC):
+    """A counter that is also told which stage begins, before anything of it is done."""
+
+    @abstractmethod
+    def __call__(self, count: int) -> None:
+        """So many more texts are done."""
+
+    @abstractmethod
+    def begin(self, stage: str, total: int | None = None) -> None:
+        """A stage begins, with so many texts; None where that is not known or none are counted."""
+
+
+def begin(tick: Tick, stage: str, total: int | None = None) -> None:
+    """Tells a counter of a stage, if it wants to know."""
+    if isinstance(tick, StageTick):
+        tick.begin(stage, total)
