@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import tokenizers
 import transformers
 from command_line import Command
+from sentencepiece import SentencePieceProcessor
 
 import bpe_interop
 from bpe_interop.convert import convert
@@ -164,6 +166,17 @@ def test_a_name_that_ends_as_a_file_of_the_format_is_that_file(
     assert bpe_interop.load(tmp_path / name).encode_ordinary(TEXT) == ours
     assert command(*given, *said).code == 2
     assert command(*given, *said, "--force").code == 0
+
+
+def test_the_loss_of_decoding_shows_what_the_unknown_token_becomes(tmp_path: Path) -> None:
+    source = CHARS / "sentencepiece"
+    done = convert(source, tmp_path / "out", "hf", said=Statement(template="none"), verify=False)
+    before = SentencePieceProcessor(model_file=str(source / "tokenizer.model"))
+    number = before.unk_id()
+    after = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    told = f'{number} as "{after.decode([number], skip_special_tokens=False)}"'
+    told += f', not "{before.decode([number])}"'
+    assert [told in loss.consequence for loss in done.losses if loss.field == "decoder"] == [True]
 
 
 def test_what_one_file_leaves_out_is_a_loss(command: Command, tmp_path: Path) -> None:

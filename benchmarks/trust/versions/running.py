@@ -28,6 +28,25 @@ TESTS = (
 """Golden ids of every format, the laws, tiktoken's habits, the engines' Unicode tables, and the
 classes that transformers serves alike."""
 
+FURTHER = (
+    Real("r50k_base", "r50k_base/r50k_base.tiktoken", "tiktoken", "r50k_base"),
+    Real("Qwen rank file with CRLF", "qwen-crlf/qwen.tiktoken", "tiktoken", "qwen"),
+    Real("Whisper gpt2.tiktoken", "whisper/gpt2.tiktoken", "tiktoken", "gpt2"),
+    Real("Whisper multilingual", "whisper/multilingual.tiktoken", "tiktoken"),
+    Real("GPT-NeoX 20B_tokenizer.json", "gpt-neox/20B_tokenizer.json", "huggingface"),
+    *(
+        Real(f"{name} GGUF", f"gguf/ggml-vocab-{file}.gguf", "gguf")
+        for name, file in (
+            ("DeepSeek", "deepseek-llm"),
+            ("Falcon", "falcon"),
+            ("GPT-2", "gpt-2"),
+            ("Llama-2", "llama-spm"),
+            ("Phi-3", "phi-3"),
+        )
+    ),
+)
+"""The published BPE tokenizers that are not in the matrix of conversions."""
+
 LIBRARIES = ("transformers", "tokenizers")
 
 
@@ -64,7 +83,9 @@ def read_report(text: str) -> tuple[int, dict[str, str]]:
     return len(cases), failed
 
 
-def write_directories(data: Path, folder: Path, chosen: Iterable[Real] = REAL) -> dict[str, Any]:
+def write_directories(
+    data: Path, folder: Path, chosen: Iterable[Real] = (*REAL, *FURTHER)
+) -> dict[str, Any]:
     """Writes every real tokenizer that can be one as a directory; gives the ids that are due.
 
     They are our encoder's of the written directory, with special tokens found and the template

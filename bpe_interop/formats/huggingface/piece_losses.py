@@ -192,7 +192,7 @@ def _decoder(model: BPEModel, step: JoinPieces) -> Iterator[Loss]:
         "decoder",
         "metadata",
         "tokenizers shows special tokens, and replaces a malformed run of byte tokens as a whole",
-        "ids that no text gives would be decoded otherwise",
+        f"ids that no text gives would be decoded otherwise{_shown_unknown(model, step)}",
     )
     if not is_identity(step.charsmap):
         yield Loss(
@@ -223,6 +223,17 @@ def _decoder(model: BPEModel, step: JoinPieces) -> Iterator[Loss]:
             "a text that begins with an unknown character would be decoded otherwise",
             witness=_alone(model, b""),
         )
+
+
+def _shown_unknown(model: BPEModel, step: JoinPieces) -> str:
+    """What becomes of the unknown token's id, where bytes stand for what has no token."""
+    number = model.fallback.unknown
+    if number is None or not model.fallback.byte_fallback:
+        return ""
+    texts = [token.text for token in model.added or () if token.id == number]
+    if not texts or texts[0] == step.unknown:
+        return ""
+    return f": {number} as {show(texts[0])}, not {show(step.unknown)}"
 
 
 def _begins_with_space(model: BPEModel) -> bool:
