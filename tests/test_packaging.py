@@ -96,8 +96,32 @@ def test_the_container_copies_what_the_build_needs() -> None:
     assert re.findall(r"^ARG EXTRAS=(.*)$", text, re.M)[0] in PROJECT["optional-dependencies"]
 
 
+def test_links_are_real_or_absent(tmp_path: Path) -> None:
+    """The project does not know where it is published: the release does, and says it."""
+    assert "urls" not in PROJECT
+    texts = [ROOT / name for name in ("pyproject.toml", "README.md", "action.yml")]
+    texts += [*(ROOT / "docs").rglob("*.md"), *(ROOT / ".github").rglob("*.yml")]
+    found = re.compile(r"example\.(?:org|com|net)|\bTODO\b|\bFIXME\b|<URL>")
+    assert [path.name for path in texts if found.search(path.read_text("utf-8"))] == []
+    release = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8"))
+    (step,) = [s for s in release["jobs"]["build"]["steps"] if "Links" in s.get("name", "")]
+    (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
+    here = {"GITHUB_SERVER_URL": "https://git.test", "GITHUB_REPOSITORY": "me/tokens"}
+    subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", step["run"]],
+        cwd=tmp_path,
+        env={**os.environ, **here, "GITHUB_REF_NAME": "v0.2.0"},
+        check=True,
+    )
+    after = tomllib.loads((tmp_path / "pyproject.toml").read_text("utf-8"))
+    urls = after["project"].pop("urls")
+    assert urls["Source"] == "https://git.test/me/tokens"
+    assert urls["Changelog"] == "https://git.test/me/tokens/blob/v0.2.0/CHANGELOG.md"
+    assert set(urls) == {"Source", "Documentation", "Changelog"}
+    assert after["project"] == PROJECT
+
+
 def test_the_metadata_says_what_people_look_for() -> None:
-    assert {"Source", "Documentation", "Changelog"} <= PROJECT["urls"].keys()
     assert {"tokenizer", "tiktoken", "sentencepiece"} <= set(PROJECT["keywords"])
     assert "Typing :: Typed" in PROJECT["classifiers"]
 

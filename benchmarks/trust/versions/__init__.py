@@ -40,8 +40,9 @@ Row = tuple[Made, Outcome]
     type=click.Path(path_type=Path, file_okay=False),
     help="Keep the environments here and take them again; else they are made for this run.",
 )
+@click.option("--no-tests", is_flag=True, help="Only load the directories.")
 @write_option
-def versions(only: tuple[str, ...], folder: Path | None, page: Path | None) -> None:
+def versions(only: tuple[str, ...], folder: Path | None, no_tests: bool, page: Path | None) -> None:
     """Run the same tests with the lowest and the newest engines, on every Python.
 
     Needs pip. The directories that transformers loads are those of BPE_INTEROP_DATA, if it is set.
@@ -60,14 +61,17 @@ def versions(only: tuple[str, ...], folder: Path | None, page: Path | None) -> N
         due = _directories(written)
 
         def run(environment: Environment) -> Row:
-            row = _row(environment, found[environment.python], asked, place, written, due)
+            python = found[environment.python]
+            row = _row(environment, python, asked, place, written, due, not no_tests)
             click.echo("\n".join([*summary([row])[2:], *told([row])]), err=True)
             return row
 
         rows = [run(each) for each in chosen]
         if not only and differ(rows):
             rows += [run(each) for each in singles(chosen[-1].python)]
-    lines = made_of("versions", time.perf_counter() - began, {})
+    asked_for = [*(f"--only {name}" for name in only), *(["--no-tests"] if no_tests else [])]
+    command = " ".join(["versions", *asked_for])
+    lines = made_of(command, time.perf_counter() - began, {})
     put(page, "versions", [*lines, "", *summary(rows), "", *told(rows)])
     if any(outcome.differences for _, outcome in rows):
         raise SystemExit(1)
@@ -89,6 +93,7 @@ def _row(
     place: Path,
     written: Path,
     due: Mapping[str, Any],
+    with_tests: bool,
 ) -> Row:
     click.echo(f"{environment.name}: installing", err=True)
     try:
@@ -97,7 +102,7 @@ def _row(
         made = Made(environment, Path(python), {"Python": environment.python})
         return made, Outcome(differences={"installing": str(error)})
     click.echo(f"{environment.name}: testing", err=True)
-    tests, failed = run_tests(made)
+    tests, failed = run_tests(made) if with_tests else (0, {})
     wrong = run_directories(made, written, due) if due else {}
     return made, Outcome(tests, len(due), {**failed, **wrong})
 
