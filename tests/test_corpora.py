@@ -323,7 +323,7 @@ def test_a_file_is_never_held_whole(tmp_path: Path, name: str) -> None:
     if name == "a.parquet":
         file = write_parquet(tmp_path / name, ["a" * 4_000] * (size // 4_000), row_group_size=2_000)
     else:
-        line = b'{"text": "' + b"a" * 4_000 + b'"}\n'
+        line = b'{"text": "' + b"a" * 4_000 + b'"}\n' if name == "a.jsonl" else b"a" * 4_000 + b"\n"
         data = line * (size // len(line))
         compress = {"a.gz": lambda data: gzip.compress(data, 1), "a.zst": zstd}.get(name, bytes)
         file = make(tmp_path / name, compress(data))
@@ -501,3 +501,28 @@ def test_a_file_is_known_again(tmp_path: Path) -> None:
     assert identity(shard) != before
     file.write_text("x" * 10_001)
     assert identity(shard) != before
+
+
+RECORDS = '{"text": "a b"}\n{"text": "c"}\n'
+
+
+@pytest.mark.parametrize("content", [RECORDS, '[\n {"text": "a"}]', '\n{ "k\\"" : 1}', '[{"a":1'])
+@pytest.mark.parametrize("name", ["a.json", "a.txt", "a", "a.txt.gz"])
+def test_json_is_not_taken_for_plain_text(tmp_path: Path, name: str, content: str) -> None:
+    data = content.encode()
+    file = make(tmp_path / name, gzip.compress(data) if name.endswith(".gz") else data)
+    with pytest.raises(SourceError, match=r"begins as JSON does.*\n.*:FIELD; .*:-"):
+        texts_of(file)
+    assert texts_of(f"{file}:-") == [content]
+    if content == RECORDS:
+        assert texts_of(f"{file}:text") == ["a b", "c"]
+    if name.startswith("a.txt"):
+        with pytest.raises(SourceError, match="begins as JSON does"):
+            texts_of(tmp_path)
+    else:
+        assert texts_of(tmp_path) == [content]
+
+
+@pytest.mark.parametrize("content", ["{", "[1, 2]", "{}", "{a: 1}", "[link](x)", 'x {"a": 1}', ""])
+def test_what_is_no_json_is_plain_text(tmp_path: Path, content: str) -> None:
+    assert "".join(texts_of(make(tmp_path / "a.txt", content))) == content

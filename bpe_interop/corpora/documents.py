@@ -35,6 +35,12 @@ GO_ON = (
 NAME_FIELD = "name the field that holds the texts: FILE:FIELD"
 ONE_OBJECT = "JSONL has one object per line; plain text needs another suffix, and no :FIELD"
 
+PLAIN = "-"
+"""The field that says that a file is plain text, whatever it looks like: ``FILE:-``."""
+
+_JSON = re.compile(rb"\s*(?:\[\s*)?\{\s*" + rb'"(?:[^"\\\n]|\\.)*"\s*:')
+"""How an object begins, or an array of objects."""
+
 _OTHERS = (
     (b"\xff\xfe", "UTF-16"),
     (b"\xfe\xff", "UTF-16"),
@@ -118,7 +124,8 @@ def texts(
     at the byte ``end`` or later are left out.
 
     Raises:
-        SourceError: it is not UTF-8, and ``errors`` is ``"strict"``.
+        SourceError: it is not UTF-8, and ``errors`` is ``"strict"``; or it begins as JSON does,
+            and no field says what is meant (``PLAIN``: that it is plain text).
     """
     place, held = start, b""
     while end is None or place.offset < end:
@@ -135,6 +142,13 @@ def texts(
         # A cut inside a line must not cut a character.
         kept = len(block) - (_unfinished(block) if data else 0)
         block, held = block[:kept], block[kept:]
+        if not place.offset and shard.field != PLAIN and _JSON.match(block):
+            raise SourceError(
+                "it begins as JSON does, and would be read as plain text, keys and quotes too",
+                where=shard.label,
+                fix=f"if each line is an object, name the field of the texts: {shard.label}:FIELD; "
+                f"if it is plain text all the same: {shard.label}:{PLAIN}",
+            )
         text, replaced = _decode(block, shard, place, errors)
         after = Place(place.line + block.count(b"\n"), place.offset + len(block))
         yield Document(text, size_of(text), shard, place, after, told(), replaced)

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..errors import SourceError
 from ..io import unreadable
 from . import hub
-from .documents import START, Document, Errors, Kind, Place, Shard, records, texts
+from .documents import PLAIN, START, Document, Errors, Kind, Place, Shard, records, texts
 from .parquet import rows
 from .streams import COMPRESSED, naming, opened, skip
 
@@ -102,7 +102,8 @@ def find_shards(corpora: Iterable[str | Path], *, field: str | None = None) -> t
     the hub's local cache holds of a data set (nothing is downloaded). ``NAME:FIELD``
     names the key or column that holds the texts, ``text`` otherwise; a file with a field that is
     not Parquet is JSONL. Files that end in ``.jsonl``, ``.ndjson``, ``.parquet`` or ``.pq``,
-    compressed or not, are that; all others are plain text.
+    compressed or not, are that; all others are plain text. A file that is named itself, and any
+    ``.txt``, is refused where it begins as JSON does; ``NAME:-`` is plain text in any case.
 
     Args:
         corpora: the names.
@@ -125,7 +126,7 @@ def find_shards(corpora: Iterable[str | Path], *, field: str | None = None) -> t
 def _expand(corpus: str | Path, field: str | None) -> Iterator[Shard]:
     name, own_field = _parted(os.fspath(corpus))
     if name == STDIN:
-        kind: Kind = "jsonl" if own_field else "text"
+        kind = _kind(Path(STDIN), own_field)
         yield Shard("standard input", None, kind, own_field or "text", STDIN)
         return
     if name.startswith(hub.PREFIX):
@@ -146,8 +147,11 @@ def _expand(corpus: str | Path, field: str | None) -> Iterator[Shard]:
             raise SourceError("no files in this directory", where=name, fix=fix)
         raise SourceError("no file matches", where=name, fix="check the pattern")
     for path, short in files:
-        kind = _kind(path, own_field is not None)
-        yield Shard(_spelled(path.as_posix()), path, kind, own_field or field or "text", short)
+        kind = _kind(path, own_field)
+        # In a folder of code, JSON is code.
+        usual = "text" if path == root or _suffix(path) == ".txt" else PLAIN
+        asked = own_field or (PLAIN if kind == "text" and usual == PLAIN else field or "text")
+        yield Shard(_spelled(path.as_posix()), path, kind, asked, short)
 
 
 def _of_dataset(name: str, own_field: str | None, field: str | None) -> Iterator[Shard]:
@@ -168,7 +172,7 @@ def _of_dataset(name: str, own_field: str | None, field: str | None) -> Iterator
         )
     for path in held:
         short = path.relative_to(root).as_posix()
-        kind = _kind(path, own_field is not None)
+        kind = _kind(path, own_field)
         yield Shard(_spelled(f"{whole}/{short}"), path, kind, own_field or field or "text", short)
 
 
@@ -189,8 +193,10 @@ def _parted(name: str) -> tuple[str, str | None]:
     return name, None
 
 
-def _kind(path: Path, with_field: bool = False) -> Kind:
-    return _KINDS.get(_suffix(path), "jsonl" if with_field else "text")
+def _kind(path: Path, field: str | None = None) -> Kind:
+    if field == PLAIN:
+        return "text"
+    return _KINDS.get(_suffix(path), "text" if field is None else "jsonl")
 
 
 def _suffix(path: Path) -> str:
