@@ -110,13 +110,14 @@ def verdict(limit: LimitRun) -> str:
     return f"{found}; {limit.said}" if limit.met and limit.said else found
 
 
+def target(limit: LimitRun) -> tuple[str, ...]:
+    """A row of the table of targets."""
+    return (limit.title, *_shown(limit), limit.text, verdict(limit))
+
+
 def targets(run: Run) -> str:
     """The table of targets."""
-    rows = [
-        (limit.title, *_shown(limit), limit.text, verdict(limit))
-        for work in run.works
-        for limit in work.limits
-    ]
+    rows = [target(limit) for work in run.works for limit in work.limits]
     return table(("work", "ours", "peer", "reached (min - max)", "target", "met"), rows)
 
 

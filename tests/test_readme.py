@@ -12,8 +12,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+
+from benchmarks.page import read
+from benchmarks.readme import DATA, PICTURE, SHOWN, drawn, numbers
+from benchmarks.trust.page import replaced
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -49,6 +54,26 @@ def llama_2(data: Data, folder: Path) -> None:
         shutil.copyfile(data(f"llama-2/{name}"), folder / name)
     config = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>"}
     (folder / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+
+
+def test_the_numbers_are_those_of_the_run_that_is_committed() -> None:
+    assert replaced(README, "numbers", numbers(read(DATA))) == README
+    assert numbers(read(DATA)).count("\n| ") == 1 + len(SHOWN)
+
+
+def test_the_picture_is_the_example_that_is_run_here() -> None:
+    """``python -m benchmarks.readme`` draws it; what the example prints is tested below."""
+    assert PICTURE.read_text("utf-8") == drawn(README)
+    assert f"](docs/{PICTURE.name})" in README
+    assert len(PICTURE.read_bytes()) < 10_000
+    shown = "".join(ElementTree.parse(PICTURE).getroot().itertext())
+    assert "PROVED      equal for every text" in shown
+    with pytest.raises(ValueError, match="no example"):
+        drawn(README.replace("<!-- picture -->", ""))
+
+
+def test_what_comes_first_fits_on_two_screens() -> None:
+    assert len(README.partition("\n|")[0].splitlines()) <= 90
 
 
 def test_there_are_examples() -> None:
