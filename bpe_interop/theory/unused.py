@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from heapq import merge
 
+from ..model import Affixes, BPEModel, PairList, Vocab
 from .conflicts import Conflicts, Path
 from .core import BUDGET, Decision, Runs, System, conclude, conflicts_of, contents_of
 
@@ -31,6 +33,36 @@ class Resplit:
             else:
                 waiting += reversed(split)
         return tuple(parts)
+
+
+def without_idle(model: BPEModel) -> BPEModel:
+    """A model with the same ids on every text, without UNUSED tokens that are as if missing.
+
+    That is one character that no other token holds, where missing characters become bytes
+    (``docs/theory.md``, Theorem 28): the null character of a ``.model`` with byte fallback.
+    """
+    idle = _idle(model)
+    if not idle:
+        return model
+    ids = {token: n for token, n in model.vocab.ids.items() if token not in idle}
+    left = {*ids.values()}
+    kinds = {n: kind for n, kind in model.vocab.kinds.items() if n in left}
+    scores = {n: score for n, score in model.vocab.scores.items() if n in left}
+    vocab, merges = Vocab(ids, kinds, scores), model.merges
+    if not isinstance(merges, PairList):
+        merges = replace(merges, ranks={t: n for t, n in merges.ranks.items() if t not in idle})
+    return replace(model, vocab=vocab, merges=merges)
+
+
+def _idle(model: BPEModel) -> set[bytes]:
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    idle = {t for t, n in ids.items() if kinds.get(n) == "unused" and len(t.decode("utf-8")) == 1}
+    apart = model.alphabet != "byte" and model.affixes == Affixes() and not model.lookup_first
+    bytewise = model.fallback.byte_fallback and list(kinds.values()).count("byte") == 256
+    if not idle or not apart or not bytewise:
+        return set()
+    held = {char.encode() for token in ids if token not in idle for char in token.decode("utf-8")}
+    return idle - held
 
 
 def decide_resplit(

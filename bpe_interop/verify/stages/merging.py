@@ -1,4 +1,4 @@
-"""The core: what merging makes of a pretoken (Theorems 5, 23 and 25)."""
+"""The core: what merging makes of a pretoken (Theorems 5, 23, 25 and 28)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...theory.merges import canonical, textual
 from ...theory.plain import found_as_added, stays_symbol
 from ...theory.pretokens import UTF8_BYTES
 from ...theory.symbols import UserDefined, spellings, user_defined
-from ...theory.unused import decide_resplit
+from ...theory.unused import decide_resplit, without_idle
 from .stage import Stage, TwoModels, single_characters
 
 _NAME = "core"
@@ -25,6 +25,9 @@ def core_stage(pair: TwoModels) -> Stage:
     a, b = pair.a, pair.b
     if all(getattr(a, field) == getattr(b, field) for field in _MERGING):
         return Stage(_NAME, "proved", "the same vocabulary and merges")
+    left, right = without_idle(a), without_idle(b)
+    if left is not a or right is not b:
+        return core_stage(TwoModels(left, right, pair.scope))
     if a.alphabet != b.alphabet or a.affixes != b.affixes:
         return pair.tried(_NAME, "merging starts from other symbols", pair.token_texts())
     if "fallback" in pair.fields:

@@ -1,0 +1,71 @@
+"""An UNUSED character of a SentencePiece model is as if missing (Theorem 28)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from benchmarks.trust.verdicts.sources import Json, Source, taken_in
+from bpe_interop.formats import by_name
+from bpe_interop.model import Affixes, BPEModel, Vocab
+from bpe_interop.theory.unused import without_idle
+from bpe_interop.verify.prove import prove
+from fixtures.piece_model import BYTE, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+
+
+def pieces(unused: str, *more: list[object], fallback: bool = True) -> Source:
+    """A ``.model`` with an UNUSED piece beside a few others."""
+    rows: list[list[object]] = [["<unk>", 0.0, UNKNOWN], [unused, 0.0, UNUSED]]
+    rows += [[f"<0x{byte:02X}>", 0.0, BYTE] for byte in range(256) if fallback]
+    rows += [["a", -1.0, NORMAL], ["b", -2.0, NORMAL], ["ab", -3.0, NORMAL]]
+    facts: Json = {
+        "pieces": [*rows, ["\u2581", -4.0, NORMAL], *more],
+        "byte_fallback": fallback,
+        "suffix": False,
+        "unknown": None,
+        "dummy": True,
+        "remove_extra": False,
+        "escape": True,
+    }
+    return Source("sentencepiece", facts, f"ab{unused}")
+
+
+@pytest.mark.parametrize("unused", ["\0", "c", "\u00e9", "\u65e5"])
+def test_an_unused_character_is_as_if_missing(unused: str) -> None:
+    one = pieces(unused)
+    two = taken_in("huggingface", dict(by_name("huggingface").dump(one.model())), one.letters)
+    assert unused not in two.facts["model"]["vocab"]
+    texts = ["".join(chosen) for n in range(6) for chosen in product(one.letters, repeat=n)]
+    assert one.oracle().ids(texts, "text") == two.oracle().ids(texts, "text")
+    assert prove(one.model(), two.model(), "ordinary").outcome == "proved"
+    assert prove(two.model(), one.model(), "text").outcome == "proved"
+
+
+def test_each_condition_is_asked() -> None:
+    """Alone, each of these makes of an UNUSED token more than a missing symbol."""
+    usual = pieces("c").model()
+    assert b"c" not in without_idle(usual).vocab.ids
+    unused = {n for n, kind in usual.vocab.kinds.items() if kind == "unused"}
+    kinds = {n: kind for n, kind in usual.vocab.kinds.items() if n not in unused}
+    without_e4 = {t: n for t, n in usual.vocab.ids.items() if t != b"<0xE4>"}
+    others: list[BPEModel] = [
+        pieces("c", ["ac", -5.0, NORMAL]).model(),
+        pieces("c", ["ac", -5.0, USER_DEFINED]).model(),
+        pieces("cd").model(),
+        pieces("c", fallback=False).model(),
+        replace(usual, lookup_first=True),
+        replace(usual, affixes=Affixes(suffix="x")),
+        replace(usual, vocab=Vocab(usual.vocab.ids, kinds, usual.vocab.scores)),
+        replace(
+            usual,
+            vocab=Vocab(
+                without_e4,
+                {n: k for n, k in usual.vocab.kinds.items() if n != usual.vocab.ids[b"<0xE4>"]},
+                usual.vocab.scores,
+            ),
+        ),
+    ]
+    for model in others:
+        assert without_idle(model) is model
