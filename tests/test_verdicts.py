@@ -11,12 +11,14 @@ import pytest
 from benchmarks.trust.verdicts import trial as trials_of_one
 from benchmarks.trust.verdicts.changes import CHANGES
 from benchmarks.trust.verdicts.running import Lost, trials
+from benchmarks.trust.verdicts.shrinking import shrunk
 from benchmarks.trust.verdicts.sources import Source
 from benchmarks.trust.verdicts.tally import STAGES, Tally, as_json
 from benchmarks.trust.verdicts.trial import Trial, random_pair, trial
 from bpe_interop.model import BPEModel
 from bpe_interop.verify import Scope
 from bpe_interop.verify.prove import Proof, prove
+from bpe_interop.verify.stages import around
 
 SEED = 7
 PAIRS = 60
@@ -97,3 +99,23 @@ def test_every_change_of_a_format_can_be_made(format: str) -> None:
         if made == {*CHANGES[format]}:
             return
     raise AssertionError(f"never made: {CHANGES[format].keys() - made}")
+
+
+HIDDEN = 26
+"""The number of a pair of which one side has a special token that hides another one."""
+
+
+def test_a_special_token_that_hides_another_is_found_and_the_pair_made_small(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert trial(SEED, HIDDEN).wrong == []
+    monkeypatch.setattr(around, "_hidden", lambda pair, tokens: None)
+    found = trial(SEED, HIDDEN)
+    assert {(wrong.kind, wrong.scope) for wrong in found.wrong} >= {
+        ("called proved, and ids differ", "ordinary")
+    }
+    small = shrunk(found, "1")
+    assert any(wrong.scope == "ordinary" for wrong in small.wrong)
+    left, right = (len(source.facts["added_tokens"]) for source in small.sources)
+    assert {left, right} == {1, 2}
+    assert all(source.facts["model"]["merges"] == [] for source in small.sources)

@@ -11,6 +11,7 @@ import click
 
 from ..page import made_of, put, write_option
 from .running import Lost, trials
+from .shrinking import shrunk
 from .tally import Tally, as_json
 
 
@@ -63,5 +64,7 @@ def verdicts(
     for number, pair in tally.wrong[:20]:
         wrong = pair.wrong[0]
         click.echo(f"pair {number} ({pair.change}): {wrong.kind}: {wrong.text!r}", err=True)
+        [made_small] = as_json([(number, shrunk(pair, f"{seed}:{number}"))])
+        click.echo(f"  made small: {made_small}", err=True)
     if tally.wrong or any(tally.holes()):
         raise SystemExit(1)

@@ -51,8 +51,8 @@ LETTERS = ("ab", "ab ", "abc", "a\u2581", "a\u00e9", "a \n", "ab\n\t", "a1 ", "x
 
 def random_document(rng: Random) -> Source:
     """A document: of anything, or of what meets in one place."""
-    make = rng.choice([_of_anything, _of_anything, _of_spellings, _of_added_tokens, _of_affixes])
-    return make(rng)
+    makers = (_of_anything, _of_anything, _of_spellings, _of_added_tokens, _of_affixes, _of_hiding)
+    return rng.choice(makers)(rng)
 
 
 def _of_anything(rng: Random) -> Source:
@@ -112,6 +112,28 @@ def _of_added_tokens(rng: Random) -> Source:
         "text of an added token",
     )
     return Source("huggingface", document, letters, likely)
+
+
+def _of_hiding(rng: Random) -> Source:
+    """Added tokens that overlap one after the other; where special ones are text, they hide some.
+
+    Each stands in the vocabulary as well, so that no id changes where one is left out.
+    """
+    letters = "".join(rng.sample("xyzwv", 5))
+    size = rng.choice([2, 2, 3])
+    run = [letters[at : at + size] for at in range(6 - size)]
+    run = run[rng.randint(0, 1) : len(run) - rng.randint(0, 1)]
+    model = _model(rng, letters, False, None, None)
+    normalizer = random_normalizer(rng) if rng.random() < 0.2 else None
+    document = _document(rng, model, False, normalizer, None)
+    plain = {rng.choice(run), run[rng.choice([0, -1])]}
+    normalized = rng.random() < 0.3
+    for text in run:
+        number = model["vocab"].setdefault(text, max(model["vocab"].values()) + 1)
+        flags = dict.fromkeys(FLAGS, False) | {"normalized": normalized}
+        token = {"id": number, "content": text, **flags, "special": text not in plain}
+        document["added_tokens"].append(token)
+    return Source("huggingface", document, letters, ("added token less", "flag of an added token"))
 
 
 def _of_affixes(rng: Random) -> Source:

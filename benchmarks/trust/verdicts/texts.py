@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain, product
+from itertools import chain, islice, product
 from random import Random
 
 from bpe_interop.text.bytechars import to_bytes
@@ -67,6 +67,17 @@ def _of_added(added: list[str], letters: str) -> Iterator[str]:
                 yield from (one[:cut] + two + letter for letter in letters)
     if len(added) > 2:
         yield "".join(added)
+    for text in added:
+        yield from islice(_overlapped(text, added), 30)
+
+
+def _overlapped(text: str, added: list[str], most: int = 3) -> Iterator[str]:
+    """A text gone on with added tokens that begin with its end."""
+    for other in added if most else ():
+        cut = next((n for n in range(1, len(other)) if text.endswith(other[:n])), 0)
+        if cut:
+            yield text + other[cut:]
+            yield from _overlapped(text + other[cut:], added, most - 1)
 
 
 def _of_tokens(one: Source, two: Source, letters: str) -> Iterator[str]:

@@ -79,9 +79,14 @@ def random_pair(seed: int, number: int) -> tuple[str, Source, Source]:
 def trial(seed: int, number: int, *, verified: bool = False) -> Trial:
     """Holds what is said of a random pair to the engines."""
     change, one, two = random_pair(seed, number)
+    return tried(change, one, two, f"{seed}:{number}", verified=verified)
+
+
+def tried(change: str, one: Source, two: Source, seed: str, *, verified: bool = False) -> Trial:
+    """Holds what is said of a pair to the engines, on texts that a seed draws."""
     found = Trial(change, (one, two), features(one) | features(two))
     try:
-        _hold(found, Random(f"{seed}:{number}:texts"), verified)
+        _hold(found, Random(f"{seed}:texts"), verified)
     except Exception as error:
         told = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(told.filename).name}:{told.name}"
