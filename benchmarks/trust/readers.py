@@ -88,6 +88,8 @@ def damaged(files: Files, rng: random.Random) -> dict[str, bytes]:
             ways += [_in_tree] * 6
         elif name.endswith(".jsonl"):
             ways += [_in_record] * 6
+        elif data.startswith(b"GGUF"):
+            ways += [_in_head] * 6
         elif data.isascii() or name.endswith((".txt", ".bpe", ".tiktoken")):
             ways += [_in_lines] * 4
         changed[name] = rng.choice(ways)(data, rng)
@@ -102,6 +104,20 @@ def _in_bytes(data: bytes, rng: random.Random) -> bytes:
         b"", rng.choice(_BYTES), rng.randbytes(rng.choice((1, 2, 8))), data[other : other + 16],
     ))  # fmt: skip
     return data[:at] if rng.random() < 0.03 else data[:at] + put_in + data[end:]
+
+
+def _in_head(data: bytes, rng: random.Random) -> bytes:
+    """A GGUF file with another count, length or type: a small number, little-endian."""
+    for _ in range(200):
+        at = rng.choice((8, 16, rng.randrange(4, max(5, len(data) - 8))))
+        size = rng.choice((4, 8))
+        value = int.from_bytes(data[at : at + size], "little")
+        if value <= 512:
+            other = rng.choice((0, 1, 8, 9, 13, value - 1, value + 1, 2**31, 2**32 - 1, 2**63))
+            return (
+                data[:at] + (other % 2 ** (8 * size)).to_bytes(size, "little") + data[at + size :]
+            )
+    return _in_bytes(data, rng)
 
 
 def _in_lines(data: bytes, rng: random.Random) -> bytes:
