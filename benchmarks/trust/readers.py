@@ -35,6 +35,13 @@ from .beside import beside
 from .page import made_of, put, table, write_option
 
 _TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
+_COMPANIONS = {
+    "added_tokens.json": b'{"<extra>": 900}',
+    "config.json": b'{"model_type": "gpt2", "vocab_size": 1000, "bos_token_id": 0}',
+    "generation_config.json": b'{"eos_token_id": [0, 1], "pad_token_id": 0}',
+    "chat_template.jinja": b"{% for m in messages %}{{ m.content }}{% endfor %}",
+}
+"""Files that lie beside a ``tokenizer.json``, which the fixtures have not."""
 SECONDS = 5.0
 """Of CPU for one input."""
 GROWTH = 1 << 20
@@ -74,6 +81,7 @@ def seeds() -> dict[str, list[dict[str, bytes]]]:
             path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()
         }
         found.setdefault(folder.name, []).append(files)
+    found["huggingface"].append(found["huggingface"][0] | _COMPANIONS)
     return found
 
 
@@ -115,7 +123,7 @@ def _in_head(data: bytes, rng: random.Random) -> bytes:
         if value <= 512:
             other = rng.choice((0, 1, 8, 9, 13, value - 1, value + 1, 2**31, 2**32 - 1, 2**63))
             return (
-                data[:at] + (other % 2 ** (8 * size)).to_bytes(size, "little") + data[at + size :]
+                data[:at] + (other % (1 << 8 * size)).to_bytes(size, "little") + data[at + size :]
             )
     return _in_bytes(data, rng)
 
