@@ -80,6 +80,8 @@ def test_examples_do_what_they_say(command: Command, folder: Path, line: str) ->
         return
     if line.startswith("bpe-interop verify tokenizer.lock"):
         assert command("lock", "my-tok").code == 0
+    if line.startswith("bpe-interop verify-shards ids"):
+        assert command("encode", "my-tok", "--corpus", "story.txt", "-o", "ids").code == 0
     line, _, file = line.partition(" < ")
     stdin = Path(file).read_bytes() if file else b""
     for part in line.split(" | "):

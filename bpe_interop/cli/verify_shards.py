@@ -22,7 +22,10 @@ _CODES = {
 @command(
     "verify-shards",
     short_help="Check what encode --corpus wrote.",
-    examples={"bpe-interop verify-shards ids": "Check all files, and a sample of documents"},
+    examples={
+        "bpe-interop verify-shards ids": "Check all files, and a sample of documents",
+        "bpe-interop verify-shards ids --sample 0": "Check the files only, without the texts",
+    },
     codes=_CODES,
 )
 @click.argument("folder", shell_complete=file_names, metavar="FOLDER")
