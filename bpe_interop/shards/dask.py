@@ -25,6 +25,8 @@ _CONNECT = 10.0
 """Seconds within which a scheduler must answer."""
 _WORKERS = 30.0
 """Seconds within which it must have a worker."""
+_IGNORES_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+"""A terminal sends Ctrl-C to all processes; the leading one ends those of its cluster."""
 _FAREWELL = 3.0
 """Seconds that are spent on telling workers to stop."""
 
@@ -175,6 +177,7 @@ def _local_cluster(library: ModuleType, name: str) -> Iterator[Any]:
             processes=True,
             dashboard_address=None,
             silence_logs="CRITICAL",
+            preload=[_IGNORES_INTERRUPTS],
         )
         try:
             yield cluster
