@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from command_line import Command, in_process
 from conftest import FIXTURES, ROOT
+from site_links import broken
 
 DOCS = ROOT / "docs"
 PAGES = {
@@ -84,3 +85,13 @@ def test_every_page_is_in_the_contents_of_the_site() -> None:
                     found = DOCS.joinpath(folder).glob(f"{line}.md")
                     listed |= {path.relative_to(DOCS).as_posix() for path in found}
     assert listed == PAGES.keys()
+
+
+def test_links_of_the_built_site_that_lead_nowhere_are_found(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "b.html").write_text('<p id="here"><a href="../a.html#top">a</a></p>')
+    links = ["in/b.html#here", "#own", "https://example.org/x", "in/b.html#away", "c.html", "#no"]
+    page = "".join(f'<a href="{link}">x</a>' for link in links)
+    (tmp_path / "a.html").write_text(f'<h1 id="own">{page}</h1><img src="in/x.png">')
+    wrong = ["in/b.html#away", "c.html", "#no", "in/x.png"]
+    assert broken(tmp_path) == [f"a.html: {link}" for link in wrong]
