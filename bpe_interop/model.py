@@ -11,14 +11,14 @@ it is cut into bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal, TypeAlias, Union
 
 from .derived import Derived
 from .errors import InvalidModelError
-from .kernel import Numbers
+from .kernel import Numbers, Pairs
 from .notebook import framed
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
 
@@ -105,7 +105,7 @@ class PairList:
     A pair listed twice counts at its last place (tokenizers' ``BPE`` builds a map).
     """
 
-    pairs: tuple[tuple[bytes, bytes], ...]
+    pairs: Sequence[tuple[bytes, bytes]]
 
     def __repr__(self) -> str:
         return f"<PairList, {len(self.pairs):,} pairs>"
@@ -323,6 +323,9 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
     if _fitted(merges) is vocab and not cut:
         return
     pairs = merges.pairs
+    in_kernel = isinstance(pairs, Pairs) and isinstance(ids, Numbers) and pairs.table is ids.table
+    if in_kernel and not cut:
+        return  # the kernel has found each part and product in its table
     known, parts = ids.__contains__, map(ids.__contains__, chain.from_iterable(pairs))
     if b"" not in ids and not cut and all(parts) and all(map(known, map(b"".join, pairs))):
         _fitted.keep(merges, vocab)

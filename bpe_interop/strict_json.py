@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, NoReturn, TypeVar, cast
 
 from .errors import FormatError, UnsupportedError
+from .kernel import LazyDict, LazyList
 from .limits import JSON_NESTING
 from .model import Json
 
 T = TypeVar("T")
+Lazy = (LazyDict, LazyList)
+"""What stands in a document for a value that was taken out of it."""
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -37,7 +40,7 @@ class Node:
 
     __slots__ = ("file", "path", "value")
 
-    def __init__(self, value: Json, file: str, path: str = "$") -> None:
+    def __init__(self, value: Any, file: str, path: str = "$") -> None:
         self.value = value
         self.file = file
         self.path = path
@@ -57,7 +60,7 @@ class Node:
 
     def be(self, kind: type[T]) -> T:
         """The value, which must be of this JSON type (a bool is not an integer)."""
-        value = self.value
+        value = self.value.whole() if isinstance(self.value, Lazy) else self.value
         if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
             return value
         found = _NAMES.get(type(value), "something else")
@@ -80,6 +83,11 @@ class Node:
     def given(self) -> bool:
         """Whether the value is there and is not null."""
         return self.value is not None
+
+    def values(self) -> Iterable[Any]:
+        """The values in an object, as they are."""
+        value = self.value
+        return value.values() if isinstance(value, LazyDict) else self.be(dict).values()
 
     def items(self) -> Iterator[Node]:
         """The members of an array."""

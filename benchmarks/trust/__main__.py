@@ -8,6 +8,7 @@ from .commands import commands
 from .encoders.command import encoders
 from .faults import faults
 from .guided import guided
+from .kernel import kernel
 from .kills import kills
 from .mutations import mutations
 from .readers import readers
@@ -20,6 +21,7 @@ COMMANDS: tuple[click.Command, ...] = (
     commands,
     kills,
     readers,
+    kernel,
     guided,
     versions,
     mutations,

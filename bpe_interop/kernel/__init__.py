@@ -12,20 +12,26 @@ not there, or that it fails.
 from __future__ import annotations
 
 from .canonical import form_of_list, form_of_ranks
-from .lazy import LazyDict, plain
+from .lazy import LazyDict, LazyList, plain
 from .library import VARIABLE, Running, running, set_aside
-from .readers import read_ranks
-from .tables import Numbers
+from .pairs import Pairs
+from .readers import Taken, read_ranks, take_vocabulary
+from .tables import Numbers, Table
 
 __all__ = [
     "VARIABLE",
     "LazyDict",
+    "LazyList",
     "Numbers",
+    "Pairs",
     "Running",
+    "Table",
+    "Taken",
     "form_of_list",
     "form_of_ranks",
     "plain",
     "read_ranks",
     "running",
     "set_aside",
+    "take_vocabulary",
 ]

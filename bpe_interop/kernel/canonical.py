@@ -11,6 +11,7 @@ from typing import Literal
 
 from .lazy import LazyDict
 from .library import Held, Library, address, answer, library, numbers
+from .pairs import Pairs
 from .tables import MOST, Numbers, Table, packed
 
 _SYMBOL = 1 << 31
@@ -67,6 +68,8 @@ def form_of_list(
     loaded = library()
     if loaded is None:
         return None
+    if isinstance(pairs, Pairs) and isinstance(tokens, Numbers) and pairs.table is tokens.table:
+        return _form(loaded, pairs.table, pairs.merges, alphabet, known) if pairs else None
     order = list(tokens)
     table = packed(loaded, order, range(len(order)))
     if table is None or not pairs:

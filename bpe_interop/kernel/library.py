@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 2
+_INTERFACE = 4
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -85,10 +85,17 @@ class Library:
         self.ranks_read = declared("ranks_read", ctypes.c_char_p, size)
         self.table_new = declared("table_new", ctypes.c_char_p, size, pointer, pointer, size)
         self.table_sizes = declared("table_sizes", number, pointer)
-        self.table_copy = declared("table_copy", number, pointer, size, pointer, pointer, size)
+        self.table_tokens = declared("table_tokens", number, pointer, size, pointer, size)
+        self.table_numbers = declared("table_numbers", number, pointer, size)
         self.table_find = declared("table_find", number, ctypes.c_char_p, size)
         self.table_token = declared("table_token", number, size, pointer, size)
         self.merges_new = declared("merges_new", number, ctypes.c_char_p, size, pointer, size)
+        self.json_read = declared("json_read", ctypes.c_char_p, size, pointer, pointer, size)
+        self.merges_used = declared("merges_used", number, number, pointer, size)
+        self.merges_count = declared("merges_count", number)
+        self.merges_copy = declared("merges_copy", number, pointer, pointer, size)
+        self.table_without = declared("table_without", number, number, pointer, size, pointer)
+        self.table_place = declared("table_place", number, ctypes.c_char_p, size)
         flag = ctypes.c_uint32
         self.canonical_form = declared("canonical_form", number, number, flag, flag)
         self.form_sizes = declared("form_sizes", number, pointer)

@@ -2,8 +2,64 @@
 
 from __future__ import annotations
 
-from .library import answer, library
+import json
+from array import array
+from dataclasses import dataclass
+from typing import Any
+
+from .library import Held, address, answer, library, numbers
+from .pairs import Pairs
 from .tables import Numbers, Table
+
+_LITERAL = 4096
+"""The most tokens that are not spelled in the byte alphabet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The vocabulary and the merges of a ``tokenizer.json``, and the document without them.
+
+    ``rest`` has an empty object and an empty array in their places. ``literal`` are the tokens
+    that are not spelled in the byte alphabet: their contents are their spellings in UTF-8.
+    """
+
+    table: Table
+    pairs: Pairs
+    literal: tuple[bytes, ...]
+    rest: bytes
+    _document: bytes
+    _cuts: tuple[int, ...]
+
+    def vocab(self) -> Any:
+        """The vocabulary as Python reads it."""
+        return json.loads(self._document[self._cuts[0] : self._cuts[1]])
+
+    def merges(self) -> Any:
+        """The merges as Python reads them."""
+        return json.loads(self._document[self._cuts[2] : self._cuts[3]])
+
+
+def take_vocabulary(document: bytes) -> Taken | None:
+    """Takes the vocabulary and the merges out of a ``tokenizer.json`` that spells bytes.
+
+    The twins are ``strict_json.py`` and ``formats/huggingface/vocab.py``.
+    """
+    loaded = library()
+    if loaded is None:
+        return None
+    found, literal = array("Q", bytes(56)), numbers(_LITERAL)
+    done = answer(
+        loaded.json_read(document, len(document), address(found), address(literal), _LITERAL)
+    )
+    if done is None:
+        return None
+    first, second, *cuts, count = found
+    table = Table(loaded, first)
+    start, end, merges_start, merges_end = cuts
+    rest = b"{}".join((document[:start], document[end:merges_start]))
+    rest = b"[]".join((rest, document[merges_end:]))
+    pairs = Pairs(table, Held(loaded, second))
+    return Taken(table, pairs, table.some(literal[:count]), rest, document, tuple(cuts))
 
 
 def read_ranks(data: bytes) -> Numbers | None:

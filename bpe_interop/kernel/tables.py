@@ -41,28 +41,32 @@ class Table(Held):
     @cached_property
     def tokens(self) -> list[bytes]:
         """The tokens in their order."""
-        return self._copied[0]
+        count, size = self.sizes
+        contents, ends = bytearray(size), numbers(count)
+        done = self.library.table_tokens(self.number, address(contents), size, address(ends), count)
+        _whole(answer(done))
+        joined = bytes(contents)
+        return [joined[start:end] for start, end in pairwise((0, *ends))]
 
     @cached_property
     def numbers(self) -> array[int]:
         """The number of each token."""
-        return self._copied[1]
+        found = numbers(self.sizes[0])
+        _whole(answer(self.library.table_numbers(self.number, address(found), len(found))))
+        return found
 
-    @cached_property
-    def _copied(self) -> tuple[list[bytes], array[int]]:
-        count, size = self.sizes
-        contents, ends, own = bytearray(size), numbers(count), numbers(count)
-        done = self.library.table_copy(
-            self.number, address(contents), size, address(ends), address(own), count
-        )
-        if answer(done) is None:
-            raise AssertionError("a table gives what it was measured to hold")
-        joined = bytes(contents)
-        return [joined[start:end] for start, end in pairwise((0, *ends))], own
+    def place(self, token: bytes) -> int | None:
+        """Where a token stands in the table; None if it is not here."""
+        return answer(self.library.table_place(self.number, token, len(token)))
 
     def find(self, token: bytes) -> int | None:
         """The number of a token; None if it is not here."""
         return answer(self.library.table_find(self.number, token, len(token)))
+
+
+def _whole(done: int | None) -> None:
+    if done is None:
+        raise AssertionError("a table gives what it was measured to hold")
 
 
 class Numbers(LazyDict[bytes, int]):

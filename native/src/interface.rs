@@ -6,6 +6,7 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use crate::canonical::{form, Alphabet, Rule};
+use crate::json;
 use crate::merges::Merges;
 use crate::objects::{get, hold, release, Object};
 use crate::ranks;
@@ -13,7 +14,7 @@ use crate::table::Table;
 use crate::tokens::Tokens;
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 2;
+const INTERFACE: u32 = 4;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -68,6 +69,17 @@ unsafe fn copy<T: Copy>(from: &[T], start: *mut T, room: usize) -> Result<(), No
 fn with_table(number: i64, work: impl FnOnce(&Table) -> Answer) -> Answer {
     let object = or_python(get(number))?;
     work(or_python(object.table())?)
+}
+
+fn with_merges(table: i64, merges: i64, work: impl FnOnce(&Table, &Merges) -> Answer) -> Answer {
+    let object = or_python(get(merges))?;
+    let merges = or_python(object.merges())?;
+    with_table(table, |table| {
+        if !merges.fits(table) {
+            return Err(NotMine);
+        }
+        work(table, merges)
+    })
 }
 
 /// The number of this interface.
@@ -161,23 +173,35 @@ pub unsafe extern "C" fn table_sizes(table: i64, sizes: *mut u64) -> i64 {
     })
 }
 
-/// All contents one after the other, where each ends, and the numbers.
+/// All contents of a table one after the other, and where each ends.
 ///
 /// # Safety
-/// `size` bytes at `bytes`, `count` values at `ends` and at `numbers`.
+/// `size` bytes at `bytes`, `count` values at `ends`.
 #[no_mangle]
-pub unsafe extern "C" fn table_copy(
+pub unsafe extern "C" fn table_tokens(
     table: i64,
     bytes: *mut u8,
     size: usize,
     ends: *mut u32,
-    numbers: *mut u32,
     count: usize,
 ) -> i64 {
     guarded(|| {
         with_table(table, |table| {
             copy(table.tokens.bytes(), bytes, size)?;
             copy(&table.tokens.ends()[1..], ends, count)?;
+            Ok(DONE)
+        })
+    })
+}
+
+/// The number of each token of a table.
+///
+/// # Safety
+/// `count` values at `numbers`.
+#[no_mangle]
+pub unsafe extern "C" fn table_numbers(table: i64, numbers: *mut u32, count: usize) -> i64 {
+    guarded(|| {
+        with_table(table, |table| {
             copy(&table.numbers, numbers, count)?;
             Ok(DONE)
         })
@@ -322,6 +346,126 @@ pub unsafe extern "C" fn form_copy_rest(
         let form = or_python(object.form())?;
         copy(&form.disordered, disordered, disordered_count)?;
         copy(&form.unreachable, unreachable, unreachable_count)?;
+        Ok(DONE)
+    })
+}
+
+/// Takes the vocabulary and the merges out of a `tokenizer.json`. Into `found`: the table, the
+/// merges, where each of the two begins and ends, and how many tokens are not spelled in the byte
+/// alphabet; the places of these into `literal`.
+///
+/// # Safety
+/// `size` bytes at `document`; room for seven values at `found`, for `room` at `literal`.
+#[no_mangle]
+pub unsafe extern "C" fn json_read(
+    document: *const u8,
+    size: usize,
+    found: *mut u64,
+    literal: *mut u32,
+    room: usize,
+) -> i64 {
+    guarded(|| {
+        let taken = or_python(json::read(given(document, size)))?;
+        if taken.literal.len() > room {
+            return Err(NotMine);
+        }
+        copy(&taken.literal, literal, taken.literal.len())?;
+        let [start, end, merges_start, merges_end] = taken.cuts;
+        let count = taken.literal.len() as u64;
+        let table = hold(Object::Table(taken.table)) as u64;
+        let merges = hold(Object::Merges(taken.merges)) as u64;
+        copy(
+            &[table, merges, start, end, merges_start, merges_end, count],
+            found,
+            7,
+        )?;
+        Ok(DONE)
+    })
+}
+
+/// Which places of a table its merges name (`used`: a byte for each, 1 or 0).
+///
+/// # Safety
+/// Room for `count` bytes at `used`.
+#[no_mangle]
+pub unsafe extern "C" fn merges_used(table: i64, merges: i64, used: *mut u8, count: usize) -> i64 {
+    guarded(|| {
+        with_merges(table, merges, |table, merges| {
+            let found: Vec<u8> = merges
+                .used(table.tokens.len())
+                .into_iter()
+                .map(u8::from)
+                .collect();
+            copy(&found, used, count)?;
+            Ok(DONE)
+        })
+    })
+}
+
+/// A table and its merges without the tokens at some places (`found`: both, as numbers).
+///
+/// # Safety
+/// `count` values at `places`, room for two values at `found`.
+#[no_mangle]
+pub unsafe extern "C" fn table_without(
+    table: i64,
+    merges: i64,
+    places: *const u32,
+    count: usize,
+    found: *mut u64,
+) -> i64 {
+    guarded(|| {
+        with_merges(table, merges, |table, merges| {
+            let places = given(places, count);
+            let rest = or_python(table.without(places))?;
+            let moved = or_python(merges.without(places, table.tokens.len()))?;
+            let both = [hold(Object::Table(rest)), hold(Object::Merges(moved))];
+            copy(&both.map(|number| number as u64), found, 2)?;
+            Ok(DONE)
+        })
+    })
+}
+
+/// The place of a token in a table.
+///
+/// # Safety
+/// `size` bytes at `content`.
+#[no_mangle]
+pub unsafe extern "C" fn table_place(table: i64, content: *const u8, size: usize) -> i64 {
+    guarded(|| {
+        with_table(table, |table| {
+            Ok(i64::from(or_python(
+                table.tokens.find(given(content, size)),
+            )?))
+        })
+    })
+}
+
+/// How many merges there are.
+#[no_mangle]
+pub extern "C" fn merges_count(merges: i64) -> i64 {
+    guarded(|| {
+        let object = or_python(get(merges))?;
+        Ok(or_python(object.merges())?.left.len() as i64)
+    })
+}
+
+/// The places of both parts of each merge.
+///
+/// # Safety
+/// Room for `count` values at each.
+#[no_mangle]
+pub unsafe extern "C" fn merges_copy(
+    merges: i64,
+    left: *mut u32,
+    right: *mut u32,
+    count: usize,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(merges))?;
+        let merges = or_python(object.merges())?;
+        copy(&merges.left, left, count)?;
+        copy(&merges.right, right, count)?;
         Ok(DONE)
     })
 }

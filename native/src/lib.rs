@@ -7,6 +7,7 @@
 mod canonical;
 #[allow(unsafe_code)]
 mod interface;
+mod json;
 mod merges;
 mod objects;
 mod pairs;

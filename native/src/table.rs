@@ -43,6 +43,21 @@ impl Table {
             .collect();
         distinct(&ranks)
     }
+
+    /// The same without the tokens at these places.
+    pub fn without(&self, places: &[u32]) -> Option<Self> {
+        let mut kept = vec![true; self.numbers.len()];
+        for &at in places {
+            *kept.get_mut(at as usize)? = false;
+        }
+        let mut tokens = Tokens::with_room(self.tokens.len(), self.tokens.bytes().len());
+        let mut numbers = Vec::with_capacity(self.numbers.len());
+        for at in (0..kept.len()).filter(|&at| kept[at]) {
+            tokens.push(self.tokens.get(at))?;
+            numbers.push(self.numbers[at]);
+        }
+        Table::new(tokens, numbers)
+    }
 }
 
 fn distinct(numbers: &[u32]) -> bool {
@@ -70,5 +85,19 @@ mod tests {
         assert!(!distinct(&[3, 1, 3]));
         assert!(distinct(&[u32::MAX, 0, u32::MAX - 1]));
         assert!(!distinct(&[u32::MAX, 0, u32::MAX]));
+    }
+
+    #[test]
+    fn tokens_are_left_out() {
+        let mut tokens = Tokens::with_room(0, 0);
+        for content in [&b"a"[..], b"bc", b"d"] {
+            tokens.push(content).unwrap();
+        }
+        let table = Table::new(tokens, vec![5, 6, 7]).unwrap();
+        let rest = table.without(&[1]).unwrap();
+        assert_eq!(rest.numbers, [5, 7]);
+        assert_eq!(rest.tokens.find(b"bc"), None);
+        assert_eq!(rest.tokens.find(b"d"), Some(1));
+        assert!(table.without(&[3]).is_none());
     }
 }

@@ -70,6 +70,11 @@ impl Tokens {
         &mut self.bytes
     }
 
+    /// Takes back what was written since the last token.
+    pub fn reopen(&mut self) {
+        self.bytes.truncate(self.ends[self.len()] as usize);
+    }
+
     /// Makes a token of the bytes that were written since the last one. It is found only after
     /// `index`. None: there are more than can be counted.
     #[inline(always)]
@@ -130,6 +135,12 @@ impl Tokens {
     #[inline(always)]
     pub fn hash(&self, content: &[u8]) -> u64 {
         self.seed.bytes(content)
+    }
+
+    /// The slot where the search for a hash begins; reading it early saves waiting for it later.
+    #[inline(always)]
+    pub fn touch(&self, hash: u64) -> u64 {
+        self.slots[hash as usize & self.mask]
     }
 
     /// The number of a token, after `index`.

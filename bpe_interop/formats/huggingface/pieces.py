@@ -77,7 +77,7 @@ def written_pairs(model: BPEModel) -> Pairs:
     rewrite = pairs_of(model)
     rule = rewrite.rule or rewrite.nearest
     if isinstance(rule, PairList) and rule is model.merges:
-        return rule.pairs
+        return tuple(rule.pairs)
     pairs = rule.pairs if isinstance(rule, PairList) else canonical(model).splits.values()
     kinds, frozen = model.vocab.kinds, user_defined(model)
     given = {token for token, n in model.vocab.ids.items() if kinds.get(n) != "unused"}

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
-from ...errors import FormatError, InvalidModelError
+from ...errors import BpeInteropError, FormatError, InvalidModelError
+from ...kernel import Taken
 from ...model import (
     MAX_ID,
     AddedToken,
@@ -24,10 +25,19 @@ from ...text.added import vanishing
 from ...text.normalize import normalize
 from .companions import NAMES, read_beside
 from .decoders import read_decoder
+from .in_kernel import NotTakenError, take, without, words_of
 from .normalizers import read_normalizer
 from .steps import check_mapped, read_pretokenizer
 from .template import read_post_processor
-from .vocab import Words, read_fallback, read_merges, read_words, vocabulary
+from .vocab import (
+    Pairs,
+    Words,
+    numbering_only,
+    read_fallback,
+    read_merges,
+    read_words,
+    vocabulary,
+)
 
 MAIN = "tokenizer.json"
 
@@ -70,20 +80,42 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     main = main_file(files)
     if main not in files:
         raise FormatError(f"there is no {MAIN} among {', '.join(files)}", fix="name that file")
-    root = parse(files[main], main)
+    try:
+        taken = take(files[main], main)
+        if taken is not None:
+            return _load(files, main, *taken)
+    except (BpeInteropError, NotTakenError):
+        pass  # Python reads all of it, and says what is wrong
+    return _load(files, main, parse(files[main], main))
+
+
+def _load(
+    files: Mapping[str, bytes], main: str, root: Node, taken: Taken | None = None
+) -> BPEModel:
+    """The same, of a document of which the kernel may have taken vocabulary and merges."""
     _check_kind(root)
     model = root["model"]
     idle = [*root.only(*_COMPONENTS), *model.only(*_MODEL_KEYS)]
     normalizer, pretokenizer, alphabet = _read_pipeline(root)
     _check_dropout(model.get("dropout"))
-    words = read_words(model, alphabet)
-    pairs = read_merges(model["merges"], words)
+    words: Words
+    pairs: Pairs
+    if taken is None:
+        words = read_words(model, alphabet)
+        pairs = read_merges(model["merges"], words)
+    elif alphabet == "byte":
+        words, pairs = words_of(taken, model), taken.pairs
+    else:
+        raise NotTakenError
     listed, notes = _read_added(root.get("added_tokens"), words, normalizer)
     fallback, unused = read_fallback(model, words)
     beside = read_beside(files, listed, root, alphabet)
     lookup_first = model.flag("ignore_merges", default=False)
     looked_up = pretokenizer if lookup_first else None
-    vocab = vocabulary(words, pairs, listed, looked_up, fallback.byte_fallback, main)
+    if taken is None:
+        vocab = vocabulary(words, pairs, listed, looked_up, fallback.byte_fallback, main)
+    else:
+        vocab, pairs = without(taken, words, numbering_only(words, pairs, listed, looked_up, ()))
     processor = read_post_processor(root.get("post_processor"))
     extras = {**_extras(root, processor.trim, words, fallback), **beside.kept}
     config = {"model_config": dict(beside.model_config)} if beside.model_config else {}

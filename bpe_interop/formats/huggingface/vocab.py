@@ -5,12 +5,13 @@ Source of the meanings: tokenizers' ``models/bpe/`` (Rust), version 0.23.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from operator import itemgetter
 from typing import NoReturn, TypeAlias
 
+from ... import kernel
 from ...errors import FormatError
 from ...model import (
     MAX_ID,
@@ -35,7 +36,7 @@ _COMMENT = "#version"
 _INSIDE = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))
 """The bytes that go on with a character in UTF-8."""
 
-Pairs: TypeAlias = tuple[tuple[bytes, bytes], ...]
+Pairs: TypeAlias = Sequence[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,8 @@ class Words:
 
     alphabet: Alphabet
     affixes: Affixes
-    ids: dict[str, int]
-    contents: dict[str, bytes]
+    ids: Mapping[str, int]
+    contents: Mapping[str, bytes]
     literal: frozenset[str]
 
     def cores(self, content: bytes) -> Iterator[bytes]:
@@ -296,6 +297,31 @@ def _is_merged(node: Node, words: Words, unknown: Node) -> bool:
     return any(spelling in parts for _, parts in _entries(node))
 
 
+def numbering_only(
+    words: Words,
+    pairs: Pairs,
+    added: Iterable[AddedToken],
+    looked_up: tuple[PreTokenizerStep, ...] | None,
+    byte_tokens: Collection[str],
+) -> set[str]:
+    """The entries that :func:`vocabulary` leaves out, by their spellings."""
+    numbering = [t.text for t in added if t.text in words.ids]
+    if not numbering:
+        return set()
+    used = _used(pairs, {words.contents[text] for text in numbering}, words.affixes)
+    return {
+        text
+        for text in numbering
+        if text in words.literal
+        or (
+            (content := words.contents[text]) not in used
+            and not words.is_symbol(content)
+            and text not in byte_tokens
+            and not (looked_up is not None and occurrence(looked_up, content).possible is not False)
+        )
+    }
+
+
 def vocabulary(
     words: Words,
     pairs: Pairs,
@@ -310,24 +336,8 @@ def vocabulary(
     token; with whole-pretoken lookup (``looked_up`` is then the pre-tokenizer) it must also be
     no possible pretoken.
     """
-    numbering = [t.text for t in added if t.text in words.ids]
     byte_tokens = [*BYTE_TOKENS.values()] if by_bytes else []
-    dropped: set[str] = set()
-    if numbering:
-        used = _used(pairs, {words.contents[text] for text in numbering}, words.affixes)
-        dropped = {
-            text
-            for text in numbering
-            if text in words.literal
-            or (
-                (content := words.contents[text]) not in used
-                and not words.is_symbol(content)
-                and text not in byte_tokens
-                and not (
-                    looked_up is not None and occurrence(looked_up, content).possible is not False
-                )
-            )
-        }
+    dropped = numbering_only(words, pairs, added, looked_up, byte_tokens)
     kept, contents = words.ids, list(words.contents.values())
     if dropped:
         kept = {text: number for text, number in kept.items() if text not in dropped}
@@ -342,6 +352,8 @@ def vocabulary(
 
 def _used(pairs: Pairs, contents: set[bytes], affixes: Affixes) -> set[bytes]:
     """Which contents are a merge's part or product."""
+    if isinstance(pairs, kernel.Pairs):
+        return pairs.used(contents)
     used = contents.intersection(chain.from_iterable(pairs))
     if affixes.prefix:
         cut = len(affixes.prefix)

@@ -1,0 +1,503 @@
+//! The vocabulary and the merges of a byte-level `tokenizer.json` (twins:
+//! `formats/huggingface/vocab.py` and `strict_json.py`).
+//!
+//! Of the rest only the shape is followed, to find the two: Python reads the document without
+//! them, strictly. If that is JSON, the shape was followed rightly.
+#![forbid(unsafe_code)]
+
+use crate::merges::Merges;
+use crate::table::Table;
+use crate::tokens::{Tokens, MOST};
+
+/// What stands for no byte in the byte alphabet.
+const NO_BYTE: u16 = u16::MAX;
+
+/// GPT-2's byte alphabet: the byte of each character below U+0144.
+const BYTES: [u16; 0x144] = {
+    let mut bytes = [NO_BYTE; 0x144];
+    let (mut byte, mut others) = (0usize, 0usize);
+    while byte < 256 {
+        let printable = (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
+        if printable {
+            bytes[byte] = byte as u16;
+        } else {
+            bytes[0x100 + others] = byte as u16;
+            others += 1;
+        }
+        byte += 1;
+    }
+    bytes
+};
+
+/// What was taken out of a document.
+pub struct Taken {
+    pub table: Table,
+    pub merges: Merges,
+    /// Places of the tokens whose spelling is not in the byte alphabet.
+    pub literal: Vec<u32>,
+    /// Where the vocabulary and the merges begin and end in the document.
+    pub cuts: [u64; 4],
+}
+
+/// None: something in the vocabulary or the merges is irregular.
+pub fn read(document: &[u8]) -> Option<Taken> {
+    if document.len() > MOST || std::str::from_utf8(document).is_err() {
+        return None;
+    }
+    let mut scan = Scan {
+        text: document,
+        at: 0,
+        spelling: vec![],
+    };
+    let mut vocabulary = None;
+    let mut listed = None;
+    scan.object(&mut |scan| {
+        if scan.spelling != b"model" {
+            return scan.skip();
+        }
+        scan.object(&mut |scan| {
+            let is_vocabulary = scan.spelling == b"vocab";
+            let is_merges = scan.spelling == b"merges";
+            scan.peek()?;
+            let start = scan.at as u64;
+            match &vocabulary {
+                None if is_vocabulary => {
+                    let (table, literal) = read_vocabulary(scan)?;
+                    vocabulary = Some((table, literal, start, scan.at as u64));
+                    Some(())
+                }
+                Some((table, _, _, _)) if is_merges && listed.is_none() => {
+                    let merges = read_merges(scan, table)?;
+                    listed = Some((merges, start, scan.at as u64));
+                    Some(())
+                }
+                _ => scan.skip(),
+            }
+        })
+    })?;
+    let (table, literal, vocabulary_start, vocabulary_end) = vocabulary?;
+    let (merges, merges_start, merges_end) = listed?;
+    let cuts = [vocabulary_start, vocabulary_end, merges_start, merges_end];
+    if !literal.is_empty() && uses(&merges, &literal, table.tokens.len()) {
+        return None;
+    }
+    Some(Taken {
+        table,
+        merges,
+        literal,
+        cuts,
+    })
+}
+
+/// Whether a merge names one of these places.
+fn uses(merges: &Merges, places: &[u32], count: usize) -> bool {
+    let used = merges.used(count);
+    places.iter().any(|&at| used[at as usize])
+}
+
+fn read_vocabulary(scan: &mut Scan) -> Option<(Table, Vec<u32>)> {
+    let rest = scan.text.len() - scan.at;
+    let mut tokens = Tokens::with_room(rest / 64, rest / 16);
+    let mut ids = Vec::with_capacity(rest / 64);
+    let mut literal = vec![];
+    scan.object(&mut |scan| {
+        if !add_bytes(&scan.spelling, tokens.open()) {
+            tokens.reopen();
+            tokens.open().extend_from_slice(&scan.spelling);
+            literal.push(ids.len() as u32);
+        }
+        tokens.close()?;
+        ids.push(scan.id()?);
+        Some(())
+    })?;
+    Some((Table::new(tokens, ids)?, literal))
+}
+
+fn read_merges(scan: &mut Scan, table: &Table) -> Option<Merges> {
+    let mut waiting = Waiting::new(table);
+    scan.eat(b'[')?;
+    if scan.peek()? == b']' {
+        scan.at += 1;
+        return Some(waiting.merges);
+    }
+    let strings = scan.peek()? == b'"';
+    loop {
+        let start = waiting.bytes.len();
+        let cut = if strings {
+            scan.string()?;
+            let space = scan.spelling.iter().position(|&byte| byte == b' ')?;
+            let (left, right) = (&scan.spelling[..space], &scan.spelling[space + 1..]);
+            // Readers pass over comments; a second space is in no part.
+            if scan.spelling.starts_with(b"#version") {
+                return None;
+            }
+            waiting.part(left)?;
+            let cut = waiting.bytes.len();
+            waiting.part(right)?;
+            cut
+        } else {
+            scan.eat(b'[')?;
+            scan.string()?;
+            waiting.part(&scan.spelling)?;
+            let cut = waiting.bytes.len();
+            scan.eat(b',')?;
+            scan.string()?;
+            waiting.part(&scan.spelling)?;
+            scan.eat(b']')?;
+            cut
+        };
+        waiting.add(start, cut)?;
+        match scan.peek()? {
+            b',' => scan.at += 1,
+            b']' => {
+                scan.at += 1;
+                waiting.flush()?;
+                return Some(waiting.merges);
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Merges that were read and not looked up yet: many are waited for at a time.
+struct Waiting<'a> {
+    table: &'a Table,
+    bytes: Vec<u8>,
+    /// Where the left part and the product end.
+    cuts: Vec<(usize, usize)>,
+    hashes: Vec<[u64; 3]>,
+    merges: Merges,
+}
+
+impl<'a> Waiting<'a> {
+    const MOST: usize = 32;
+
+    fn new(table: &'a Table) -> Self {
+        Waiting {
+            table,
+            bytes: vec![],
+            cuts: Vec::with_capacity(Self::MOST),
+            hashes: Vec::with_capacity(Self::MOST),
+            merges: Merges::with_room(table.tokens.len()),
+        }
+    }
+
+    #[inline(always)]
+    fn part(&mut self, spelling: &[u8]) -> Option<()> {
+        (!spelling.is_empty() && add_bytes(spelling, &mut self.bytes)).then_some(())
+    }
+
+    fn add(&mut self, start: usize, cut: usize) -> Option<()> {
+        let tokens = &self.table.tokens;
+        let parts = [
+            &self.bytes[start..cut],
+            &self.bytes[cut..],
+            &self.bytes[start..],
+        ];
+        let hashes = parts.map(|part| tokens.hash(part));
+        std::hint::black_box(hashes.map(|hash| tokens.touch(hash)));
+        self.hashes.push(hashes);
+        self.cuts.push((cut, self.bytes.len()));
+        if self.cuts.len() == Self::MOST {
+            self.flush()?;
+        }
+        Some(())
+    }
+
+    fn flush(&mut self) -> Option<()> {
+        let (tokens, mut start) = (&self.table.tokens, 0);
+        for (&(cut, end), hashes) in self.cuts.iter().zip(&self.hashes) {
+            let parts = [
+                &self.bytes[start..cut],
+                &self.bytes[cut..end],
+                &self.bytes[start..end],
+            ];
+            self.merges
+                .left
+                .push(tokens.find_hashed(parts[0], hashes[0])?);
+            self.merges
+                .right
+                .push(tokens.find_hashed(parts[1], hashes[1])?);
+            self.merges
+                .product
+                .push(tokens.find_hashed(parts[2], hashes[2])?);
+            start = end;
+        }
+        self.bytes.clear();
+        self.cuts.clear();
+        self.hashes.clear();
+        Some(())
+    }
+}
+
+/// Appends the bytes that a spelling stands for. False: it is not in the byte alphabet.
+#[inline(always)]
+fn add_bytes(spelling: &[u8], out: &mut Vec<u8>) -> bool {
+    let mut at = 0;
+    while at < spelling.len() {
+        let lead = spelling[at];
+        let code = if lead < 0x80 {
+            at += 1;
+            usize::from(lead)
+        } else if lead & 0xE0 == 0xC0 && at + 1 < spelling.len() {
+            at += 2;
+            usize::from(lead & 31) << 6 | usize::from(spelling[at - 1] & 63)
+        } else {
+            return false;
+        };
+        match BYTES.get(code) {
+            Some(&byte) if byte != NO_BYTE => out.push(byte as u8),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// A place in a document, and the last string that was read.
+struct Scan<'a> {
+    text: &'a [u8],
+    at: usize,
+    spelling: Vec<u8>,
+}
+
+impl Scan<'_> {
+    /// The next character that is not white space.
+    #[inline(always)]
+    fn peek(&mut self) -> Option<u8> {
+        loop {
+            let byte = *self.text.get(self.at)?;
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn eat(&mut self, byte: u8) -> Option<()> {
+        if self.peek()? != byte {
+            return None;
+        }
+        self.at += 1;
+        Some(())
+    }
+
+    /// Reads a string into `spelling`, unescaped.
+    #[inline(always)]
+    fn string(&mut self) -> Option<()> {
+        self.eat(b'"')?;
+        self.spelling.clear();
+        loop {
+            let rest = &self.text[self.at..];
+            let plain = |&byte: &u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+            let size = rest.iter().position(plain)?;
+            self.spelling.extend_from_slice(&rest[..size]);
+            self.at += size + 1;
+            match rest[size] {
+                b'"' => return Some(()),
+                b'\\' => self.escape()?,
+                _ => return None,
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Option<()> {
+        let kind = *self.text.get(self.at)?;
+        self.at += 1;
+        let byte = match kind {
+            b'"' | b'\\' | b'/' => kind,
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => 10,
+            b'r' => 13,
+            b't' => 9,
+            b'u' => {
+                let mut room = [0; 4];
+                let spelled = self.code_point()?.encode_utf8(&mut room);
+                self.spelling.extend_from_slice(spelled.as_bytes());
+                return Some(());
+            }
+            _ => return None,
+        };
+        self.spelling.push(byte);
+        Some(())
+    }
+
+    /// What `\u` stands for, with a second one for the second half of a pair of surrogates.
+    fn code_point(&mut self) -> Option<char> {
+        let code = self.hex()?;
+        if !(0xD800..0xDC00).contains(&code) {
+            return char::from_u32(code);
+        }
+        if self.text.get(self.at..self.at + 2)? != b"\\u" {
+            return None;
+        }
+        self.at += 2;
+        let low = self.hex()?;
+        if !(0xDC00..0xE000).contains(&low) {
+            return None;
+        }
+        char::from_u32(0x1_0000 + ((code - 0xD800) << 10) + (low - 0xDC00))
+    }
+
+    fn hex(&mut self) -> Option<u32> {
+        let mut value = 0;
+        for &byte in self.text.get(self.at..self.at + 4)? {
+            value = value << 4 | char::from(byte).to_digit(16)?;
+        }
+        self.at += 4;
+        Some(value)
+    }
+
+    /// A whole number of 32 bits.
+    #[inline(always)]
+    fn id(&mut self) -> Option<u32> {
+        let first = self.peek()?;
+        let start = self.at;
+        let mut value = 0u64;
+        while self.at - start < 11 && self.text.get(self.at)?.is_ascii_digit() {
+            value = value * 10 + u64::from(self.text[self.at] - b'0');
+            self.at += 1;
+        }
+        let digits = self.at - start;
+        if digits == 0 || (first == b'0' && digits > 1) || value > u64::from(u32::MAX) {
+            return None;
+        }
+        matches!(self.peek()?, b',' | b'}').then_some(value as u32)
+    }
+
+    /// Passes over a value, whatever stands in it.
+    fn skip(&mut self) -> Option<()> {
+        let mut depth = 0usize;
+        loop {
+            match self.peek()? {
+                b'"' => self.skip_string()?,
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                b'}' | b']' => {
+                    depth = depth.checked_sub(1)?;
+                    self.at += 1;
+                }
+                _ => self.at += 1,
+            }
+            if depth == 0 && matches!(self.peek()?, b',' | b'}' | b']') {
+                return Some(());
+            }
+        }
+    }
+
+    fn skip_string(&mut self) -> Option<()> {
+        self.at += 1;
+        loop {
+            match *self.text.get(self.at)? {
+                b'"' => break,
+                b'\\' => self.at += 2,
+                _ => self.at += 1,
+            }
+        }
+        self.at += 1;
+        Some(())
+    }
+
+    /// Reads an object; `each` reads a value, when its key is in `spelling`.
+    fn object(&mut self, each: &mut dyn FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.eat(b'{')?;
+        if self.peek()? == b'}' {
+            self.at += 1;
+            return Some(());
+        }
+        loop {
+            self.string()?;
+            self.eat(b':')?;
+            each(self)?;
+            match self.peek()? {
+                b',' => self.at += 1,
+                b'}' => {
+                    self.at += 1;
+                    return Some(());
+                }
+                _ => return None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(vocab: &str, merges: &str) -> String {
+        format!(
+            r#" {{"a":[1,"]}}\\"],"model":{{"type":"BPE","vocab":{vocab},"merges":{merges},"b":{{}}}}}}"#
+        )
+    }
+
+    #[test]
+    fn both_kinds_of_merges_are_read() {
+        let vocab = r#"{"a":0,"\u0120":1 , "\u0120a":4294967295,"<é世>":7}"#;
+        for merges in [
+            r#"["\u0120 a"]"#,
+            r#"[["Ġ","a"]]"#,
+            r#"[ [ "\u0120" , "a" ] ]"#,
+        ] {
+            let text = document(vocab, merges);
+            let taken = read(text.as_bytes()).unwrap();
+            assert_eq!(taken.table.tokens.get(2), b" a");
+            assert_eq!(taken.table.numbers, [0, 1, u32::MAX, 7]);
+            assert_eq!(taken.literal, [3]);
+            assert_eq!((taken.merges.left[0], taken.merges.right[0]), (1, 0));
+            assert_eq!(taken.merges.product, [2]);
+            let [start, end, merges_start, merges_end] = taken.cuts.map(|cut| cut as usize);
+            assert_eq!(&text[start..end], vocab);
+            assert_eq!(&text[merges_start..merges_end], merges);
+        }
+    }
+
+    #[test]
+    fn what_is_irregular_is_left_to_python() {
+        let vocab = r#"{"a":0,"b":1,"ab":2}"#;
+        assert!(read(document(vocab, "[]").as_bytes()).is_some());
+        for other in [
+            "[]",
+            "{}",
+            r#"{"a":0,"a":1}"#,
+            r#"{"a":0,"b":0}"#,
+            r#"{"a":00}"#,
+            r#"{"a":1.0}"#,
+            r#"{"a":4294967296}"#,
+            r#"{"a":-0}"#,
+            r#"{"":0}"#,
+            r#"{"\ud800":0}"#,
+            r#"{"\x":0}"#,
+            "{\"a\nb\":0}",
+            r#"{"a":0,}"#,
+            r#"{"a":true}"#,
+            r#"{"a" 0}"#,
+        ] {
+            assert!(read(document(other, "[]").as_bytes()).is_none(), "{other}");
+        }
+        for other in [
+            r#"["a  b"]"#,
+            r#"["ab"]"#,
+            r#"["a c"]"#,
+            r#"["b a"]"#,
+            r##"["#version: 1"]"##,
+            r#"[["a"]]"#,
+            r#"[["a","b","b"]]"#,
+            r#"["a b",["a","b"]]"#,
+            r#"[["a","b"],"a b"]"#,
+            r#"[" ab"]"#,
+            r#"["ab "]"#,
+            r#"[["","ab"]]"#,
+            "{}",
+            r#"["a b",]"#,
+            r#"["a é世"]"#,
+        ] {
+            assert!(read(document(vocab, other).as_bytes()).is_none(), "{other}");
+        }
+        let text = document(vocab, "[]");
+        (0..text.len()).for_each(|end| assert!(read(&text.as_bytes()[..end]).is_none()));
+    }
+}
