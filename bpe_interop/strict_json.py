@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -84,10 +84,9 @@ class Node:
         """Whether the value is there and is not null."""
         return self.value is not None
 
-    def values(self) -> Iterable[Any]:
-        """The values in an object, as they are."""
-        value = self.value
-        return value.values() if isinstance(value, LazyDict) else self.be(dict).values()
+    def members(self) -> Mapping[str, Any]:
+        """An object for who looks up little in it: what was taken out is not made for that."""
+        return self.value if isinstance(self.value, LazyDict) else self.be(dict)
 
     def items(self) -> Iterator[Node]:
         """The members of an array."""

@@ -5,10 +5,12 @@ Without the library only what Python does is tested: it is not built where there
 
 from __future__ import annotations
 
+import json
 import pickle
 import random
 import subprocess
 import sys
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -19,14 +21,19 @@ from bpe_interop.errors import EngineError, FormatError
 from bpe_interop.formats.tiktoken.ranks import read_ranks
 from bpe_interop.kernel import (
     Numbers,
+    Taken,
     form_of_list,
     form_of_ranks,
     library,
+    listed_as_ranked,
     readers,
     running,
     set_aside,
 )
-from bpe_interop.model import RankTable
+from bpe_interop.model import PairList, RankTable
+from bpe_interop.text.bytechars import to_chars
+from bpe_interop.theory import core
+from bpe_interop.theory.core import System
 from bpe_interop.theory.merges import canonical_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -207,6 +214,56 @@ def test_forms_that_only_runs_tell_are_left_to_python() -> None:
     assert form_of_list([(b"b", b"b")], ids, "byte", known=False) is None
     long = {b"a": 0, b"a" * 5000: 1}
     assert form_of_ranks(long, long, "byte", known=False) is None
+
+
+def ranks_and_list(rng: random.Random) -> tuple[Numbers, Taken] | None:
+    """Ranks and a list in the kernel, often of the same merges; None where a file is irregular."""
+    rule, ids, alphabet = merge_system(rng)
+    with set_aside():
+        form = canonical_of(rule, ids, alphabet)
+    pairs = [*form.splits.values()]
+    if pairs and rng.random() < 0.3:
+        pairs.insert(rng.randrange(len(pairs)), rng.choice(pairs))
+    if len(pairs) > 1 and rng.random() < 0.2:
+        del pairs[rng.randrange(len(pairs))]
+    if isinstance(rule, PairList) and rng.random() < 0.5:
+        pairs = [*rule.pairs]
+    tokens = {token: number for number, token in enumerate({**dict.fromkeys(ids), **form.splits})}
+    ranked = [b64encode(token) + b" %d" % at for token, at in tokens.items() if rng.random() < 0.98]
+    vocab = {to_chars(token): number for token, number in tokens.items()}
+    merges = [[*map(to_chars, pair)] for pair in pairs]
+    document = {"model": {"vocab": vocab, "merges": merges}}
+    ranks = readers.read_ranks(b"\n".join(ranked))
+    taken = readers.take_vocabulary(json.dumps(document).encode())
+    return None if ranks is None or taken is None else (ranks, taken)
+
+
+@needs_library
+def test_lists_in_the_order_of_ranks_are_found_the_same() -> None:
+    rng, seen = random.Random(4), {True: 0, False: 0}
+    for _ in range(3000):
+        made = ranks_and_list(rng)
+        if made is None:
+            continue
+        ranks, taken = made
+        form = form_of_ranks(ranks, ranks, "byte", known=False)
+        assert form is not None
+        found = listed_as_ranked(form.splits, ranks, taken.pairs)
+        ids = Numbers(taken.table)
+        with set_aside():
+            one = System(RankTable({**ranks}), {**ranks})
+            other = System(PairList(taken.pairs.whole()), {**ids})
+            expected = core._listed_as_ranked(one, other)
+            whole = canonical_of(PairList(taken.pairs.whole()), {**ids})
+        assert found is not None
+        assert bool(found) == (expected is not None)
+        seen[bool(found)] += 1
+        if found:
+            assert [*found.splits.items()] == [*whole.splits.items()]
+            assert [*found.priority.items()] == [*whole.priority.items()]
+            assert found.disordered == whole.disordered
+            assert sorted(found.unreachable) == sorted(whole.unreachable)
+    assert min(seen.values()) > 200
 
 
 @needs_library

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeAlias
 
+from ..kernel import as_dict
 from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
 from ..theory.added_tokens import normalized_matters
 from ..theory.core import System, decide, plainly_equal, system_of
@@ -39,7 +40,7 @@ def compare_vocab(a: BPEModel, b: BPEModel) -> str:
     if left != right:
         return _ids_differ(left, right)
     kinds_a, kinds_b = _kinds(a), _kinds(b)
-    for content, number in left.items():
+    for content, number in left.items() if kinds_a or kinds_b else ():
         x, y = kinds_a.get(number, "normal"), kinds_b.get(number, "normal")
         if x != y:
             return f"{show(content)} is of kind {x} and {y}"
@@ -50,7 +51,7 @@ def compare_vocab(a: BPEModel, b: BPEModel) -> str:
 
 def _ids(model: BPEModel) -> dict[bytes, int]:
     """The vocabulary without what is always found as an added token of that id."""
-    ids = dict(model.vocab.ids)
+    ids = dict(as_dict(model.vocab.ids))
     if model.alphabet == "char":
         numbers = {token.text: token.id for token in _always_found(model)}
         for text, number in numbers.items():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from ..errors import EncodeError, InvalidModelError
-from ..kernel import plain
+from ..kernel import as_dict
 from ..model import Affixes, BPEModel, PairList, show
 from ..theory.merges import Merger, textual
 from ..theory.symbols import Symbols, symbols_of
@@ -31,7 +31,7 @@ class PretokenEncoder:
 
     def __init__(self, model: BPEModel) -> None:
         self._model = model
-        self._ids = plain(textual(model))
+        self._ids = as_dict(textual(model))
         self._alphabet = model.alphabet
         self._fallback = model.fallback
         kinds = model.vocab.kinds

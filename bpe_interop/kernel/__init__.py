@@ -11,8 +11,8 @@ not there, or that it fails.
 
 from __future__ import annotations
 
-from .canonical import form_of_list, form_of_ranks
-from .lazy import LazyDict, LazyList, plain
+from .canonical import Form, form_of_list, form_of_ranks, listed_as_ranked
+from .lazy import LazyDict, LazyList, as_dict
 from .library import VARIABLE, Running, running, set_aside
 from .pairs import Pairs
 from .readers import Taken, read_ranks, take_vocabulary
@@ -20,6 +20,7 @@ from .tables import Numbers, Table
 
 __all__ = [
     "VARIABLE",
+    "Form",
     "LazyDict",
     "LazyList",
     "Numbers",
@@ -27,9 +28,10 @@ __all__ = [
     "Running",
     "Table",
     "Taken",
+    "as_dict",
     "form_of_list",
     "form_of_ranks",
-    "plain",
+    "listed_as_ranked",
     "read_ranks",
     "running",
     "set_aside",

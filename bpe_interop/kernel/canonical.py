@@ -18,11 +18,21 @@ _SYMBOL = 1 << 31
 _NO_RANK = 2**32 - 1
 
 
+class Splits(LazyDict[bytes, tuple[bytes, bytes]]):
+    """The parts of each built token, from a form in the library."""
+
+    __slots__ = ("found",)
+
+    def __init__(self, found: _Found) -> None:
+        super().__init__(found.splits)
+        self.found = found
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """The canonical form of a merge rule over a vocabulary, as ``Canonical`` says it."""
 
-    splits: LazyDict[bytes, tuple[bytes, bytes]]
+    splits: Splits
     priority: LazyDict[bytes, int]
     unreachable: tuple[bytes, ...]
     disordered: tuple[bytes, ...]
@@ -100,11 +110,49 @@ def _form(
     )
     if held is None:
         return None
-    found = _Found(loaded, held, table, alphabet)
+    return _as_form(_Found(loaded, held, table, alphabet))
+
+
+def listed_as_ranked(
+    splits: Mapping[bytes, tuple[bytes, bytes]],
+    ranks: Mapping[bytes, int],
+    pairs: Sequence[tuple[bytes, bytes]],
+) -> Form | Literal[False] | None:
+    """The canonical form of a list that has the split of each token in the order of ranks.
+
+    The twin is in ``theory/core.py`` (Theorem 4). False: the list has not. None: the kernel
+    cannot tell.
+
+    Args:
+        splits: of the canonical form of the ranks.
+        ranks: the numbers of the same table.
+        pairs: the list.
+    """
+    if not (isinstance(splits, Splits) and isinstance(ranks, Numbers) and isinstance(pairs, Pairs)):
+        return None
+    found, loaded = splits.found, library()
+    if loaded is None or found.table is not ranks.table:
+        return None
+    held = answer(
+        loaded.form_listed(
+            found.table.number,
+            found.number,
+            pairs.table.number,
+            pairs.merges.number,
+            found.alphabet == "char",
+        )
+    )
+    if held is None:
+        return None
+    return _as_form(_Found(loaded, held, pairs.table, found.alphabet)) if held else False
+
+
+def _as_form(found: _Found) -> Form:
+    table = found.table
     disordered, unreachable = found.rest
     places = found.columns[0] if disordered else ()
     return Form(
-        LazyDict(found.splits),
+        Splits(found),
         LazyDict(found.priority),
         table.some(unreachable),
         table.some([places[at] for at in disordered]),
@@ -116,8 +164,8 @@ class _Found(Held):
 
     def __init__(self, loaded: Library, number: int, table: Table, alphabet: str) -> None:
         super().__init__(loaded, number)
-        self._table = table
-        self._alphabet = alphabet
+        self.table = table
+        self.alphabet = alphabet
         sizes = array("Q", bytes(24))
         answer(loaded.form_sizes(number, address(sizes)))
         self._sizes = sizes
@@ -148,9 +196,9 @@ class _Found(Held):
 
     def splits(self) -> dict[bytes, tuple[bytes, bytes]]:
         """The parts of each built token, in the order of priorities."""
-        tokens = self._table.tokens
+        tokens = self.table.tokens
         places, left, right, _ = self.columns
-        part = _Parts(tokens, self._alphabet)
+        part = _Parts(tokens, self.alphabet)
         return {
             tokens[at]: (part[one], part[other])
             for at, one, other in zip(places, left, right, strict=True)
@@ -158,7 +206,7 @@ class _Found(Held):
 
     def priority(self) -> dict[bytes, int]:
         """The priority of each built token, in their order."""
-        tokens = self._table.tokens
+        tokens = self.table.tokens
         places, _, _, own = self.columns
         return {tokens[at]: rank for at, rank in zip(places, own, strict=True)}
 

@@ -51,7 +51,7 @@ class LazyDict(Mapping[K, V]):
         if self is other:
             return True
         if isinstance(other, Mapping):
-            return self.whole() == plain(other)
+            return self.whole() == as_dict(other)
         return NotImplemented
 
     def __repr__(self) -> str:
@@ -89,6 +89,6 @@ class LazyList(Generic[V]):
         return self._whole
 
 
-def plain(mapping: Mapping[K, V]) -> Mapping[K, V]:
+def as_dict(mapping: Mapping[K, V]) -> Mapping[K, V]:
     """The same mapping for who looks up much in it: the dictionary in a lazy one."""
     return mapping.whole() if isinstance(mapping, LazyDict) else mapping

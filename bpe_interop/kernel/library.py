@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 4
+_INTERFACE = 5
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -98,6 +98,7 @@ class Library:
         self.table_place = declared("table_place", number, ctypes.c_char_p, size)
         flag = ctypes.c_uint32
         self.canonical_form = declared("canonical_form", number, number, flag, flag)
+        self.form_listed = declared("form_listed", number, number, number, number, flag)
         self.form_sizes = declared("form_sizes", number, pointer)
         self.form_copy = declared("form_copy", number, pointer, pointer, pointer, pointer, size)
         self.form_copy_rest = declared("form_copy_rest", number, pointer, size, pointer, size)

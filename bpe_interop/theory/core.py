@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import Literal, TypeAlias
 
+from ..kernel import Form, listed_as_ranked
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
@@ -27,6 +28,7 @@ _ALIKE = 8
 """How many symbols that never merge are put beside others."""
 
 _NO_AFFIXES = Affixes()
+_LISTED_AS_RANKED = "the list has each token's split in rank order (Theorem 4)"
 _NO_CONFLICT = "wherever two merges overlap, both make the same of it (Theorem 6)"
 
 BUDGET = 2_000_000
@@ -346,6 +348,13 @@ def _listed_as_ranked(ranked: System, listed: System) -> str | None:
     if not ranked.affixes == listed.affixes == _NO_AFFIXES:
         return None
     form = ranked.form
+    # Where tokens have kinds, the form may leave some of what the rule builds out.
+    plain = all(each is None or not each.vocab.kinds for each in (ranked.model, listed.model))
+    kept = listed.model if plain and listed.model is not None else None
+    if ranked.base is listed.base is None:
+        native = listed_as_ranked(form.splits, table.ranks, rule.pairs)
+        if native is not None:
+            return _learned(kept, native) if native else None
     if len(set(form.priority.values())) != len(form.priority):
         return None
     places = {pair: place for place, pair in enumerate(rule.pairs)}
@@ -360,12 +369,18 @@ def _listed_as_ranked(ranked: System, listed: System) -> str | None:
     # The largest rank never merges.
     if any(table.ranks.get(left + right, MAX_ID) == MAX_ID for left, right in places):
         return None
-    # Where tokens have kinds, the form may leave some of what the rule builds out.
-    plain = all(each is None or not each.vocab.kinds for each in (ranked.model, listed.model))
-    if plain and listed.model is not None and not canonical.known(listed.model):
+    if kept is not None and not canonical.known(kept):
         priority = {token: places[pair] for token, pair in form.splits.items()}
-        canonical.keep(listed.model, with_splits(listed.model, priority, form))
-    return "the list has each token's split in rank order (Theorem 4)"
+        canonical.keep(kept, with_splits(kept, priority, form))
+    return _LISTED_AS_RANKED
+
+
+def _learned(model: BPEModel | None, form: Form) -> str:
+    """Keeps the canonical form of the list's model, if it may be kept; returns the theorem."""
+    if model is not None and not canonical.known(model):
+        found = Canonical(form.splits, form.priority, form.unreachable, form.disordered)
+        canonical.keep(model, found)
+    return _LISTED_AS_RANKED
 
 
 def _has_symbols(system: System, pairs: Iterable[tuple[bytes, bytes]]) -> bool:

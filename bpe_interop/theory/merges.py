@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, Union
 
 from ..derived import Derived
 from ..gc_pause import paused
-from ..kernel import form_of_list, form_of_ranks, plain
+from ..kernel import as_dict, form_of_list, form_of_ranks
 from ..model import (
     MAX_ID,
     Affixes,
@@ -52,7 +52,7 @@ class Merger:
         self._products = isinstance(rule, RankTable) and not cut
         table: Mapping[Any, Priority]
         if isinstance(rule, RankTable):
-            table = plain(rule.ranks)
+            table = as_dict(rule.ranks)
             # tiktoken's core reads the largest number as "no merge" (src/lib.rs).
             if MAX_ID in table.values():
                 table = {token: rank for token, rank in table.items() if rank != MAX_ID}

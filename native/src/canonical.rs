@@ -46,6 +46,27 @@ pub struct Form {
     pub unreachable: Vec<u32>,
 }
 
+impl Form {
+    /// That of no merges over no tokens.
+    pub fn empty() -> Self {
+        Form {
+            tokens: vec![],
+            left: vec![],
+            right: vec![],
+            priority: vec![],
+            disordered: vec![],
+            unreachable: vec![],
+        }
+    }
+
+    /// Whether no token of it is at a place that the table does not have.
+    pub fn fits(&self, table: &Table) -> bool {
+        self.tokens
+            .iter()
+            .all(|&at| (at as usize) < table.tokens.len())
+    }
+}
+
 /// The form; `known`: only symbols that are tokens are there before merging. None: two priorities
 /// are equal, a list is mixed, or something is irregular.
 pub fn form(table: &Table, alphabet: Alphabet, rule: &Rule, known: bool) -> Option<Form> {
@@ -68,14 +89,7 @@ pub fn form(table: &Table, alphabet: Alphabet, rule: &Rule, known: bool) -> Opti
         Rule::Ranks => table.numbers[numbering.origin[number] as usize],
         Rule::List(_) => search.places.rank(left[number], right[number]),
     };
-    let mut form = Form {
-        tokens: vec![],
-        left: vec![],
-        right: vec![],
-        priority: vec![],
-        disordered: vec![],
-        unreachable: vec![],
-    };
+    let mut form = Form::empty();
     let mut reached = vec![false; table.tokens.len()];
     for &origin in &numbering.origin[..numbering.symbols] {
         if origin & SYMBOL == 0 {
@@ -223,7 +237,8 @@ impl Numbering {
     }
 }
 
-fn characters(content: &[u8]) -> usize {
+/// How many characters a content in UTF-8 has.
+pub fn characters(content: &[u8]) -> usize {
     content.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
 }
 

@@ -6,6 +6,7 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use crate::canonical::{form, Alphabet, Rule};
+use crate::equality::listed_as_ranked;
 use crate::json;
 use crate::merges::Merges;
 use crate::objects::{get, hold, release, Object};
@@ -14,7 +15,7 @@ use crate::table::Table;
 use crate::tokens::Tokens;
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 4;
+const INTERFACE: u32 = 5;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -80,6 +81,14 @@ fn with_merges(table: i64, merges: i64, work: impl FnOnce(&Table, &Merges) -> An
         }
         work(table, merges)
     })
+}
+
+fn alphabet(characters: u32) -> Alphabet {
+    if characters == 0 {
+        Alphabet::Bytes
+    } else {
+        Alphabet::Characters
+    }
 }
 
 /// The number of this interface.
@@ -268,11 +277,7 @@ pub unsafe extern "C" fn merges_new(
 pub extern "C" fn canonical_form(table: i64, merges: i64, characters: u32, known: u32) -> i64 {
     guarded(|| {
         with_table(table, |table| {
-            let alphabet = if characters == 0 {
-                Alphabet::Bytes
-            } else {
-                Alphabet::Characters
-            };
+            let alphabet = alphabet(characters);
             let found = if merges == 0 {
                 form(table, alphabet, &Rule::Ranks, known != 0)
             } else {
@@ -467,5 +472,30 @@ pub unsafe extern "C" fn merges_copy(
         copy(&merges.left, left, count)?;
         copy(&merges.right, right, count)?;
         Ok(DONE)
+    })
+}
+
+/// The canonical form of a list that has each token's split in the order of ranks; 0: it has not.
+/// `form` is that of the table `ranked`, `merges` are over the table `listed`.
+#[no_mangle]
+pub extern "C" fn form_listed(
+    ranked: i64,
+    form: i64,
+    listed: i64,
+    merges: i64,
+    characters: u32,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(form))?;
+        let form = or_python(object.form())?;
+        with_table(ranked, |ranked| {
+            if !form.fits(ranked) {
+                return Err(NotMine);
+            }
+            with_merges(listed, merges, |listed, merges| {
+                let found = listed_as_ranked(ranked, form, listed, merges, alphabet(characters));
+                Ok(found.map_or(DONE, |form| hold(Object::Form(form))))
+            })
+        })
     })
 }

@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod canonical;
+mod equality;
 #[allow(unsafe_code)]
 mod interface;
 mod json;

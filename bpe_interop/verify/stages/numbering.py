@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from ...errors import EncodeError
+from ...kernel import as_dict
 from ...model import BPEModel, show
 from ...theory.cuts import has_utf8_bytes
 from ...theory.merges import canonical, whole_lookups
@@ -63,7 +64,7 @@ def ids_stage(pair: TwoModels) -> Stage:
 def given_tokens(model: BPEModel) -> dict[bytes, int]:
     """The tokens that merging, lookup or fallback give, and their ids."""
     ids, kinds = model.vocab.ids, model.vocab.kinds
-    built = canonical(model).splits
+    built = as_dict(canonical(model).splits)
     others = lone_symbols(model) | whole_lookups(model)
     others |= {text.encode("utf-8") for text in user_defined(model)}
     given = {token: n for token, n in ids.items() if token in built or token in others}

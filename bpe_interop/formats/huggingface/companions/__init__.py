@@ -127,7 +127,7 @@ def read_beside(
     marked = tuple(replace(t, roles=tuple(sorted(roles.get(t.text, ())))) for t in listed)
     default, others = read_chat_templates(files, files_beside.config, notes)
     config = read_model_config(files_beside)
-    numbers = [*root["model"]["vocab"].values(), *(token.id for token in listed)]
+    numbers = [*root["model"]["vocab"].members().values(), *(token.id for token in listed)]
     notes += tell_model_config(config, marked, max(numbers))
     _tell_flags(files_beside.config, root, marked, notes)
     settings = _settings(files_beside, {token.text for token in listed})

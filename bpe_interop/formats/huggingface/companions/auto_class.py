@@ -177,7 +177,7 @@ def differing(
 
 def _other_fallback(built: Built, model: Node, cut: Alphabet) -> bool:
     """Whether a character without a token becomes something else."""
-    words = model["vocab"].be(dict)
+    words = model["vocab"].members()
     if cut == "byte" and all(char in words for char in CHAR_TO_BYTE):
         return False
     by_bytes = bool(model.get("byte_fallback").value)
@@ -262,7 +262,7 @@ def serve(
     choice = choose(files_beside, byte_level)
     roles = served_roles(files_beside, root, choice)
     listed = tuple(added)
-    words = root["model"]["vocab"].be(dict)
+    words = root["model"]["vocab"].members()
     start = () if choice.built else listed
     extra = extra_tokens(files_beside)
     special = {
