@@ -22,6 +22,7 @@ from dataclasses import fields, is_dataclass, replace
 
 from .diff import normalized_matters
 from .errors import PatternError
+from .kernel import as_dict
 from .model import AddedToken, Affixes, BPEModel, Json
 from .steps import Pattern, Replace, Split
 from .text.added import decoded_text
@@ -79,7 +80,7 @@ def _plain(value: object) -> Json:
 
 
 def _text(model: BPEModel) -> Json:
-    ids = model.vocab.ids
+    ids = as_dict(model.vocab.ids)
     form = canonical(model)
     kinds = model.vocab.kinds
     reached = {token for token in form.splits if kinds.get(ids[token]) != "unused"}
@@ -112,7 +113,8 @@ def _merges(model: BPEModel) -> Json:
     affixes, form = model.affixes, canonical(model)
     rows: list[tuple[int | float, list[Json]]] = []
     if affixes == Affixes():
-        rows = [(form.priority[t], [x.hex(), y.hex()]) for t, (x, y) in form.splits.items()]
+        priority = as_dict(form.priority)
+        rows = [(priority[t], [x.hex(), y.hex()]) for t, (x, y) in form.splits.items()]
     else:
         system = system_of(model)
         codes = SymbolCodes(affixes, model.alphabet)

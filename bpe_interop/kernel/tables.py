@@ -16,6 +16,9 @@ T = TypeVar("T")
 MOST = 2**31 - 1
 """The most bytes of a table's tokens together."""
 
+_OFTEN = 4000
+"""After so many look-ups, the dictionary is made: each of these costs more than one in it."""
+
 
 class Table(Held):
     """Distinct tokens that are not empty, in an order, with distinct numbers below 2**32."""
@@ -70,25 +73,32 @@ def _whole(done: int | None) -> None:
 
 
 class Numbers(LazyDict[bytes, int]):
-    """Tokens and their numbers, from a table; a dictionary only once all of it is asked for."""
+    """Tokens and their numbers, from a table: a dictionary only once much of it is asked for."""
 
-    __slots__ = ("table",)
+    __slots__ = ("_asked", "table")
 
     def __init__(self, table: Table) -> None:
         super().__init__(lambda: dict(zip(table.tokens, table.numbers, strict=True)))
         self.table = table
+        self._asked = 0
 
     def __len__(self) -> int:
         return self.table.sizes[0]
 
     def __getitem__(self, key: bytes) -> int:
-        found = self.get(key)
+        whole = self._whole
+        if whole is not None:
+            return whole[key]
+        found = self._find(key)
         if found is None:
             raise KeyError(key)
         return found
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, bytes) and self.get(key) is not None
+        whole = self._whole
+        if whole is not None:
+            return key in whole
+        return isinstance(key, bytes) and self._find(key) is not None
 
     @overload
     def get(self, key: bytes, default: None = None, /) -> int | None: ...
@@ -96,10 +106,18 @@ class Numbers(LazyDict[bytes, int]):
     def get(self, key: bytes, default: int | T, /) -> int | T: ...
     def get(self, key: bytes, default: int | T | None = None, /) -> int | T | None:
         """The number of a token, or the default."""
-        if self._whole is not None:
-            return self._whole.get(key, default)
-        found = self.table.find(key)
+        whole = self._whole
+        if whole is not None:
+            return whole.get(key, default)
+        found = self._find(key)
         return default if found is None else found
+
+    def _find(self, key: bytes) -> int | None:
+        """Looks one token up in the table; who asks often is given the dictionary."""
+        self._asked += 1
+        if self._asked > _OFTEN:
+            return self.whole().get(key)
+        return self.table.find(key)
 
 
 def packed(loaded: Library, tokens: list[bytes], own: Iterable[int]) -> Table | None:
