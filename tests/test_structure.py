@@ -29,7 +29,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("loss", "special", "text", "strict_json"),
     ("theory",),
     ("diff",),
-    ("encode", "formats", "presets"),
+    ("encode",),
+    ("witnesses",),
+    ("formats", "presets"),
     ("extend",),
     ("completions", "gate", "fingerprint", "statement"),
     ("vocabulary",),
@@ -49,6 +51,8 @@ FORBIDDEN: dict[str, frozenset[str]] = {
     "theory": frozenset({"strict_json"}),
     "diff": frozenset({"strict_json"}),
     "encode": frozenset({"strict_json"}),
+    "formats": frozenset({"encode"}),
+    "presets": frozenset({"encode", "witnesses"}),
     "io": frozenset({"encode", "completions", "vocabulary"}),
 }
 """Rooms above that are none of a room's business all the same."""

@@ -1,109 +1,140 @@
-"""What minbpe's file cannot hold: each field that reading it back gives otherwise, and why."""
+"""What a value holds that minbpe's file cannot."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
-from typing import TypeAlias
 
-from ...diff import Difference, diff
 from ...loss import Loss
-from ...model import AddedToken, BPEModel, show
-from ...steps import Pattern, Split
+from ...model import AddedToken, Affixes, BPEModel, Fallback, PairList, SequenceTemplate, show
+from ...steps import JoinBytes, Pattern, Split
+from ...text.patterns import same
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.merges import canonical, whole_lookups
 from ...theory.pretokens import missing_bytes, occurrence
 from ...theory.witness import decoded_otherwise, first_changed, split_otherwise, text_with
 from ..byte_losses import affixes_lost, alphabet_lost, extras_lost
+from ..reasons import Apart, Reason, explained, shown_by
 from ..round_trip import RoundTrip
 from .pattern import express
-from .witness import first_apart
-
-Said: TypeAlias = Iterable[Loss]
+from .read import BYTES
+from .write import numbered, pairs_of
 
 _FEW = 40
 """How many tokens are looked at for a text that shows a difference."""
 
 
 def explain(trip: RoundTrip) -> Iterable[Loss]:
-    """What would be lost, by field. What the model does not state (``None``) cannot be lost."""
-    for found in trip.differences:
-        yield from _BY_FIELD[found.field](trip.model, trip.again, found)
+    """Why fields come back otherwise, where the value gives a reason."""
+    return explained(trip, _REASONS)
 
 
-def _alphabet(model: BPEModel, again: BPEModel, found: Difference) -> Said:
-    rewrite = as_byte_ranks(model)
-    yield alphabet_lost(rewrite, "minbpe", rewrite.witness)
+def _alphabet(model: BPEModel, apart: Apart) -> Iterator[Loss]:
+    if model.alphabet != "byte":
+        rewrite = as_byte_ranks(model)
+        yield alphabet_lost(rewrite, "minbpe", rewrite.witness)
 
 
-def _affixes(model: BPEModel, again: BPEModel, found: Difference) -> Said:
+def _affixes(model: BPEModel, apart: Apart) -> Iterator[Loss]:
     yield from affixes_lost(model, "minbpe")
 
 
-def _vocab(model: BPEModel, again: BPEModel, found: Difference) -> Said:
-    own, new = model.vocab.ids, again.vocab.ids
-    changed = [content for content, number in own.items() if new.get(content) != number]
+def _vocab(model: BPEModel, apart: Apart) -> Iterator[Loss]:
+    """Ids are the bytes' values, and 256 plus the place of the merge that builds a token."""
+    ids = model.vocab.ids
+    reason = _ids_of_bytes(ids) or _ids_of_merges(model)
+    if reason is None:
+        return
+    written = numbered(pairs_of(model))
+    changed = [content for content, number in ids.items() if written.get(content) != number]
     built = {*canonical(model).splits, *whole_lookups(model)}
     given = [content for content in changed if len(content) == 1 or content in built]
     if changed and not given:
         yield Loss(
             "vocab",
             "text",
-            f"a token that no merge builds has no id in minbpe; {found.how}",
+            f"a token that no merge builds has no id in minbpe, such as {show(changed[0])}",
             "such an id could not be decoded",
         )
         return
     letters = [content.decode() for content in given if len(content) == 1 and content.isascii()]
     letters.sort(key=lambda text: not text.isalpha())
     texts = [*letters, *_occurring(model, [content for content in given if len(content) > 1])]
-    witness = first_apart(model, again, texts)
-    yield Loss(
-        "vocab",
-        "ids",
-        _ids_said(own, found),
-        "texts would have other ids",
-        witness=witness,
-        shown=witness is not None,
-    )
+    yield shown_by(apart(texts), "vocab", "ids", reason, "texts would have other ids")
 
 
-def _ids_said(ids: Mapping[bytes, int], found: Difference) -> str:
-    """Where ids first leave minbpe's rule."""
-    for byte in range(256):
+def _ids_of_bytes(ids: Mapping[bytes, int]) -> str | None:
+    """The first byte whose id is not its value."""
+    for byte in range(BYTES):
         content = bytes([byte])
         if ids.get(content) != byte:
             here = f"has the id {ids[content]}" if content in ids else "has none"
             return f"in minbpe a byte's id is its value; here {show(content)} {here}"
-    return f"in minbpe ids are 256 plus the place of a merge; {found.how}"
+    return None
 
 
-def _merges(model: BPEModel, again: BPEModel, found: Difference) -> Said:
-    ours, theirs = canonical(model).splits, canonical(again).splits
-    differing = [token for token in {**ours, **theirs} if ours.get(token) != theirs.get(token)]
-    witness = first_apart(model, again, _occurring(model, differing or [*ours]))
-    yield Loss(
+def _ids_of_merges(model: BPEModel) -> str | None:
+    """The first token whose id is not 256 plus the place of its merge, among those that fire."""
+    ids = model.vocab.ids
+    if model.vocab.kinds or model.vocab.scores:
+        return "in minbpe tokens have no kinds and no scores"
+    rule, form = model.merges, canonical(model)
+    whole = isinstance(rule, PairList) and len(rule.pairs) == len(ids) - BYTES
+    merges = rule.pairs if whole and isinstance(rule, PairList) else form.splits.values()
+    for place, (left, right) in enumerate(merges):
+        if ids.get(left + right) != BYTES + place:
+            return (
+                f"in minbpe ids are {BYTES} plus the place of a merge; here {show(left + right)} "
+                f"has the id {ids.get(left + right)}, and is merge {place + 1}"
+            )
+    if len(form.splits) < len(ids) - BYTES:
+        unbuilt = next(t for t in ids if t not in form.splits and len(t) != 1)
+        return f"in minbpe a merge builds each token; here none builds {show(unbuilt)}"
+    return None if _in_order(merges) else _MERGE_ORDER
+
+
+_MERGE_ORDER = "in minbpe a merge comes after those of its parts"
+
+
+def _in_order(merges: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether each merge comes after those of its parts, and none builds what one before it did."""
+    made = {bytes([byte]) for byte in range(BYTES)}
+    for left, right in merges:
+        if left not in made or right not in made or left + right in made:
+            return False
+        made.add(left + right)
+    return True
+
+
+def _merges(model: BPEModel, apart: Apart) -> Iterator[Loss]:
+    form, rule = canonical(model), model.merges
+    tied = any(one == two for one, two in pairwise(form.priority.values()))
+    over_bytes = model.alphabet == "byte" and model.affixes == Affixes() and not model.vocab.kinds
+    listed = isinstance(rule, PairList) and _in_order(rule.pairs)
+    if over_bytes and not tied and (listed or _in_order(form.splits.values())):
+        return
+    disordered = [token for token in (*form.disordered, *form.splits) if len(token) > 1]
+    yield shown_by(
+        apart(_occurring(model, disordered)),
         "merges",
         "ids",
-        f"in minbpe a merge comes after those of its parts; {found.how}",
+        f"{_MERGE_ORDER}, and starts from bytes",
         "other pairs would merge first",
-        witness=witness,
-        shown=witness is not None,
     )
 
 
-def _lookup_first(model: BPEModel, again: BPEModel, found: Difference) -> Said:
+def _lookup_first(model: BPEModel, apart: Apart) -> Iterator[Loss]:
     tokens = sorted(whole_lookups(model), key=model.vocab.ids.__getitem__)
-    witness = first_apart(model, again, _occurring(model, tokens))
-    yield Loss(
-        "lookup_first",
-        "ids",
-        f"{len(tokens)} tokens that no merge builds, such as {show(tokens[0])}, are found by "
-        "looking whole pretokens up",
-        "minbpe has no such lookup, and the text would be several tokens",
-        witness=witness,
-        shown=witness is not None,
-    )
+    if tokens:
+        yield shown_by(
+            apart(_occurring(model, tokens)),
+            "lookup_first",
+            "ids",
+            f"{len(tokens)} tokens that no merge builds, such as {show(tokens[0])}, are found by "
+            "looking whole pretokens up",
+            "minbpe has no such lookup, and the text would be several tokens",
+        )
 
 
 def _occurring(model: BPEModel, tokens: Iterable[bytes]) -> list[str]:
@@ -114,88 +145,100 @@ def _occurring(model: BPEModel, tokens: Iterable[bytes]) -> list[str]:
     return [answer.text for answer in answers if answer.possible and answer.text is not None]
 
 
-def _fallback(model: BPEModel, again: BPEModel, found: Difference) -> Said:
+def _fallback(model: BPEModel, apart: Apart) -> Iterator[Loss]:
     missing, over_bytes = missing_bytes(rank_table(model)), model.alphabet == "byte"
-    same = not missing and (over_bytes or as_byte_ranks(model).rule is not None)
+    if not missing and model.fallback == Fallback():
+        return
+    same_ids = not missing and (over_bytes or as_byte_ranks(model).rule is not None)
     witness = text_with(min(missing)) if missing and over_bytes else None
     yield Loss(
         "fallback",
-        "metadata" if same else "ids",
+        "metadata" if same_ids else "ids",
         f"what becomes of symbols without a token ({model.fallback.missing})",
-        "none is missing; no id changes" if same else "in minbpe every byte has one",
+        "none is missing; no id changes" if same_ids else "in minbpe every byte has one",
         witness=witness,
-        shown=same or witness is not None,
+        shown=same_ids or witness is not None,
     )
 
 
-def _normalizer(model: BPEModel, again: BPEModel, found: Difference) -> Said:
-    witness = first_changed(model.normalizer or ())
-    yield Loss(
-        "normalizer",
-        "ids",
-        "texts are normalized before they are cut; minbpe never does",
-        "texts that the normalizer changes would have other ids",
-        witness=witness,
-        shown=witness is not None,
-    )
+def _normalizer(model: BPEModel, apart: Apart) -> Iterator[Loss]:
+    if model.normalizer:
+        yield shown_by(
+            first_changed(model.normalizer),
+            "normalizer",
+            "ids",
+            "texts are normalized before they are cut; minbpe never does",
+            "texts that the normalizer changes would have other ids",
+        )
 
 
-def _pretokenizer(model: BPEModel, again: BPEModel, found: Difference) -> Said:
-    said = express(model)
-    if isinstance(said, Loss):
-        yield said
+def _pretokenizer(model: BPEModel, apart: Apart) -> Iterator[Loss]:
+    steps, source = model.pretokenizer or (), express(model)
+    if isinstance(source, Loss):
+        yield source
         return
-    patterns = [step.pattern for step in again.pretokenizer or () if isinstance(step, Split)]
-    pattern = next((found for found in patterns if isinstance(found, Pattern)), None)
-    witness = None if pattern is None else split_otherwise(model.pretokenizer or (), pattern)
-    yield Loss(
+    own = steps[0].pattern if steps and isinstance(steps[0], Split) else None
+    written = Pattern(source, "python")
+    if not isinstance(own, Pattern) or same(own, written):
+        return
+    yield shown_by(
+        split_otherwise(steps, written),
         "pretokenizer",
         "ids",
-        f"minbpe takes one pattern whose matches are the pretokens; {found.how}",
+        f"minbpe takes one pattern whose matches are the pretokens; this one would be {source}",
         "texts would be cut elsewhere",
-        witness=witness,
-        shown=witness is not None,
     )
 
 
-def _added(model: BPEModel, again: BPEModel, found: Difference) -> Said:
-    added, kept = model.added or (), {token.text for token in again.added or ()}
-    bare = replace(model, added=tuple(replace(token, roles=()) for token in added))
-    if all(other.field != "added" for other in diff(bare, again)):
-        roles = sorted({role for token in added for role in token.roles})
+def _added(model: BPEModel, apart: Apart) -> Iterator[Loss]:
+    added = model.added or ()
+    refused = _refused(added, len(numbered(pairs_of(model))))
+    flagged = next((token for token in added if _flags(token)), None)
+    roles = sorted({role for token in added for role in token.roles})
+    if refused is not None or flagged is not None:
+        token = refused[0] if refused else flagged
+        assert token is not None
+        named = (
+            f"{show(token.text)}, {token.id}: {refused[1]}"
+            if refused
+            else (f"{show(token.text)} is {', '.join(_flags(token))}, which minbpe does not know")
+        )
+        yield shown_by(
+            token.text if refused else _flag_witness(token),
+            "added",
+            "text",
+            f"an added token that minbpe cannot have: {named}",
+            "texts that hold it would be read otherwise",
+        )
+    elif roles:
         what = f"roles of special tokens ({', '.join(roles)})"
         yield Loss("added", "metadata", what, "minbpe names none; no id changes")
-        return
-    lost = next((token for token in added if token.text not in kept), None)
-    odd = next((token for token in added if _flags(token)), None)
-    if lost is not None:
-        what = f"{show(lost.text)}, {lost.id}: {_why_lost(lost, model, again)}"
-        witness: str | None = lost.text
-    elif odd is not None:
-        what = f"{show(odd.text)} is {', '.join(_flags(odd))}, which minbpe does not know"
-        witness = _flag_witness(odd)
-    else:
-        what, witness = found.how, None
-    yield Loss(
-        "added",
-        "text",
-        f"an added token that minbpe cannot have: {what}",
-        "texts that hold it would be read otherwise",
-        witness=witness,
-        shown=witness is not None,
-    )
+    elif "user_defined" in model.vocab.kinds.values():
+        yield Loss(
+            "added",
+            "text",
+            "an added token that minbpe cannot have: user-defined tokens are found in texts first",
+            "texts that hold it would be read otherwise",
+            shown=False,
+        )
 
 
-def _why_lost(token: AddedToken, model: BPEModel, again: BPEModel) -> str:
-    if token.text.split() != [token.text]:
-        return "a special token has no white space there"
-    if token.id < len(again.vocab.ids):
-        return "the id is that of a byte or a merge there"
-    return "another one has the same id"
+def _refused(added: Sequence[AddedToken], size: int) -> tuple[AddedToken, str] | None:
+    """The first added token that has no place beside ``size`` ids, and why."""
+    taken: set[int] = set()
+    for token in added:
+        if token.text.split() != [token.text]:
+            return token, "a special token has no white space there"
+        if token.id < size:
+            return token, "the id is that of a byte or a merge there"
+        if token.id in taken:
+            return token, "another one has the same id"
+        taken.add(token.id)
+    return None
 
 
 def _flags(token: AddedToken) -> list[str]:
-    names = ["lstrip", "rstrip", "single_word", "normalized"]
+    names = ["lstrip", "rstrip", "single_word", "normalized", "ascii_space", "longest_first"]
     return [*([] if token.special else ["not special"]), *(n for n in names if getattr(token, n))]
 
 
@@ -210,37 +253,37 @@ def _flag_witness(token: AddedToken) -> str | None:
     return f"a{token.text}" if token.single_word else None
 
 
-def _sequence_template(model: BPEModel, again: BPEModel, found: Difference) -> Said:
-    yield Loss(
-        "sequence_template",
-        "text",
-        "what is placed around a sequence",
-        "minbpe places nothing there",
-        witness="a",
-    )
+def _sequence_template(model: BPEModel, apart: Apart) -> Iterator[Loss]:
+    if model.sequence_template != SequenceTemplate():
+        yield Loss(
+            "sequence_template",
+            "text",
+            "what is placed around a sequence",
+            "minbpe places nothing there",
+            witness="a",
+        )
 
 
-def _decoder(model: BPEModel, again: BPEModel, found: Difference) -> Said:
-    witness = decoded_otherwise(model)
-    yield Loss(
-        "decoder",
-        "text",
-        "minbpe joins the tokens' bytes and reads them as UTF-8",
-        "some ids would decode to another text",
-        witness=witness,
-        shown=witness is not None,
-    )
+def _decoder(model: BPEModel, apart: Apart) -> Iterator[Loss]:
+    if model.decoder != (JoinBytes(),):
+        yield shown_by(
+            decoded_otherwise(model),
+            "decoder",
+            "text",
+            "minbpe joins the tokens' bytes and reads them as UTF-8",
+            "some ids would decode to another text",
+        )
 
 
-def _chat_template(model: BPEModel, again: BPEModel, found: Difference) -> Said:
+def _chat_template(model: BPEModel, apart: Apart) -> Iterator[Loss]:
     yield Loss("chat_template", "metadata", "the chat template", "it is left out")
 
 
-def _extras(model: BPEModel, again: BPEModel, found: Difference) -> Said:
+def _extras(model: BPEModel, apart: Apart) -> Iterator[Loss]:
     yield from extras_lost(model)
 
 
-_BY_FIELD: Mapping[str, Callable[[BPEModel, BPEModel, Difference], Said]] = MappingProxyType(
+_REASONS: Mapping[str, Reason] = MappingProxyType(
     {
         "alphabet": _alphabet,
         "affixes": _affixes,

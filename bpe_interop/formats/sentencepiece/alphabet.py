@@ -10,7 +10,7 @@ from ...model import Affixes, BPEModel, RankTable, Vocab
 from ...text.bytechars import to_chars
 from ...theory.merges import canonical
 from ...theory.piece_level import Obstruction, obstruction
-from .probe import Probe
+from ...witnesses import Probe
 
 PRETOKEN_LEVEL = "pretoken-level: pieces in GPT-2's byte alphabet, one pretoken at a time"
 """What ``trainer_spec.model_prefix`` says of a file that is no tokenizer of whole texts."""
@@ -50,12 +50,12 @@ def _spelled_out(model: BPEModel) -> BPEModel:
 
 def contradiction(model: BPEModel) -> Obstruction | None:
     """Two texts that prove that no SentencePiece model gives the ids of both, if found."""
-    probe, ids = Probe(model), model.vocab.ids
+    probe = Probe(model)
 
     def encode(text: str) -> list[int]:
         try:
-            return [ids[token] for token in probe(text)]
-        except (KeyError, BpeInteropError):  # a text that says nothing
+            return probe.ids(text) or []
+        except BpeInteropError:  # a text that says nothing
             return []
 
     return obstruction(encode)

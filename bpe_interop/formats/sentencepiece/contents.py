@@ -9,15 +9,18 @@ from ...loss import Loss
 from ...model import AddedToken, BPEModel, show
 from ...text.normalize import normalize
 from ...theory.merges import canonical
-from .pieces import found_as_piece
+from .flags import has_byte_tokens
+from .pieces import found_as_piece, pieces_of
 from .ranking import ranking
+from .schema import MAX_PIECES
 
 
 def vocab_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
     """Contents, ids, kinds and scores that come back otherwise."""
     ours, theirs = model.vocab, again.vocab
     unknown = model.fallback.unknown
-    lost = [c for c, n in ours.ids.items() if theirs.ids.get(c) != n and n != unknown]
+    others = [c for c, n in ours.ids.items() if theirs.ids.get(c) != n and n != unknown]
+    lost = [content for content in others if _has_no_piece(content, model)]
     if lost:
         built = canonical(model).splits
         used = [c for c in lost if c in built or len(c.decode("utf-8")) == 1]
@@ -30,16 +33,21 @@ def vocab_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
             shown=bool(used),
         )
         return
-    filled = [c for c, n in theirs.ids.items() if c not in ours.ids and _is_filler(n, model)]
-    unused = [n for n, kind in theirs.kinds.items() if kind == "unused" != ours.kinds.get(n)]
-    if filled:
+    taken = {*ours.ids.values(), *(token.id for token in model.added or ())}
+    empty = next((number for number in range(max(taken)) if number not in taken), None)
+    if empty is not None:
         yield Loss(
             "vocab",
             "metadata",
-            f"{len(filled)} ids stand for nothing, such as {theirs.ids[filled[0]]}",
-            f"each becomes an UNUSED piece ({show(filled[0])}), which no text gives",
+            f"{max(taken) + 1 - len(taken)} ids stand for nothing, such as {empty}",
+            "each becomes an UNUSED piece, which no text gives",
         )
-    idle = [n for n in unused if n in set(ours.ids.values())]
+    ranks, kinds = ranking(model).ranks, ours.kinds
+    idle = [
+        number
+        for content, number in ours.ids.items()
+        if number not in kinds and content not in ranks and len(content.decode("utf-8")) > 1
+    ]
     if idle:
         yield Loss(
             "vocab",
@@ -47,14 +55,32 @@ def vocab_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
             f"{len(idle)} tokens are never built, such as id {idle[0]}",
             "they become UNUSED pieces of the least score, which no text gives either",
         )
-    if not filled and not idle:
+    pieces = pieces_of(model)
+    scored = all(ours.scores.get(number) == piece.score for number, piece in enumerate(pieces))
+    if empty is None and not idle and (not scored or _has_other_types(model)):
         yield Loss(
             "vocab", "metadata", "tokens have scores and types as pieces", "no id changes by that"
         )
 
 
-def _is_filler(number: int, model: BPEModel) -> bool:
-    return all(token.id != number for token in model.added or ())
+def _has_no_piece(content: bytes, model: BPEModel) -> bool:
+    """Whether no piece with a token's id has its content as surface."""
+    control = model.vocab.kinds.get(model.vocab.ids[content]) == "control"
+    return not content or 0 in content or control or is_too_large(model)
+
+
+def is_too_large(model: BPEModel) -> bool:
+    """Whether ids are too large to be positions of pieces."""
+    numbers = (*model.vocab.ids.values(), *(token.id for token in model.added or ()))
+    return max(numbers) >= MAX_PIECES
+
+
+def _has_other_types(model: BPEModel) -> bool:
+    """Whether tokens of the vocabulary become pieces of types that are written elsewhere here."""
+    byte_tokens = "byte" in model.vocab.kinds.values() and not has_byte_tokens(model)
+    unknown = model.fallback.unknown in model.vocab.ids.values()
+    defined = any(found_as_piece(token, model) for token in model.added or ())
+    return byte_tokens or unknown or defined
 
 
 def merge_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
@@ -80,6 +106,8 @@ def added_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
         held = read.pop(token.text, None)
         if held == token:
             continue
+        if held is None and not _shares(token, model) and not found_as_piece(token, model):
+            continue  # the value gives no reason
         if held is None and found_as_piece(token, model) and _is_piece(token, again):
             defined.append(show(token.text))
         elif reason := _reason(token, held, model):
@@ -99,10 +127,19 @@ def added_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
         said.append(f"{len(defined)} added tokens become user-defined pieces, as {defined[0]}")
     if renamed:
         said.append(f"the roles of {', '.join(renamed[:4])} are those that SentencePiece gives")
-    if read:
+    others = model.fallback.unknown is None or "control" in model.vocab.kinds.values()
+    if read and (others or model.fallback.unknown in model.vocab.ids.values()):
         said.append(f"the piece {show(next(iter(read)))} is added, which every .model has")
     if said:
         yield Loss("added", "metadata", "; ".join(said), "no text is encoded otherwise")
+
+
+def _shares(token: AddedToken, model: BPEModel) -> bool:
+    """Whether a token has no piece of its own, because another has its id or its text."""
+    ids = model.vocab.ids
+    twins = [t for t in model.added or () if t.id == token.id or t.text == token.text]
+    taken = token.id in ids.values() or token.text.encode() in ids or "\0" in token.text
+    return taken or len(twins) > 1 or is_too_large(model)
 
 
 def _is_piece(token: AddedToken, again: BPEModel) -> bool:

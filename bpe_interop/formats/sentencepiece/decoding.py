@@ -20,8 +20,8 @@ from ...steps import (
 )
 from ...text.charsmap import SPACE
 from ...text.decoders import decode_pieces, decode_tokens
-from .flags import begins_with_space_only
-from .probe import Probe, plain_texts
+from ...witnesses import Probe, plain_texts
+from .flags import begins_with_space_only, has_byte_tokens, nearest
 
 _SPACES = Replace(SPACE, " ")
 _ONE_SPACE = StripToken(" ", 1, 0)
@@ -34,7 +34,9 @@ _LOOKED_AT = 2_000
 
 
 def decoder_loss(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    """The loss of a decoder that is not SentencePiece's own."""
+    """The loss of a decoder that is not SentencePiece's own, or not that of its normalizer."""
+    if _is_own(model):
+        return
     target = next(step for step in again.decoder or () if isinstance(step, JoinPieces))
     if _does_the_same(model, target):
         yield Loss(
@@ -55,16 +57,19 @@ def decoder_loss(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
         )
 
 
+def _is_own(model: BPEModel) -> bool:
+    """Whether the decoder is SentencePiece's, with the spaces that the normalizer puts in."""
+    steps, flags = model.decoder or (), nearest(model)
+    if len(steps) != 1 or not isinstance(steps[0], JoinPieces):
+        return False
+    return (steps[0].dummy, steps[0].collapse) == (flags.dummy, flags.collapse)
+
+
 def _unknown_alike(model: BPEModel, target: JoinPieces) -> bool:
     """Whether the unknown token is decoded alike, where a text can give it."""
-    if model.fallback.missing != "unknown" or _falls_back(model):
+    if model.fallback.missing != "unknown" or has_byte_tokens(model):
         return True
     return target.unknown == decode_tokens(model.decoder or (), [target.unknown])
-
-
-def _falls_back(model: BPEModel) -> bool:
-    kinds = list(model.vocab.kinds.values())
-    return model.fallback.byte_fallback and kinds.count("byte") == 256
 
 
 def _does_the_same(model: BPEModel, target: JoinPieces) -> bool:
@@ -78,11 +83,11 @@ def _does_the_same(model: BPEModel, target: JoinPieces) -> bool:
     if target.charsmap or target.collapse or target.dummy == "suffix":
         return False
     steps = list(model.decoder or ())
-    if not _falls_back(model) and not any(map(_LIKE_BYTE.fullmatch, model.vocab.ids)):
+    if not has_byte_tokens(model) and not any(map(_LIKE_BYTE.fullmatch, model.vocab.ids)):
         steps = [step for step in steps if step != ByteTokens()]
     if steps[-1:] == [Fuse()]:
         del steps[-1]
-    bytes_too: list[DecoderStep] = [ByteTokens()] if _falls_back(model) else []
+    bytes_too: list[DecoderStep] = [ByteTokens()] if has_byte_tokens(model) else []
     if target.dummy == "prefix":
         chains = [[_SPACES, *bytes_too, Fuse(), _ONE_SPACE]]
         if begins_with_space_only(model):  # all spaces of the first token are left out
@@ -98,11 +103,13 @@ def _decoded_otherwise(model: BPEModel, target: JoinPieces) -> str | None:
     probe = Probe(model)
     for text in chain(_MARKED, islice(plain_texts(model), _LOOKED_AT)):
         try:
-            tokens = [token.decode("utf-8") for token in probe(text)]
+            contents = probe.tokens(text)
+            if contents is None:
+                continue
+            tokens = [token.decode("utf-8") for token in contents]
             ours = decode_tokens(model.decoder or (), tokens)
         except (BpeInteropError, UnicodeDecodeError):
             continue
-        known = all(token.encode() in model.vocab.ids for token in tokens)
-        if known and ours != decode_pieces(target, [(token, "piece") for token in tokens]):
+        if ours != decode_pieces(target, [(token, "piece") for token in tokens]):
             return text
     return None

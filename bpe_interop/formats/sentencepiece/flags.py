@@ -122,6 +122,11 @@ def _has_space(model: BPEModel) -> bool:
     """Whether the space is a token, or falls back to those of its bytes."""
     if SPACE.encode() in model.vocab.ids:
         return True
+    return has_byte_tokens(model)
+
+
+def has_byte_tokens(model: BPEModel) -> bool:
+    """Whether missing characters fall back to bytes, and all 256 have tokens."""
     return model.fallback.byte_fallback and list(model.vocab.kinds.values()).count("byte") == 256
 
 

@@ -1,7 +1,7 @@
-"""What a ``.model`` cannot hold of a model.
+"""What a value holds that a ``.model`` cannot.
 
-A model is written, read back and compared; each field that comes back otherwise is a loss,
-graded by what it changes.
+A reason is looked for where a field comes back otherwise, and found in the value alone. What came
+back only helps to find a text that shows it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from ...steps import SentencePieceText
 from ...text.bytechars import to_chars
 from ...text.normalize import normalize
 from ...theory.merges import canonical, whole_lookups
-from ..bos_eos import around
+from ...witnesses import TEXTS, difference, missing_character, plain_texts
+from ..bos_eos import ends_of, template_of
+from ..reasons import shown_by
 from ..round_trip import RoundTrip, stated
 from .alphabet import contradiction
-from .contents import added_losses, merge_losses, vocab_losses
+from .contents import added_losses, is_too_large, merge_losses, vocab_losses
 from .decoding import decoder_loss
-from .flags import flags_of, settings_of
-from .probe import TEXTS, difference, missing_character, plain_texts
+from .flags import flags_of, has_byte_tokens, settings_of
+from .pieces import found_as_piece
 
 
 def explain(trip: RoundTrip) -> Iterator[Loss]:
@@ -38,8 +40,8 @@ def explain(trip: RoundTrip) -> Iterator[Loss]:
         yield from _byte_level(model, differing)
         return
     for field in FIELDS:
-        if field in differing:
-            yield from _GRADERS[field](model, again)
+        if field in differing and field in _REASONS:
+            yield from _REASONS[field](model, again)
 
 
 def _respelled(model: BPEModel) -> bool:
@@ -81,40 +83,43 @@ def _byte_level(model: BPEModel, differing: Mapping[str, str]) -> Iterator[Loss]
 
 def _affixes(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
     affix = model.affixes.suffix or model.affixes.prefix
-    witness = difference(model, again, plain_texts(model))
-    yield Loss(
-        "affixes",
-        "ids",
-        f"{show(affix)} is glued to symbols before they are merged",
-        "SentencePiece glues nothing to them, and tokens spelled so would never be found",
-        witness=witness,
-        shown=witness is not None,
-    )
+    if affix:
+        yield shown_by(
+            difference(model, again, plain_texts(model)),
+            "affixes",
+            "ids",
+            f"{show(affix)} is glued to symbols before they are merged",
+            "SentencePiece glues nothing to them, and tokens spelled so would never be found",
+        )
 
 
 def _lookup_first(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
     looked_up = sorted(whole_lookups(model), key=len)
-    witness = difference(model, again, plain_texts(model))
-    example = f", such as {show(looked_up[0])}" if looked_up else ""
-    yield Loss(
-        "lookup_first",
-        "ids",
-        f"{len(looked_up)} tokens are found only by looking whole pretokens up{example}",
-        "SentencePiece looks nothing up, and would leave them in parts",
-        witness=witness,
-        shown=witness is not None,
-    )
+    if looked_up:
+        yield shown_by(
+            difference(model, again, plain_texts(model)),
+            "lookup_first",
+            "ids",
+            f"{len(looked_up)} tokens are found only by looking whole pretokens up, such as "
+            f"{show(looked_up[0])}",
+            "SentencePiece looks nothing up, and would leave them in parts",
+        )
 
 
 def _fallback(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    ours, theirs = model.fallback, again.fallback
-    if ours.byte_fallback and not theirs.byte_fallback:
-        yield _fallback_loss(
+    ours, whole = model.fallback, has_byte_tokens(model)
+    if ours.byte_fallback and not whole:
+        yield shown_by(
+            missing_character(model),
+            "fallback",
+            "ids",
             "byte fallback without all 256 byte tokens",
             "SentencePiece refuses such a model; missing characters would become unknown",
-            missing_character(model),
         )
-    elif theirs.byte_fallback or ours.missing == "error":
+    elif ours.missing == "unknown" and ours.fuse and ours.after_merging:
+        if is_too_large(model):
+            yield Loss("fallback", "metadata", "the id of the unknown token", "it is another one")
+    elif ours.byte_fallback or ours.missing == "error":
         yield Loss(
             "fallback",
             "metadata",
@@ -122,17 +127,21 @@ def _fallback(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
             "an unknown piece is named, and no text gives it",
         )
     elif ours.missing == "drop":
-        yield _fallback_loss(
+        yield shown_by(
+            missing_character(model),
+            "fallback",
+            "ids",
             "characters without a token vanish",
             "SentencePiece writes the unknown piece for them",
-            missing_character(model),
         )
     elif not ours.fuse:
         char = missing_character(model)
-        yield _fallback_loss(
+        yield shown_by(
+            None if char is None else char * 2,
+            "fallback",
+            "ids",
             "each character without a token is an unknown token of its own",
             "SentencePiece makes one of a run of them",
-            None if char is None else char * 2,
         )
     else:
         # SentencePiece merges first. All that could be built of a missing character is UNUSED.
@@ -144,29 +153,25 @@ def _fallback(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
         )
 
 
-def _fallback_loss(what: str, consequence: str, witness: str | None) -> Loss:
-    return Loss("fallback", "ids", what, consequence, witness=witness, shown=witness is not None)
-
-
 def _normalizer(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    if flags_of(model.normalizer or ()) is None:
-        witness = _normalized_otherwise(model, again)
-        yield Loss(
+    steps = model.normalizer or ()
+    if flags_of(steps) is None:
+        yield shown_by(
+            _normalized_otherwise(model, again),
             "normalizer",
             "ids",
             "these steps are not a character map and rules for spaces",
             "texts would be normalized otherwise",
-            witness=witness,
-            shown=witness is not None,
         )
-    elif any(isinstance(step, SentencePieceText) for step in model.normalizer or ()):
-        yield Loss(
-            "normalizer",
-            "ids",
-            "the texts that the normalizer leaves alone are not the user-defined pieces",
-            "these would be normalized too, or others not",
-            shown=False,
-        )
+    elif any(isinstance(step, SentencePieceText) for step in steps):
+        if any(isinstance(s, SentencePieceText) and {*s.kept} != _kept(model) for s in steps):
+            yield Loss(
+                "normalizer",
+                "ids",
+                "the texts that the normalizer leaves alone are not the user-defined pieces",
+                "these would be normalized too, or others not",
+                shown=False,
+            )
     else:
         yield Loss(
             "normalizer",
@@ -174,6 +179,13 @@ def _normalizer(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
             "its rules for spaces exist only in SentencePiece",
             "no id changes by that",
         )
+
+
+def _kept(model: BPEModel) -> set[str]:
+    """The texts of the user-defined pieces."""
+    kinds = model.vocab.kinds
+    own = {c.decode() for c, n in model.vocab.ids.items() if kinds.get(n) == "user_defined"}
+    return own | {token.text for token in model.added or () if found_as_piece(token, model)}
 
 
 def _normalized_otherwise(model: BPEModel, again: BPEModel) -> str | None:
@@ -186,7 +198,10 @@ def _normalized_otherwise(model: BPEModel, again: BPEModel) -> str | None:
 
 
 def _pretokenizer(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    plain = model if flags_of(model.normalizer or ()) is not None else _unnormalized(model)
+    fits = flags_of(model.normalizer or ()) is not None
+    plain = model if fits else replace(model, normalizer=())
+    if not model.pretokenizer:
+        return
     if settings_of(plain) is not None:
         yield Loss(
             "pretokenizer",
@@ -195,31 +210,26 @@ def _pretokenizer(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
             "no id changes",
         )
         return
-    witness = difference(model, again, plain_texts(model))
-    yield Loss(
+    yield shown_by(
+        difference(model, again, plain_texts(model)),
         "pretokenizer",
         "ids",
         "texts are cut before they are merged, or spaces put before the parts; SentencePiece "
         "merges the whole text, and always adds its one space or never",
         "tokens could merge across the cuts",
-        witness=witness,
-        shown=witness is not None,
     )
 
 
-def _unnormalized(model: BPEModel) -> BPEModel:
-    return replace(model, normalizer=())
-
-
 def _sequence_template(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    template = model.sequence_template
-    if template is not None and around(template) == around(again.sequence_template):
-        yield Loss(
-            "sequence_template",
-            "metadata",
-            "the type ids and names in the sequence template",
-            "they are written as LlamaTokenizer has them; no id changes",
-        )
+    ends = ends_of(model)
+    if ends is not None:
+        if template_of(*ends) != model.sequence_template:
+            yield Loss(
+                "sequence_template",
+                "metadata",
+                "the type ids and names in the sequence template",
+                "they are written as LlamaTokenizer has them; no id changes",
+            )
         return
     yield Loss(
         "sequence_template",
@@ -242,11 +252,7 @@ def _extras(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
     )
 
 
-def _chat_template(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    yield Loss("chat_template", "metadata", "the chat template", "it would be read otherwise")
-
-
-_GRADERS: dict[str, Callable[[BPEModel, BPEModel], Iterator[Loss]]] = {
+_REASONS: dict[str, Callable[[BPEModel, BPEModel], Iterator[Loss]]] = {
     "affixes": _affixes,
     "vocab": vocab_losses,
     "merges": merge_losses,
@@ -257,6 +263,5 @@ _GRADERS: dict[str, Callable[[BPEModel, BPEModel], Iterator[Loss]]] = {
     "added": added_losses,
     "sequence_template": _sequence_template,
     "decoder": decoder_loss,
-    "chat_template": _chat_template,
     "extras": _extras,
 }

@@ -1,16 +1,20 @@
-"""What a model makes of a text, as far as it takes to show a difference."""
+"""Texts that two models encode otherwise, found by running both.
+
+What a format cannot hold is shown by a text. The decisions in ``theory/`` often give one; where
+they do not, plain texts and the model's own tokens are tried here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from ...errors import BpeInteropError
-from ...model import BPEModel
-from ...text.bytechars import to_bytes
-from ...text.normalize import normalize
-from ...text.split import split
-from ...theory.merges import Merger, textual
-from ...theory.symbols import Symbols, symbols_of
+from .encode.pretoken import PretokenEncoder
+from .errors import BpeInteropError
+from .model import BPEModel, Fallback
+from .text.bytechars import to_bytes
+from .text.normalize import normalize
+from .text.split import split
 
 TEXTS = (
     " ",
@@ -31,46 +35,42 @@ TEXTS = (
 )
 """Plain texts on which pipelines differ, the plainest first."""
 
+_PLAIN = ("a", "b", "e", "the", "hello", "a b", "0", "hello world")
+_MISSING = -1
+"""Stands for what is no token."""
+
 
 class Probe:
-    """A model's pipeline, ready for many texts."""
+    """What the steps and merges of a model make of texts, added tokens and fallback left aside."""
 
     def __init__(self, model: BPEModel) -> None:
+        fallback = Fallback("unknown", _MISSING, after_merging=True)
         self._model = model
-        self._tokens = textual(model)
-        self._symbols = Symbols(model)
-        self._merger = Merger(model.merges, model.affixes)
+        self._encoder = PretokenEncoder(replace(model, fallback=fallback))
+        self._contents = {number: content for content, number in model.vocab.ids.items()}
 
-    def __call__(self, text: str) -> list[bytes]:
-        """The contents of a text's tokens, added tokens and fallback left aside."""
+    def ids(self, text: str) -> list[int] | None:
+        """The ids of a text; None where something in it is no token.
+
+        Raises:
+            PatternError: a pattern does not run to its end on this text.
+        """
         model = self._model
         normalized = normalize(model.normalizer or (), text)
         pretokens, mapped = split(model.pretokenizer or (), normalized)
-        found: list[bytes] = []
+        ids: list[int] = []
         for pretoken in pretokens:
-            content = to_bytes(pretoken) if mapped else pretoken.encode("utf-8")
-            if model.lookup_first and content in self._tokens:
-                found.append(content)
-                continue
-            for segment in self._symbols.segments(content):
-                for token in self._merger.run(segment):
-                    found += self._resplit(token)
-        return found
+            ids += self._encoder.ids(to_bytes(pretoken) if mapped else pretoken.encode("utf-8"))
+        return None if _MISSING in ids else ids
 
-    def _resplit(self, token: bytes) -> list[bytes]:
-        """An UNUSED token as the two that it was merged from, and so on."""
-        vocab = self._model.vocab
-        if vocab.kinds.get(vocab.ids.get(token, -1)) != "unused":
-            return [token]
-        symbols = symbols_of(token, self._model.alphabet, self._model.affixes)
-        parts = self._merger.run(symbols, 2)
-        if len(parts) != 2:
-            return [token]
-        return [piece for part in parts for piece in self._resplit(part)]
+    def tokens(self, text: str) -> list[bytes] | None:
+        """The contents of a text's tokens; otherwise as :meth:`ids`."""
+        ids = self.ids(text)
+        return None if ids is None else [self._contents[number] for number in ids]
 
 
 def difference(a: BPEModel, b: BPEModel, texts: Iterable[str] = TEXTS) -> str | None:
-    """The first of some texts on which two models differ, if there is one.
+    """The first of some texts of which two models make other tokens, if there is one.
 
     Texts with symbols that both models lack do not count: what becomes of them is another
     question.
@@ -78,23 +78,32 @@ def difference(a: BPEModel, b: BPEModel, texts: Iterable[str] = TEXTS) -> str | 
     one, two = Probe(a), Probe(b)
     for text in texts:
         try:
-            left, right = one(text), two(text)
+            left, right = one.tokens(text), two.tokens(text)
         except BpeInteropError:
             continue
         if left == right:
             continue
-        lacks = (_lacks(a, left), _lacks(b, right))
-        if lacks == (False, False):
+        if left is not None and (right is not None or _is_told_apart(a, left, b)):
             return text
-        if lacks == (False, True) and _is_told_apart(a, left, b):
-            return text
-        if lacks == (True, False) and _is_told_apart(b, right, a):
+        if left is None and right is not None and _is_told_apart(b, right, a):
             return text
     return None
 
 
-def _lacks(model: BPEModel, tokens: list[bytes]) -> bool:
-    return not all(map(model.vocab.ids.__contains__, tokens))
+def first_apart(a: BPEModel, b: BPEModel, texts: Iterable[str]) -> str | None:
+    """The first of these texts, or of a few plain ones, whose ids differ; None if none is found.
+
+    Texts in which something is no token are passed over.
+    """
+    one, two = Probe(a), Probe(b)
+    for text in dict.fromkeys((*texts, *_PLAIN)):
+        try:
+            left, right = one.ids(text), two.ids(text)
+        except BpeInteropError:
+            continue
+        if left is not None and right is not None and left != right:
+            return text
+    return None
 
 
 def _is_told_apart(model: BPEModel, tokens: list[bytes], other: BPEModel) -> bool:
