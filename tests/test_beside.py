@@ -21,12 +21,16 @@ from transformers.models.auto import tokenization_auto as auto
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import served_model
+from bpe_interop.engines.transformers import serving
 from bpe_interop.errors import FormatError, LossyConversionError
 from bpe_interop.formats import Files, by_name, file_names
 from bpe_interop.formats.huggingface import FORMAT
 from bpe_interop.formats.huggingface.companions import CONFIG, NAMES, Serving
 from bpe_interop.formats.huggingface.companions import files as companions
-from bpe_interop.formats.huggingface.companions.classes import (
+from bpe_interop.gate import refuse
+from bpe_interop.model import FIELDS, BPEModel
+from bpe_interop.sources import load_source
+from bpe_interop.transformers_classes import (
     CLASSES,
     DEFAULT,
     FORCED,
@@ -34,10 +38,6 @@ from bpe_interop.formats.huggingface.companions.classes import (
     MODEL_TYPES,
     UNKNOWN,
 )
-from bpe_interop.formats.huggingface.in_transformers import serving
-from bpe_interop.gate import refuse
-from bpe_interop.model import FIELDS, BPEModel
-from bpe_interop.sources import load_source
 from bpe_interop.verify import verify
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"

@@ -7,6 +7,7 @@ These tests run in the lowest and in the newest transformers that are admitted
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,8 @@ import tokenizers
 import transformers
 
 from bpe_interop.formats.huggingface import FORMAT
-from bpe_interop.formats.huggingface.companions.classes import CLASSES, LOADED_ALIKE
 from bpe_interop.model import BPEModel
+from bpe_interop.transformers_classes import CLASSES, LOADED_ALIKE, LOWEST
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 TEXTS = ["Hello world", " it's 2023\n\n", "e\u0301\u00e9", "", "a<|endoftext|>b", "  x\t y"]
@@ -64,6 +65,12 @@ def asked_by(model: BPEModel, name: str) -> BPEModel:
 
 def named(files: dict[str, bytes]) -> str:
     return str(json.loads(files["tokenizer_config.json"])["tokenizer_class"])
+
+
+def test_the_lowest_version_of_the_table_is_the_lowest_that_is_admitted() -> None:
+    stated = (FIXTURES.parent.parent / "pyproject.toml").read_text("utf-8")
+    assert set(re.findall(r'"transformers>=([^",]+)"', stated)) == {LOWEST}
+    assert LOADED_ALIKE <= CLASSES.keys()
 
 
 @pytest.mark.parametrize("bos", [False, True])

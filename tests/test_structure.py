@@ -27,7 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("steps",),
     ("model",),
     ("loss", "special", "text", "strict_json"),
-    ("theory",),
+    ("theory", "transformers_classes"),
     ("diff",),
     ("encode",),
     ("witnesses",),

@@ -48,7 +48,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
-from ..formats.huggingface.in_transformers import serving
+from ..engines.transformers import serving
 from ..io import TokenizerSource
 from ..model import FIELDS, BPEModel, PairList
 from ..presets import candidates

@@ -18,7 +18,10 @@ from typing import Any
 
 from ..errors import EngineError, FormatError
 from ..formats import Files
+from ..formats.huggingface.companions import Serving, read_companions, serve
+from ..formats.huggingface.read import main_file
 from ..model import BPEModel
+from ..strict_json import parse
 from .library import LibraryEngine, Special, guarded, installed, library
 from .live import model_from_transformers
 
@@ -134,3 +137,24 @@ def read(files: Files, model: BPEModel | None = None) -> TransformersEngine:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data)
         return read_directory(folder)
+
+
+def serving(files: Files, model: BPEModel) -> Serving | None:
+    """What ``AutoTokenizer`` would run for files, as far as it is known without asking it.
+
+    Args:
+        files: a ``tokenizer.json`` and what stands beside it.
+        model: what reading them gave.
+
+    Returns:
+        None where the model was not read from a ``tokenizer.json``.
+
+    Raises:
+        FormatError: one of the files is malformed.
+    """
+    if model.origin.format != "huggingface":
+        return None
+    main = main_file(files)
+    byte_level = b'"ByteLevel"' in files[main]
+    root = parse(files[main], main)
+    return serve(read_companions(files), root, model.added or (), model.alphabet, byte_level)

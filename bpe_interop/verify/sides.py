@@ -15,7 +15,7 @@ from ..diff import diff
 from ..encode import Encoder
 from ..engines import Engine, Special, from_directory, from_files, reads, versions
 from ..engines.facts import facts
-from ..engines.transformers import read_directory
+from ..engines.transformers import read_directory, serving
 from ..errors import (
     BpeInteropError,
     DecodeError,
@@ -26,7 +26,6 @@ from ..errors import (
     UnsupportedError,
 )
 from ..formats.huggingface.companions import WORDS, explain
-from ..formats.huggingface.in_transformers import serving
 from ..io import TokenizerSource, find
 from ..model import BPEModel
 from ..sources import load_source

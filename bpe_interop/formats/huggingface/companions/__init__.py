@@ -16,10 +16,10 @@ from typing import cast
 
 from ....model import AddedToken, Alphabet, BPEModel, Json, SequenceTemplate
 from ....strict_json import Node
+from ....transformers_classes import DEFAULT
 from ..template import read_post_processor
 from .auto_class import WORDS, Serving, around, explain, serve, served_roles
 from .chat import chat_templates_json, read_chat_templates
-from .classes import DEFAULT
 from .files import CONFIG, NAMES, SPECIAL_MAP, Companions, read_companions
 from .kept import with_class
 from .model_config import read_model_config, tell_model_config

@@ -1,6 +1,6 @@
 """Which class ``AutoTokenizer`` takes for a directory, and where it is not what the file says.
 
-Told from the files alone, by the tables in ``classes.py``. ``bpe-interop verify DIR DIR
+Told from the files alone, by the table in ``transformers_classes.py``. ``bpe-interop verify DIR DIR
 --engine-b transformers`` asks the installed transformers itself.
 """
 
@@ -19,12 +19,20 @@ from ....model import (
 )
 from ....strict_json import Node
 from ....text.bytechars import CHAR_TO_BYTE
+from ....transformers_classes import (
+    CLASSES,
+    DEFAULT,
+    FAITHFUL,
+    FORCED,
+    MODEL_TYPES,
+    UNKNOWN,
+    Built,
+)
 from ..decoders import read_decoder
 from ..normalizers import read_normalizer
 from ..steps import read_pretokenizer
 from ..template import read_post_processor
 from ..vocab import BYTE_TOKENS
-from .classes import CLASSES, DEFAULT, FAITHFUL, FORCED, MODEL_TYPES, UNKNOWN, Built
 from .files import CONFIG, MODEL_CONFIG, SPECIAL_MAP, Companions
 from .roles import ROLES, Stated, extra_tokens, padding_role, read_roles
 from .tokens import added_as_served, read_wishes, tell_tokens

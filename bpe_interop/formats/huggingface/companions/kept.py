@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from ....model import AddedToken, BPEModel, Json
 from ....strict_json import Node
+from ....transformers_classes import CLASSES, LOADED_ALIKE
 from .auto_class import Serving, serve, served_roles
-from .classes import CLASSES, LOADED_ALIKE
 from .files import ADDED, CONFIG, GENERATION, MODEL_CONFIG, SPECIAL_MAP, Companions
 
 CLASS = "tokenizer_class"

@@ -1,8 +1,12 @@
 """What transformers' tokenizer classes build, and for which models it takes which class.
 
-Measured in transformers 5.23 by letting ``AutoTokenizer`` read small directories, and held true
-by ``tests/test_beside.py``. Its sources are ``models/auto/tokenization_auto.py`` and the classes
-themselves. Of a ``tokenizer.json``, a class of this table keeps vocabulary and merges only.
+All that is known here of a class stands in this table. It is knowledge of an engine, and reading
+a directory needs it too, so it stands above the formats and the engines: pure data, no import of
+transformers. Measured in the lowest and the newest version that are admitted by letting
+``AutoTokenizer`` read small directories; ``tests/test_beside.py`` and
+``tests/test_kept_class.py`` hold it true in both. Its sources are
+``models/auto/tokenization_auto.py`` and the classes themselves. Of a ``tokenizer.json``, a class
+of this table keeps vocabulary and merges only.
 """
 
 from __future__ import annotations
@@ -11,15 +15,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from ....model import Json
-from ....strict_json import Node
-from ....text.spellings import QWEN2
+from .model import Json
+from .strict_json import Node
+from .text.spellings import QWEN2
 
 Steps: TypeAlias = Sequence[Mapping[str, Json]]
 Template: TypeAlias = Literal["kept", "none", "bos", "cls sep", "bos eos", "own"]
 
+LOWEST = "4.57"
+"""The lowest version of transformers that is admitted; :data:`LOADED_ALIKE` was measured in it."""
+
 MEASURED = "5.23"
-"""The version of transformers that the tables were measured in."""
+"""The newest version of transformers; everything else was measured in it."""
 
 DEFAULT = "TokenizersBackend"
 """What ``PreTrainedTokenizerFast`` is called since transformers 5: it runs the file as it is."""
@@ -259,9 +266,9 @@ CLASSES: Mapping[str, Built] = {
 """Class names (without ``Fast``) to what they build."""
 
 LOADED_ALIKE = frozenset({"GPT2Tokenizer", "OpenAIGPTTokenizer", "Qwen2Tokenizer"})
-"""Classes that the lowest transformers that is admitted (4.57) serves as the newest does.
+"""Classes that the lowest transformers (:data:`LOWEST`) serves as the newest does.
 
-Where a ``tokenizer.json`` is what the table says of them, that is. In 4.57 the other classes put
+Where a ``tokenizer.json`` is what the table says of them, that is. There the other classes put
 a template of their own in place of the file's, fail on a setting, or are not there.
 """
 
