@@ -294,7 +294,7 @@ class Vocabulary:
             UnstatedError: the source does not say it.
             PatternError: there is no such pattern.
         """
-        from .formats.tiktoken_pattern import express
+        from .formats.one_pattern import express
 
         if self._model.pretokenizer is None:
             raise UnstatedError(

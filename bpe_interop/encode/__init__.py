@@ -20,9 +20,8 @@ from ..text.bytechars import to_bytes
 from ..text.decoders import Malformed
 from ..text.normalize import Spans, align, leading, normalize, repair, repaired_spans
 from ..text.split import Splitter, compiled
-from .character_cuts import CharacterCuts
 from .decode import Decoder, Meaning
-from .parts import Parts
+from .parts import CharacterCuts, Parts
 from .pretoken import Placed, PretokenEncoder
 from .stream import DecodeStream
 

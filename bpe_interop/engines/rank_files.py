@@ -55,7 +55,7 @@ def unsaid(stated: Mapping[str, Any], model: BPEModel | None) -> tuple[str, dict
     """
     pattern = stated.get("pat_str")
     if pattern is None and model is not None:
-        from ..formats.tiktoken_pattern import pat_str
+        from ..formats.one_pattern import pat_str
 
         pattern = pat_str(model)
     special = stated.get("special_tokens")

@@ -17,7 +17,7 @@ from ...theory.pretokens import missing_bytes
 from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.witness import decoded_otherwise, first_changed, text_for, text_with
 from ..bos_eos import around
-from ..byte_losses import affixes_lost
+from ..reasons import affixes_lost
 from ..round_trip import RoundTrip
 from .added_losses import added_lost
 from .into import Kept

@@ -19,7 +19,7 @@ from ...theory.witness import (
     split_otherwise,
     text_with,
 )
-from ..byte_losses import affixes_lost, alphabet_lost, extras_lost, with_changed
+from ..reasons import affixes_lost, alphabet_lost, extras_lost, with_changed
 from ..round_trip import RoundTrip
 from .files import COMMENT, entries, fallback_of, pair_list
 

@@ -42,6 +42,6 @@ FORMAT = Format(
     load=load,
     dump=when_called(".write", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
-    options={"vocab-listing": when_called(".listing", "vocab_listing", __name__)},
+    options={"vocab-listing": when_called(".write", "vocab_listing", __name__)},
     names=TABLE["minbpe"],
 )

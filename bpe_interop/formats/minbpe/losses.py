@@ -14,8 +14,7 @@ from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.merges import canonical, whole_lookups
 from ...theory.pretokens import missing_bytes, occurrence
 from ...theory.witness import decoded_otherwise, first_changed, split_otherwise, text_with
-from ..byte_losses import affixes_lost, alphabet_lost, extras_lost
-from ..reasons import Apart, Reason, explained, shown_by
+from ..reasons import Apart, Reason, affixes_lost, alphabet_lost, explained, extras_lost, shown_by
 from ..round_trip import RoundTrip
 from .pattern import express
 from .read import BYTES

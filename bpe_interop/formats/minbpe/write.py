@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...model import AddedToken, Affixes, BPEModel, PairList
+from ...text.visible import replace_control_characters
 from ...theory.byte_ranks import over_bytes
 from ...theory.merges import canonical
 from .. import Files
 from .pattern import express
-from .read import BYTES, SUFFIX, VERSION, stem_of
+from .read import BYTES, SUFFIX, VERSION, load, main_file, stem_of
+
+LISTING = ".vocab"
 
 
 def dump(model: BPEModel) -> Files:
@@ -71,3 +74,28 @@ def said(added: Iterable[AddedToken], size: int) -> list[AddedToken]:
         if any(later.text.startswith(token.text) for later in found[place + 1 :]):
             return sorted(found, key=lambda one: -len(one.text))
     return found
+
+
+def vocab_listing(model: BPEModel, files: Files) -> Files:
+    """Adds ``NAME.vocab``: a line with token and id for each, and of a merge its two parts.
+
+    As ``base.py`` writes it for a tokenizer that it has loaded, special tokens last.
+    """
+    name = main_file(files)
+    pairs = pairs_of(model)
+    whole = {left + right: (left, right) for left, right in pairs}
+    lines = []
+    for content, number in numbered(pairs).items():
+        line = f"[{rendered(content)}] {number}\n"
+        if content in whole:
+            left, right = map(rendered, whole[content])
+            line = f"[{left}][{right}] -> {line}"
+        lines.append(line)
+    added = load(files).added or ()
+    lines += [f"[{rendered(token.text.encode('utf-8'))}] {token.id}\n" for token in added]
+    return {**files, name.removesuffix(SUFFIX) + LISTING: "".join(lines).encode()}
+
+
+def rendered(content: bytes) -> str:
+    """A token as minbpe shows it: what is not UTF-8 replaced, control characters escaped."""
+    return replace_control_characters(content.decode("utf-8", "replace"))

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from .. import Files, Format, when_called
 from ..table import TABLE
-from .beside import CONFIG
+from .config_file import CONFIG
 from .read import SUFFIX, load, main_file
 from .schema import looks_like_model
 

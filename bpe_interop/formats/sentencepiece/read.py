@@ -22,7 +22,7 @@ from ...model import (
 from ...text.charsmap import rules
 from ...theory.scores import both_zeros, order_of
 from .alphabet import PRETOKEN_LEVEL
-from .beside import CONFIG, read_beside
+from .config_file import CONFIG, read_beside
 from .flags import Dummy, Flags
 from .schema import (
     BPE,

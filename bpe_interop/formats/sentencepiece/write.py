@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...model import BPEModel
 from .. import Files
 from .alphabet import PRETOKEN_LEVEL, spelled
-from .beside import write_beside
+from .config_file import write_beside
 from .pieces import pieces_of
 from .read import MAIN
 from .specs import message_of

@@ -12,9 +12,9 @@ from ...text.patterns import same
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.pretokens import missing_bytes
 from ...theory.witness import decoded_otherwise, first_changed, text_for, text_with
+from ..one_pattern import express
 from ..reasons import Apart, Reason, explained, shown_by
 from ..round_trip import RoundTrip
-from ..tiktoken_pattern import express
 from .read import ROLES
 from .write import special_names, written_tokens
 

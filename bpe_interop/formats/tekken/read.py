@@ -13,7 +13,7 @@ from ...model import AddedToken, BPEModel, Json, Origin, RankTable, Vocab, show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
 from .. import Files
-from ..tiktoken_pattern import read_pattern
+from ..one_pattern import read_pattern
 
 NAME: Final = "tekken.json"
 

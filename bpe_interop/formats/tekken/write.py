@@ -10,7 +10,7 @@ from typing import Any
 from ...model import BPEModel
 from ...theory.byte_ranks import rank_table
 from .. import Files
-from ..tiktoken_pattern import pat_str
+from ..one_pattern import pat_str
 from .read import BUILT_IN, NAME, filler
 
 _VERSION = "v13"

@@ -34,8 +34,8 @@ from ...steps import (
 )
 from ...theory.pretokens import missing_bytes
 from .. import Files, Format, when_called
+from ..one_pattern import pat_str, read_pattern
 from ..table import TABLE
-from ..tiktoken_pattern import pat_str, read_pattern
 from .plugin import plugin
 from .ranks import looks_like_ranks, read_ranks, write_ranks, written_tokens
 from .sidecar import OWN_KEY, Sidecar, n_vocab, read_sidecar, told_apart, write_sidecar

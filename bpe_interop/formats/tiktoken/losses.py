@@ -22,9 +22,9 @@ from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.merges import canonical
 from ...theory.pretokens import missing_bytes, occurrence
 from ...theory.witness import decoded_otherwise, first_changed, text_with
-from ..byte_losses import affixes_lost, alphabet_lost, extras_lost, with_changed
+from ..one_pattern import express
+from ..reasons import affixes_lost, alphabet_lost, extras_lost, with_changed
 from ..round_trip import RoundTrip
-from ..tiktoken_pattern import express
 from .ranks import MAX_RANK
 from .sidecar import prefixed_text
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from ...errors import TargetError, UnstatedError
 from ...model import BPEModel
 from .. import Files
-from ..tiktoken_pattern import pat_str
+from ..one_pattern import pat_str
 from .ranks import write_ranks, written_tokens
 from .sidecar import n_vocab
 
