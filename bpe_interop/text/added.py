@@ -46,6 +46,7 @@ class AddedMatcher:
         self._normalized = _Phase([(normalize(t.text), t) for t in added if t.normalized])
 
     def is_idle(self, allowed: Allowed) -> bool:
+        """Whether no token can be found in any text."""
         """Whether no token can be found: nothing is there, or only special ones not allowed."""
         return self._raw.is_idle(allowed) and self._normalized.is_idle(allowed)
 
@@ -104,9 +105,11 @@ class _Phase:
         ]
 
     def is_idle(self, allowed: Allowed) -> bool:
+        """Whether no token can be found in any text."""
         return not self._tokens or (self._only_special and not allowed)
 
     def find(self, text: str, allowed: Allowed) -> list[Segment]:
+        """The segments of a text in order: the tokens that are found, and what lies between."""
         if not text:
             return []
         if self.is_idle(allowed):

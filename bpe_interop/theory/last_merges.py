@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import Protocol
 
@@ -58,30 +59,72 @@ def last_merges(
         base: the symbols that are there before merging; None for all.
         merger: gives what runs the merges; asked where only a run tells.
     """
-    listed: Mapping[bytes, Collection[int]] | None = None
-    order: Iterable[bytes]
-    if isinstance(rule, RankTable):
-        ranked = sorted(rule.ranks.items(), key=lambda entry: entry[1])
-        order = [token for token, rank in ranked if rank != MAX_ID]
-        if len(set(rule.ranks.values())) < len(ranked):
-            return None
-    else:
-        listed = _cuts(rule.pairs)
-        if listed is None:
-            return None
-        order = listed
+    known = _in_order(rule)
+    if known is None:
+        return None
+    order, listed = known
     singles = _singles(chain(order, tokens), alphabet)
     symbols = frozenset(each for each in singles if base is None or each in base)
     every = [*dict.fromkeys(chain(symbols, order))]
+
+    runs = cache(merger)
+
+    def run(token: bytes) -> list[bytes]:
+        return runs().run(symbols_of(token, alphabet), 2)
+
+    left_of, right_of, disordered = _parts(every, len(symbols), listed, run)
+    splits = {
+        token: (every[x], every[y])
+        for token, x, y in zip(every, left_of, right_of, strict=True)
+        if x >= 0
+    }
+    if isinstance(rule, RankTable):
+        priority = {token: rule.ranks[token] for token in splits}
+    else:
+        places = {pair: place for place, pair in enumerate(rule.pairs)}
+        priority = {token: places[pair] for token, pair in splits.items()}
+    return LastMerges(splits, priority, symbols, tuple(every[at] for at in sorted(disordered)))
+
+
+def _in_order(
+    rule: MergeRule,
+) -> tuple[Iterable[bytes], Mapping[bytes, Collection[int]] | None] | None:
+    """The tokens that a rule may build, least priority first, and where a list may cut each.
+
+    None where their order is not known beforehand.
+    """
+    if isinstance(rule, RankTable):
+        ranked = sorted(rule.ranks.items(), key=lambda entry: entry[1])
+        if len(set(rule.ranks.values())) < len(ranked):
+            return None
+        return [token for token, rank in ranked if rank != MAX_ID], None
+    listed = _cuts(rule.pairs)
+    return None if listed is None else (listed, listed)
+
+
+def _parts(
+    every: Sequence[bytes],
+    symbols: int,
+    listed: Mapping[bytes, Collection[int]] | None,
+    run: Callable[[bytes], list[bytes]],
+) -> tuple[list[int], list[int], list[int]]:
+    """The numbers of the two parts of each token, -1 for none, and the disordered tokens.
+
+    Args:
+        every: the symbols, then the other tokens, by number.
+        symbols: how many symbols there are.
+        listed: where each token may be cut; None for anywhere.
+        run: runs the merges on a token until two symbols are left.
+    """
     number = {token: at for at, token in enumerate(every)}
     size = len(every)
     left_of, right_of = [-1] * size, [-1] * size
     fires: dict[int, int] = {}
     late: dict[int, int] = {}
     disordered: list[int] = []
-    apart = _boundary(len(symbols), left_of, right_of, fires, late)
-    find, runs = number.get, None
-    for at in sorted(range(len(symbols), size), key=[*map(len, every)].__getitem__):
+    apart = _boundary(symbols, left_of, right_of, fires, late)
+    find = number.get
+    for at in sorted(range(symbols, size), key=[*map(len, every)].__getitem__):
         token = every[at]
         left = right = -1
         for cut in listed[token] if listed else range(len(token) - 1, 0, -1):
@@ -95,8 +138,7 @@ def last_merges(
             if stay:
                 break
             if stay is None:
-                runs = runs or merger()
-                parts = runs.run(symbols_of(token, alphabet), 2)
+                parts = run(token)
                 if len(parts) == 2 and (not listed or len(parts[0]) in listed[token]):
                     left, right = number[parts[0]], number[parts[1]]
                 else:
@@ -115,17 +157,7 @@ def last_merges(
             last = max(last, late.get(left, 0), late.get(right, 0))
         if last >= at:
             late[at] = last
-    splits = {
-        token: (every[x], every[y])
-        for token, x, y in zip(every, left_of, right_of, strict=True)
-        if x >= 0
-    }
-    if isinstance(rule, RankTable):
-        priority = {token: rule.ranks[token] for token in splits}
-    else:
-        places = {pair: place for place, pair in enumerate(rule.pairs)}
-        priority = {token: places[pair] for token, pair in splits.items()}
-    return LastMerges(splits, priority, symbols, tuple(every[at] for at in sorted(disordered)))
+    return left_of, right_of, disordered
 
 
 def _cuts(pairs: Sequence[tuple[bytes, bytes]]) -> Mapping[bytes, Collection[int]] | None:
