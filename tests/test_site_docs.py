@@ -11,10 +11,13 @@ import shlex
 import shutil
 from pathlib import Path
 
+import click
 import pytest
 from command_line import Command, in_process
 from conftest import FIXTURES, ROOT
 from site_links import broken
+
+from bpe_interop.cli import cli
 
 DOCS = ROOT / "docs"
 PAGES = {
@@ -95,3 +98,27 @@ def test_links_of_the_built_site_that_lead_nowhere_are_found(tmp_path: Path) -> 
     (tmp_path / "a.html").write_text(f'<h1 id="own">{page}</h1><img src="in/x.png">')
     wrong = ["in/b.html#away", "c.html", "#no", "in/x.png"]
     assert broken(tmp_path) == [f"a.html: {link}" for link in wrong]
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every call of the command line in a block of a page, those with made-up names too."""
+    blocks = re.compile(r"^```(?:console|sh)\n(.*?)^```$", re.M | re.S)
+    return [
+        (page, line.removeprefix("$ "))
+        for page, text in PAGES.items()
+        for block in blocks.findall(text)
+        for line in block.splitlines()
+        if re.match(r"(\$ )?bpe-interop ", line)
+    ]
+
+
+def test_commands_have_options_that_there_are() -> None:
+    assert len(commands()) > 50
+    context = click.Context(cli)
+    for page, line in commands():
+        words = [word for word in shlex.split(line, comments=True)[1:] if word not in ("|", ">")]
+        command = cli.get_command(context, words[0]) if words[0][0] != "-" else cli
+        assert command is not None, (page, line)
+        known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+        asked = {word.partition("=")[0] for word in words if word.startswith("-") and word != "-"}
+        assert asked <= {*known, "--help", "--version"}, (page, line)
