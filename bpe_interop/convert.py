@@ -324,8 +324,8 @@ def _notes(model: BPEModel, again: BPEModel, losses: Iterable[Loss]) -> tuple[st
             f"the source asks to be served by {asked}; what is written asks for a class that runs "
             f"its files as they are, so code that looks for {asked} does not find it"
         )
-    found = (*model.origin.notes, *(n for n in again.origin.notes if n not in model.origin.notes))
-    return (*(note for note in found if note not in told), *stated)
+    notes = (*model.origin.notes, *(n for n in again.origin.notes if n not in model.origin.notes))
+    return (*(note for note in notes if note not in told), *stated)
 
 
 def _kept(model: BPEModel) -> list[str]:

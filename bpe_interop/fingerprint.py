@@ -46,9 +46,9 @@ def fingerprint(model: BPEModel) -> dict[str, str]:
         "template": _plain(model.sequence_template),
         "decoder": _decoder(model),
     }
-    found = {name: _digest(value) for name, value in parts.items()}
-    found["all"] = _digest([found[name] for name in parts])
-    return found
+    hashes = {name: _digest(value) for name, value in parts.items()}
+    hashes["all"] = _digest([hashes[name] for name in parts])
+    return hashes
 
 
 def _digest(value: Json) -> str:
@@ -145,10 +145,10 @@ def _with_affixes(model: BPEModel) -> set[bytes]:
 
 def _looked_up(model: BPEModel) -> set[bytes]:
     steps = model.pretokenizer
-    found = whole_lookups(model)
+    tokens = whole_lookups(model)
     if steps is None:
-        return set(found)
-    return {token for token in found if occurrence(steps, token).possible is not False}
+        return set(tokens)
+    return {token for token in tokens if occurrence(steps, token).possible is not False}
 
 
 def _spelled(step: object) -> object:

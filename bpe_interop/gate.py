@@ -44,13 +44,13 @@ def admit(trip: RoundTrip, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
         if name not in FIELDS:
             raise ValueError(f"{name!r} is not a field; the fields are {', '.join(FIELDS)}")
     _need(model, target)
-    found = trip.losses
-    if found:
+    losses = trip.losses
+    if losses:
         restored = _restored(trip)
-        found = tuple(loss for loss in found if loss.field not in restored)
+        losses = tuple(loss for loss in losses if loss.field not in restored)
     unsaid = tuple(_unsaid(model, target))
-    found = (*_lost(model), *unsaid, *found)
-    refused = tuple(x for x in found if x.grade != "metadata" and x.field not in dropped)
+    losses = (*_lost(model), *unsaid, *losses)
+    refused = tuple(x for x in losses if x.grade != "metadata" and x.field not in dropped)
     if refused:
         fields = sorted({loss.field for loss in refused})
         why = _why(model, target, refused, unsaid)
@@ -62,7 +62,7 @@ def admit(trip: RoundTrip, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
             + " ".join(f"--drop {field}" for field in fields),
         )
     trip.check()
-    return found
+    return losses
 
 
 _SAY = (

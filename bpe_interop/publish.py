@@ -50,14 +50,14 @@ def address(name: str) -> tuple[str, str | None]:
     Raises:
         TargetError: it is no such name.
     """
-    found = _NAME.fullmatch(name)
-    if found is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         raise TargetError(
             "this is not the name of a repository to publish in",
             where=name,
             fix="write hf:org/name[@branch]",
         )
-    return found["repository"], found["revision"]
+    return match["repository"], match["revision"]
 
 
 def prepared(done: Conversion, folder: Path, name: str) -> tuple[Conversion, Publication]:
@@ -159,13 +159,13 @@ def send(wanted: Publication, *, force: bool = False, private: bool = False) -> 
     where = f"{PREFIX}{wanted.repository}"
     with guarded("huggingface_hub", f"to publish in {where}"):
         try:
-            found = api.repo_info(wanted.repository, revision=wanted.revision)
+            repository = api.repo_info(wanted.repository, revision=wanted.revision)
         except missing:
             api.create_repo(wanted.repository, private=private)
-            found = api.repo_info(wanted.repository)
-        there = {file.rfilename for file in found.siblings or ()}
+            repository = api.repo_info(wanted.repository)
+        there = {file.rfilename for file in repository.siblings or ()}
         _keep_others(there & wanted.files.keys(), where, force)
-        card = _card(api, wanted, found.sha) if CARD in there else None
+        card = _card(api, wanted, repository.sha) if CARD in there else None
         text = with_section(card, wanted.section, wanted.repository.split("/")[1])
         files = {**wanted.files, CARD: text.encode("utf-8")}
         commit = api.create_commit(
@@ -173,7 +173,7 @@ def send(wanted: Publication, *, force: bool = False, private: bool = False) -> 
             [hub.CommitOperationAdd(file, data) for file, data in files.items()],
             commit_message="Convert the tokenizer with bpe-interop",
             revision=wanted.revision,
-            parent_commit=found.sha,
+            parent_commit=repository.sha,
         )
     return str(commit.commit_url)
 

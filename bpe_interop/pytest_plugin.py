@@ -147,19 +147,19 @@ def _sides(report: Report) -> Iterator[str]:
 def _details(report: Report) -> Iterator[str]:
     from .model import show
 
-    found = report.mismatch
-    if found is not None:
-        yield f"  text       {show(found.text)} = {found.text!a} ({found.mode.scope})"
-        answers = zip("ab", found.decoding or (), strict=False)
-        for side, ids in (("a", found.ids_a), ("b", found.ids_b)):
+    mismatch = report.mismatch
+    if mismatch is not None:
+        yield f"  text       {show(mismatch.text)} = {mismatch.text!a} ({mismatch.mode.scope})"
+        answers = zip("ab", mismatch.decoding or (), strict=False)
+        for side, ids in (("a", mismatch.ids_a), ("b", mismatch.ids_b)):
             yield f"  {side} gives    {' '.join(map(str, ids)) or 'no ids'}"
         yield from (f"  {side} decodes  {show(text)}" for side, text in answers)
         yield from _aligned(report)
         yield f"  texts      {report.differing:,} of {report.compared:,} differ"
     for stage in report.stages:
         if stage.outcome != "proved":
-            said = "differs" if stage.outcome == "refuted" else "not proved"
-            yield f"  {said:<10} {stage.name}: {stage.why}"
+            outcome = "differs" if stage.outcome == "refuted" else "not proved"
+            yield f"  {outcome:<10} {stage.name}: {stage.why}"
     for failure in report.failures[:5]:
         yield f"  failed     {failure.side} on {show(failure.text[:60])}: {failure.what}"
     yield from (f"  note       {note}" for note in report.notes)

@@ -135,9 +135,9 @@ def _not_had(name: str, offline: bool, error: Exception) -> SourceError:
             where=f"hf:{name}",
             fix="get it once without --offline, or set HF_HOME to the cache that holds it",
         )
-    said = str(error).strip().splitlines() or [repr(error)]
+    lines = str(error).strip().splitlines() or [repr(error)]
     return SourceError(
-        f"cannot be downloaded from the hub: {said[0]}",
+        f"cannot be downloaded from the hub: {lines[0]}",
         where=f"hf:{name}",
         fix="check the name and the network; for files behind a gate, log in with `hf auth login`",
     )

@@ -53,12 +53,12 @@ class Statement:
     @property
     def fields(self) -> tuple[str, ...]:
         """The fields of the model that it says something of."""
-        said = {
+        values = {
             "added": bool(self.roles),
             "sequence_template": self.template is not None,
             "chat_template": self.chat_template is not None,
         }
-        return tuple(name for name, given in said.items() if given)
+        return tuple(name for name, given in values.items() if given)
 
 
 NOTHING = Statement()

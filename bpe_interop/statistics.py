@@ -106,10 +106,10 @@ class Statistics:
 
         The bytes are the token's own: a space that was put before a text counts.
         """
-        found: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         for number, count in self.counts.items():
-            found[self.sizes[number]] += count
-        return dict(sorted(found.items()))
+            counts[self.sizes[number]] += count
+        return dict(sorted(counts.items()))
 
 
 def measure(
@@ -130,17 +130,17 @@ def measure(
         UnstatedError: a tokenizer's pattern is not known.
     """
     sides = [_Side(name, tokenizer) for name, tokenizer in tokenizers]
-    found: list[Statistics] = []
+    statistics: list[Statistics] = []
     for shard in shards:
-        found += _of_file(shard, sides, tick)
-    return _with_all(found, len(sides), len(shards))
+        statistics += _of_file(shard, sides, tick)
+    return _with_all(statistics, len(sides), len(shards))
 
 
-def _with_all(found: list[Statistics], sides: int, files: int) -> list[Statistics]:
+def _with_all(statistics: list[Statistics], sides: int, files: int) -> list[Statistics]:
     """The statistics of files, and those of all of them where there are several."""
     if files > 1:
-        found += [_together(found[at::sides]) for at in range(sides)]
-    return found
+        statistics += [_together(statistics[at::sides]) for at in range(sides)]
+    return statistics
 
 
 @dataclass(frozen=True)

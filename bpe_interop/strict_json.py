@@ -189,14 +189,14 @@ class _RepeatedKeyError(Exception):
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    unique = dict(pairs)
+    if len(unique) != len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
                 raise _RepeatedKeyError(key)
             seen.add(key)
-    return found
+    return unique
 
 
 def _no_constant(name: str) -> NoReturn:

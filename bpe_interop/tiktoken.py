@@ -117,14 +117,14 @@ def encoding_name_for_model(model_name: str) -> str:
     Raises:
         UnknownModelError: no such model is known (also KeyError).
     """
-    found = encoding_of(model_name)
-    if found is None:
+    encoding = encoding_of(model_name)
+    if encoding is None:
         raise UnknownModelError(
             f"no encoding is known for the model {model_name!r}",
             fix="name the encoding itself: get_encoding(...) takes "
             f"{', '.join(list_encoding_names())}",
         )
-    return found
+    return encoding
 
 
 def list_encoding_names() -> list[str]:

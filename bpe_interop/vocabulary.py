@@ -158,10 +158,10 @@ class Vocabulary:
         Raises:
             DecodeError: there is no such token (also KeyError).
         """
-        found = self.token_to_id(text_or_bytes)
-        if found is None:
+        number = self.token_to_id(text_or_bytes)
+        if number is None:
             raise DecodeError(f"there is no token {show(text_or_bytes)}")
-        return found
+        return number
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """One token's own bytes, special ones included; see :attr:`vocab`.
@@ -367,10 +367,10 @@ class Vocabulary:
         if self._model.alphabet == "byte":
             return {}
         undo = own_bytes(self._model)
-        found: dict[bytes, int] = {}
+        numbers: dict[bytes, int] = {}
         for token in sorted(ids, key=lambda token: kinds.get(ids[token]) == "byte"):
-            found.setdefault(undo(token), ids[token])
-        return found
+            numbers.setdefault(undo(token), ids[token])
+        return numbers
 
     @cached_property
     def _ordinary_tokens(self) -> list[bytes]:

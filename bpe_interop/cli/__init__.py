@@ -63,8 +63,8 @@ class _Commands(click.Group):
             return None
         name = cmd_name.replace("-", "_")
         module = importlib.import_module(f".{name}", __name__)
-        found: click.Command = getattr(module, f"{name}_command")
-        return found
+        command: click.Command = getattr(module, f"{name}_command")
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

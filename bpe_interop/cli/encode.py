@@ -140,8 +140,8 @@ class _Shown:
             for text in texts:
                 show_tokens(text, self._placed(text))
             return
-        found = [tokens_as_data(self._placed(text)) for text in texts]
-        as_json(found if by_line else found[0])
+        data = [tokens_as_data(self._placed(text)) for text in texts]
+        as_json(data if by_line else data[0])
 
     def explain(self, texts: Iterator[str], by_line: bool, as_data: bool) -> None:
         """Prints how each text was encoded."""
@@ -149,14 +149,14 @@ class _Shown:
             for text in texts:
                 show_explained(self._explained(text), self._explainer)
             return
-        found = [explained_as_data(self._explained(text)) for text in texts]
-        as_json(found if by_line else found[0])
+        data = [explained_as_data(self._explained(text)) for text in texts]
+        as_json(data if by_line else data[0])
 
     def _placed(self, text: str) -> list[Placed]:
         self._check(text)
         ids, places = self._explainer.encode_with_offsets(text, self._allowed)
-        found = self._around([*zip(ids, places, strict=True)])
-        alone = [(each, None) if isinstance(each, int) else each for each in found]
+        around = self._around([*zip(ids, places, strict=True)])
+        alone = [(each, None) if isinstance(each, int) else each for each in around]
         return [Placed(each, self._explainer.token_bytes(each), place) for each, place in alone]
 
     def _explained(self, text: str) -> list[Explained | int]:
@@ -167,13 +167,13 @@ class _Shown:
         """Refuses what encoding refuses, in the same words."""
         _encode(self._tokenizer, text, self._special, self._template)
 
-    def _around(self, found: list[T]) -> list[T | int]:
+    def _around(self, inner: list[T]) -> list[T | int]:
         """What was found, and the ids that the sequence template puts around it."""
         if not self._template:
-            return [*found]
+            return [*inner]
         # Numbers below 0 are no ids: they hold the places of what was found.
-        places = self._explainer.template([-1 - at for at in range(len(found))])
-        return [found[-1 - place] if place < 0 else place for place in places]
+        places = self._explainer.template([-1 - at for at in range(len(inner))])
+        return [inner[-1 - place] if place < 0 else place for place in places]
 
 
 def _encode(tokenizer: Tokenizer, text: str, special: str, template: bool) -> list[int]:

@@ -114,14 +114,14 @@ def extend_command(
     row = target_format(target, usual if asked.to is None else asked.to)
     model = with_special_tokens(_renamed(loaded.model, target), tokens, named)
     model = restated(model, replace(said, roles={}))
-    found = surgery(loaded.model, model, _config(loaded, asked.config))
+    changes = surgery(loaded.model, model, _config(loaded, asked.config))
     with refusals(source, target, json_output=json_output), counting("checking") as tick:
         place = Target(row, target, asked.drop, asked.force, not asked.no_verify)
         done = write_checked(loaded, model, place, said=said.fields, tick=tick)
     if json_output:
-        as_json(_as_dict(source, target, row, found, done))
+        as_json(_as_dict(source, target, row, changes, done))
     else:
-        _show(target, found, named, done)
+        _show(target, changes, named, done)
 
 
 def _numbered(special: tuple[str, ...]) -> dict[str, int | None]:
@@ -151,14 +151,14 @@ def _config(loaded: TokenizerSource[BPEModel], config: Path | None) -> bytes | N
     return None if config is None else read(config)
 
 
-def _show(target: Path, found: Surgery, roles: dict[str, str], done: Written) -> None:
+def _show(target: Path, changes: Surgery, roles: dict[str, str], done: Written) -> None:
     lines("wrote", [plain_names(dict.fromkeys(done.files, b""), target)])
-    lines("new", [_said(token) for token in found.new])
-    lines("special", [f"{_said(token)}, which was there already" for token in found.made_special])
+    lines("new", [_said(token) for token in changes.new])
+    lines("special", [f"{_said(token)}, which was there already" for token in changes.made_special])
     lines("role", [f"{role} is {show(text)}" for role, text in roles.items()])
-    lines("rows", [_rows(found)])
+    lines("rows", [_rows(changes)])
     lines("dropped", [describe(loss) for loss in done.losses])
-    lines("note", found.notes)
+    lines("note", changes.notes)
     show_outcome(done.checks, done.verdict)
 
 
@@ -166,28 +166,30 @@ def _said(token: AddedToken) -> str:
     return f"{token.id} {show(token.text)}"
 
 
-def _rows(found: Surgery) -> str:
+def _rows(changes: Surgery) -> str:
     """How many rows the network needs, as a sentence."""
-    said = f"embedding matrix and output layer: {found.rows_before:,}"
-    said += " declared by config.json" if found.rows_declared else " by the ids (no config.json)"
-    if found.rows_added:
-        said += f", {found.rows_added:,} more to make {found.rows_after:,}"
+    sentence = f"embedding matrix and output layer: {changes.rows_before:,}"
+    sentence += (
+        " declared by config.json" if changes.rows_declared else " by the ids (no config.json)"
+    )
+    if changes.rows_added:
+        sentence += f", {changes.rows_added:,} more to make {changes.rows_after:,}"
     else:
-        said += ", which are enough"
-    if found.in_place:
-        said += f"; rows that are there already for new ids: {len(found.in_place):,}"
-    return said
+        sentence += ", which are enough"
+    if changes.in_place:
+        sentence += f"; rows that are there already for new ids: {len(changes.in_place):,}"
+    return sentence
 
 
 def _as_dict(
-    source: str, target: Path, row: Format, found: Surgery, done: Written
+    source: str, target: Path, row: Format, changes: Surgery, done: Written
 ) -> dict[str, object]:
     return {
         "source": source,
         "target": str(target),
         "target_format": row.name,
         "files": list(done.files),
-        "surgery": {**asdict(found), "rows_added": found.rows_added},
+        "surgery": {**asdict(changes), "rows_added": changes.rows_added},
         "losses": [asdict(loss) for loss in done.losses],
         "checks": [asdict(check) for check in done.checks],
         "verdict": None if done.verdict is None else asdict(done.verdict),

@@ -151,11 +151,11 @@ def _merges(model: BPEModel) -> dict[str, Any]:
 
 def _unreachable(model: BPEModel) -> dict[str, Any]:
     ids = model.vocab.ids
-    found = sorted(canonical(model).unreachable, key=lambda content: ids[content])
+    contents = sorted(canonical(model).unreachable, key=lambda content: ids[content])
     return {
-        "count": len(found),
+        "count": len(contents),
         "whole": model.lookup_first,
-        "tokens": [token(content, ids[content]) for content in found],
+        "tokens": [token(content, ids[content]) for content in contents],
     }
 
 
@@ -180,12 +180,12 @@ def _template(model: BPEModel) -> dict[str, Any] | None:
 
 
 def _served(loaded: TokenizerSource[BPEModel]) -> dict[str, Any] | None:
-    found = serving(loaded.files, loaded.model)
-    if found is None:
+    served = serving(loaded.files, loaded.model)
+    if served is None:
         return None
     return {
-        "class": found.choice.name or None if found.choice.known else None,
-        "because": found.choice.because,
-        "other": [*found.fields, *(["added"] if found.on_tokens else [])],
-        "notes": list(found.notes),
+        "class": served.choice.name or None if served.choice.known else None,
+        "because": served.choice.because,
+        "other": [*served.fields, *(["added"] if served.on_tokens else [])],
+        "notes": list(served.notes),
     }

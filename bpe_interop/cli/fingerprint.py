@@ -33,9 +33,9 @@ def fingerprint_command(source: str, reading: SourceOptions, json_output: bool) 
     decoder, all. Different hashes mean nothing; bpe-interop verify decides then.
     """
     loaded = load_source(source, **reading)
-    found = fingerprint(loaded.model)
+    hashes = fingerprint(loaded.model)
     if json_output:
-        as_json(found)
+        as_json(hashes)
         return
     for part in PARTS:
-        say(f"{part} {found[part]}")
+        say(f"{part} {hashes[part]}")

@@ -74,18 +74,18 @@ def inspect_command(
     never met, and how long tokens are.
     """
     _check_options(sources, corpora, plot, scheduler)
-    found = [load_source(source, **reading) for source in sources]
+    loaded = [load_source(source, **reading) for source in sources]
     if corpora:
-        measured = [*zip(sources, found, strict=True)]
+        measured = [*zip(sources, loaded, strict=True)]
         with workers_of(scheduler) as workers:
             work = None if workers is None else ByParts(workers, reading.get("preset"), limit)
             show_statistics(measured, corpora, plot, json_output, work)
         return
-    facts = facts_of(found[0])
+    facts = facts_of(loaded[0])
     if json_output:
         as_json(facts)
         return
-    for label, text in _rows(found[0], facts):
+    for label, text in _rows(loaded[0], facts):
         lines(label, [text if full or label not in _FOLDED else folded(text)])
 
 
@@ -115,8 +115,8 @@ def _rows(loaded: TokenizerSource[BPEModel], facts: dict[str, Any]) -> Iterator[
     for step in _steps(model.pretokenizer):
         yield "split", step
     yield from loaded.format.told(model)
-    for said in _added(model):
-        yield "added", said
+    for token in _added(model):
+        yield "added", token
     roles = [f"{each['role']} {show(each['text'])} {each['id']}" for each in facts["roles"]]
     if roles:
         yield "roles", ", ".join(roles)
@@ -143,10 +143,10 @@ def _extra(value: Json) -> str:
     """Keys, with the values that are no longer than a word."""
     if not isinstance(value, dict):
         return show(str(value))
-    said = [
+    settings = [
         f"{key} {inner}" if isinstance(inner, (int, float)) else key for key, inner in value.items()
     ]
-    return ", ".join(said)
+    return ", ".join(settings)
 
 
 def _served(served: dict[str, Any], source: str) -> str:
@@ -192,14 +192,14 @@ def _holes(ids: dict[str, Any]) -> str:
 
 
 def _embedding(rows: dict[str, Any], holes: int) -> str:
-    said = [f"{_many(rows['declared'], 'row')} declared", f"{_many(rows['used'], 'id')} used"]
+    counts = [f"{_many(rows['declared'], 'row')} declared", f"{_many(rows['used'], 'id')} used"]
     if rows["padding"]:
-        said.append(f"{_many(rows['padding'], 'row')} of padding")
+        counts.append(f"{_many(rows['padding'], 'row')} of padding")
     if holes:
-        said.append(f"{_many(holes, 'id')} below without a token")
+        counts.append(f"{_many(holes, 'id')} below without a token")
     if rows["beyond"]:
-        said.append(f"{_many(rows['beyond'], 'id')} without a row")
-    return ", ".join(said)
+        counts.append(f"{_many(rows['beyond'], 'id')} without a row")
+    return ", ".join(counts)
 
 
 def _unreachable(lost: dict[str, Any]) -> str:
@@ -209,12 +209,12 @@ def _unreachable(lost: dict[str, Any]) -> str:
     ]
     how = "found only as whole pretokens" if lost["whole"] else "never produced"
     shown = ", ".join(map(_token, tokens[:5])) + (", ..." if tokens[5:] else "")
-    said = (
+    sentence = (
         f"{_many(len(tokens), 'token')} that no merge builds, {how}: {shown}"
         if tokens
         else "none: merging builds every token"
     )
-    return "; ".join([said, *empty])
+    return "; ".join([sentence, *empty])
 
 
 def _missing(facts: dict[str, Any]) -> str:

@@ -47,7 +47,7 @@ def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     """
     keep_apart([source], output)
     loaded = load_source(source, **reading)
-    used = {name: found for name, found in versions().items() if found is not None}
+    used = {name: number for name, number in versions().items() if number is not None}
     frozen = lock(loaded.model, source, {"bpe-interop": version("bpe-interop"), **used})
     replace_file(output, dump(frozen))
     answers = len(frozen.golden) + len(frozen.tokens)

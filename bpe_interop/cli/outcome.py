@@ -63,19 +63,23 @@ def _show_check(check: Check) -> None:
         lines("not checked", [f"{check.failures:,} of these texts: {check.failed}"])
 
 
-def _sentence(found: Established) -> str:
+def _sentence(established: Established) -> str:
     """The verdict as a sentence."""
     from ..verify.prove import about  # a verdict was found, so its modules are there
 
-    but = f" but for what was dropped ({', '.join(found.dropped)})" if found.dropped else ""
-    if found.outcome == "proved":
-        text = about(found.scope, found.stages)
-        if "sequence_template" in found.given:
+    but = (
+        f" but for what was dropped ({', '.join(established.dropped)})"
+        if established.dropped
+        else ""
+    )
+    if established.outcome == "proved":
+        text = about(established.scope, established.stages)
+        if "sequence_template" in established.given:
             text += "; the template is the one that was given, not the source's"
-        return f"PROVED equal{but} for {text} ({', '.join(found.engines)})"
-    if found.outcome == "refuted":
-        text = show_text(found.witness or "")
-        return f"DIFFERENT by more than what was dropped, {found.why}; a text: {text}"
-    if found.outcome == "tested":
-        return f"TESTED equal{but} on {found.texts:,} texts; not proved: {found.why}"
-    return f"NONE: {found.why}"
+        return f"PROVED equal{but} for {text} ({', '.join(established.engines)})"
+    if established.outcome == "refuted":
+        text = show_text(established.witness or "")
+        return f"DIFFERENT by more than what was dropped, {established.why}; a text: {text}"
+    if established.outcome == "tested":
+        return f"TESTED equal{but} on {established.texts:,} texts; not proved: {established.why}"
+    return f"NONE: {established.why}"

@@ -223,8 +223,8 @@ def _encoding() -> Iterator[Callable[[Step], None]]:
 
         def tick(step: Step) -> None:
             left = time_left(step.read - step.before, step.total - step.before, step.seconds)
-            said = f"{step.tokens:,} ids, {decimal(int(step.rate))}/s{left}"
-            bars.update(task, total=step.total or None, completed=step.read, said=said)
+            progress = f"{step.tokens:,} ids, {decimal(int(step.rate))}/s{left}"
+            bars.update(task, total=step.total or None, completed=step.read, said=progress)
 
         yield tick
 

@@ -47,19 +47,21 @@ def show_statistics(
     with counting("measuring") as tick:
         if work is None:
             sides = [(name, Tokenizer(loaded.model, engine="auto")) for name, loaded in sources]
-            found = measure(sides, shards, tick)
+            statistics = measure(sides, shards, tick)
         else:
             carried = [
                 carry(name, loaded.format.name, loaded.files, work.preset)
                 for name, loaded in sources
             ]
-            found = measure_by_parts(carried, shards, work.workers, limit=work.limit, tick=tick)
+            statistics = measure_by_parts(
+                carried, shards, work.workers, limit=work.limit, tick=tick
+            )
     if plot is not None:
-        replace_file(plot, to_svg(found).encode("utf-8"))
+        replace_file(plot, to_svg(statistics).encode("utf-8"))
     if as_data:
-        as_json({"statistics": [_as_data(each) for each in found]})
+        as_json({"statistics": [_as_data(each) for each in statistics]})
         return
-    for headings, rows in (_numbers(found), _lengths(found)):
+    for headings, rows in (_numbers(statistics), _lengths(statistics)):
         print_table(headings, rows, names=2)
         say("")
     lines("drawn", [] if plot is None else [str(plot)])
@@ -73,10 +75,10 @@ def _named(each: Statistics) -> list[str]:
     return [escaped(each.file or "all files"), escaped(each.tokenizer)]
 
 
-def _numbers(found: Sequence[Statistics]) -> _Table:
+def _numbers(statistics: Sequence[Statistics]) -> _Table:
     headings = ["bytes", "words", "tokens", "bytes/token", "tokens/word", "unused tokens"]
     rows: list[list[str]] = []
-    for each in found:
+    for each in statistics:
         counts = [f"{number:,}" for number in (each.bytes, each.words, each.tokens)]
         rates = [_rate(each.bytes_per_token), _rate(each.tokens_per_word)]
         unused = f"{len(each.unused):,} of {each.usable:,}"
@@ -88,13 +90,13 @@ def _rate(number: float | None) -> str:
     return "-" if number is None else f"{number:.2f}"
 
 
-def _lengths(found: Sequence[Statistics]) -> _Table:
+def _lengths(statistics: Sequence[Statistics]) -> _Table:
     """Of all tokens, the parts that have so many bytes."""
     ranges = [f"{first}" if first == last else f"{first}-{last}" for first, last in _LENGTHS]
     most = _LENGTHS[-1][1]
     headings = ["bytes: " + ranges[0], *ranges[1:], f"over {most}"]
     rows: list[list[str]] = []
-    for each in found:
+    for each in statistics:
         lengths = each.lengths.items()
         counts = [sum(n for size, n in lengths if a <= size <= b) for a, b in _LENGTHS]
         # A token without bytes is in no column.

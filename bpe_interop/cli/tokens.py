@@ -53,9 +53,9 @@ def show_tokens(text: str, tokens: Sequence[Placed]) -> None:
 
 def counted(tokens: int, size: int) -> str:
     """How many tokens and bytes there are, and how many bytes to a token."""
-    said = f"{tokens:,} {'token' if tokens == 1 else 'tokens'}, "
-    said += f"{size:,} {'byte' if size == 1 else 'bytes'}"
-    return f"{said}, {size / tokens:.2f} bytes per token" if tokens else said
+    sentence = f"{tokens:,} {'token' if tokens == 1 else 'tokens'}, "
+    sentence += f"{size:,} {'byte' if size == 1 else 'bytes'}"
+    return f"{sentence}, {size / tokens:.2f} bytes per token" if tokens else sentence
 
 
 def _inner(content: bytes) -> str:
@@ -79,9 +79,9 @@ def tokens_as_data(tokens: Sequence[Placed]) -> list[dict[str, Any]]:
     ]
 
 
-def show_explained(found: Sequence[Explained | int], encoder: Encoder) -> None:
+def show_explained(explained: Sequence[Explained | int], encoder: Encoder) -> None:
     """Prints the pretokens of a text, and the merges of each in order."""
-    for each in found:
+    for each in explained:
         if isinstance(each, int):
             lines("template", [f"{show(encoder.token_bytes(each))} {each}"])
             continue
@@ -100,12 +100,12 @@ def show_explained(found: Sequence[Explained | int], encoder: Encoder) -> None:
         lines("  tokens", [_named(each.ids, encoder)])
 
 
-def _looked_up(found: Explained) -> str:
-    said = "it is a token, and looked up before anything is merged"
-    if not found.runs:
-        return said
-    same = "gives the same" if found.merges_alike else "would not give it"
-    return f"{said}; merging {same}:"
+def _looked_up(explained: Explained) -> str:
+    sentence = "it is a token, and looked up before anything is merged"
+    if not explained.runs:
+        return sentence
+    same = "gives the same" if explained.merges_alike else "would not give it"
+    return f"{sentence}; merging {same}:"
 
 
 def _show_run(run: Run) -> None:
@@ -124,21 +124,21 @@ def _named(ids: Sequence[int], encoder: Encoder) -> str:
     return "  ".join(f"{show(encoder.token_bytes(n))} {n}" for n in ids) or "nothing"
 
 
-def explained_as_data(found: Sequence[Explained | int]) -> list[dict[str, Any]]:
+def explained_as_data(explained: Sequence[Explained | int]) -> list[dict[str, Any]]:
     """What ``encode --explain --json`` prints."""
     return [
         {"how": "template", "ids": [each]} if isinstance(each, int) else _as_data(each)
-        for each in found
+        for each in explained
     ]
 
 
-def _as_data(found: Explained) -> dict[str, Any]:
+def _as_data(explained: Explained) -> dict[str, Any]:
     return {
-        "how": found.how,
-        "hex": found.content.hex(),
-        "text": _text(found.content),
-        "characters": [found.start, found.end],
-        "ids": list(found.ids),
+        "how": explained.how,
+        "hex": explained.content.hex(),
+        "text": _text(explained.content),
+        "characters": [explained.start, explained.end],
+        "ids": list(explained.ids),
         "runs": [
             {
                 "symbols": [symbol.hex() for symbol in run.symbols],
@@ -153,11 +153,11 @@ def _as_data(found: Explained) -> dict[str, Any]:
                     for merge in run.merges
                 ],
             }
-            for run in found.runs
+            for run in explained.runs
         ],
         "replaced": [
             {"hex": each.symbol.hex(), "became": each.became, "ids": list(each.ids)}
-            for each in found.replaced
+            for each in explained.replaced
         ],
     }
 

@@ -49,25 +49,27 @@ def _show_verdict(report: Report) -> None:
     elif report.verdict == "tested":
         some = "" if report.compared == report.texts else f" of {report.texts:,}"
         ended = "interrupted before all were compared; " if report.interrupted else ""
-        said = f"equal on {report.compared:,}{some} texts ({report.bytes:,} bytes); {ended}"
-        lines("TESTED", [f"{said}not proved\nfor {scope}"])
+        sentence = f"equal on {report.compared:,}{some} texts ({report.bytes:,} bytes); {ended}"
+        lines("TESTED", [f"{sentence}not proved\nfor {scope}"])
     elif report.compared:
-        said = f"equal on {report.compared:,} of {report.texts:,} texts ({report.bytes:,} bytes)"
-        lines("UNKNOWN", [f"{said}; not enough to tell\nfor {scope}"])
+        sentence = (
+            f"equal on {report.compared:,} of {report.texts:,} texts ({report.bytes:,} bytes)"
+        )
+        lines("UNKNOWN", [f"{sentence}; not enough to tell\nfor {scope}"])
     else:
         lines("UNKNOWN", [f"no side answered any of {report.texts:,} texts that the other did"])
 
 
-def _show_mismatch(report: Report, found: Mismatch) -> None:
+def _show_mismatch(report: Report, mismatch: Mismatch) -> None:
     at = f" at stage: {report.stage}" if report.stage else ""
-    say(f"DIFFERENT{at}; a text: {short_text(found.text)} ({found.mode.scope})")
-    if found.decoding:
-        lines("ids", [_ids(found.ids_a)])
-        lines("a gives", [short_text(found.decoding[0])])
-        lines("b gives", [short_text(found.decoding[1])])
+    say(f"DIFFERENT{at}; a text: {short_text(mismatch.text)} ({mismatch.mode.scope})")
+    if mismatch.decoding:
+        lines("ids", [_ids(mismatch.ids_a)])
+        lines("a gives", [short_text(mismatch.decoding[0])])
+        lines("b gives", [short_text(mismatch.decoding[1])])
     else:
-        lines("a gives", [_ids(found.ids_a)])
-        lines("b gives", [_ids(found.ids_b)])
+        lines("a gives", [_ids(mismatch.ids_a)])
+        lines("b gives", [_ids(mismatch.ids_b)])
     first, *others = report.examples or [None]
     if first is not None:
         _show_aligned(first)
@@ -95,13 +97,13 @@ def _show_aligned(example: Example) -> None:
     if all(equal for equal, *_ in rows):  # what the ids decode to differs
         return
     cut = rows[:_ROWS]
-    cells = [("text", "a", "b"), *((said, a, b) for _, said, a, b in cut)]
+    cells = [("text", "a", "b"), *((line, a, b) for _, line, a, b in cut)]
     widths = [min(_WIDEST, max(map(cell_len, column))) for column in zip(*cells, strict=True)]
     marks = ["  ", *("  " if equal else "> " for equal, *_ in cut)]
     for place, (mark, row) in enumerate(zip(marks, cells, strict=True)):
-        said = "  ".join(_padded(cell, width) for cell, width in zip(row, widths, strict=True))
+        line = "  ".join(_padded(cell, width) for cell, width in zip(row, widths, strict=True))
         label = "aligned" if place == 0 else ""
-        text = f"{mark}{said.rstrip()}"
+        text = f"{mark}{line.rstrip()}"
         say_line(f"{label:<{LABEL}}{text}", bold=mark == "> ")
     if len(rows) > _ROWS:
         say_line(" " * LABEL + f"  ... {len(rows) - _ROWS:,} rows more")
@@ -140,27 +142,29 @@ def _eventless(counts: Counts) -> bool:
 
 def _counted(counts: Counts) -> str:
     one = counts.documents == 1
-    said = [f"{counts.documents:,} {'document' if one else 'documents'} ({counts.bytes:,} bytes)"]
-    said += [f"{counts.differing:,} {'differs' if counts.differing == 1 else 'differ'}"]
+    counted = [
+        f"{counts.documents:,} {'document' if one else 'documents'} ({counts.bytes:,} bytes)"
+    ]
+    counted += [f"{counts.differing:,} {'differs' if counts.differing == 1 else 'differ'}"]
     for number, what in (
         (counts.failed_a, "failed in a"),
         (counts.failed_b, "failed in b"),
         (counts.left_out, "left out (outside the scope)"),
         (counts.replaced, "not UTF-8, read with U+FFFD"),
     ):
-        said += [f"{number:,} {what}"] if number else []
-    return ", ".join(said)
+        counted += [f"{number:,} {what}"] if number else []
+    return ", ".join(counted)
 
 
 def _failed(report: Report) -> list[str]:
     """The first failures; each says the side, the text, where it stands, and what happened."""
-    said = [f"{f.side} {f.how} on {short_text(f.text)}: {f.what}" for f in report.failures]
-    count = len(said)
+    sentences = [f"{f.side} {f.how} on {short_text(f.text)}: {f.what}" for f in report.failures]
+    count = len(sentences)
     if report.corpus is not None:
         counts = report.corpus.counts
         count += counts.failed_a + counts.failed_b
-        said[:0] = [
+        sentences[:0] = [
             f"{f.side} {f.how} on {short_text(f.text)} ({_place(f.source)}): {f.what}"
             for f in report.corpus.failures
         ]
-    return said[:5] + ([f"... {count - 5:,} times more"] if count > 5 else [])
+    return sentences[:5] + ([f"... {count - 5:,} times more"] if count > 5 else [])

@@ -23,8 +23,8 @@ def local_dataset(name: str) -> tuple[Path, str]:
         SourceError: it is no such name, or the data set is not in the local cache.
         EngineMissingError: huggingface_hub is not installed.
     """
-    found = _NAME.fullmatch(name.removeprefix(PREFIX))
-    if found is None:
+    match = _NAME.fullmatch(name.removeprefix(PREFIX))
+    if match is None:
         raise SourceError(
             "this is not the name of a data set",
             where=name,
@@ -32,7 +32,7 @@ def local_dataset(name: str) -> tuple[Path, str]:
         )
     hub = optional("huggingface_hub", "hub")
     missing = importlib.import_module("huggingface_hub.errors").LocalEntryNotFoundError
-    repository, revision = found["repository"], found["revision"]
+    repository, revision = match["repository"], match["revision"]
     try:
         folder = hub.snapshot_download(
             repository, repo_type="dataset", revision=revision, local_files_only=True
@@ -44,4 +44,4 @@ def local_dataset(name: str) -> tuple[Path, str]:
             where=name,
             fix=f"get it once: hf download {repository} --repo-type dataset{at}",
         ) from error
-    return Path(folder), found["inner"] or ""
+    return Path(folder), match["inner"] or ""

@@ -56,7 +56,7 @@ def cut(shards: Sequence[Shard], size: int = PART_BYTES) -> tuple[Part, ...]:
         EngineMissingError: a library that reads it is not installed.
     """
     step = max(1, -(-size // BLOCK)) * BLOCK
-    found: list[Part] = []
+    parts: list[Part] = []
     for number, shard in enumerate(shards):
         if shard.path is None or not shard.path.is_file():
             raise SourceError(
@@ -65,8 +65,8 @@ def cut(shards: Sequence[Shard], size: int = PART_BYTES) -> tuple[Part, ...]:
                 fix="make it a file",
             )
         for start, end, held in _of_file(shard, size, step):
-            found.append(Part(len(found), number, shard, start, end, held))
-    return tuple(found)
+            parts.append(Part(len(parts), number, shard, start, end, held))
+    return tuple(parts)
 
 
 def _of_file(shard: Shard, size: int, step: int) -> Iterator[tuple[int, int | None, int]]:

@@ -114,13 +114,13 @@ def find_shards(corpora: Iterable[str | Path], *, field: str | None = None) -> t
             none, or a data set is not in the local cache.
         EngineMissingError: huggingface_hub is needed and is not installed.
     """
-    found: dict[tuple[str, str], Shard] = {}
+    shards: dict[tuple[str, str], Shard] = {}
     for name in corpora:
         for shard in _expand(name, field):
-            found.setdefault((shard.label, shard.field), shard)
-    for shard in found.values():
+            shards.setdefault((shard.label, shard.field), shard)
+    for shard in shards.values():
         _check_readable(shard)
-    return tuple(found.values())
+    return tuple(shards.values())
 
 
 def _expand(corpus: str | Path, field: str | None) -> Iterator[Shard]:

@@ -11,11 +11,11 @@ from ..formats import file_names
 @cache
 def halves() -> Mapping[str, tuple[str, str]]:
     """How the name of half a tokenizer ends: to the other half, and what both are called."""
-    found: dict[str, tuple[str, str]] = {}
+    named: dict[str, tuple[str, str]] = {}
     for names in file_names():
         for one, other in names.halves.items():
-            found |= {one: (other, names.whole), other: (one, names.whole)}
-    return found
+            named |= {one: (other, names.whole), other: (one, names.whole)}
+    return named
 
 
 @cache

@@ -216,10 +216,10 @@ def _read_group(directory: Path, names: list[str]) -> dict[str, bytes]:
 def _identity(path: Path) -> tuple[int, ...]:
     """What a file has that another one, or the same one changed, has not."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         raise unreadable(error, str(path)) from None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def read(path: Path) -> bytes:
@@ -256,10 +256,10 @@ def _head_reader(file: BinaryIO) -> Callable[[BinaryIO, str], bytes] | None:
     for names in known:
         if begin.startswith(names.magic):
             module, name = names.head.split(":")
-            found: Callable[[BinaryIO, str], bytes] = getattr(
+            reader: Callable[[BinaryIO, str], bytes] = getattr(
                 importlib.import_module(f"..{module}", __package__), name
             )
-            return found
+            return reader
     return None
 
 

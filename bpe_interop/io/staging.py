@@ -54,8 +54,8 @@ def remove(path: Path) -> None:
 
 def _clean(folder: Path) -> None:
     with os.scandir(folder) as entries:
-        found = [entry.path for entry in entries if _LITTER.fullmatch(entry.name)]
-    for path in found:
+        litter = [entry.path for entry in entries if _LITTER.fullmatch(entry.name)]
+    for path in litter:
         lock = _locked(Path(path))
         if lock is not None:
             remove(Path(path))

@@ -104,18 +104,18 @@ def _learned(texts: Texts, request: Request, tick: Tick) -> Training:
 def _tutorial(texts: Texts, request: Request, tick: Tick) -> Training:
     cut = steps(request.pattern)
     read = read_texts(texts, cuts(cut), tick)
-    found = count(read, cut, lambda size: tick("reading", size))
-    if not found.counts:
-        raise empty(found.size)
-    learner = Learner({text.encode("utf-8"): number for text, number in found.counts.items()})
+    counted = count(read, cut, lambda size: tick("reading", size))
+    if not counted.counts:
+        raise empty(counted.size)
+    learner = Learner({text.encode("utf-8"): number for text, number in counted.counts.items()})
     merges = learner.learn(request.limit, request.least, lambda made: tick("merging", made))
     if request.limit is not None and len(merges) < request.limit and request.least == 1:
         raise request.short(len(merges), BYTES)
     return Training(
         model=with_merges(request, merges),
         algorithm="tutorial",
-        size=found.size,
-        unmatched=found.unmatched,
+        size=counted.size,
+        unmatched=counted.unmatched,
         tokens=learner.tokens(),
         merges=tuple(merges),
     )

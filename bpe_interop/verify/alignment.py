@@ -65,10 +65,10 @@ def align(
 
 def differing_span(spans: Sequence[Span]) -> tuple[int, int] | None:
     """The bytes of the text from the first span that differs to the last; None if not known."""
-    found = [span for span in spans if not span.equal]
-    if not found or found[0].start is None or found[-1].end is None:
+    differing = [span for span in spans if not span.equal]
+    if not differing or differing[0].start is None or differing[-1].end is None:
         return None
-    return found[0].start, found[-1].end
+    return differing[0].start, differing[-1].end
 
 
 def as_rows(text: str, spans: Sequence[Span], around: int = 2) -> list[tuple[bool, str, str, str]]:
@@ -96,9 +96,9 @@ def as_rows(text: str, spans: Sequence[Span], around: int = 2) -> list[tuple[boo
 
 def _row(data: bytes, span: Span) -> tuple[bool, str, str, str]:
     known = span.start is not None and span.end is not None
-    said = show(data[span.start : span.end]) if known else ""
+    part = show(data[span.start : span.end]) if known else ""
     a, b = _said(span.ids_a, span.tokens_a), _said(span.ids_b, span.tokens_b)
-    return span.equal, said, a, b
+    return span.equal, part, a, b
 
 
 def _said(ids: tuple[int, ...], tokens: tuple[str, ...]) -> str:
@@ -130,10 +130,10 @@ class _Side:
             self.tokens = tuple(map(show, contents))
         before, after = _around(encoder, mode, self.ids)
         inner = self.ids[before : len(self.ids) - after]
-        found = _own_bytes(inner, encoder, text) or _offsets(inner, encoder, text, mode)
-        if found is not None:
+        places = _own_bytes(inner, encoder, text) or _offsets(inner, encoder, text, mode)
+        if places is not None:
             size = len(_utf8(text))
-            self.spans = [*[(0, 0)] * before, *found, *[(size, size)] * after]
+            self.spans = [*[(0, 0)] * before, *places, *[(size, size)] * after]
 
     def part(self, first: int, last: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
         """The ids, and how they read, of tokens from one up to another."""

@@ -20,32 +20,32 @@ EXAMINED = {
 
 def unexamined(engines: set[str]) -> tuple[str, ...]:
     """The installed ones of these engines whose version our tests do not run on."""
-    found = versions()
+    installed = versions()
     return tuple(
-        f"{name} {found[name]}"
+        f"{name} {installed[name]}"
         for name in sorted(engines)
-        if found.get(name) is not None and found[name] not in EXAMINED.get(name, ())
+        if installed.get(name) is not None and installed[name] not in EXAMINED.get(name, ())
     )
 
 
 def assumptions(models: tuple[BPEModel, BPEModel], engines: set[str]) -> tuple[str, ...]:
     """What a proof about two models, run in these engines, takes for granted."""
-    found = versions()
+    installed = versions()
     known = sorted(engines & EXAMINED.keys())
-    named = ", ".join(f"{name} {found.get(name) or EXAMINED[name][-1]}" for name in known)
-    said = [
+    named = ", ".join(f"{name} {installed.get(name) or EXAMINED[name][-1]}" for name in known)
+    sentences = [
         f"the engines do what our encoder does (tested, on {named or 'none'})",
         f"character classes are those of Unicode {UNICODE_TABLES.unicode}",
         "the engines' resources suffice: no limit of a regex engine or of memory is reached",
         "texts are valid Unicode",
     ]
-    said += filter(None, (facts(name).assumes for name in sorted(engines)))
+    sentences += filter(None, (facts(name).assumes for name in sorted(engines)))
     borrowed = (UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled)
     if any(isinstance(step, borrowed) for model in models for step in model.normalizer or ()):
-        said.append("normal forms and case are those of the installed tokenizers")
+        sentences.append("normal forms and case are those of the installed tokenizers")
     if any(_batches(model) for model in models):
-        said.append("truncation and padding are off, though a file asks for them")
-    return tuple(said)
+        sentences.append("truncation and padding are off, though a file asks for them")
+    return tuple(sentences)
 
 
 def _batches(model: BPEModel) -> bool:

@@ -59,16 +59,16 @@ class ChildPair:
     def shrink(self, text: str, mode: Mode) -> Mismatch | None:
         """A smaller text on which the sides differ; None where a side did not survive it."""
         try:
-            found: Mismatch = self._ask("shrink", text, mode)
-            return found
+            mismatch: Mismatch = self._ask("shrink", text, mode)
+            return mismatch
         except _KilledError:
             return None
 
     def decode(self, sequences: list[tuple[int, ...]]) -> list[Decoded]:
         """What each side makes of ids; None where it fails on them, or does not survive them."""
         try:
-            said: list[Decoded] = self._ask("decode", sequences)
-            return said
+            texts: list[Decoded] = self._ask("decode", sequences)
+            return texts
         except _KilledError:
             if len(sequences) > 1:
                 return [self.decode([ids])[0] for ids in sequences]

@@ -46,20 +46,20 @@ class Answers:
         if isinstance(b, Failure):
             self.failures_b.append(b)
 
-    def keep(self, found: Mismatch) -> None:
+    def keep(self, mismatch: Mismatch) -> None:
         """Keeps a difference, if it is plainer than the one there is."""
-        if self.mismatch is None or oddness(found) < oddness(self.mismatch):
-            self.mismatch = found
+        if self.mismatch is None or oddness(mismatch) < oddness(self.mismatch):
+            self.mismatch = mismatch
 
 
-def oddness(found: Mismatch) -> tuple[bool, bool, bool, bool, int]:
+def oddness(mismatch: Mismatch) -> tuple[bool, bool, bool, bool, int]:
     """Differing ids before differing decoding, ordinary text before special tokens and templates,
     what prints everywhere first, then short texts.
     """
-    text, mode = found.text, found.mode
+    text, mode = mismatch.text, mismatch.mode
     plain = text.isascii() and text.isprintable()
     parsed = mode.special == "parse"
-    return found.decoding is not None, mode.add_special_tokens, parsed, not plain, len(text)
+    return mismatch.decoding is not None, mode.add_special_tokens, parsed, not plain, len(text)
 
 
 def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode]) -> list[Answers]:
@@ -115,16 +115,16 @@ def shrink(a: Engine, b: Engine, text: str, mode: Mode, budget: int = BUDGET) ->
         BpeInteropError: a side has no answer for the text itself.
     """
     probe = _Probe(a, b, mode, budget)
-    found = probe.begin(text)
-    if found is None:  # a side that does not answer twice alike
+    mismatch = probe.begin(text)
+    if mismatch is None:  # a side that does not answer twice alike
         return _as_it_is(a, b, text, mode)
-    found = _narrow(probe, found, first_difference(a, found))
+    mismatch = _narrow(probe, mismatch, first_difference(a, mismatch))
     while probe.budget > 0:
-        before = found.text
-        found = _simplify(probe, _cut_pairs(probe, _cut(probe, found)))
-        if found.text == before:
+        before = mismatch.text
+        mismatch = _simplify(probe, _cut_pairs(probe, _cut(probe, mismatch)))
+        if mismatch.text == before:
             break
-    return found
+    return mismatch
 
 
 class _Probe:
@@ -136,19 +136,19 @@ class _Probe:
 
     def begin(self, text: str) -> Mismatch | None:
         """The difference to be kept."""
-        found = self._ask(text)
-        self.decoding = found is not None and found.decoding is not None
-        return found
+        mismatch = self._ask(text)
+        self.decoding = mismatch is not None and mismatch.decoding is not None
+        return mismatch
 
     def __call__(self, text: str) -> Mismatch | None:
         """The difference on a text; None where there is none of this kind, or no more budget."""
         if self.budget <= 0:
             return None
         self.budget -= 1 + len(text) // 1000
-        found = self._ask(text)
-        if found is None or (found.decoding is not None) != self.decoding:
+        mismatch = self._ask(text)
+        if mismatch is None or (mismatch.decoding is not None) != self.decoding:
             return None
-        return found
+        return mismatch
 
     def _ask(self, text: str) -> Mismatch | None:
         x, y = encode_one(self.a, text, self.mode), encode_one(self.b, text, self.mode)
@@ -172,83 +172,83 @@ def _as_it_is(a: Engine, b: Engine, text: str, mode: Mode) -> Mismatch:
     return Mismatch(mode, text, tuple(left), tuple(right))
 
 
-def first_difference(side: Engine, found: Mismatch) -> int:
+def first_difference(side: Engine, mismatch: Mismatch) -> int:
     """About how many characters of the text stand before the first token that differs.
 
     Exact where what the common tokens decode to begins the text.
     """
-    one, two = found.decoding or (found.ids_a, found.ids_b)
+    one, two = mismatch.decoding or (mismatch.ids_a, mismatch.ids_b)
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))
-    if found.decoding is None:
-        said = decode(side, found.ids_a[:common], found.text)
+    if mismatch.decoding is None:
+        decoded = decode(side, mismatch.ids_a[:common], mismatch.text)
         # Common tokens may end inside a character.
-        common = 0 if isinstance(said, Failure) else len(said.rstrip("\ufffd"))
-    return min(common, len(found.text))
+        common = 0 if isinstance(decoded, Failure) else len(decoded.rstrip("\ufffd"))
+    return min(common, len(mismatch.text))
 
 
-def _narrow(probe: _Probe, found: Mismatch, place: int) -> Mismatch:
+def _narrow(probe: _Probe, mismatch: Mismatch, place: int) -> Mismatch:
     """The difference on the text around a place, where it is there still."""
     for radius in _RADII:
-        part = found.text[max(0, place - radius) : place + radius]
-        if len(part) < len(found.text) and (smaller := probe(part)) is not None:
+        part = mismatch.text[max(0, place - radius) : place + radius]
+        if len(part) < len(mismatch.text) and (smaller := probe(part)) is not None:
             return smaller
-    return found
+    return mismatch
 
 
-def _cut(probe: _Probe, found: Mismatch) -> Mismatch:
+def _cut(probe: _Probe, mismatch: Mismatch) -> Mismatch:
     """Leaves out runs of characters: halves, quarters ..., at last single ones."""
-    size = max(1, len(found.text) // 2)
+    size = max(1, len(mismatch.text) // 2)
     while True:
         start, cut = 0, False
-        while start < len(found.text) and probe.budget > 0:
-            smaller = probe(found.text[:start] + found.text[start + size :])
+        while start < len(mismatch.text) and probe.budget > 0:
+            smaller = probe(mismatch.text[:start] + mismatch.text[start + size :])
             if smaller is None:
                 start += size
             else:
-                found, cut = smaller, True
+                mismatch, cut = smaller, True
         if (size == 1 and not cut) or probe.budget <= 0:
-            return found
+            return mismatch
         size = max(1, size // 2)
 
 
-def _cut_pairs(probe: _Probe, found: Mismatch) -> Mismatch:
+def _cut_pairs(probe: _Probe, mismatch: Mismatch) -> Mismatch:
     """Leaves out two characters of a short text together: neither goes alone by now."""
-    if not 2 < len(found.text) <= _PAIRS:
-        return found
-    for one, two in combinations(range(len(found.text)), 2):
-        text = found.text
+    if not 2 < len(mismatch.text) <= _PAIRS:
+        return mismatch
+    for one, two in combinations(range(len(mismatch.text)), 2):
+        text = mismatch.text
         smaller = probe(text[:one] + text[one + 1 : two] + text[two + 1 :])
         if smaller is not None:
             return smaller
-    return found
+    return mismatch
 
 
-def _simplify(probe: _Probe, found: Mismatch) -> Mismatch:
+def _simplify(probe: _Probe, mismatch: Mismatch) -> Mismatch:
     """Replaces characters by simpler ones: all that are alike at once, then each alone.
 
     Each side keeps its number of ids, so that it stays the same difference: one between splits
     does not become one between numbers.
     """
-    for char in sorted(set(found.text), key=_strangeness, reverse=True):
-        texts = (found.text.replace(char, simple) for simple in _simpler(char))
-        found = _first(probe, found, texts)
-    for place in range(len(found.text)):
-        head, char, tail = found.text[:place], found.text[place], found.text[place + 1 :]
-        found = _first(probe, found, (head + simple + tail for simple in _simpler(char)))
-    return found
+    for char in sorted(set(mismatch.text), key=_strangeness, reverse=True):
+        texts = (mismatch.text.replace(char, simple) for simple in _simpler(char))
+        mismatch = _first(probe, mismatch, texts)
+    for place in range(len(mismatch.text)):
+        head, char, tail = mismatch.text[:place], mismatch.text[place], mismatch.text[place + 1 :]
+        mismatch = _first(probe, mismatch, (head + simple + tail for simple in _simpler(char)))
+    return mismatch
 
 
-def _first(probe: _Probe, found: Mismatch, texts: Iterable[str]) -> Mismatch:
+def _first(probe: _Probe, mismatch: Mismatch, texts: Iterable[str]) -> Mismatch:
     """The first text that gives a difference of the same shape; else the one there was."""
     for text in texts:
         simpler = probe(text)
-        if simpler is not None and _shape(simpler) == _shape(found):
+        if simpler is not None and _shape(simpler) == _shape(mismatch):
             return simpler
-    return found
+    return mismatch
 
 
-def _shape(found: Mismatch) -> tuple[int, int]:
-    return len(found.ids_a), len(found.ids_b)
+def _shape(mismatch: Mismatch) -> tuple[int, int]:
+    return len(mismatch.ids_a), len(mismatch.ids_b)
 
 
 def _strangeness(char: str) -> int:
@@ -310,8 +310,8 @@ class LocalPair:
 
 
 def _decoded(side: Engine, ids: tuple[int, ...]) -> str | None:
-    said = decode(side, ids, "")
-    return None if isinstance(said, Failure) else said
+    decoded = decode(side, ids, "")
+    return None if isinstance(decoded, Failure) else decoded
 
 
 _CHUNK = 256
@@ -337,10 +337,10 @@ class Tally:
     modes: list[Mode] = field(default_factory=list)
     interrupted: bool = False
 
-    def see(self, found: Mismatch) -> None:
+    def see(self, mismatch: Mismatch) -> None:
         """Keeps a difference, if it is plainer than the one there is."""
-        if self.mismatch is None or oddness(found) < oddness(self.mismatch):
-            self.mismatch = found
+        if self.mismatch is None or oddness(mismatch) < oddness(self.mismatch):
+            self.mismatch = mismatch
 
 
 def compare(
@@ -421,9 +421,9 @@ def _count(
 
 
 def _shrink(tally: Tally, pair: Pair) -> None:
-    found = tally.mismatch
-    if found is not None:
-        tally.mismatch = pair.shrink(found.text, found.mode) or found
+    mismatch = tally.mismatch
+    if mismatch is not None:
+        tally.mismatch = pair.shrink(mismatch.text, mismatch.mode) or mismatch
 
 
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:

@@ -187,15 +187,15 @@ def _modes(engine: Engine, model: BPEModel) -> list[Mode]:
 
 
 def _raise_if_different(tally: Tally, engine: Engine, what: str) -> None:
-    found = tally.mismatch
-    if found is None:
+    mismatch = tally.mismatch
+    if mismatch is None:
         return
-    said = f"{list(found.ids_a)} and {list(found.ids_b)}"
-    if found.decoding:
-        said = f"the text {show(found.decoding[0])} and {show(found.decoding[1])}"
+    answers = f"{list(mismatch.ids_a)} and {list(mismatch.ids_b)}"
+    if mismatch.decoding:
+        answers = f"the text {show(mismatch.decoding[0])} and {show(mismatch.decoding[1])}"
     raise CheckFailedError(
         f"{what} is not the tokenizer that we read, in {engine.name} {engine.version}: "
-        f"{show(found.text)} ({found.mode.scope}) gives {said}",
+        f"{show(mismatch.text)} ({mismatch.mode.scope}) gives {answers}",
         fix="nothing was kept; please report this with the source file",
     )
 
@@ -308,12 +308,12 @@ def _kept(model: BPEModel, again: BPEModel, dropped: tuple[str, ...]) -> BPEMode
 
 def _scope(a: BPEModel, b: BPEModel) -> Scope:
     """The widest scope about which neither side is silent."""
-    said = [side.added for side in (a, b) if side.added is not None]
-    if len(said) < 2 and any(not token.special for added in said for token in added):
+    stated = [side.added for side in (a, b) if side.added is not None]
+    if len(stated) < 2 and any(not token.special for added in stated for token in added):
         return "text"
     left, right = a.sequence_template, b.sequence_template
     one_sided = (left is None) != (right is None)
-    return "ordinary" if len(said) < 2 or one_sided else "all"
+    return "ordinary" if len(stated) < 2 or one_sided else "all"
 
 
 def _unstated(model: BPEModel, again: BPEModel) -> Iterator[str]:

@@ -155,8 +155,8 @@ def _head(frozen: Lock) -> dict[str, object]:
 
 def _digest(frozen: Lock) -> str:
     """The sha256 (hex) of all that a lock says, as JSON without line breaks."""
-    said = json.dumps([_head(frozen), frozen.golden, frozen.tokens])
-    return hashlib.sha256(said.encode("ascii")).hexdigest()
+    content = json.dumps([_head(frozen), frozen.golden, frozen.tokens])
+    return hashlib.sha256(content.encode("ascii")).hexdigest()
 
 
 def is_lock(data: bytes) -> bool:
@@ -186,14 +186,14 @@ def load(data: bytes, name: str) -> Lock:
     digest = root["sha256"].be(str)
     merges = tuple(block.be(str) for block in root["merges"].items())
     tokens = from_table(unpack(root["tokens"], name), name)
-    found = Lock(root["source"].be(str), prints, named, golden, merges, tokens)
-    if digest != _digest(found):
+    lock = Lock(root["source"].be(str), prints, named, golden, merges, tokens)
+    if digest != _digest(lock):
         raise FormatError(
             "the lock file was edited or damaged: its sha256 is that of other contents",
             where=name,
             fix="lock the tokenizer again",
         )
-    return found
+    return lock
 
 
 def _row(row: Node) -> tuple[str, str, tuple[int, ...]]:

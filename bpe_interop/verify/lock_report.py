@@ -184,11 +184,11 @@ def _assumed(model: BPEModel, side: Engine) -> tuple[str, ...]:
     return hashed, *assumptions((model, model), {side.name})
 
 
-def _example(found: Mismatch, model: BPEModel, first: bool) -> Example:
+def _example(mismatch: Mismatch, model: BPEModel, first: bool) -> Example:
     """What the locked ids stood for is known only as far as the tokenizer says."""
     sides = (None, Encoder(model)) if first else (Encoder(model), None)
-    spans = align(found.text, found.ids_a, found.ids_b, sides[0], sides[1], found.mode)
-    return Example(found, spans)
+    spans = align(mismatch.text, mismatch.ids_a, mismatch.ids_b, sides[0], sides[1], mismatch.mode)
+    return Example(mismatch, spans)
 
 
 @dataclass(slots=True)
@@ -201,11 +201,11 @@ class _Held:
     mismatch: Mismatch | None = None
     failures: list[Failure] = field(default_factory=list)
 
-    def keep(self, found: Mismatch) -> None:
+    def keep(self, mismatch: Mismatch) -> None:
         """Keeps a difference, if it is plainer than the one there is."""
         self.differing += 1
-        if self.mismatch is None or oddness(found) < oddness(self.mismatch):
-            self.mismatch = found
+        if self.mismatch is None or oddness(mismatch) < oddness(self.mismatch):
+            self.mismatch = mismatch
 
 
 def _hold(
@@ -256,21 +256,21 @@ def changes(held: Lock, model: BPEModel) -> Iterator[str]:
 
 def _tokens(held: Lock, model: BPEModel) -> Iterator[str]:
     contents = {number: content for content, number in model.vocab.ids.items()}
-    said: list[str] = []
+    sentences: list[str] = []
     # Of two rows of a token the first has the text that is plainer.
     for row in {row.id: row for row in reversed(held.tokens)}.values():
         content = contents.pop(row.id, None)
         if content is None:
-            said.append(f"id {row.id} is no token any more; its text was {show(row.text)}")
+            sentences.append(f"id {row.id} is no token any more; its text was {show(row.text)}")
         elif row.text not in texts_with(content, model):
-            said.append(f"id {row.id} is {show(content)}; its text was {show(row.text)}")
+            sentences.append(f"id {row.id} is {show(content)}; its text was {show(row.text)}")
     new = (
         f"id {number} is {show(content)}, and was no token"
         for number, content in contents.items()
         if next(texts_with(content, model), None) is not None
     )
-    said.reverse()
-    yield from _first(said + list(new), "ids have other tokens")
+    sentences.reverse()
+    yield from _first(sentences + list(new), "ids have other tokens")
 
 
 def _merges(held: Lock, model: BPEModel) -> Iterator[str]:
@@ -296,7 +296,7 @@ def _added(held: Lock, model: BPEModel) -> Iterator[str]:
     yield from _first(new, "added tokens are new")
 
 
-def _first(said: list[str], what: str) -> Iterator[str]:
-    yield from said[:_SHOWN]
-    if len(said) > _SHOWN:
-        yield f"{len(said):,} {what} in all"
+def _first(sentences: list[str], what: str) -> Iterator[str]:
+    yield from sentences[:_SHOWN]
+    if len(sentences) > _SHOWN:
+        yield f"{len(sentences):,} {what} in all"

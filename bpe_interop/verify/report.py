@@ -80,15 +80,15 @@ class Report:
 
     def __str__(self) -> str:
         """The verdict, on what it rests, and a text that differs if there is one."""
-        found = self.mismatch
+        mismatch = self.mismatch
         told = {
             "sides": [f"{self.a} in {self.engine_a}", f"{self.b} in {self.engine_b}"],
             "texts": [f"{self.differing:,} of {self.compared:,} differ ({self.bytes:,} bytes)"],
             "scopes": self.scopes,
             "stage": [self.stage] if self.stage else [],
-            "text": [show(found.text)] if found else [],
-            "a gives": [_ids(found.ids_a)] if found else [],
-            "b gives": [_ids(found.ids_b)] if found else [],
+            "text": [show(mismatch.text)] if mismatch else [],
+            "a gives": [_ids(mismatch.ids_a)] if mismatch else [],
+            "b gives": [_ids(mismatch.ids_b)] if mismatch else [],
             "assumes": self.assumptions,
             "note": self.notes,
         }
@@ -129,10 +129,10 @@ def examples_of(
         return ()
     sources: dict[tuple[str, str], Source] = {}
     shown = [first]
-    for found in () if corpus is None else corpus.witnesses:
-        sources.setdefault((found.scope, found.text), found.source)
-        if (found.scope, found.text) != (first.mode.scope, first.text):
-            shown.append(mismatch_of(found, modes))
+    for difference in () if corpus is None else corpus.witnesses:
+        sources.setdefault((difference.scope, difference.text), difference.source)
+        if (difference.scope, difference.text) != (first.mode.scope, first.text):
+            shown.append(mismatch_of(difference, modes))
     one, two = (None if model is None else Encoder(model) for model in models)
     return tuple(
         Example(

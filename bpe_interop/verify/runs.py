@@ -59,7 +59,7 @@ class Alone:
             yield f"{self.count:,} tokens decode to the same text, each alone"
         elif self.odd:
             first = self.odd[0]
-            one, two = ("a failure" if said is None else show(said) for said in first.said)
+            one, two = ("a failure" if text is None else show(text) for text in first.said)
             yield (
                 f"{len(self.odd):,} of {self.count:,} tokens decode to other texts, each alone: "
                 f"{show(first.content)} (ids {' '.join(map(str, first.ids))}): {one} and {two}"
@@ -86,9 +86,9 @@ def decode_alone(pair: Pair, a: BPEModel, b: BPEModel, names: tuple[str, str]) -
     while chunk := list(islice(asked, _CHUNK)):
         count += len(chunk)
         answers = pair.decode([ids for _, ids in chunk])
-        for (content, ids), said in zip(chunk, answers, strict=True):
-            if said[0] != said[1] or said[0] is None:
-                odd.append(Odd(content, ids, said))
+        for (content, ids), texts in zip(chunk, answers, strict=True):
+            if texts[0] != texts[1] or texts[0] is None:
+                odd.append(Odd(content, ids, texts))
     return Alone(count, tuple(odd))
 
 
@@ -109,8 +109,8 @@ def _shared(a: BPEModel, b: BPEModel) -> dict[bytes, int]:
 
 
 def _of_bytes(ids: dict[bytes, int], content: bytes) -> Sequence[int]:
-    found = [ids.get(bytes([byte])) for byte in content]
-    return [number for number in found if number is not None]
+    numbers = [ids.get(bytes([byte])) for byte in content]
+    return [number for number in numbers if number is not None]
 
 
 PATIENCE = 1_000
@@ -205,13 +205,13 @@ class Ran:
         """The tally of the awkward texts and of the corpora, with the plainer difference."""
         total = replace(self.tally)
         if self.corpus is not None:
-            counts, found = self.corpus.counts, self.corpus.plainest
+            counts, plainest = self.corpus.counts, self.corpus.plainest
             total.texts += counts.documents - counts.left_out
             total.bytes += counts.bytes - counts.left_out_bytes
             total.compared += counts.compared
             total.differing += counts.differing
-            if found is not None:
-                total.see(mismatch_of(found, total.modes))
+            if plainest is not None:
+                total.see(mismatch_of(plainest, total.modes))
         return total
 
 

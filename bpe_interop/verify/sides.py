@@ -66,14 +66,14 @@ class Own:
 
     def _ids(self, text: str, special: Special) -> list[int]:
         """A batch of texts is asked for with the template right after it was without."""
-        found = self._last.get((text, special))
-        if found is None:
-            found = self.encoder.encode(text, "all" if special == "parse" else frozenset())
+        ids = self._last.get((text, special))
+        if ids is None:
+            ids = self.encoder.encode(text, "all" if special == "parse" else frozenset())
             self._size += len(text)
             if self._size > _REMEMBERED:
                 self._last, self._size = {}, len(text)
-            self._last[text, special] = found
-        return list(found)
+            self._last[text, special] = ids
+        return list(ids)
 
     def encode_batch(
         self,
@@ -297,7 +297,7 @@ def run_in_transformers(
     if own is None or directory is None:
         return own
     engine = read_directory(directory)
-    found = serving(source.files, own)
+    choice = serving(source.files, own)
     served = engine.model()
     if served is None:
         notes.append(
@@ -307,10 +307,10 @@ def run_in_transformers(
         return None
     # Extras are no part of what runs, and AutoTokenizer has none.
     served = replace(served, extras=own.extras)
-    if found is not None:
+    if choice is not None:
         fields = [d.field for d in diff(own, served) if d.field in WORDS]
-        sentence = explain(found.choice, fields, engine.class_name)
-        notes += [*([sentence] if sentence else []), *found.on_tokens]
+        sentence = explain(choice.choice, fields, engine.class_name)
+        notes += [*([sentence] if sentence else []), *choice.on_tokens]
     return served
 
 
@@ -373,6 +373,6 @@ def _side_name(source: TokenizerSource[BPEModel | None], engine: str, version: s
         digest.update(data)
     model = source.model
     if model is not None:
-        said = (model.normalizer, model.pretokenizer, model.added, model.sequence_template)
-        digest.update(repr((said, model.decoder)).encode("utf-8", "surrogatepass"))
+        stated = (model.normalizer, model.pretokenizer, model.added, model.sequence_template)
+        digest.update(repr((stated, model.decoder)).encode("utf-8", "surrogatepass"))
     return SideName(source.label, engine, version, digest.hexdigest())

@@ -286,16 +286,16 @@ def _close(pairs: list[Pair]) -> None:
 
 def shrunk(report: CorpusReport, pair: Pair, modes: tuple[Mode, ...]) -> CorpusReport:
     """With the texts of the kept differences made small; Ctrl-C leaves the rest as it is."""
-    found = list(report.found)
+    differences = list(report.found)
     named = {mode.scope: mode for mode in modes}
     try:
-        for place, each in enumerate(found):
+        for place, each in enumerate(differences):
             smaller = None if each.shrunk else pair.shrink(each.text, named[each.scope])
             if smaller is not None:
-                found[place] = _replaced(each, smaller)
+                differences[place] = _replaced(each, smaller)
     except KeyboardInterrupt:
         pass
-    return replace(report, found=keep(found))
+    return replace(report, found=keep(differences))
 
 
 def _replaced(found: Found, smaller: Mismatch) -> Found:
@@ -355,7 +355,7 @@ def account(empty: CorpusReport, batch: list[Item], outcomes: list[Answers]) -> 
         outcomes: what became of those that were given to the sides.
     """
     files: dict[str, Counts] = {}
-    found: list[Found] = []
+    differences: list[Found] = []
     failures: list[Failed] = []
     given = iter(outcomes)
     for _, document, wanted in batch:
@@ -365,28 +365,28 @@ def account(empty: CorpusReport, batch: list[Item], outcomes: list[Answers]) -> 
         files[label] = files[label] + counts if label in files else counts
         if outcome.mismatch is not None:
             rank = empty.scopes.index(outcome.mismatch.mode.scope)
-            found.append(_found(document, outcome.mismatch, rank, outcome.common))
+            differences.append(_found(document, outcome.mismatch, rank, outcome.common))
         for side, failed in (("a", outcome.failures_a), ("b", outcome.failures_b)):
             failures += [_failed(document, side, each) for each in failed]
     return replace(
         empty,
         counts=reduce(add, files.values()),
         files=files,
-        found=keep(found),
+        found=keep(differences),
         failures=keep(failures),
     )
 
 
 def _counted(document: Document, outcome: Answers, wanted: bool) -> Counts:
-    found = outcome.mismatch
+    mismatch = outcome.mismatch
     return Counts(
         documents=1,
         bytes=document.size,
         tokens_a=outcome.tokens_a,
         tokens_b=outcome.tokens_b,
         compared=int(outcome.compared > 0),
-        differing=int(found is not None),
-        decoding=int(found is not None and found.decoding is not None),
+        differing=int(mismatch is not None),
+        decoding=int(mismatch is not None and mismatch.decoding is not None),
         failed_a=int(bool(outcome.failures_a)),
         failed_b=int(bool(outcome.failures_b)),
         replaced=int(document.replaced),

@@ -71,8 +71,8 @@ def serve() -> None:
 
 def _fault(raised: tuple[type[BaseException], BaseException, TracebackType | None]) -> EngineError:
     """An error that the parent raises: nobody reads the stderr of this process."""
-    said = "".join(traceback.format_exception(*raised))
-    return EngineError(f"the process that runs both sides failed: {said}")
+    traces = "".join(traceback.format_exception(*raised))
+    return EngineError(f"the process that runs both sides failed: {traces}")
 
 
 def _answer(pair: LocalPair, answers: BinaryIO, what: str, *given: Any) -> Any:

@@ -46,10 +46,10 @@ def added_stages(pair: TwoModels) -> Iterator[Stage]:
 
 def _unsaid(pair: TwoModels, name: str, special: bool) -> Stage:
     """Where a side does not say which there are: it has special ones, and no others."""
-    said = f"{silent(pair, 'added')} which there are"
+    unsaid = f"{silent(pair, 'added')} which there are"
     known = [t for t in (pair.a.added or pair.b.added or ()) if not t.special]
     if special or known:
-        return Stage(name, "unknown", said)
+        return Stage(name, "unknown", unsaid)
     return Stage(name, "proved", "there are none")
 
 
@@ -157,8 +157,8 @@ def template_stage(pair: TwoModels) -> Stage:
     if left is None and right is None:
         return Stage(name, "proved", NO_TEMPLATE)
     if left is None or right is None:
-        said = silent(pair, "sequence_template")
-        return Stage(name, "unknown", f"{said} what is placed around a text")
+        unsaid = silent(pair, "sequence_template")
+        return Stage(name, "unknown", f"{unsaid} what is placed around a text")
     if _placed(left.single, "A") != _placed(right.single, "A"):
         return Stage(name, "refuted", "other templates", "a")
     if _placed(left.pair, "AB") != _placed(right.pair, "AB"):
@@ -171,7 +171,7 @@ def template_stage(pair: TwoModels) -> Stage:
 
 def _placed(parts: Sequence[TemplatePart], empty: str) -> list[int | str]:
     """The ids that are placed around texts, and the letters of the texts."""
-    found: list[int | str] = []
+    placed: list[int | str] = []
     for part in parts:
-        found += [part.which] if isinstance(part, TemplateText) else part.ids
-    return found or list(empty)
+        placed += [part.which] if isinstance(part, TemplateText) else part.ids
+    return placed or list(empty)

@@ -100,16 +100,16 @@ def _possible(pair: TwoModels, numbers: Iterable[int]) -> list[int]:
 def _ids_of_texts(model: BPEModel, scope: Scope) -> set[int]:
     """The ids that a text of a scope may have, and perhaps others."""
     every = model.affixes != Affixes()
-    found = {*(model.vocab.ids if every else given_tokens(model)).values()}
+    numbers = {*(model.vocab.ids if every else given_tokens(model)).values()}
     unknown = unknown_id(model)
     if unknown is not None:
-        found.add(unknown)
+        numbers.add(unknown)
     if scope != "text":
-        found |= {t.id for t in model.added or () if scope == "all" or not t.special}
+        numbers |= {t.id for t in model.added or () if scope == "all" or not t.special}
     if scope == "all" and model.sequence_template is not None:
         parts = (*model.sequence_template.single, *model.sequence_template.pair)
-        found.update(n for part in parts if isinstance(part, TemplateToken) for n in part.ids)
-    return found
+        numbers.update(n for part in parts if isinstance(part, TemplateToken) for n in part.ids)
+    return numbers
 
 
 # A difference, and a text that shows it.
@@ -181,8 +181,8 @@ def _is_undone_by(model: BPEModel, steps: Sequence[DecoderStep]) -> bool:
 
 
 def _replaced_in_tokens(steps: Iterable[DecoderStep]) -> list[Replace]:
-    found = takewhile(lambda step: isinstance(step, Replace), steps)
-    return [step for step in found if isinstance(step, Replace)]
+    replacing = takewhile(lambda step: isinstance(step, Replace), steps)
+    return [step for step in replacing if isinstance(step, Replace)]
 
 
 def _begins_with_space(model: BPEModel) -> bool:
@@ -211,11 +211,11 @@ def _spelled_alike(
         return False
     else:
         expected = step.unknown if kind == "unknown" else text.replace(_SPACE, " ")
-    found = token
+    replaced = token
     for each in _replaced_in_tokens(steps):
         if isinstance(each.pattern, str) and each.pattern:
-            found = found.replace(each.pattern, each.content)
+            replaced = replaced.replace(each.pattern, each.content)
         else:
-            [found] = apply_step(each, [found])
-    read = ByteTokens() in steps and _LIKE_BYTE.fullmatch(found) is not None
-    return found == expected and read is (kind == "byte")
+            [replaced] = apply_step(each, [replaced])
+    read = ByteTokens() in steps and _LIKE_BYTE.fullmatch(replaced) is not None
+    return replaced == expected and read is (kind == "byte")

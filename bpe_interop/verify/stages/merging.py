@@ -53,13 +53,13 @@ def _decided(pair: TwoModels) -> Stage:
             texts[content] = text
         return text is not None
 
-    found = _decision(pair, shows)
-    if found.verdict == "proved":
-        return Stage(_NAME, "proved", found.why)
-    if found.content is not None and found.content in texts:
-        split = " and ".join("+".join(map(show, t)) for t in (found.ours, found.theirs))
-        return Stage(_NAME, "refuted", f"merging gives {split}", texts[found.content])
-    return Stage(_NAME, "unknown", f"not decided: {found.why}")
+    decision = _decision(pair, shows)
+    if decision.verdict == "proved":
+        return Stage(_NAME, "proved", decision.why)
+    if decision.content is not None and decision.content in texts:
+        split = " and ".join("+".join(map(show, t)) for t in (decision.ours, decision.theirs))
+        return Stage(_NAME, "refuted", f"merging gives {split}", texts[decision.content])
+    return Stage(_NAME, "unknown", f"not decided: {decision.why}")
 
 
 def _decision(pair: TwoModels, shows: Callable[[bytes], bool]) -> Decision:
@@ -120,8 +120,8 @@ def _found_first(model: BPEModel) -> set[tuple[str, int]] | None:
 
     None where there is more to it: a token that added ones cannot stand for, or with flags.
     """
-    found = {(token.text, token.id) for token in found_as_added(model)}
-    texts = {text for text, _ in found}
+    added = {(token.text, token.id) for token in found_as_added(model)}
+    texts = {text for text, _ in added}
     if not _frozen(model) <= texts:
         return None
     for token in model.added or ():
@@ -129,8 +129,8 @@ def _found_first(model: BPEModel) -> set[tuple[str, int]] | None:
             continue
         if token.special or token.lstrip or token.rstrip or token.single_word:
             return None
-        found.add((token.text, token.id))
-    return found
+        added.add((token.text, token.id))
+    return added
 
 
 def _unused_apart(a: BPEModel, b: BPEModel) -> str:

@@ -16,12 +16,12 @@ def normalizer_stage(pair: TwoModels) -> Stage:
     left, right = pair.a.normalizer, pair.b.normalizer
     if left is None or right is None:
         return Stage(_NAME, "unknown", f"{silent(pair, 'normalizer')} how texts are normalized")
-    found = pair.fields.get("normalizer")
-    if found is None:
+    difference = pair.fields.get("normalizer")
+    if difference is None:
         return Stage(_NAME, "proved", "the same steps" if left else "none on either side")
     one, two = pipeline(pair.a), pipeline(pair.b)
     steps = (left, right) if one is None or two is None else (one[0], two[0])
-    why = f"other steps: {found.how}"
+    why = f"other steps: {difference.how}"
     first: tuple[str, ...] = ()
     try:
         char = first_character_apart(*steps)

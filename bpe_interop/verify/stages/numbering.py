@@ -18,11 +18,11 @@ from .stage import Stage, TwoModels, single_characters
 def lookup_stage(pair: TwoModels) -> Stage:
     """Tokens that are found only because whole pretokens are looked up before merging."""
     name = "lookup"
-    found = {"a": whole_lookups(pair.a), "b": whole_lookups(pair.b)}
-    tokens = found["a"] | found["b"]
+    lookups = {"a": whole_lookups(pair.a), "b": whole_lookups(pair.b)}
+    tokens = lookups["a"] | lookups["b"]
     if not tokens:
         return Stage(name, "proved", "no token is found by lookup only")
-    if found["a"] == found["b"]:
+    if lookups["a"] == lookups["b"]:
         return Stage(name, "proved", f"the same {len(tokens):,} tokens are found by lookup only")
     open_questions = []
     for content in sorted(tokens, key=len):

@@ -42,8 +42,8 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         return Stage(_NAME, "unknown", f"{silent(pair, 'pretokenizer')} how texts are split")
     if left == right:
         return Stage(_NAME, "proved", "the same steps" if left else "none on either side")
-    found = pair.fields.get("pretokenizer")
-    if found is None:
+    difference = pair.fields.get("pretokenizer")
+    if difference is None:
         return Stage(_NAME, "proved", "patterns that split every text alike, for this vocabulary")
     one, two = pipeline(pair.a), pipeline(pair.b)
     if one is not None and two is not None and one[0] == two[0]:
@@ -55,7 +55,7 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
     if compared.text is None and not compared.why:
         return Stage(_NAME, "proved", f"other steps that cut every text alike ({compared.by})")
     if compared.text is None:
-        return _tested(pair, left, right, f"other steps ({found.how}), {compared.why}")
+        return _tested(pair, left, right, f"other steps ({difference.how}), {compared.why}")
     if _no_token_across(pair, left, right):
         why = f"they split {show(compared.text)} otherwise, but no token stands across such a cut"
         return Stage(_NAME, "proved", f"{why} (Theorem 10)")
@@ -151,8 +151,8 @@ def _tested(pair: TwoModels, left: Steps, right: Steps, why: str) -> Stage:
         for text in map("".join, product(classes, repeat=size))
         if split(left, text) != split(right, text)
     )
-    found = pair.tried(_NAME, why, chain(strings, short_texts()))
-    if found.outcome == "refuted":
-        return found
-    said = f"tested on all strings of up to {length} characters out of {len(classes)} classes"
-    return Stage(_NAME, "unknown", f"{why}; {said}: no ids differ")
+    stage = pair.tried(_NAME, why, chain(strings, short_texts()))
+    if stage.outcome == "refuted":
+        return stage
+    tested = f"tested on all strings of up to {length} characters out of {len(classes)} classes"
+    return Stage(_NAME, "unknown", f"{why}; {tested}: no ids differ")
