@@ -23,13 +23,7 @@ from bpe_interop.sources import load_source
 from bpe_interop.verify import sweep
 from bpe_interop.verify.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.verify.sides import ORDINARY, PARSED, Own, open_side, side_of
-from bpe_interop.verify.sweep import (
-    Progress,
-    Sides,
-    as_documents,
-    compare_corpora,
-    compare_documents,
-)
+from bpe_interop.verify.sweep import Progress, Sides, compare_corpora
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 
@@ -265,14 +259,6 @@ def test_replaced_documents_are_counted(tmp_path: Path) -> None:
     assert (
         compare_corpora(letters(), [tmp_path / "a.txt"], selection=selection).counts.replaced == 1
     )
-
-
-def test_texts_that_come_from_no_file() -> None:
-    texts = ["one", "é\ntwo", "z"]
-    report = compare_documents(letters(changes="z"), as_documents(texts, "awkward texts"))
-    assert report.counts.bytes == len("".join(texts).encode())
-    [found] = report.found
-    assert (found.source.file, found.source.line) == ("awkward texts", 3)
 
 
 @pytest.mark.usefixtures("small_batches")

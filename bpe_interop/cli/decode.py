@@ -19,7 +19,7 @@ from ..text.visible import replace_control_characters
 from ..tokenizer import Tokenizer
 from .completion import file_names
 from .manual import command
-from .options import format_option, gathers, json_option, offline_option, preset_option
+from .options import json_option, source_options
 from .screen import as_json, as_text, read_stdin, stdin_lines, write_stdout
 
 _LAID_OUT = "\n\t"
@@ -45,11 +45,8 @@ _PART = re.compile(rb"[\s,\[\]]")
 )
 @click.option("--strict", is_flag=True, help="Fail on bytes that are not UTF-8.")
 @click.option("--skip-special-tokens", is_flag=True, help="Leave special tokens out.")
-@format_option
-@preset_option
-@offline_option
+@source_options
 @json_option
-@gathers(reading=SourceOptions)
 def decode_command(
     source: str,
     ids: tuple[str, ...],

@@ -19,7 +19,7 @@ from ..tokenizer import Tokenizer
 from .completion import file_names
 from .encoded_corpora import CorpusOptions, corpus_options, write_corpora
 from .manual import command
-from .options import format_option, gathers, json_option, offline_option, preset_option
+from .options import gathers, json_option, source_options
 from .screen import as_json, as_text, ids_as_json, read_stdin, stdin_lines
 from .tokens import (
     Placed,
@@ -59,11 +59,9 @@ T = TypeVar("T")
     "--explain", is_flag=True, help="Show the pretokens, and each merge in order with its rank."
 )
 @corpus_options
-@format_option
-@preset_option
-@offline_option
+@source_options
 @json_option
-@gathers(reading=SourceOptions, texts=CorpusOptions)
+@gathers(texts=CorpusOptions)
 def encode_command(
     source: str,
     text: str | None,

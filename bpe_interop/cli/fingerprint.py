@@ -8,7 +8,7 @@ from ..fingerprint import PARTS, fingerprint
 from ..sources import SourceOptions, load_source
 from .completion import file_names
 from .manual import command
-from .options import format_option, gathers, json_option, offline_option, preset_option
+from .options import json_option, source_options
 from .screen import as_json
 from .terminal import say
 
@@ -21,11 +21,8 @@ from .terminal import say
     },
 )
 @click.argument("source", shell_complete=file_names, metavar="SRC")
-@format_option
-@preset_option
-@offline_option
+@source_options
 @json_option
-@gathers(reading=SourceOptions)
 def fingerprint_command(source: str, reading: SourceOptions, json_output: bool) -> None:
     """Print sha256 hashes of what SRC does, whatever its format.
 

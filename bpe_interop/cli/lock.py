@@ -13,7 +13,7 @@ from ..sources import SourceOptions, load_source
 from ..verify.lock import dump, lock
 from .completion import file_names
 from .manual import command
-from .options import format_option, gathers, offline_option, preset_option
+from .options import source_options
 from .screen import lines
 
 
@@ -35,10 +35,7 @@ from .screen import lines
     show_default=True,
     help="Where to write the lock file; replaced if it is there.",
 )
-@format_option
-@preset_option
-@offline_option
-@gathers(reading=SourceOptions)
+@source_options
 def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     """Freeze what SRC does: its fingerprint, and the ids of awkward texts and of every token.
 

@@ -14,6 +14,7 @@ from ..errors import SourceError, not_utf8
 from ..io import read
 from ..model import FIELDS, show
 from ..shards import LIMIT, Workers
+from ..sources import SourceOptions
 from ..statement import ENDS, Statement
 from .completion import file_names, format_names, preset_names
 
@@ -67,6 +68,12 @@ force_option = click.option("--force", is_flag=True, help="Replace the target as
 no_verify_option = click.option("--no-verify", is_flag=True, help="Do not check what was written.")
 offline_option = click.option("--offline", is_flag=True, help="Never use the network.")
 json_option = click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+
+
+def source_options(command: Callable[..., object]) -> Callable[..., object]:
+    """``--from``, ``--preset``, ``--offline``: ``reading``, how sources are read."""
+    command = gathers(reading=SourceOptions)(command)
+    return format_option(preset_option(offline_option(command)))
 
 
 def corpus_option(does: str) -> Callable[[Command], Command]:

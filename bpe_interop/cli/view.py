@@ -18,7 +18,7 @@ from ..pages.view import LIMIT, to_view
 from ..sources import SourceOptions, load_source
 from .completion import file_names
 from .manual import command
-from .options import format_option, gathers, offline_option, preset_option
+from .options import source_options
 from .screen import as_text, lines, read_stdin
 from .terminal import tell
 
@@ -62,10 +62,7 @@ from .terminal import tell
     show_default=True,
     help="What a special token's text is: ordinary text, or the token.",
 )
-@format_option
-@preset_option
-@offline_option
-@gathers(reading=SourceOptions)
+@source_options
 def view_command(
     sources: tuple[str, ...],
     file: str | None,

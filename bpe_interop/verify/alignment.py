@@ -63,14 +63,6 @@ def align(
     return tuple(_by_bytes(left, right, len(_utf8(text))))
 
 
-def differing_span(spans: Sequence[Span]) -> tuple[int, int] | None:
-    """The bytes of the text from the first span that differs to the last; None if not known."""
-    differing = [span for span in spans if not span.equal]
-    if not differing or differing[0].start is None or differing[-1].end is None:
-        return None
-    return differing[0].start, differing[-1].end
-
-
 def as_rows(text: str, spans: Sequence[Span], around: int = 2) -> list[tuple[bool, str, str, str]]:
     """Rows for a terminal: whether both sides agree, the text, and each side's tokens and ids.
 

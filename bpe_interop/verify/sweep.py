@@ -19,7 +19,6 @@ from ..corpora import (
     EVERYTHING,
     Document,
     Mark,
-    Place,
     Selection,
     Shard,
     find_shards,
@@ -158,28 +157,6 @@ def check_corpora(
     if state is not None:
         saved = Saved(Path(state), shards, selection)
         saved.write(*saved.read(sides.report()))
-
-
-def compare_documents(
-    sides: Sides,
-    documents: Iterable[Document],
-    *,
-    processes: int = 0,
-    wanted: Wanted = lambda text: True,
-    patience: int = sys.maxsize,
-    tick: Tick = lambda progress: None,
-) -> CorpusReport:
-    """Compares two tokenizers over documents; as :func:`compare_corpora`."""
-    run = _Run(sides, processes, sides.report(), BEGINNING, None, patience, tick, [])
-    return run.over(batches(((0, document) for document in documents), wanted))
-
-
-def as_documents(texts: Iterable[str], label: str) -> Iterator[Document]:
-    """Texts that come from no file as documents; each is a line under a label."""
-    shard = Shard(label, None, "jsonl")
-    for number, text in enumerate(texts):
-        place, after = Place(number + 1, number), Place(number + 2, number + 1)
-        yield Document(text, size_of(text), shard, place, after)
 
 
 def _size(shard: Shard) -> int | None:
