@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import tiktoken
@@ -310,3 +310,9 @@ def test_a_target_never_replaces_its_own_source(tmp_path: Path) -> None:
         with pytest.raises(TargetError, match="holds the source"):
             convert(source, tmp_path / "tok", "tiktoken", force=True)
     assert names(tmp_path / "tok") == before
+
+
+def test_a_keyword_that_is_not_known_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="presett"):
+        cast(Any, convert)(RANKS, tmp_path / "out", "hf", presett="gpt2")
+    assert not (tmp_path / "out").exists()

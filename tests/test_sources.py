@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,10 @@ import tokenizers
 from conftest import Data
 
 from bpe_interop.errors import FormatError, SourceError, UnsupportedError
+from bpe_interop.io import find
 from bpe_interop.sources import load_source
 from bpe_interop.tokenizer import Tokenizer
+from bpe_interop.verify.sides import open_side
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 HUB = TOKENIZERS / "template-tiny" / "huggingface"
@@ -96,3 +100,18 @@ def test_live_objects() -> None:
     assert live.encode("zabc<x>", allowed_special="all") == encoding.encode(
         "zabc<x>", allowed_special="all"
     )
+
+
+def test_a_source_is_found_and_then_read_or_refused(tmp_path: Path) -> None:
+    found, read = find(HUB), load_source(HUB)
+    assert (found.model, found.label, found.directory) == (None, str(HUB), HUB)
+    assert found.with_model(read.model) == replace(read, says_template=found.says_template)
+    assert find(HUB / "tokenizer.json").directory is None
+    settings = json.loads((HUB / "tokenizer.json").read_bytes())
+    settings["model"] = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(settings), "utf-8")
+    refused = open_side(tmp_path, served=True)
+    assert refused.model is None
+    assert "WordLevel" in refused.refusal
+    with pytest.raises(UnsupportedError, match="WordLevel"):
+        load_source(tmp_path)
