@@ -260,7 +260,7 @@ def test_what_the_system_refuses_says_what_to_do(tmp_path: Path) -> None:
         find(tmp_path / "nope")
     for name in ("x" * 300, f"{'x' * 300}.tiktoken"):
         with (
-            pytest.raises(TargetError, match=r"cannot be written: .*\n  choose a place"),
+            pytest.raises(TargetError, match=r"cannot be written: .*\n  choose a folder"),
             staged(tmp_path / name, {name: b""}),
         ):
             pass

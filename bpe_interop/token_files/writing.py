@@ -232,7 +232,7 @@ def _kept(place: Path, files: Files) -> Iterator[Path]:
         raise TargetError(
             f"cannot be written: {error.strerror or error}",
             where=str(folder),
-            fix="choose a place where files can be made, and where there is room",
+            fix="choose a folder where you may write, with enough free space",
         ) from None
 
 
