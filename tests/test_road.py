@@ -27,8 +27,9 @@ def run(blocks: list[str]) -> None:
 
 
 def test_the_road(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What needs no file but this page."""
+    """What needs no file but this page, in a folder that is empty."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     plain = [text for real, text in BLOCKS if not real]
     assert len(plain) >= 9
     run(plain)
@@ -37,7 +38,13 @@ def test_the_road(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_the_road_with_real_files(
     data: Data, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What needs files of others; it needs nothing of the other examples but the import."""
+    """What needs files of others; it needs nothing of the other examples but the import.
+
+    The page names these files, and no other is there.
+    """
+    table = PAGE.read_text("utf-8").partition("| file | needed for |")[2].partition("\n\n")[0]
+    named = ("unicode_intro.txt", "toy.txt", "gpt2/encoder.json", "gpt2/vocab.bpe")
+    assert all(f"`{name}`" in table for name in named)
     data("tiktoken_cache")
     for name in ("seeds/unicode_intro.txt", "seeds/toy.txt"):
         shutil.copy(data(name), tmp_path)

@@ -6,10 +6,14 @@ import doctest
 import re
 from pathlib import Path
 
+import pytest
+
 TEXT = (Path(__file__).parent.parent / "docs" / "training.md").read_text("utf-8")
 
 
-def test_the_examples_of_the_page() -> None:
+def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In a folder that is empty."""
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```pycon\n(.*?)```", TEXT, re.DOTALL)
     assert len(blocks) == 4
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "training.md", None, 0)
