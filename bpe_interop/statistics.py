@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from .corpora import Document, Part, PartReader, Shard, cut, read_documents
+from .corpora import Document, Part, PartReader, Shard, cut, no_documents, read_documents
 from .engines.choice import FASTEST
 from .errors import EncodeError
 from .formats import Files
@@ -237,6 +237,8 @@ def measure_by_parts(
     if run.interrupted:
         raise KeyboardInterrupt
     run.check_whole(len(parts))
+    if not any(each.documents for each in run.results.values()):
+        raise no_documents(shards)
     sides = [
         _Side(each.ticket.label, Tokenizer(opened_from(each.ticket, each.files)))
         for each in carried

@@ -242,3 +242,13 @@ def test_an_engine_that_reads_a_directory_does_not_travel(corpus: Path) -> None:
     asked = replace(by, engines=(None, "transformers"))
     with pytest.raises(SourceError, match="reads a directory"):
         check_by_parts([corpus], asked, None, EVERYTHING)
+
+
+def test_no_documents_are_no_equality(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"\n\n")
+    with Shuffled(8) as executor:
+        with pytest.raises(SourceError, match="there are no documents"):
+            compare(empty, executor)
+        with pytest.raises(SourceError, match="there are no documents"):
+            measure_by_parts([carried(GPT2)], find_shards([empty]), executor)

@@ -6,7 +6,15 @@ Plain text, JSONL and Parquet, compressed or not, are read as a stream and never
 from __future__ import annotations
 
 from .documents import START, Document, Errors, Place, Shard, size_of
-from .parts import PART_BYTES, Part, PartReader, check_parts_can_be_read, cut, lines_before
+from .parts import (
+    PART_BYTES,
+    Part,
+    PartReader,
+    check_parts_can_be_read,
+    cut,
+    lines_before,
+    no_documents,
+)
 from .selection import (
     BEGINNING,
     EVERYTHING,
@@ -41,6 +49,7 @@ __all__ = [
     "identity",
     "lines_before",
     "naming",
+    "no_documents",
     "opened",
     "parse_sample",
     "read_documents",

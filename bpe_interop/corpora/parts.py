@@ -195,6 +195,15 @@ def check_parts_can_be_read(selection: Selection) -> None:
         )
 
 
+def no_documents(shards: Sequence[Shard]) -> SourceError:
+    """The error for files that hold no document."""
+    return SourceError(
+        "there are no documents in the corpora",
+        where=", ".join(shard.label for shard in shards[:5]),
+        fix="name files that hold texts",
+    )
+
+
 def lines_before(part: Part, since: int = 0) -> int:
     """How many LF a plain file has before a part, counted from near the byte ``since``."""
     shard, count = part.shard, 0

@@ -12,8 +12,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..corpora import Part, Shard, check_parts_can_be_read, cut, find_shards, identity
-from ..errors import SourceError, TargetError
+from ..corpora import (
+    Part,
+    Shard,
+    check_parts_can_be_read,
+    cut,
+    find_shards,
+    identity,
+    no_documents,
+)
+from ..errors import TargetError
 from ..fingerprint import fingerprint
 from ..formats import Files
 from ..io import TokenizerSource, check_target, replace_file, staged
@@ -168,7 +176,8 @@ def encode_corpora(
                 tuple(map(_origin, shards)),
                 tuple(_piece(part, run.results[part.number]) for part in parts),
             )
-            _check_not_empty(manifest)
+            if not manifest.counts["documents"]:
+                raise no_documents(shards)
             _clean(folder, manifest)
             replace_file(folder / NAME, manifest.to_json().encode("ascii"))
     except _InterruptedError:
@@ -252,15 +261,6 @@ def _clean(folder: Path, manifest: Manifest) -> None:
     for path in folder.iterdir():
         if path.is_file() and path.name not in named:
             path.unlink()
-
-
-def _check_not_empty(manifest: Manifest) -> None:
-    if not manifest.counts["documents"]:
-        raise SourceError(
-            "there are no documents in the corpora",
-            where=", ".join(origin.label for origin in manifest.origins[:5]),
-            fix="name files that hold texts",
-        )
 
 
 def _about(job: EncodeJob, place: Path) -> dict[str, Any]:

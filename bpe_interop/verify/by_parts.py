@@ -19,6 +19,7 @@ from ..corpora import (
     cut,
     find_shards,
     lines_before,
+    no_documents,
 )
 from ..engines.facts import FACTS
 from ..errors import EngineError, SourceError, UnsupportedError
@@ -143,6 +144,8 @@ class CompareWork:
             outcomes = self._pair.compare(texts_of(batch))
             alone += sum(outcome.alone for outcome in outcomes)
             found.append(account(self._empty, batch, outcomes))
+            if len(found) >= _SUMMED:  # a compressed file is one part, however large
+                found = [sum(found, self._empty)]
         return Compared(sum(found, self._empty), reader.lines, alone)
 
     def close(self) -> None:
@@ -210,6 +213,8 @@ def compare_by_parts(
     if not run.interrupted:
         run.results = results
         run.check_whole(len(parts))
+        if not any(each.report.counts.documents for each in results.values()):
+            raise no_documents(shards)
     report, ended = merged(sides.report(), parts, results, patience)
     pair = sides.pairs(0)[0]
     try:

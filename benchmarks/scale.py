@@ -1,0 +1,195 @@
+"""Corpora by parts, measured: ``python -m benchmarks.scale`` writes its tables to docs/scale.md.
+
+CPU seconds are compared where a busy machine would spoil the others. Real files are read from the
+folder that BPE_INTEROP_DATA names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pickle
+import random
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bpe_interop.corpora import Part, PartReader, cut, find_shards
+from bpe_interop.engines.choice import exact_engine
+from bpe_interop.formats import Files
+from bpe_interop.shards import Carried, Ticket, carry, opened_from, run_parts
+from bpe_interop.shards.dask import dask_workers
+from bpe_interop.shards.orders import Check, Order
+from bpe_interop.shards.worker import perform, versions_here
+from bpe_interop.sources import load_source
+from bpe_interop.token_files import Settings
+from bpe_interop.token_files.encoding import EncodeJob, EncodeWork
+from bpe_interop.tokenizer import Tokenizer
+
+DOC = Path(__file__).resolve().parent.parent / "docs" / "scale.md"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+
+TOKENIZERS = (
+    ("tiktoken", "cl100k_base/cl100k_base.tiktoken", "cl100k_base"),
+    ("tokenizers", "gpt2/tokenizer.json", None),
+    (None, "gpt2/tokenizer.json", None),
+)
+"""Engines, files of real tokenizers, presets; None is our own kernel."""
+
+
+def make_corpus(folder: Path, size: int) -> Path:
+    """Plain text of about so many bytes, made of the pages of docs."""
+    pages = sorted(DOC.parent.glob("*.md"))
+    words = [word for page in pages for word in page.read_text("utf-8").split(" ")]
+    chosen, path = random.Random(0), folder / "corpus.txt"
+    with path.open("w", encoding="utf-8") as file:
+        while file.tell() < size:
+            start = chosen.randrange(len(words) - 200)
+            file.write(" ".join(words[start : start + 200]) + "\n")
+    return path
+
+
+def cpu() -> float:
+    """CPU seconds of this process so far, in all its threads."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def cpu_of(call: Callable[[], object], rounds: int) -> float:
+    """The least CPU seconds of a call."""
+    found = []
+    for _ in range(rounds):
+        before = cpu()
+        call()
+        found.append(cpu() - before)
+    return min(found)
+
+
+def batch_speed(name: str | None, carried: Carried, part: Part, rounds: int) -> tuple[float, float]:
+    """CPU seconds of an engine's own batch call, and of our whole work on the part."""
+    model = opened_from(carried.ticket, carried.files)
+    texts = [document.text for document in PartReader(part).documents()]
+    engine: Any = Tokenizer(model) if name is None else exact_engine(name, model)
+    if name is None:
+        alone = cpu_of(lambda: engine.encode_ordinary_batch(texts), rounds)
+    else:
+        alone = cpu_of(lambda: engine.encode_batch(texts), rounds)
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings("npy", special="text")
+        job = EncodeJob(carried.ticket, settings, "uint32", folder)
+        work = EncodeWork(job, Tokenizer(model, engine=name))
+        whole = cpu_of(lambda: work.do(part, lambda: None), rounds)
+    return alone, whole
+
+
+def speeds(data: Path, corpus: Path, rounds: int) -> Iterator[str]:
+    """The table of speeds of one worker."""
+    yield "| engine | its own batch call | reading, encoding, writing, sha256 | share |"
+    yield "|---|---|---|---|"
+    [part] = cut(find_shards([corpus]), 1 << 40)
+    size = corpus.stat().st_size / 1e6
+    for name, file, preset in TOKENIZERS:
+        carried = _carried(data / file, preset)
+        alone, whole = batch_speed(name, carried, part, rounds)
+        shown = name or "our kernel"
+        yield (
+            f"| {shown} | {size / alone:.1f} MB/s | {size / whole:.1f} MB/s | {alone / whole:.2f} |"
+        )
+
+
+def _carried(path: Path, preset: str | None) -> Carried:
+    loaded = load_source(path, preset=preset)
+    return carry(path.name, loaded.format.name, loaded.files, preset)
+
+
+def spread(data: Path, folder: Path, size: int) -> Iterator[str]:
+    """One and two workers, and what a worker holds."""
+    yield "| workers | corpus | seconds | seconds of work | largest worker |"
+    yield "|---|---|---|---|---|"
+    carried = _carried(data / TOKENIZERS[0][1], TOKENIZERS[0][2])
+    for count, times in ((1, 1), (2, 1), (2, 2)):
+        corpus = make_corpus(folder, size * times)
+        parts = cut(find_shards([corpus]), 1 << 22)
+        with dask_workers(f"local:{count}") as workers, tempfile.TemporaryDirectory() as out:
+            job = EncodeJob(carried.ticket, Settings("npy", special="text"), "uint32", out)
+            warm = cut(find_shards([make_corpus(Path(out), 10_000)]))
+            run_parts(job, [carried], [replace(p, number=10**6) for p in warm * 4], workers)
+            began = time.monotonic()
+            run = run_parts(job, [carried], parts, workers)
+            seconds = time.monotonic() - began
+            run.check_whole(len(parts))
+        yield (
+            f"| {count} | {size * times / 1e6:.0f} MB | {seconds:.1f} | {run.seconds:.1f} | "
+            f"{run.memory / 1e6:.0f} MB |"
+        )
+
+
+class Nothing:
+    """A work that does nothing: what is left is the cost of a part."""
+
+    def do(self, part: Part, check: Check) -> int:
+        return part.number
+
+    def close(self) -> None:
+        return
+
+
+class NoJob:
+    """The job of it."""
+
+    tokenizers: tuple[Ticket, ...] = ()
+    libraries: tuple[str, ...] = ()
+
+    def build(self, files: Sequence[Files], isolate: bool) -> Nothing:
+        return Nothing()
+
+
+def costs(data: Path, corpus: Path) -> Iterator[str]:
+    """What a part costs besides its work."""
+    carried = _carried(data / TOKENIZERS[0][1], TOKENIZERS[0][2])
+    [part, *_] = cut(find_shards([corpus]), 1 << 40)
+    job = EncodeJob(carried.ticket, Settings(special="text"), "uint32", "/folder")
+    order = Order(job, part, "0" * 32, versions_here(job.libraries))
+    full = replace(order, contents={carried.ticket.sha256: carried.files})
+    with tempfile.TemporaryDirectory() as folder:
+        there = replace(full, job=replace(job, folder=folder))
+        reply = perform(there)
+    count = 200
+    with dask_workers("local:2") as workers:
+        parts = [replace(part, number=number) for number in range(count)]
+        before, began = cpu(), time.monotonic()
+        run_parts(NoJob(), [], parts, workers)
+        used, seconds = cpu() - before, time.monotonic() - began
+    yield "| what | how much |"
+    yield "|---|---|"
+    yield f"| an order | {len(pickle.dumps(order)):,} bytes |"
+    label = carried.ticket.label
+    yield f"| an order with the files of {label} | {len(pickle.dumps(full)):,} bytes |"
+    yield f"| a reply | {len(pickle.dumps(reply)):,} bytes |"
+    yield f"| a part that does nothing, on two workers | {1e3 * seconds / count:.1f} ms |"
+    yield f"| CPU of the leading process and scheduler for it | {1e3 * used / count:.1f} ms |"
+
+
+def main() -> None:
+    """Measures, and writes the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=int, default=64, help="of the corpus")
+    parser.add_argument("--rounds", type=int, default=3, help="of each measurement")
+    given = parser.parse_args()
+    data = Path(os.environ["BPE_INTEROP_DATA"])
+    size = given.megabytes * 1_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        small = make_corpus(Path(folder), min(size, 16_000_000))
+        lines = [*speeds(data, small, given.rounds), "", *costs(data, small), ""]
+        lines += spread(data, Path(folder), size)
+    before, _, rest = DOC.read_text("utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    DOC.write_text("\n".join([before + BEGIN, "", *lines, "", END]) + after, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
