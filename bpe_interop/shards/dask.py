@@ -7,6 +7,7 @@ import contextlib
 import importlib
 import pickle
 import threading
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
@@ -27,6 +28,8 @@ _WORKERS = 30.0
 """Seconds within which it must have a worker."""
 _IGNORES_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 """A terminal sends Ctrl-C to all processes; the leading one ends those of its cluster."""
+_LOOK = 0.5
+"""Seconds between two questions to the scheduler who is there."""
 _FAREWELL = 3.0
 """Seconds that are spent on telling workers to stop."""
 
@@ -45,6 +48,7 @@ class DaskWorkers:
         self._tasks: dict[Future[Reply], Any] = {}
         self._threads: dict[str, int] = {}
         self._lost: set[str] = set()
+        self._looked = -_LOOK
         self._look()
 
     def slots(self, late: int, avoid: Collection[str]) -> int:
@@ -98,6 +102,9 @@ class DaskWorkers:
         telling.join(_FAREWELL)
 
     def _look(self) -> None:
+        if time.monotonic() - self._looked < _LOOK:
+            return
+        self._looked = time.monotonic()
         try:
             found = dict(self._client.nthreads())
         except (OSError, TimeoutError, asyncio.TimeoutError, RuntimeError) as error:
