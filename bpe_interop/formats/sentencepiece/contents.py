@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from ...diff import normalized_matters
 from ...loss import Loss
-from ...model import AddedToken, BPEModel, show
+from ...model import AddedToken, BPEModel, RankTable, show
 from ...text.normalize import normalize
 from ...theory.merges import canonical
 from .flags import has_byte_tokens
 from .pieces import found_as_piece, pieces_of
 from .ranking import ranking
 from .schema import MAX_PIECES
+from .specs import ROLES
 
 
 def vocab_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
@@ -42,12 +43,7 @@ def vocab_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
             f"{max(taken) + 1 - len(taken)} ids stand for nothing, such as {empty}",
             "each becomes an UNUSED piece, which no text gives",
         )
-    ranks, kinds = ranking(model).ranks, ours.kinds
-    idle = [
-        number
-        for content, number in ours.ids.items()
-        if number not in kinds and content not in ranks and len(content.decode("utf-8")) > 1
-    ]
+    idle = _never_built(model)
     if idle:
         yield Loss(
             "vocab",
@@ -61,6 +57,34 @@ def vocab_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
         yield Loss(
             "vocab", "metadata", "tokens have scores and types as pieces", "no id changes by that"
         )
+
+
+def _never_built(model: BPEModel) -> list[int]:
+    """The ids of ordinary tokens of several characters that nothing merges into."""
+    ranks, kinds = ranking(model).ranks, model.vocab.kinds
+    return [
+        number
+        for content, number in model.vocab.ids.items()
+        if number not in kinds and content not in ranks and len(content.decode("utf-8")) > 1
+    ]
+
+
+def _merges_become_scores(model: BPEModel) -> bool:
+    """Whether the merges are not those that the ranks of pieces say, or run over other tokens."""
+    rule = model.merges
+    if not isinstance(rule, RankTable) or rule.ranks != ranking(model).ranks:
+        return True
+    moved = any(found_as_piece(token, model) for token in model.added or ())
+    lost = any(_has_no_piece(content, model) for content in model.vocab.ids)
+    return moved or lost or bool(_never_built(model)) or replaces_parts(model)
+
+
+def replaces_parts(model: BPEModel) -> bool:
+    """Whether characters that tokens merge from have no token, and are replaced before that."""
+    if model.fallback.after_merging:
+        return False
+    chars = {char for token in ranking(model).ranks for char in token.decode("utf-8")}
+    return any(char.encode("utf-8") not in model.vocab.ids for char in chars)
 
 
 def _has_no_piece(content: bytes, model: BPEModel) -> bool:
@@ -87,7 +111,7 @@ def merge_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
     """Merges as scores: any two tokens whose product is a piece may merge."""
     found = ranking(model).losses
     yield from found
-    if not found:
+    if not found and _merges_become_scores(model):
         yield Loss(
             "merges",
             "metadata",
@@ -112,7 +136,7 @@ def added_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
             defined.append(show(token.text))
         elif reason := _reason(token, held, model):
             refused.setdefault(reason, []).append(token)
-        else:
+        elif _has_other_roles(token, model):
             renamed.append(show(token.text))
     for (what, consequence), tokens in refused.items():
         yield Loss(
@@ -132,6 +156,16 @@ def added_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
         said.append(f"the piece {show(next(iter(read)))} is added, which every .model has")
     if said:
         yield Loss("added", "metadata", "; ".join(said), "no text is encoded otherwise")
+
+
+def _has_other_roles(token: AddedToken, model: BPEModel) -> bool:
+    """Whether a token has flags, or not one role, its alone, of those that a ``.model`` gives."""
+    named = [role for other in model.added or () for role in other.roles]
+    own = token.roles
+    if len(own) != 1 or token != AddedToken(token.text, token.id, roles=own):
+        return True
+    other_unknown = own[0] == "unk" and token.id != model.fallback.unknown
+    return other_unknown or own[0] not in ROLES or named.count(own[0]) > 1
 
 
 def _shares(token: AddedToken, model: BPEModel) -> bool:
@@ -166,7 +200,7 @@ def _reason(token: AddedToken, held: AddedToken | None, model: BPEModel) -> tupl
             "a control piece has no such flags: where it is looked for, the text around it would "
             "be kept or matched",
         )
-    if held.id != token.id:
+    if held.id != token.id and _shares(token, model):
         return "with ids that are no positions", "the pieces are numbered anew"
     if token.normalized and _normalized_matters(token, model):
         return (

@@ -155,7 +155,8 @@ def _fallback(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
 
 def _normalizer(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
     steps = model.normalizer or ()
-    if flags_of(steps) is None:
+    flags = flags_of(steps)
+    if flags is None:
         yield shown_by(
             _normalized_otherwise(model, again),
             "normalizer",
@@ -172,7 +173,7 @@ def _normalizer(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
                 "these would be normalized too, or others not",
                 shown=False,
             )
-    else:
+    elif model.pretokenizer or flags.steps() != tuple(steps):
         yield Loss(
             "normalizer",
             "metadata",
