@@ -46,9 +46,10 @@ HOSTILE = (
 
 
 def few_texts(patch: pytest.MonkeyPatch) -> None:
-    """Lets ``verify`` run a handful of texts, where what counts is what is said of them."""
-    running = importlib.import_module("bpe_interop.verify.runs")
-    patch.setattr(running, "awkward", lambda *given, **more: _texts())
+    """Lets checks run a handful of texts, where what counts is what is said of them."""
+    for name in ("runs", "conversion"):
+        running = importlib.import_module(f"bpe_interop.verify.{name}")
+        patch.setattr(running, "awkward", lambda *given, **more: _texts())
 
 
 def _texts() -> Iterator[str]:

@@ -45,7 +45,10 @@ def test_verify_counts_to_the_total_that_it_said(monkeypatch: pytest.MonkeyPatch
     assert [done for _, total, done in noted.stages if total is None] == [0, 0]
 
 
-def test_convert_counts_to_the_totals_that_it_said(tmp_path: Path) -> None:
+def test_convert_counts_to_the_totals_that_it_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_texts(monkeypatch)
     noted = Noted()
     done = bpe_interop.convert(GPT2 / "huggingface", tmp_path / "x", "tiktoken", tick=noted)
     assert [name for name, _, _ in noted.stages] == [
