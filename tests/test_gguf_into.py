@@ -28,6 +28,7 @@ from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.tensors import read_tensors
 from bpe_interop.formats.gguf.write import without_tensors
 from bpe_interop.io import find
+from bpe_interop.model import BPEModel
 from bpe_interop.verify.stress import fixed
 from fixtures import gguf_models as made
 
@@ -72,6 +73,11 @@ def put(tmp_path: Path, data: bytes, **named: Any) -> tuple[Conversion, Path]:
     done = convert(named.pop("source", SOURCE), new, into=old, **named)
     assert old.read_bytes() == data
     return done, new
+
+
+def find_model(path: Path) -> BPEModel:
+    found = find(path)
+    return found.format.load(found.files)
 
 
 def tensors_of(path: Path) -> dict[str, tuple[list[int], bytes]]:
@@ -210,6 +216,33 @@ def test_a_copy_that_reads_back_otherwise_is_not_kept(
     with pytest.raises(CheckFailedError, match="reads back otherwise"):
         put(tmp_path, model_file(), verify=False)
     assert [path.name for path in tmp_path.iterdir()] == ["old.gguf"]
+
+
+def part_of(number: int, more: made.Keys | None = None) -> bytes:
+    keys: made.Keys = {"general.architecture": (made.STRING, "llama"), **(more or {})}
+    head = made.gguf({**keys, "x": (made.UINT32, 0)})
+    # ``split.no`` and ``split.count`` are uint16, which the fixture has no need of otherwise.
+    split = b"".join(
+        struct.pack("<Q", len(key)) + key.encode() + struct.pack("<IH", 2, value)
+        for key, value in (("split.no", number), ("split.count", 3))
+    )
+    return head[:16] + struct.pack("<Q", len(keys) + 3) + head[24:] + split
+
+
+def test_only_the_first_of_several_files_takes_one(tmp_path: Path) -> None:
+    for number in (0, 1):
+        (tmp_path / f"m-0000{number + 1}-of-00003.gguf").write_bytes(part_of(number))
+    new = tmp_path / "n-00001-of-00003.gguf"
+    done = convert(SOURCE, new, into=tmp_path / "m-00001-of-00003.gguf", verify=False)
+    assert any("the first of 3 files" in note for note in done.notes)
+    with pytest.raises(TargetError, match="part 2 of a model in several files"):
+        convert(SOURCE, tmp_path / "o.gguf", into=tmp_path / "m-00002-of-00003.gguf")
+    (tmp_path / "m-00001-of-00003.gguf").unlink()
+    (tmp_path / "n-00002-of-00003.gguf").write_bytes(part_of(1))
+    with pytest.raises(UnsupportedError, match="name n-00001-of-00003"):
+        find_model(tmp_path / "n-00002-of-00003.gguf")
+    # Of a folder with all parts the first is read.
+    assert find_model(tmp_path).vocab.ids == find_model(new).vocab.ids
 
 
 @pytest.mark.parametrize("length", [1 << 63, 5_000])

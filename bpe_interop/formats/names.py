@@ -63,6 +63,8 @@ class FileNames:
         magic: how a file begins whose rest is not read; empty where files are read whole.
         head: what reads the part that counts, as ``module:function`` within the package; called
             with the open file and its name, it gives the bytes.
+        later_part: how the name of a file is known that is a later part of one in several files,
+            as a pattern; only the first part has the tokenizer.
         into: what reads an existing file that a tokenizer is put into, as ``module:function``;
             called with the open file, its size in bytes and its name, it gives a
             :class:`KeptFile`. Empty where a file holds nothing but a tokenizer.
@@ -81,6 +83,7 @@ class FileNames:
     hub: tuple[str, ...] = ()
     magic: bytes = b""
     head: str = ""
+    later_part: str = ""
     into: str = ""
 
     def is_one_file(self, name: str) -> bool:

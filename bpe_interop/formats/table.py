@@ -58,6 +58,7 @@ TABLE: Mapping[str, FileNames] = MappingProxyType(
             called="GGUF file",
             magic=b"GGUF",
             head="formats.gguf.head:read_head",
+            later_part=r"-(?!00001)[0-9]{5}-of-[0-9]{5}\.gguf$",
             into="formats.gguf.into:kept_of_file",
         ),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -47,6 +48,13 @@ def never_alone() -> frozenset[str]:
     """Names, and patterns of names, of files that only stand beside a tokenizer's own."""
     patterns = (p for names in file_names() for each in names.beside for p in each.names)
     return frozenset(pattern for pattern in patterns if "{}" not in pattern)
+
+
+def is_later_part(name: str) -> bool:
+    """Whether a file is a later part of one whose first part has the tokenizer."""
+    return any(
+        re.search(names.later_part, name) is not None for names in file_names() if names.later_part
+    )
 
 
 @cache

@@ -15,7 +15,16 @@ from ..formats import Files, Format, all_formats, by_name, each_format, file_nam
 from ..formats.names import FileNames
 from ..limits import FILE_BYTES
 from ..model import BPEModel
-from .names import beside_one_file, common_endings, endings, firsts, halves, mains, never_alone
+from .names import (
+    beside_one_file,
+    common_endings,
+    endings,
+    firsts,
+    halves,
+    is_later_part,
+    mains,
+    never_alone,
+)
 
 _OWN_FILE = "name the file of the tokenizer itself, or the directory that it is in"
 _COPY = "devices and pipes are not read: copy what it gives to a file, and name that"
@@ -334,7 +343,7 @@ def _groups(directory: Path) -> Iterator[TokenizerSource[None]]:
     paths = _plausible(directory)
     beside = never_alone().union(*(beside_one_file(path.name) for path in paths))
     for path in paths:
-        if path.name in taken or path.name in beside:
+        if path.name in taken or path.name in beside or is_later_part(path.name):
             continue
         partner = _partner(path)
         group = _read_group(directory, [path.name, *([partner] if partner else _companions(path))])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import TypeAlias
 
 from ..errors import PatternError
@@ -57,7 +57,8 @@ class Places:
 
         True is a proof. Of very many doubtful tokens, False says only that it is not shown.
         """
-        doubtful = [token for token in vocabulary if self._may_stand_across(token)]
+        found = filter(self._may_stand_across, vocabulary)
+        doubtful = list(islice(found, _MOST_TOKENS + 1))
         return len(doubtful) <= _MOST_TOKENS and not any(map(self._stands_across, doubtful))
 
     def none_beside(self, contents: Iterable[bytes]) -> bool:

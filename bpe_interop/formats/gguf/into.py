@@ -10,7 +10,7 @@ from ...errors import TargetError
 from ...model import BPEModel, show
 from .. import Files
 from .head import Head, Key, parse_head, read_head
-from .keys import ARCHITECTURE, CHAT, SCORES, TOKENS, TYPES
+from .keys import ARCHITECTURE, CHAT, SCORES, TOKENS, TYPES, Keys
 from .rendering import Typed, head_of, key_bytes, typed_of
 from .tensors import Tensors, read_tensors
 from .types import UNUSED
@@ -22,6 +22,7 @@ _FILLER_SCORE: Final = -10_000.0
 MAX_FILLERS: Final = 1 << 16
 """So many rows without a token are filled; a model has some hundred, to make a round number."""
 
+_PARTS: Final = "split.count"
 _EMBEDDING: Final = "token_embd.weight"
 """The tensor with a row for each id; its second dimension is their number."""
 
@@ -63,6 +64,12 @@ class Kept:
 
     def notes(self, files: Files) -> Iterator[str]:
         """What became of the keys of the existing tokenizer, for people."""
+        count = self.head.keys.get(_PARTS)
+        if count is not None and isinstance(count.value, int) and count.value > 1:
+            yield (
+                f"{self.name}: this is the first of {count.value:,} files; the others hold tensors "
+                "only, and stay as they are: put them beside the new one, under its name"
+            )
         [(name, data)] = files.items()
         now = parse_head(data, name).keys
         before = self.head.keys
@@ -133,9 +140,18 @@ def kept_of_file(file: BinaryIO, size: int, name: str) -> Kept:
 
     Raises:
         FormatError, UnsupportedError: its head is malformed, or of a version that is not known.
+        TargetError: it is a later part of a model in several files.
     """
     raw = read_head(file, name)
     head = parse_head(raw, name)
+    part = Keys(head, name).part()
+    if part:
+        raise TargetError(
+            f"this is part {part + 1:,} of a model in several files, and only the first has the "
+            "tokenizer",
+            where=name,
+            fix="name the first file",
+        )
     return Kept(name, raw, head, read_tensors(file, head, size, name))
 
 

@@ -17,6 +17,7 @@ CHAT: Final = "tokenizer.chat_template"
 NAME: Final = "general.name"
 ARCHITECTURE: Final = "general.architecture"
 EMBEDDED: Final = "tokenizer.huggingface.json"
+SPLIT_NUMBER: Final = "split.no"
 PREFIXED: Final = "tokenizer.ggml.add_space_prefix"
 
 ROLES: Final = {
@@ -78,6 +79,11 @@ class Keys:
         """An id; None if there is none."""
         found = self._of(key, "uint32")
         return found if isinstance(found, int) else None
+
+    def part(self) -> int:
+        """Of a model in several files, the number of this one from 0 on; 0 of one in one file."""
+        found = self._of(SPLIT_NUMBER, "uint16")
+        return found if isinstance(found, int) else 0
 
     def array(self, key: str, *members: str) -> Any:
         """The members of an array of one of these types; None if there is none."""

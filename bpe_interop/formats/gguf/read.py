@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 from typing import Final
@@ -49,6 +50,7 @@ from .keys import (
     PREFIXED,
     ROLES,
     SCORES,
+    SPLIT_NUMBER,
     TOKENS,
     Keys,
 )
@@ -73,6 +75,10 @@ _OTHER_MODELS: Final = {
 }  # fmt: skip
 
 
+_PART: Final = r"-[0-9]{5}-of-"
+"""How the name of a part says its number."""
+
+
 def load(files: Files) -> BPEModel:
     """Reads the head of a GGUF file.
 
@@ -91,6 +97,13 @@ def load(files: Files) -> BPEModel:
     keys = Keys(head, name)
     kind = keys.text(MODEL)
     if kind is None:
+        if keys.part():
+            keys.refuse(
+                SPLIT_NUMBER,
+                f"this is part {keys.part() + 1:,} of a model in several files, and only the first "
+                "has the tokenizer",
+                f"name {re.sub(_PART, '-00001-of-', name)}",
+            )
         keys.fail(MODEL, "the key is missing: there is no tokenizer in this file")
     if kind in _OTHER_MODELS:
         keys.refuse(MODEL, f"{show(kind)} is {_OTHER_MODELS[kind]}: it cannot be held as merges")

@@ -52,8 +52,13 @@ def dump(model: BPEModel) -> Files:
     return {f"{name}.gguf": rendered(keys_of(model))}
 
 
-def keys_of(model: BPEModel) -> dict[str, Typed]:
-    """The keys that say what the model is."""
+def under_name(model: BPEModel, name: str) -> bytes:
+    """A head under a name that need not split as the model does: to see what the name costs."""
+    return rendered(keys_of(model, name))
+
+
+def keys_of(model: BPEModel, pre: str | None = None) -> dict[str, Typed]:
+    """The keys that say what the model is; ``pre`` names the splitter, by default by proof."""
     kept = kept_of(model)
     held: Mapping[str, Any] = kept.get("keys", {})
     llama = model.alphabet == "char"
@@ -67,7 +72,7 @@ def keys_of(model: BPEModel) -> dict[str, Typed]:
     if llama and "pre" in kept:
         keys[PRE] = ("string", str(kept["pre"]))
     elif not llama and (kept.get("pre") or not kept):
-        keys[PRE] = ("string", chosen_name(model) or "default")
+        keys[PRE] = ("string", pre or chosen_name(model) or "default")
     keys[TOKENS] = ("array", ("string", [text.encode("utf-8") for text in listing.texts]))
     if llama:
         keys[SCORES] = ("array", ("float32", _scores(model, listing)))

@@ -22,7 +22,7 @@ from ...theory.cuts import only_merges_bytes
 from ...theory.merges import textual, whole_lookups
 from ...theory.splitters import first_cut_apart, representatives
 from ...theory.straddling import Places
-from .stage import CONTEXTS, Stage, TwoModels, short_texts, silent
+from .stage import CONTEXTS, Stage, TwoModels, short_strings, short_texts, silent
 
 _NAME = "pre-tokenizer"
 
@@ -61,7 +61,17 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         return Stage(_NAME, "proved", f"{why} (Theorem 10)")
     texts = (context.format(compared.text) for context in CONTEXTS)
     why = f"they split {show(compared.text)} otherwise"
-    return pair.tried(_NAME, why, chain(texts, _looked_up(pair, compared.text), short_texts()))
+    return pair.tried(
+        _NAME,
+        why,
+        chain(
+            texts,
+            _cut_apart(left, right)[0],
+            _looked_up(pair, compared.text),
+            short_strings(),  # one character is hardly ever cut, and there are many
+            short_texts(),
+        ),
+    )
 
 
 def _looked_up(pair: TwoModels, text: str) -> Iterator[str]:
@@ -141,6 +151,15 @@ def _no_token_across(pair: TwoModels, left: Steps, right: Steps) -> bool:
 
 def _tested(pair: TwoModels, left: Steps, right: Steps, why: str) -> Stage:
     """All strings over characters of every class, up to a length."""
+    strings, said = _cut_apart(left, right)
+    found = pair.tried(_NAME, why, chain(strings, short_texts()))
+    if found.outcome == "refuted":
+        return found
+    return Stage(_NAME, "unknown", f"{why}; {said}: no ids differ")
+
+
+def _cut_apart(left: Steps, right: Steps) -> tuple[Iterator[str], str]:
+    """Short strings over characters of every class that the two cut otherwise; what was tried."""
     classes = representatives((*left, *right))
     length = 1
     while len(classes) ** (length + 1) <= _STRINGS:
@@ -151,8 +170,5 @@ def _tested(pair: TwoModels, left: Steps, right: Steps, why: str) -> Stage:
         for text in map("".join, product(classes, repeat=size))
         if split(left, text) != split(right, text)
     )
-    stage = pair.tried(_NAME, why, chain(strings, short_texts()))
-    if stage.outcome == "refuted":
-        return stage
-    tested = f"tested on all strings of up to {length} characters out of {len(classes)} classes"
-    return Stage(_NAME, "unknown", f"{why}; {tested}: no ids differ")
+    said = f"tested on all strings of up to {length} characters out of {len(classes)} classes"
+    return strings, said

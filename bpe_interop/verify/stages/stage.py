@@ -154,6 +154,11 @@ def short_texts() -> Iterator[str]:
     """The empty text, every code point of the basic plane, then strings of sample characters."""
     yield ""
     yield from single_characters()
+    yield from short_strings()
+
+
+def short_strings() -> Iterator[str]:
+    """Strings of two and more sample characters."""
     for length in range(2, _LENGTH + 1):
         yield from map("".join, product(_SAMPLE, repeat=length))
 

@@ -1,0 +1,42 @@
+"""Files under a name that is not their own: DIFFERENT, with a text that both engines show."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import FIXTURES, Data
+from tokenizers import Tokenizer
+
+from bpe_interop.engines.llamacpp import LlamaCppEngine
+from bpe_interop.formats.gguf.read import load
+from bpe_interop.formats.gguf.write import under_name
+from bpe_interop.sources import load_source
+from bpe_interop.verify.prove import prove
+
+
+def test_a_wrong_name_is_shown_by_a_text_in_both_engines() -> None:
+    """o200k's pattern under ``gpt-4o``, which knows no marks, as the converter writes it."""
+    source = FIXTURES / "tokenizers/o200k-tiny/huggingface/tokenizer.json"
+    model = load_source(source).model
+    file = under_name(model, "gpt-4o")
+    proof = prove(load({"wrong.gguf": file}), model, "ordinary")
+    assert (proof.outcome, proof.stage) == ("refuted", "pre-tokenizer")
+    assert proof.witness is not None
+    theirs = Tokenizer.from_file(str(source)).encode(proof.witness, add_special_tokens=False).ids
+    assert LlamaCppEngine(file).encode(proof.witness) != theirs
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "text"),
+    [
+        ("gpt-oss/tokenizer.json", "gpt-4o", "\u0928\u092e\u0938\u094d\u0924\u0947"),
+        # Behind U+017F, which the model's (?i) takes for an s, a token that only lookup finds.
+        ("llama-3.2/tokenizer.json", "llama-bpe", "'\u017fNgo\u00e0i"),
+    ],
+)
+def test_published_tokenizers_under_the_name_that_is_given_to_them(
+    path: str, name: str, text: str, data: Data
+) -> None:
+    theirs = Tokenizer.from_file(str(data / path)).encode(text, add_special_tokens=False).ids
+    engine = LlamaCppEngine(under_name(load_source(data / path).model, name))
+    assert engine.encode(text) != theirs
+    assert engine.encode("Hello world") == engine.encode("Hello") + engine.encode(" world")
