@@ -213,10 +213,9 @@ def main() -> None:
     for table in sys.argv[1:] or TABLES:
         made = TABLES[table](data)
         page = PAGE.read_text("utf-8")
-        begin, end = f"<!-- {table} -->\n", f"\n<!-- end of {table} -->"
-        head, _, rest = page.partition(begin)
-        _, _, tail = rest.partition(end)
-        PAGE.write_text(f"{head}{begin}{made}{end}{tail}", "utf-8")
+        begin, end = f"<!-- {table} -->\n", f"<!-- end of {table} -->"
+        at, behind = page.index(begin) + len(begin), page.index(end)
+        PAGE.write_text(f"{page[:at]}\n{made}\n\n{page[behind:]}", "utf-8")
 
 
 if __name__ == "__main__":
