@@ -23,9 +23,9 @@ from .mutants import ROOT
 from .page import made_of, put, table, write_option
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "verify.stages.normalizing": ("test_prove.py",),
+    "verify.stages.normalizing": ("test_prove_stages.py",),
     "verify.stages.splitting": ("test_prove.py", "test_prove_cuts.py"),
-    "verify.stages.merging": ("test_prove.py", "test_prove_affixes.py"),
+    "verify.stages.merging": ("test_prove_stages.py", "test_prove.py", "test_prove_affixes.py"),
     "verify.stages.numbering": (
         "test_prove_ids.py",
         "test_prove_affixes.py",
@@ -36,7 +36,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "test_prove_added.py",
         "test_prove_decoding.py",
     ),
-    "verify.stages.decoding": ("test_prove_decoding.py",),
+    "verify.stages.decoding": ("test_prove_decoding.py", "test_prove_stages.py"),
     "theory.cuts": ("test_prove_cuts.py",),
     "theory.straddling": ("test_prove.py", "test_prove_cuts.py"),
     "theory.spelled": ("test_prove_affixes.py", "test_core.py"),
