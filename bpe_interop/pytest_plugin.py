@@ -155,7 +155,10 @@ def _details(report: Report) -> Iterator[str]:
             yield f"  {side} gives    {' '.join(map(str, ids)) or 'no ids'}"
         yield from (f"  {side} decodes  {show(text)}" for side, text in answers)
         yield from _aligned(report)
-        yield f"  texts      {report.differing:,} of {report.compared:,} differ"
+        ran = f"{report.differing:,} of {report.compared:,} differ"
+        if not report.differing:
+            ran = f"none of the {report.compared:,} that were run differ; a proof found this one"
+        yield f"  texts      {ran}"
     for stage in report.stages:
         if stage.outcome != "proved":
             outcome = "differs" if stage.outcome == "refuted" else "not proved"

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -280,3 +281,14 @@ def test_what_is_no_tokenizer_is_an_error() -> None:
         assert_parity(GPT2 / "nowhere", GPT2 / "tiktoken")
     with pytest.raises(ValueError, match="scope is one of"):
         assert_parity(GPT2, GPT2, scope="some")
+
+
+def test_a_difference_that_only_a_proof_found_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = (FIXTURES / "tokenizers" / name / "tiktoken" for name in ("cl100k-tiny", "o200k-tiny"))
+    found = parity.parity(a, b, ["Hello world 2023"])
+    assert found.mismatch is not None
+    for differing, said in ((1, "1 of 1 differ"), (0, "none of the 1 that were run differ")):
+        report = replace(found, differing=differing)
+        monkeypatch.setattr(parity, "parity", lambda *_, report=report, **__: report)
+        with pytest.raises(AssertionError, match=said):
+            assert_parity(a, b, texts=["Hello world 2023"])
