@@ -448,3 +448,24 @@ def test_an_upgraded_library_is_asked_for_every_token(tmp_path: Path) -> None:
     assert report.verdict == "refuted"
     assert report.mismatch is not None
     assert report.mismatch.text == text
+
+
+def test_what_the_engine_leaves_to_chance_is_not_proved(tmp_path: Path) -> None:
+    """``Xa`` and ``xA`` are looked for as ``xa``: tokenizers finds one of them, by its hashes."""
+    token = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": True}
+    whole = {
+        "added_tokens": [
+            {**token, "id": 2, "content": "Xa", "special": False},
+            {**token, "id": 3, "content": "xA", "special": False},
+        ],
+        "normalizer": {"type": "Lowercase"},
+        "model": {"type": "BPE", "vocab": {"a": 0, "x": 1}, "merges": []},
+    }
+    source = tmp_path / "tokenizer.json"
+    source.write_text(json.dumps(whole), "utf-8")
+    assert tokenizers.Tokenizer.from_file(str(source)).encode("XA").ids in ([2], [3])
+    path = locked(source, tmp_path)
+    report = verify(path, source, scope="ordinary")
+    assert report.verdict == "tested"
+    assert any("by chance: nothing is proved" in note for note in report.notes)
+    assert verify(path, source, scope="text").verdict == "proved"

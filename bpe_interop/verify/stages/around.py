@@ -30,7 +30,7 @@ def added_stages(pair: TwoModels) -> Iterator[Stage]:
             yield _unsaid(pair, name, special)
             continue
         left, right = ({t for t in each if t.special is special} for each in tokens)
-        chance = _left_to_chance(a) or _left_to_chance(b)
+        chance = left_to_chance(a) or left_to_chance(b)
         if left != right:
             yield _apart(pair, name, left, right, chain(*tokens))
         elif chance:
@@ -84,7 +84,7 @@ def _texts_with(tokens: Iterable[AddedToken], others: Iterable[AddedToken]) -> I
             yield from (f"{text}{space}{other}", f"{other}{space}{text}")
 
 
-def _left_to_chance(model: BPEModel) -> str:
+def left_to_chance(model: BPEModel) -> str:
     """Which tokens are looked for as one text, so that tokenizers takes one of them by chance."""
     forms: dict[tuple[str, bool], AddedToken] = {}
     for token in model.added or ():
