@@ -111,7 +111,10 @@ def _tell_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     if asked and not ctx.resilient_parsing:
         from importlib.metadata import version  # it is slow, and nothing else needs it
 
-        click.echo(f"bpe-interop, version {version('bpe-interop')}\nkernel: {running()}")
+        from .terminal import say_line
+
+        say_line(f"bpe-interop, version {version('bpe-interop')}")
+        say_line(f"kernel: {running()}")
         ctx.exit()
 
 
