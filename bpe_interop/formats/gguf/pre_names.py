@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from ...errors import PatternError
 from ...model import BPEModel
 from ...steps import Pattern, PreTokenizerStep, Split
-from ...text.patterns import parse
+from ...text.patterns import parse, preferred
 from ...theory.automata import first_difference
 from ...theory.cuts import only_merges_bytes
 from ...theory.merges import textual, whole_lookups
@@ -45,6 +45,7 @@ def chosen(model: BPEModel) -> Chosen | None:
     The name that the model was read with comes first, then those of the table in order; those
     that only the vocabulary makes equal come last.
     """
+    model = replace(model, pretokenizer=_respelled(model.pretokenizer or ()))
     steps = model.pretokenizer or ()
     names = [name for name in _in_order(model) if _looks_up_alike(name, model)]
     for name in names:
@@ -71,7 +72,7 @@ def nearest_names(model: BPEModel, most: int = 3) -> list[tuple[str, str]]:
     shortest one that the two cut otherwise; empty where none is known, and no proof that there is
     none.
     """
-    steps = model.pretokenizer or ()
+    steps = _respelled(model.pretokenizer or ())
     counted = sorted(
         (sum(map(operator.ne, cuts(SPLITTERS[name].steps), cuts(steps))), place, name)
         for place, name in enumerate(_one_of_each())
@@ -94,6 +95,22 @@ def _one_of_each() -> Iterator[str]:
         if row.steps not in seen:
             seen.add(row.steps)
             yield name
+
+
+def _respelled(steps: Steps) -> Steps:
+    """The steps, patterns of Python spelled so that proofs read them, where that can be."""
+    return tuple(map(_read_by_proofs, steps))
+
+
+def _read_by_proofs(step: PreTokenizerStep) -> PreTokenizerStep:
+    if not isinstance(step, Split) or not isinstance(step.pattern, Pattern):
+        return step
+    if step.pattern.dialect != "python":
+        return step
+    try:
+        return replace(step, pattern=preferred(step.pattern, "fancy-regex"))
+    except PatternError:
+        return step
 
 
 def _in_order(model: BPEModel) -> list[str]:

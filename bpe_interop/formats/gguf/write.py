@@ -125,9 +125,11 @@ def _puts_space(model: BPEModel) -> bool:
 
 
 def _name(model: BPEModel, listing: Listing) -> str:
-    """A name with which llama.cpp does with special tokens what the model does."""
-    held = kept_of(model).get("keys", {})
-    name = str(held.get(NAME, "") if kept_of(model) else model.origin.name)
+    """A name with which llama.cpp does with special tokens what the model does; mostly none.
+
+    That of a GGUF file is kept. Other formats lose theirs on the way, so none is written.
+    """
+    name = str(kept_of(model).get("keys", {}).get(NAME, ""))
     added = model.added or ()
     as_phi3 = bool(added) and tuple(map(phi3, added)) == added
     if as_phi3 and any(token.ascii_space for token in added):
