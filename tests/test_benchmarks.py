@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -379,14 +378,3 @@ def test_files_of_growth(tmp_path: Path) -> None:
     write_corpus(["a text", "another"], tmp_path / "corpus.txt", 100)
     kept = (tmp_path / "corpus.txt").read_text("utf-8").splitlines()
     assert kept[:3] == ["0 0: a text", "0 0: another", "1 7919: a text"]
-
-
-def test_the_figures_of_the_readme_are_those_of_the_page() -> None:
-    root = Path(__file__).parent.parent
-    section = (root / "README.md").read_text("utf-8").split("## How fast")[1].split("\n## ")[0]
-    page = (root / "docs" / "performance.md").read_text("utf-8")
-    ratios = re.findall(r"\d+\.\d+x", section)
-    assert len(ratios) >= 4
-    assert [ratio for ratio in ratios if f" {ratio} (" not in page] == []
-    [memory] = re.findall(r"(\d+ MiB)", section)
-    assert f"s, {memory} | n^" in page
