@@ -51,7 +51,9 @@ def test_llama_2_model_becomes_a_tokenizer_json(data: Data, tmp_path: Path) -> N
     convert(model, tmp_path / "out", "huggingface")
     engines = [engine_of(p) for p in (model, tmp_path / "out", data("llama-2/tokenizer.json"))]
     assert [engine.name for engine in engines] == ["sentencepiece", "tokenizers", "tokenizers"]
-    assert first_difference(corpus_texts(data("corpora")), *engines) is None
+    assert (
+        first_difference(corpus_texts(data("corpora"), "sentencepiece-llama-2"), *engines) is None
+    )
 
 
 def test_llama_2_tokenizer_json_becomes_a_model_and_comes_back(data: Data, tmp_path: Path) -> None:
@@ -60,7 +62,7 @@ def test_llama_2_tokenizer_json_becomes_a_model_and_comes_back(data: Data, tmp_p
     convert(tmp_path / "model", tmp_path / "back", "huggingface")
     engines = [engine_of(path) for path in (source, tmp_path / "model", tmp_path / "back")]
     assert [engine.name for engine in engines] == ["tokenizers", "sentencepiece", "tokenizers"]
-    assert first_difference(corpus_texts(data("corpora")), *engines) is None
+    assert first_difference(corpus_texts(data("corpora"), "huggingface-llama-2"), *engines) is None
     before, after = load_source(source).model, load_source(tmp_path / "back").model
     assert not diff(before, replace(after, added=without_roles(after)))
 
@@ -80,7 +82,10 @@ def test_mistral_v1_model_becomes_a_tokenizer_json(data: Data, tmp_path: Path) -
     model = data("mistral-v1/tokenizer.model")
     convert(model, tmp_path / "out", "huggingface")
     engines = engine_of(model), engine_of(tmp_path / "out")
-    assert first_difference(corpus_texts(data("corpora")), *engines) is None
+    assert (
+        first_difference(corpus_texts(data("corpora"), "sentencepiece-mistral-v1"), *engines)
+        is None
+    )
 
 
 def learned_pieces(path: Path, size: int) -> list[str]:
