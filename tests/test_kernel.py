@@ -11,13 +11,17 @@ import random
 import subprocess
 import sys
 from base64 import b64encode
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks.trust import kernel
 from benchmarks.trust.kernel import merge_system, rank_file
 from bpe_interop.errors import EngineError, FormatError
+from bpe_interop.formats import by_name
 from bpe_interop.formats.tiktoken.ranks import read_ranks
 from bpe_interop.kernel import (
     Numbers,
@@ -157,6 +161,8 @@ def test_numbers_are_a_mapping_before_and_after_they_are_a_dictionary() -> None:
     expected = {b"a": 0, b"bc": 7}
     for whole in (False, True):
         found = made()
+        other: Mapping[Any, int] = found
+        assert (other.get("a"), other.get(0)) == (None, None)
         if whole:
             assert found.whole() == expected
         assert len(found) == 2
@@ -283,3 +289,15 @@ def test_the_kernel_answers_as_python_does(name: str, count: int) -> None:
 def test_differences_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(kernel.WORKS, "rank files", lambda rng: lambda: library.library() is None)
     assert kernel.compare("rank files", 3, seed=1).different == [0, 1, 2]
+
+
+@pytest.mark.parametrize("affix", [False, 0, [], {}])
+def test_an_affix_that_is_no_text_is_refused_by_both(affix: Any) -> None:
+    vocabulary = {to_chars(bytes([byte])): byte for byte in range(256)}
+    model = {"type": "BPE", "vocab": vocabulary, "merges": [], "end_of_word_suffix": affix}
+    step = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    file = {"model": model, "pre_tokenizer": step, "decoder": step, "added_tokens": []}
+    for without in (nullcontext, set_aside):
+        with without(), pytest.raises(FormatError) as refused:
+            by_name("huggingface").load({"tokenizer.json": json.dumps(file).encode()})
+        assert refused.value.where == "tokenizer.json: $.model.end_of_word_suffix"

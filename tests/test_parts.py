@@ -142,6 +142,17 @@ def test_an_error_names_the_line_in_the_file(tmp_path: Path) -> None:
     assert "a.jsonl:51" in str(whole.value)
 
 
+def test_a_file_that_changed_since_it_was_cut_is_an_error(tmp_path: Path) -> None:
+    """Documents that are gone must not be equal by omission."""
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(b'{"text": "some text"}\n' * 50)
+    parts = cut(find_shards([file]), 200)
+    file.write_bytes(b'{"text": "some text"}\n' * 20)
+    for part in parts:
+        with pytest.raises(SourceError, match="not as it was when it was cut"):
+            list(PartReader(part).documents(EVERY))
+
+
 def test_a_pipe_has_no_parts() -> None:
     with pytest.raises(SourceError, match="only once"):
         cut(find_shards(["-"]))

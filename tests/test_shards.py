@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -18,7 +18,7 @@ from out_of_order import Shuffled
 from bpe_interop.corpora import EVERYTHING, find_shards, read_documents
 from bpe_interop.errors import EngineError, FormatError, SourceError
 from bpe_interop.pages import to_json
-from bpe_interop.shards import Carried, carry, pool_of, worker
+from bpe_interop.shards import Carried, Pool, carry, pool_of, worker
 from bpe_interop.sources import load_source
 from bpe_interop.statistics import measure, measure_by_parts
 from bpe_interop.tokenizer import Tokenizer
@@ -234,6 +234,36 @@ def test_a_part_that_is_never_answered_is_no_equality(corpus: Path) -> None:
         deaf = Deaf(executor, {3}, times=2)
         with pytest.raises(EngineError, match="not done in two attempts"):
             compare(corpus, deaf, slots=4, limit=3.0, folders=(GPT2, GPT2))
+
+
+class OneWorker(Pool):
+    """Its only worker is given no more once it hangs."""
+
+    def slots(self, late: int, avoid: Collection[str]) -> int:
+        return 0 if avoid else 1
+
+    def holder(self, future: Future[Any]) -> str:
+        return "the only one"
+
+
+def test_workers_that_all_hang_are_an_error(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bpe_interop.shards.running._NOBODY", 1.0)
+    monkeypatch.setattr("bpe_interop.shards.running._LOOK", 0.1)
+    with Shuffled(6) as executor:
+        sides, by = prepared(executor, 1, 2.0, (GPT2, GPT2))
+        by = replace(by, workers=OneWorker(Deaf(executor, {1}), 1))
+        with pytest.raises(EngineError, match="there was no worker for 1 seconds"):
+            compare_by_parts(
+                sides,
+                by,
+                "all",
+                [corpus],
+                field=None,
+                selection=EVERYTHING,
+                state=None,
+                patience=1_000,
+                tick=lambda progress: None,
+            )
 
 
 def test_an_engine_that_reads_a_directory_does_not_travel(corpus: Path) -> None:

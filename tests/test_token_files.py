@@ -306,6 +306,25 @@ def test_a_state_keeps_what_is_done(corpus: Path, tmp_path: Path) -> None:
         encode(bad, tmp_path / "ids", settings, state=state)
 
 
+def test_shards_of_another_run_are_made_again(corpus: Path, tmp_path: Path) -> None:
+    def stop(step: Any) -> None:
+        if step.documents > 60:
+            raise KeyboardInterrupt
+
+    settings = Settings("npy", special="text")
+    state, folder = tmp_path / "state", tmp_path / "ids.unfinished"
+    encode(corpus, tmp_path / "ids", settings, tick=stop, state=state)
+    shard = next(folder.glob("shard-00000.*"))
+    shard.write_bytes(bytes(shard.stat().st_size))
+    (folder / "notes.txt").write_text("mine", "utf-8")
+    with pytest.raises(TargetError, match=r"no run of ours left.*notes\.txt"):
+        encode(corpus, tmp_path / "ids", settings, state=state)
+    (folder / "notes.txt").unlink()
+    encode(corpus, tmp_path / "ids", settings, state=state)
+    encode(corpus, tmp_path / "at once", settings)
+    assert contents(tmp_path / "ids") == contents(tmp_path / "at once")
+
+
 def test_an_interrupt_says_what_was_done(corpus: Path, tmp_path: Path) -> None:
     settings = Settings("npy", special="text")
 

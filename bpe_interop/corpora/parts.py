@@ -13,7 +13,7 @@ from typing import BinaryIO
 from ..errors import SourceError
 from .documents import BLOCK, Document, Place, Shard, first_record, first_text, records, texts
 from .parquet import row_groups
-from .selection import EVERYTHING, Selection, draw, drawn_limit, read_documents
+from .selection import EVERYTHING, Selection, draw, drawn_limit, identity, read_documents
 from .streams import is_compressed, naming, opened
 
 PART_BYTES = 1 << 24
@@ -27,6 +27,7 @@ class Part:
     ``number`` counts the parts of the corpus, ``file`` its files, both from 0. It holds the
     documents that begin near the byte (in Parquet: the row) ``start`` or later, and not near
     ``end`` or later; ``end`` is None for the rest of the file. ``size`` is in bytes on disk.
+    ``identity`` tells the file as it was cut from another one in its place.
     """
 
     number: int
@@ -35,6 +36,7 @@ class Part:
     start: int
     end: int | None
     size: int
+    identity: str
 
     def __str__(self) -> str:
         if self.start == 0 and self.end is None:
@@ -64,8 +66,9 @@ def cut(shards: Sequence[Shard], size: int = PART_BYTES) -> tuple[Part, ...]:
                 where=shard.label,
                 fix="make it a file",
             )
+        own = identity(shard)
         for start, end, held in _of_file(shard, size, step):
-            parts.append(Part(len(parts), number, shard, start, end, held))
+            parts.append(Part(len(parts), number, shard, start, end, held, own))
     return tuple(parts)
 
 
@@ -116,13 +119,26 @@ class PartReader:
 
         Raises:
             The errors of :func:`.selection.read_documents`, with the line in the whole file; and
-            SourceError: the selection needs the documents before the part.
+            SourceError: the selection needs the documents before the part, or the file is not as
+                it was when it was cut.
         """
         check_parts_can_be_read(selection)
         limit = drawn_limit((self.part.shard,), selection)
+        self._check()
         for document in self._all(selection):
             if limit is None or draw(self.part.file, document, selection.seed) <= limit:
                 yield document
+        self._check()
+
+    def _check(self) -> None:
+        """A file that became shorter would lose documents without an error."""
+        shard = self.part.shard
+        if identity(shard) != self.part.identity:
+            raise SourceError(
+                "the file is not as it was when it was cut into parts",
+                where=shard.label,
+                fix="begin again when nothing writes there; workers must see the same file",
+            )
 
     def where(self, document: Document) -> str:
         """The file and the line, or row, of a document of the part, for a message."""

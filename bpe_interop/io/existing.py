@@ -22,11 +22,12 @@ _CHUNK = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """An open file, and what is kept of it."""
+    """An open file, what is kept of it, and its size and time of change when it was opened."""
 
     path: Path
     kept: KeptFile
     file: BinaryIO
+    state: tuple[int, int]
 
     def append(self, written: Path) -> str:
         """Copies the rest of the file behind what was written, and compares the two by hash.
@@ -42,7 +43,6 @@ class Existing:
             SourceError: the existing file was changed meanwhile.
             CheckFailedError: what was written is not what was read.
         """
-        before = _state(self.file)
         with naming_target(written), written.open("r+b") as target:
             begin = target.seek(0, os.SEEK_END)
             self.file.seek(self.kept.start)
@@ -55,9 +55,9 @@ class Existing:
             os.fsync(target.fileno())
             target.seek(begin)
             again = _hash(target)
-        if _state(self.file) != before or count != max(0, before[0] - self.kept.start):
+        if _state(self.file) != self.state or count != max(0, self.state[0] - self.kept.start):
             raise SourceError(
-                "the file was changed while it was copied",
+                "the file was changed while it was read",
                 where=str(self.path),
                 fix="try again when nothing writes there",
             )
@@ -95,7 +95,8 @@ def existing_file(path: Path, row: Format) -> Iterator[Existing]:
     except OSError as error:
         raise unreadable(error, str(path)) from None
     with file:
-        yield Existing(path, reader(file, _state(file)[0], path.name), file)
+        state = _state(file)
+        yield Existing(path, reader(file, state[0], path.name), file, state)
 
 
 def _state(file: BinaryIO) -> tuple[int, int]:

@@ -51,6 +51,9 @@ class Running:
         return f"python (not native: {self.why_not})"
 
 
+_OTHER = "it was built from other sources; install bpe-interop again"
+
+
 class Library:
     """The library's functions. Every result above 0 is an object's number, or a count."""
 
@@ -71,10 +74,15 @@ class Library:
         except AttributeError:
             found = 0
         if found != _INTERFACE:
-            raise OSError("it was built from other sources; install bpe-interop again")
+            raise OSError(_OTHER)
 
         def declared(name: str, *arguments: object) -> Callable[..., int]:
-            function = getattr(loaded, name)
+            try:
+                function = getattr(loaded, name)
+            except AttributeError:
+                raise OSError(
+                    "it was built from other sources; install bpe-interop again"
+                ) from None
             function.restype, function.argtypes = number, arguments
             called: Callable[..., int] = function
             return called

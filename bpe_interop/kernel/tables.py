@@ -98,7 +98,7 @@ class Numbers(LazyDict[bytes, int]):
         whole = self._whole
         if whole is not None:
             return key in whole
-        return isinstance(key, bytes) and self._find(key) is not None
+        return self._find(key) is not None
 
     @overload
     def get(self, key: bytes, default: None = None, /) -> int | None: ...
@@ -112,8 +112,10 @@ class Numbers(LazyDict[bytes, int]):
         found = self._find(key)
         return default if found is None else found
 
-    def _find(self, key: bytes) -> int | None:
+    def _find(self, key: object) -> int | None:
         """Looks one token up in the table; who asks often is given the dictionary."""
+        if not isinstance(key, bytes):
+            return None
         self._asked += 1
         if self._asked > _OFTEN:
             return self.whole().get(key)

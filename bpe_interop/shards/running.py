@@ -152,10 +152,12 @@ class _Runner(Generic[R]):
         for name in self._workers.lost():
             self._note(f"the worker {name} was lost")
         watched = [*self._flying, *self._late]
-        if not watched:
+        if self._flying or self._workers.slots(len(self._late), self._avoid) > 0:
+            self._seen = time.monotonic()
+        else:  # nobody is left, or all that are left hang
             self._wait_for_workers()
+        if not watched:
             return
-        self._seen = time.monotonic()
         done, _ = wait(watched, timeout=_LOOK, return_when=FIRST_COMPLETED)
         for future in done:
             late = future in self._late

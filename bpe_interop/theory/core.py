@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import Literal, TypeAlias
 
-from ..kernel import Form, listed_as_ranked
+from ..kernel import Form, Numbers, listed_as_ranked
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
@@ -379,6 +379,10 @@ def _learned(model: BPEModel | None, form: Form) -> str:
     """Keeps the canonical form of the list's model, if it may be kept; returns the theorem."""
     if model is not None and not canonical.known(model):
         found = Canonical(form.splits, form.priority, form.unreachable, form.disordered)
+        ids = model.vocab.ids
+        if not isinstance(ids, Numbers) or ids.table is not form.splits.found.table:
+            # The form is of the table; the model may have tokens besides.
+            found = with_splits(model, form.priority, found)
         canonical.keep(model, found)
     return _LISTED_AS_RANKED
 

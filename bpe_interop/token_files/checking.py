@@ -159,9 +159,10 @@ def _part(manifest: Manifest, number: int) -> Part:
     origin = manifest.origins[piece.file]
     kind = cast(Kind, origin.kind)
     shard = Shard(origin.label, Path(origin.path), kind, origin.field, origin.name)
-    if identity(shard) != origin.identity:
+    own = identity(shard)
+    if own != origin.identity:
         raise SourceError("it is not as it was when it was encoded", where=origin.label)
-    return Part(number, piece.file, shard, piece.start, piece.end, piece.size)
+    return Part(number, piece.file, shard, piece.start, piece.end, piece.size, own)
 
 
 class _Compared:

@@ -70,9 +70,13 @@ COUNTED = ("documents", "empty", "replaced", "rows", "tokens", "bytes")
 """What is counted of a part."""
 
 
+SHARD = "shard-"
+"""How the names of all shards begin."""
+
+
 def stem_of(part: int) -> str:
     """How the names of a shard's files begin."""
-    return f"shard-{part:05d}"
+    return f"{SHARD}{part:05d}"
 
 
 def encode_batch(tokenizer: Tokenizer, texts: list[str], settings: Settings) -> list[list[int]]:

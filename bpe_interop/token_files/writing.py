@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
@@ -18,18 +19,18 @@ from ..corpora import (
     check_parts_can_be_read,
     cut,
     find_shards,
-    identity,
     no_documents,
 )
 from ..errors import TargetError
 from ..fingerprint import fingerprint
 from ..formats import Files
 from ..io import TokenizerSource, check_target, replace_file, staged
-from ..model import BPEModel
+from ..model import BPEModel, show
 from ..shards import LIMIT, Carried, Done, Pool, Run, Workers, carry, pool_of, run_parts
 from ..shards.worker import versions_here
 from ..tokenizer import Tokenizer
-from .encoding import Encoded, EncodeJob, File, encode_batch
+from .columns import sha256_of_file
+from .encoding import SHARD, Encoded, EncodeJob, File, encode_batch
 from .manifest import NAME, TOKENIZER, Manifest, Origin, Piece, TokenizerFacts
 from .settings import Settings, dtype_of, eos_id
 
@@ -168,12 +169,13 @@ def encode_corpora(
             if run.interrupted:
                 raise _InterruptedError
             run.check_whole(len(parts))
+            cut_as = {part.file: part.identity for part in parts}
             manifest = Manifest(
                 settings,
                 dtype,
                 _facts(loaded, carried, tokenizer),
                 versions_here(job.libraries),
-                tuple(map(_origin, shards)),
+                tuple(_origin(shard, cut_as[number]) for number, shard in enumerate(shards)),
                 tuple(_piece(part, run.results[part.number]) for part in parts),
             )
             if not manifest.counts["documents"]:
@@ -229,8 +231,21 @@ def _run(
 @contextlib.contextmanager
 def _kept(place: Path, files: Files) -> Iterator[Path]:
     """A folder beside the target that stays where the block fails, and else becomes the target."""
+    place = place.resolve()  # a link to an empty folder becomes the folder
     folder = place.with_name(f"{place.name}{UNFINISHED}")
     try:
+        others = sorted(
+            path.name
+            for path in (folder.iterdir() if folder.is_dir() else ())
+            if path.name not in (TOKENIZER, NAME) and not path.name.startswith(SHARD)
+        )
+        if others:
+            raise TargetError(
+                f"it holds what no run of ours left: {', '.join(map(show, others[:5]))}",
+                where=str(folder),
+                fix="move it away, or choose another target",
+            )
+        shutil.rmtree(folder / TOKENIZER, ignore_errors=True)
         for name, data in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -250,7 +265,7 @@ def _there(done: dict[int, Encoded], folder: Path) -> dict[int, Encoded]:
 
     def is_there(file: File) -> bool:
         path = folder / file.name
-        return path.is_file() and path.stat().st_size == file.bytes
+        return path.is_file() and sha256_of_file(path) == file.sha256
 
     return {number: each for number, each in done.items() if all(map(is_there, each.files))}
 
@@ -259,7 +274,7 @@ def _clean(folder: Path, manifest: Manifest) -> None:
     """Removes what killed workers left."""
     named = {file.name for piece in manifest.pieces for file in piece.encoded.files}
     for path in folder.iterdir():
-        if path.is_file() and path.name not in named:
+        if path.is_file() and path.name.startswith(SHARD) and path.name not in named:
             path.unlink()
 
 
@@ -289,9 +304,9 @@ def _facts(
     )
 
 
-def _origin(shard: Shard) -> Origin:
+def _origin(shard: Shard, identity: str) -> Origin:
     path = "" if shard.path is None else str(shard.path.resolve())
-    return Origin(shard.label, path, shard.kind, shard.field, shard.name, identity(shard))
+    return Origin(shard.label, path, shard.kind, shard.field, shard.name, identity)
 
 
 def _piece(part: Part, encoded: Encoded) -> Piece:

@@ -13,6 +13,9 @@ use crate::tokens::Tokens;
 /// The longest token that is looked at: the work grows with the square of it.
 const LONGEST: usize = 4096;
 
+/// The longest run of symbols that is merged step by step here.
+const LONGEST_RUN: usize = 512;
+
 /// In a part: the rest is no token of the table but a symbol, the byte or the code point.
 pub const SYMBOL: u32 = 1 << 31;
 
@@ -419,6 +422,10 @@ impl<'a> Search<'a> {
         let Some(mut parts) = self.symbols_of(content) else {
             return Cut::Irregular;
         };
+        // Each merge looks at every pair again: for long tokens Python's way is faster.
+        if parts.len() > LONGEST_RUN {
+            return Cut::Irregular;
+        }
         while parts.len() > 2 {
             let pairs = parts
                 .windows(2)

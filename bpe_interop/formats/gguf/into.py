@@ -87,6 +87,12 @@ class Kept:
                 f"{self.name}: {len(changed):,} of {len(old):,} ids had another token, such as "
                 f"{first}: {show(old[first])}, now {other}"
             )
+            chat = [before.get(CHAT), now.get(CHAT)]
+            if chat[0] is not None and chat[0] == chat[1]:
+                yield (
+                    f"{self.name}: its chat template was kept; see that it names tokens of the "
+                    "new tokenizer"
+                )
 
     def _rows(self) -> int | None:
         """How many ids the model has rows for; None if the file does not say."""
@@ -107,7 +113,7 @@ class Kept:
         for key, found in self.head.keys.items():
             if key in new or not key.startswith(_TOKENIZER):
                 continue
-            if key.startswith(CHAT) or (
+            if (key.startswith(CHAT) and CHAT not in new) or (
                 key.endswith(_OF_IDS)
                 and all(
                     old[number : number + 1] == now[number : number + 1] != []

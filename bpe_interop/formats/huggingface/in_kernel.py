@@ -46,7 +46,8 @@ def words_of(taken: Taken, model: Node) -> Words:
     Raises:
         NotTakenError: there are affixes, or a byte has no token.
     """
-    if any(model.get(key).value for key in ("continuing_subword_prefix", "end_of_word_suffix")):
+    affixes = ("continuing_subword_prefix", "end_of_word_suffix")
+    if any(model.get(key).value not in (None, "") for key in affixes):
         raise NotTakenError
     literal = frozenset(token.decode("utf-8") for token in taken.literal)
     ids = Spellings(taken)
@@ -128,9 +129,13 @@ class Contents(LazyDict[str, bytes]):
     __slots__ = ("_ids",)
 
     def __init__(self, ids: Spellings) -> None:
-        super().__init__(lambda: {text: self[text] for text in ids})
+        super().__init__(lambda: {text: _content(text) for text in ids})
         self._ids = ids
 
     def __getitem__(self, key: str) -> bytes:
         self._ids[key]
-        return to_bytes(key) if is_mapped(key) else key.encode("utf-8")
+        return _content(key)
+
+
+def _content(text: str) -> bytes:
+    return to_bytes(text) if is_mapped(text) else text.encode("utf-8")
