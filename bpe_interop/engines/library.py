@@ -150,7 +150,7 @@ class LibraryEngine(ABC):
     def _encode_batch(
         self, texts: list[str], special: Special, add_special_tokens: bool
     ) -> list[list[int]]:
-        raise NotImplementedError(f"{self.name} has no batches")
+        return [self._encode(text, special, add_special_tokens) for text in texts]
 
     def _pays_as_batch(self, texts: list[str]) -> bool:
         """Whether texts are long enough, and more than one, for the library's batch call."""
