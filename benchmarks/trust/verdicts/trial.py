@@ -161,11 +161,24 @@ def _proof(models: tuple[BPEModel, BPEModel], scope: Scope) -> Proof | None:
 
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<![\w.])[\d,]+")
 
+_ROLE = r"(?: \((?:byte|control|unknown)\))?"
+_NAMED = re.compile(rf"b?…(?:{_ROLE}\+?b?…)*{_ROLE}")
+"""Tokens after ``_QUOTED``: texts, bytes, lists of parts, with what they are."""
+
+_OPENINGS = {
+    "other steps: ": "other steps",
+    "other steps (": "other steps, which are named",
+    "other rules for symbols without a token: ": "other rules for symbols without a token",
+}
+
 
 def kind_of(said: str) -> str:
     """A sentence without what it quotes and counts."""
-    plain = _QUOTED.sub("…", said)
-    return plain.split(": ")[0][:90] if plain.startswith("other steps: ") else plain[:90]
+    plain = _NAMED.sub("…", _QUOTED.sub("…", said))
+    for opening, kind in _OPENINGS.items():
+        if plain.startswith(opening):
+            return kind
+    return plain[:120]
 
 
 class Answers:
