@@ -154,3 +154,24 @@ def test_every_room_is_on_the_map() -> None:
         if (path / "__init__.py").is_file() or (path.suffix == ".py" and path.stem[0] != "_")
     }
     assert not {room for room in rooms if f"`{room}`" not in page}
+
+
+def test_the_contents_of_the_theory_name_every_statement() -> None:
+    page = (ROOT / "docs" / "theory.md").read_text("utf-8")
+    contents = page[page.index("| section |") : page.index("## Terms")]
+    assert mentions(contents) == {*statements()}
+
+
+def test_every_fixture_is_described() -> None:
+    page = (ROOT / "fixtures" / "README.md").read_text("utf-8")
+    rows = {
+        (name, held)
+        for name, formats in re.findall(r"^\| `([\w-]+-tiny)` \| ([^|]+) \|", page, re.MULTILINE)
+        for held in re.findall(r"\w+", re.sub(r"\([^)]*\)", "", formats))
+    }
+    there = {
+        (path.parent.name, path.name)
+        for path in (ROOT / "fixtures" / "tokenizers").glob("*/*")
+        if path.is_dir()
+    }
+    assert rows == there
