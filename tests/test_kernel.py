@@ -274,14 +274,21 @@ def test_lists_in_the_order_of_ranks_are_found_the_same() -> None:
 
 @needs_library
 @pytest.mark.parametrize(
-    ("name", "count"), [("rank files", 300), ("tokenizer.json", 120), ("canonical forms", 500)]
+    ("name", "count"),
+    [
+        ("rank files", 300),
+        ("tokenizer.json", 120),
+        ("canonical forms", 500),
+        ("entries compared", 500),
+        ("models compared", 25),
+    ],
 )
 def test_the_kernel_answers_as_python_does(name: str, count: int) -> None:
     """The short run of ``python -m benchmarks.trust kernel``."""
     found = kernel.compare(name, count, seed=14)
     assert found.different == []
     assert found.native > count // 10
-    assert found.native < count
+    assert (found.native < count) is not name.endswith("compared")
     assert found.answered > count // 10
 
 

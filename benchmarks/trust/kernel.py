@@ -19,16 +19,30 @@ from typing import Any
 
 import click
 
+from bpe_interop.diff import diff
+from bpe_interop.diff.entries import compare_entries, numbered, without
 from bpe_interop.errors import BpeInteropError
 from bpe_interop.formats import by_name
+from bpe_interop.formats.tiktoken.ranks import read_ranks
 from bpe_interop.kernel import LazyDict, Numbers, running, set_aside
 from bpe_interop.model import FIELDS, Alphabet, BPEModel, MergeRule, PairList, RankTable, Vocab
+from bpe_interop.presets import PRESETS, fill
+from bpe_interop.text.bytechars import to_chars
 from bpe_interop.theory.merges import Canonical, canonical_of
+from bpe_interop.verify.prove import prove
 
 from .page import made_of, put, table, write_option
 from .readers import damaged, seeds
 
 _SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What was found of two things, and whether the kernel held them."""
+
+    found: object
+    native: bool
 
 
 @dataclass(slots=True)
@@ -127,10 +141,123 @@ def form_found(rng: random.Random) -> Callable[[], object]:
     return lambda: canonical_of(rule, ids, alphabet, base)
 
 
+def entries_compared(rng: random.Random) -> Callable[[], object]:
+    """Compares two small vocabularies of which most entries are the same."""
+    tokens = list(dict.fromkeys(rng.randbytes(rng.choice((1, 1, 2, 3, 20))) for _ in range(12)))
+    files = []
+    for _ in range(2):
+        own = [token for token in tokens if rng.random() < 0.9] or tokens[:1]
+        if rng.random() < 0.3:
+            rng.shuffle(own)
+        step = rng.choice((1, 1, 1, 3, 40_000))
+        moved = rng.choice((0, 0, 1))
+        numbered_so = [token for token in own if rng.random() < 0.9] or own[:1]
+        lines = [b64encode(t) + b" %d" % (tokens.index(t) * step + moved) for t in numbered_so]
+        files.append(b"\n".join(lines))
+    out = rng.sample(tokens, rng.randrange(len(tokens) + 1))
+    wanted = {rng.randrange(14) for _ in range(4)}
+
+    def compared() -> Compared:
+        a, b = (read_ranks(data, "x") for data in files)
+        here = [token for token in out if token in a]
+        rest = without(a, here)
+        found = [compare_entries(a, b), compare_entries(rest, b), a == b, rest == a, b != rest]
+        named = sorted(numbered(b, wanted).items()), sorted(numbered(rest, wanted).items())
+        return Compared([found, named, [*rest.items()]], isinstance(a, Numbers))
+
+    return compared
+
+
+def models_compared(rng: random.Random) -> Callable[[], object]:
+    """Proves two small byte-level tokenizers to be the same, or not, and says how they differ."""
+    files = byte_level(rng), byte_level(rng)
+    if rng.random() < 0.7:
+        files = files[0], changed(files[0], rng)
+    as_ranks = [rng.random() < 0.3 for _ in files]
+
+    def compared() -> Compared:
+        a, b = (
+            _ranked(own) if ranked else by_name("huggingface").load(_listed(own))
+            for own, ranked in zip(files, as_ranks, strict=True)
+        )
+        proof = prove(a, b, "ordinary")
+        same = a.merges == b.merges, a.vocab == b.vocab
+        return Compared([same, diff(a, b), proof], isinstance(a.vocab.ids, Numbers))
+
+    return compared
+
+
+@dataclass(slots=True)
+class ByteLevel:
+    """A small byte-level tokenizer: its tokens in the order of their ids, and its merges."""
+
+    tokens: list[bytes]
+    pairs: list[tuple[bytes, bytes]]
+    lookup_first: bool
+    strings: bool
+
+
+def byte_level(rng: random.Random) -> ByteLevel:
+    """All bytes, some merges over a few of them, and perhaps a token that nothing builds."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    pairs: list[tuple[bytes, bytes]] = []
+    built: list[bytes] = []
+    for _ in range(rng.randrange(1, 8)):
+        left, right = rng.choice((b"a", b"b", b" ", *built)), rng.choice((b"a", b"b", *built))
+        if left + right not in built and len(left + right) < 12:
+            pairs.append((left, right))
+            built.append(left + right)
+    tokens += built
+    if rng.random() < 0.2:
+        tokens.append(b"c a")
+    return ByteLevel(tokens, pairs, rng.random() < 0.5, rng.random() < 0.5)
+
+
+def changed(own: ByteLevel, rng: random.Random) -> ByteLevel:
+    """The same, or nearly so."""
+    tokens, pairs = [*own.tokens], [*own.pairs]
+    way = rng.random()
+    if way < 0.25 and len(pairs) > 1:
+        at = rng.randrange(1, len(pairs))
+        pairs[at - 1], pairs[at] = pairs[at], pairs[at - 1]
+    elif way < 0.35:
+        one, two = rng.sample(range(len(tokens)), 2)
+        tokens[one], tokens[two] = tokens[two], tokens[one]
+    elif way < 0.45:
+        tokens.append(b"zz")
+    elif way < 0.55:
+        del pairs[rng.randrange(len(pairs))]
+    return ByteLevel(tokens, pairs, rng.random() < 0.5, rng.random() < 0.5)
+
+
+_SPLITTER = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+
+
+def _listed(own: ByteLevel) -> dict[str, bytes]:
+    pairs = [[*map(to_chars, pair)] for pair in own.pairs]
+    step = {**_SPLITTER, "use_regex": True}
+    model = {
+        "type": "BPE",
+        "ignore_merges": own.lookup_first,
+        "vocab": {to_chars(token): number for number, token in enumerate(own.tokens)},
+        "merges": [" ".join(pair) for pair in pairs] if own.strings else pairs,
+    }
+    file = {"version": "1.0", "added_tokens": [], "pre_tokenizer": step, "decoder": step}
+    return {"tokenizer.json": json.dumps({**file, "model": model}).encode()}
+
+
+def _ranked(own: ByteLevel) -> BPEModel:
+    lines = [b64encode(token) + b" %d" % rank for rank, token in enumerate(own.tokens)]
+    model = by_name("tiktoken").load({"x.tiktoken": b"\n".join(lines)})
+    return fill(model, PRESETS["gpt2"])
+
+
 WORKS: dict[str, Callable[[random.Random], Callable[[], object]]] = {
     "rank files": rank_file_read,
     "tokenizer.json": document_read,
     "canonical forms": form_found,
+    "entries compared": entries_compared,
+    "models compared": models_compared,
 }
 """What the kernel does: from random numbers to a thing that is done."""
 
@@ -165,6 +292,8 @@ def seen(answer: object) -> object:
     """A value in which orders count, and no mapping or sequence is of a kind of its own."""
     if isinstance(answer, BPEModel):
         return [seen(getattr(answer, name)) for name in (*FIELDS, "origin")]
+    if isinstance(answer, Compared):
+        return answer.found
     if isinstance(answer, Vocab):
         return [[*answer.ids.items()], [*answer.kinds.items()], [*answer.scores.items()]]
     if isinstance(answer, RankTable):
@@ -183,6 +312,8 @@ def seen(answer: object) -> object:
 
 def is_native(answer: object) -> bool:
     """Whether the kernel gave an answer."""
+    if isinstance(answer, Compared):
+        return answer.native
     if isinstance(answer, BPEModel):
         return isinstance(answer.vocab.ids, Numbers)
     return isinstance(answer, Canonical) and isinstance(answer.splits, LazyDict)

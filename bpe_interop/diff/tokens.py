@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeAlias
 
-from ..kernel import as_dict
 from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
 from ..theory.added_tokens import normalized_matters
 from ..theory.core import System, decide, plainly_equal, system_of
@@ -15,6 +15,7 @@ from ..theory.plain import found_as_added, is_as_good_as_normal, is_left_alone, 
 from ..theory.pretokens import UTF8_BYTES
 from ..theory.scores import order_of
 from ..theory.symbols import UserDefined, user_defined
+from .entries import Entries, compare_entries, without
 
 Splits: TypeAlias = dict[bytes, tuple[bytes, bytes]]
 
@@ -37,8 +38,9 @@ def compare_vocab(a: BPEModel, b: BPEModel) -> str:
     for are compared with these.
     """
     left, right = _ids(a), _ids(b)
-    if left != right:
-        return _ids_differ(left, right)
+    entries = compare_entries(left, right)
+    if not entries.same:
+        return _ids_differ(left, right, entries)
     kinds_a, kinds_b = _kinds(a), _kinds(b)
     for content, number in left.items() if kinds_a or kinds_b else ():
         x, y = kinds_a.get(number, "normal"), kinds_b.get(number, "normal")
@@ -49,29 +51,24 @@ def compare_vocab(a: BPEModel, b: BPEModel) -> str:
     return "" if _order(a, left) == _order(b, left) else "the order of the tokens' scores"
 
 
-def _ids(model: BPEModel) -> dict[bytes, int]:
+def _ids(model: BPEModel) -> Mapping[bytes, int]:
     """The vocabulary without what is always found as an added token of that id."""
-    ids = dict(as_dict(model.vocab.ids))
-    if model.alphabet == "char":
-        numbers = {token.text: token.id for token in _always_found(model)}
-        for text, number in numbers.items():
-            if ids.get(text.encode("utf-8")) == number:
-                del ids[text.encode("utf-8")]
-    return ids
+    ids = model.vocab.ids
+    if model.alphabet != "char":
+        return ids
+    numbers = {token.text.encode("utf-8"): token.id for token in _always_found(model)}
+    return without(ids, [text for text, number in numbers.items() if ids.get(text) == number])
 
 
-def _ids_differ(left: dict[bytes, int], right: dict[bytes, int]) -> str:
-    only_a = [t for t in left if t not in right]
-    only_b = [t for t in right if t not in left]
-    moved = [t for t in left if t in right and left[t] != right[t]]
+def _ids_differ(left: Mapping[bytes, int], right: Mapping[bytes, int], entries: Entries) -> str:
     parts = []
-    for tokens, text in ((only_a, "only in the first"), (only_b, "only in the second")):
+    for tokens, text in ((entries.only_a, "first"), (entries.only_b, "second")):
         if tokens:
-            parts.append(f"{len(tokens)} {text}, such as {show(tokens[0])}")
-    if moved:
-        token = moved[0]
+            parts.append(f"{len(tokens)} only in the {text}, such as {show(tokens[0])}")
+    if entries.moved:
+        token = entries.moved[0]
         ids = f"{left[token]} and {right[token]}"
-        parts.append(f"{len(moved)} with other ids, such as {show(token)}: {ids}")
+        parts.append(f"{len(entries.moved)} with other ids, such as {show(token)}: {ids}")
     return "; ".join(parts)
 
 
@@ -86,7 +83,7 @@ def _kinds(model: BPEModel) -> dict[int, Kind]:
     return kinds
 
 
-def _order(model: BPEModel, ids: dict[bytes, int]) -> list[int]:
+def _order(model: BPEModel, ids: Mapping[bytes, int]) -> list[int]:
     """For each token, the place of its score among all of them."""
     scores = model.vocab.scores
     own = [order_of(scores.get(number, 0.0)) for number in ids.values()]

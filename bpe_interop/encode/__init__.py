@@ -6,7 +6,7 @@ lookup, merging and numbering; ids come back through the model's decoder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -231,6 +231,10 @@ class Encoder:
     def meanings(self, steps: Sequence[DecoderStep]) -> Mapping[int, Meaning]:
         """What each id is to decoder steps, before the first of them."""
         return self._decoder.meanings(steps)
+
+    def meanings_of(self, steps: Sequence[DecoderStep], numbers: Set[int]) -> Mapping[int, Meaning]:
+        """The same of some ids, without looking at the others where that can be."""
+        return self._decoder.meanings_of(steps, numbers)
 
     # What these are made of, built when first needed.
 

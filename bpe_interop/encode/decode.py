@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property
 from typing import TypeAlias, TypeVar, Union
 
+from ..diff.entries import numbered
 from ..errors import DecodeError
 from ..model import AddedToken, BPEModel, show
 from ..steps import (
@@ -113,6 +114,16 @@ class Decoder:
             return {n: token_bytes(text) for n, text in self._spelled.items()}
         return self._pieces if isinstance(only, JoinPieces) else self._spelled
 
+    def meanings_of(self, steps: Sequence[DecoderStep], numbers: Set[int]) -> Mapping[int, Meaning]:
+        """The same of some ids: where bytes are joined, without looking at the others."""
+        joined = len(steps) == 1 and isinstance(steps[0], JoinBytes)
+        if self._model.alphabet == "byte" and joined:
+            own = numbered(self._model.vocab.ids, numbers - self._shared.keys())
+            found: Mapping[int, Meaning] = self._with_added(own)
+        else:
+            found = self.meanings(steps)
+        return {number: found[number] for number in numbers if number in found}
+
     @cached_property
     def _shared(self) -> dict[int, list[str]]:
         return shared_ids(self._model)
@@ -153,10 +164,15 @@ class Decoder:
 
     @cached_property
     def _decoded(self) -> dict[int, bytes]:
+        """Where bytes are joined."""
+        return self._with_added(self._contents)
+
+    def _with_added(self, contents: dict[int, bytes]) -> dict[int, bytes]:
+        """What some tokens are where bytes are joined, and what all added tokens are."""
         mapped = JoinBytes(mapped_added=True) in (self._model.decoder or ())
-        texts = self._texts.items()
-        return self._bytes | {
-            n: to_bytes(text) if mapped and is_mapped(text) else text.encode() for n, text in texts
+        return contents | {
+            n: to_bytes(text) if mapped and is_mapped(text) else text.encode()
+            for n, text in self._texts.items()
         }
 
     @cached_property

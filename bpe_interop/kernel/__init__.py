@@ -16,13 +16,14 @@ from .lazy import LazyDict, LazyList, as_dict
 from .library import VARIABLE, Running, running, set_aside
 from .pairs import Pairs
 from .readers import Taken, read_ranks, take_vocabulary
-from .tables import Numbers, Table
+from .tables import ListedNumbers, Numbers, Table
 
 __all__ = [
     "VARIABLE",
     "Form",
     "LazyDict",
     "LazyList",
+    "ListedNumbers",
     "Numbers",
     "Pairs",
     "Running",

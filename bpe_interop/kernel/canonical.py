@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 from .lazy import LazyDict
 from .library import Held, Library, address, answer, library, numbers
@@ -133,18 +134,22 @@ def listed_as_ranked(
     found, loaded = splits.found, library()
     if loaded is None or found.table is not ranks.table:
         return None
-    held = answer(
-        loaded.form_listed(
-            found.table.number,
-            found.number,
-            pairs.table.number,
-            pairs.merges.number,
-            found.alphabet == "char",
+    known = found.listed.get(pairs.merges)
+    if known is None:
+        held = answer(
+            loaded.form_listed(
+                found.table.number,
+                found.number,
+                pairs.table.number,
+                pairs.merges.number,
+                found.alphabet == "char",
+            )
         )
-    )
-    if held is None:
-        return None
-    return _as_form(_Found(loaded, held, pairs.table, found.alphabet)) if held else False
+        if held is None:
+            return None
+        known = _as_form(_Found(loaded, held, pairs.table, found.alphabet)) if held else False
+        found.listed[pairs.merges] = known
+    return known
 
 
 def _as_form(found: _Found) -> Form:
@@ -166,6 +171,8 @@ class _Found(Held):
         super().__init__(loaded, number)
         self.table = table
         self.alphabet = alphabet
+        self.listed: WeakKeyDictionary[Held, Form | Literal[False]] = WeakKeyDictionary()
+        """Of lists that were asked about: the form that each has, if it is this one."""
         sizes = array("Q", bytes(24))
         answer(loaded.form_sizes(number, address(sizes)))
         self._sizes = sizes

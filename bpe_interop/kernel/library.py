@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 5
+_INTERFACE = 6
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -104,6 +104,8 @@ class Library:
         self.merges_copy = declared("merges_copy", number, pointer, pointer, size)
         self.table_without = declared("table_without", number, number, pointer, size, pointer)
         self.table_place = declared("table_place", number, ctypes.c_char_p, size)
+        self.tables_apart = declared("tables_apart", number, number, pointer, pointer, size)
+        self.merges_same = declared("merges_same", number, number, number, number)
         flag = ctypes.c_uint32
         self.canonical_form = declared("canonical_form", number, number, flag, flag)
         self.form_listed = declared("form_listed", number, number, number, number, flag)

@@ -94,7 +94,10 @@ class Pairs(Sequence[Pair]):
         if self is other:
             return True
         if isinstance(other, Pairs):
-            return self.whole() == other.whole()
+            same = self.merges.library.merges_same(
+                self.table.number, self.merges.number, other.table.number, other.merges.number
+            )
+            return answer(same) == 1
         return self.whole() == other if isinstance(other, tuple) else NotImplemented
 
     def __hash__(self) -> int:

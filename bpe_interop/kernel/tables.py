@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from .lazy import LazyDict
 from .library import Held, Library, address, answer, numbers
@@ -62,6 +62,28 @@ class Table(Held):
         """Where a token stands in the table; None if it is not here."""
         return answer(self.library.table_place(self.number, token, len(token)))
 
+    def apart(self, other: Table) -> tuple[int, array[int]]:
+        """How many tokens both have; the places of those that the other has not so.
+
+        These are not in the other table, or with another number there.
+        """
+        counts, places = array("Q", bytes(16)), numbers(self.sizes[0])
+        room = len(places)
+        done = self.library.tables_apart(
+            self.number, other.number, address(counts), address(places), room
+        )
+        _whole(answer(done))
+        return counts[1], places[: counts[0]]
+
+    def without(self, places: array[int]) -> Table:
+        """The same without the tokens at some places; not all of them."""
+        found = array("Q", bytes(16))
+        done = self.library.table_without(
+            self.number, 0, address(places), len(places), address(found)
+        )
+        _whole(answer(done))
+        return Table(self.library, found[0])
+
     def find(self, token: bytes) -> int | None:
         """The number of a token; None if it is not here."""
         return answer(self.library.table_find(self.number, token, len(token)))
@@ -112,6 +134,25 @@ class Numbers(LazyDict[bytes, int]):
         found = self._find(key)
         return default if found is None else found
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Numbers) and other is not self:
+            return len(self) == len(other) and not self.table.apart(other.table)[1]
+        return super().__eq__(other)
+
+    def values(self) -> ValuesView[int]:
+        """The numbers, in order; no token is made for them."""
+        return super().values() if self._whole is not None else ListedNumbers(self, self.table)
+
+    def without(self, tokens: Iterable[bytes]) -> Numbers:
+        """The same without some tokens, which are here, and are not all of them."""
+        places = array("I", (at for at in map(self.table.place, tokens) if at is not None))
+        return Numbers(self.table.without(places))
+
+    def numbered(self, wanted: Set[int]) -> dict[int, bytes]:
+        """The tokens that have some numbers, by number."""
+        found = {n: at for at, n in enumerate(self.table.numbers) if n in wanted}
+        return dict(zip(found, self.table.some([*found.values()]), strict=True))
+
     def _find(self, key: object) -> int | None:
         """Looks one token up in the table; who asks often is given the dictionary."""
         if not isinstance(key, bytes):
@@ -120,6 +161,20 @@ class Numbers(LazyDict[bytes, int]):
         if self._asked > _OFTEN:
             return self.whole().get(key)
         return self.table.find(key)
+
+
+class ListedNumbers(ValuesView[int]):
+    """The numbers of a table, for which no mapping is made."""
+
+    def __init__(self, mapping: Mapping[Any, int], table: Table) -> None:
+        super().__init__(mapping)
+        self._table = table
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._table.numbers)
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._table.numbers
 
 
 def packed(loaded: Library, tokens: list[bytes], own: Iterable[int]) -> Table | None:

@@ -362,8 +362,11 @@ def whole_lookups(model: BPEModel) -> frozenset[bytes]:
         return frozenset()
     tokens, kinds = textual(model), model.vocab.kinds
     if model.affixes == _NO_AFFIXES:
-        out = frozenset(canonical(model).unreachable)
-        return frozenset(t for t, n in tokens.items() if t and (t in out or kinds.get(n) == "byte"))
+        out = canonical(model).unreachable
+        found = [token for token in out if token and token in tokens]
+        if "byte" in kinds.values():
+            found += [token for token, n in tokens.items() if token and kinds.get(n) == "byte"]
+        return frozenset(found)
     merger = Merger(model.merges, model.affixes)
     return frozenset(
         token

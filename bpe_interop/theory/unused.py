@@ -56,6 +56,8 @@ def without_idle(model: BPEModel) -> BPEModel:
 
 def _idle(model: BPEModel) -> set[bytes]:
     ids, kinds = model.vocab.ids, model.vocab.kinds
+    if "unused" not in kinds.values():
+        return set()
     idle = {t for t, n in ids.items() if kinds.get(n) == "unused" and len(t.decode("utf-8")) == 1}
     apart = model.alphabet != "byte" and model.affixes == Affixes() and not model.lookup_first
     bytewise = model.fallback.byte_fallback and list(kinds.values()).count("byte") == 256

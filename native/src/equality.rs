@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::canonical::{characters, Alphabet, Form, SYMBOL};
+use crate::comparing::places;
 use crate::merges::Merges;
 use crate::pairs::{Pairs, NONE};
 use crate::table::Table;
@@ -18,7 +19,7 @@ pub fn listed_as_ranked(
     alphabet: Alphabet,
 ) -> Option<Form> {
     let there = join(ranked, listed, alphabet);
-    let mut places = Pairs::with_room(merges.left.len());
+    let mut listing = Pairs::with_room(merges.left.len());
     for (place, &product) in merges.product.iter().enumerate() {
         let made = there[product as usize];
         if made & SYMBOL != 0 || ranked.numbers[made as usize] == NONE {
@@ -27,14 +28,14 @@ pub fn listed_as_ranked(
         let left = there[merges.left[place] as usize];
         let right = there[merges.right[place] as usize];
         if left != NONE && right != NONE {
-            places.set(left, right, place as u32); // a pair counts at its last place
+            listing.set(left, right, place as u32); // a pair counts at its last place
         }
     }
     let mut own = vec![NONE; listed.tokens.len()];
     let mut found = Form::empty();
     let mut last = 0;
     for (&left, &right) in form.left.iter().zip(&form.right) {
-        let place = places.rank(left, right);
+        let place = listing.rank(left, right);
         if place == NONE || place < last {
             return None;
         }
@@ -63,14 +64,12 @@ pub fn listed_as_ranked(
 
 /// What each token of one table is in another: a place, `SYMBOL` and what it is, or `NONE`.
 fn join(ranked: &Table, listed: &Table, alphabet: Alphabet) -> Vec<u32> {
-    (0..listed.tokens.len())
-        .map(|at| {
-            let content = listed.tokens.get(at);
-            ranked
-                .tokens
-                .find(content)
-                .or_else(|| symbol(content, alphabet).map(|code| SYMBOL | code))
-                .unwrap_or(NONE)
+    places(&listed.tokens, &ranked.tokens)
+        .into_iter()
+        .enumerate()
+        .map(|(at, place)| match place {
+            NONE => symbol(listed.tokens.get(at), alphabet).map_or(NONE, |code| SYMBOL | code),
+            found => found,
         })
         .collect()
 }

@@ -6,6 +6,7 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use crate::canonical::{form, Alphabet, Rule};
+use crate::comparing::{apart, same_pairs};
 use crate::equality::listed_as_ranked;
 use crate::json;
 use crate::merges::Merges;
@@ -15,7 +16,7 @@ use crate::table::Table;
 use crate::tokens::Tokens;
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 5;
+const INTERFACE: u32 = 6;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -407,7 +408,8 @@ pub unsafe extern "C" fn merges_used(table: i64, merges: i64, used: *mut u8, cou
     })
 }
 
-/// A table and its merges without the tokens at some places (`found`: both, as numbers).
+/// A table and its merges without the tokens at some places (`found`: both, as numbers). Merges
+/// may be 0: none.
 ///
 /// # Safety
 /// `count` values at `places`, room for two values at `found`.
@@ -420,8 +422,15 @@ pub unsafe extern "C" fn table_without(
     found: *mut u64,
 ) -> i64 {
     guarded(|| {
+        let places = given(places, count);
+        if merges == 0 {
+            return with_table(table, |table| {
+                let rest = hold(Object::Table(or_python(table.without(places))?));
+                copy(&[rest as u64, 0], found, 2)?;
+                Ok(DONE)
+            });
+        }
         with_merges(table, merges, |table, merges| {
-            let places = given(places, count);
             let rest = or_python(table.without(places))?;
             let moved = or_python(merges.without(places, table.tokens.len()))?;
             let both = [hold(Object::Table(rest)), hold(Object::Merges(moved))];
@@ -495,6 +504,47 @@ pub extern "C" fn form_listed(
             with_merges(listed, merges, |listed, merges| {
                 let found = listed_as_ranked(ranked, form, listed, merges, alphabet(characters));
                 Ok(found.map_or(DONE, |form| hold(Object::Form(form))))
+            })
+        })
+    })
+}
+
+/// The tokens of a table that another has not, or has with another number: their places into
+/// `places`; how many they are, and how many tokens both tables have, into `counts`.
+///
+/// # Safety
+/// Room for two values at `counts`, for `room` at `places`.
+#[no_mangle]
+pub unsafe extern "C" fn tables_apart(
+    table: i64,
+    other: i64,
+    counts: *mut u64,
+    places: *mut u32,
+    room: usize,
+) -> i64 {
+    guarded(|| {
+        with_table(table, |table| {
+            with_table(other, |other| {
+                let found = apart(table, other);
+                if found.places.len() > room {
+                    return Err(NotMine);
+                }
+                copy(&found.places, places, found.places.len())?;
+                let sizes = [found.places.len(), found.shared].map(|size| size as u64);
+                copy(&sizes, counts, 2)?;
+                Ok(DONE)
+            })
+        })
+    })
+}
+
+/// 1 if two lists have the same pairs in the same order, each over its own table, else 0.
+#[no_mangle]
+pub extern "C" fn merges_same(table: i64, merges: i64, other: i64, others: i64) -> i64 {
+    guarded(|| {
+        with_merges(table, merges, |table, merges| {
+            with_merges(other, others, |other, others| {
+                Ok(i64::from(same_pairs(table, merges, other, others)))
             })
         })
     })

@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod canonical;
+mod comparing;
 mod equality;
 #[allow(unsafe_code)]
 mod interface;

@@ -6,11 +6,11 @@ in the document is given them as Python reads them. ``vocab.py`` is the twin.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, ValuesView
+from collections.abc import Collection, ValuesView
 from typing import TypeVar, overload
 
 from ...errors import FormatError
-from ...kernel import LazyDict, LazyList, Numbers, Pairs, Table, Taken, take_vocabulary
+from ...kernel import LazyDict, LazyList, ListedNumbers, Numbers, Pairs, Taken, take_vocabulary
 from ...model import Affixes, Json, Vocab
 from ...strict_json import Node, parse
 from ...text.bytechars import is_mapped, to_bytes
@@ -109,18 +109,7 @@ class Spellings(LazyDict[str, int]):
 
     def values(self) -> ValuesView[int]:
         """The ids, in order."""
-        return _Ids(self, self._taken.table)
-
-
-class _Ids(ValuesView[int]):
-    """The ids of a table, for which no spelling is made."""
-
-    def __init__(self, spellings: Spellings, table: Table) -> None:
-        super().__init__(spellings)
-        self._table = table
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._table.numbers)
+        return ListedNumbers(self, self._taken.table)
 
 
 class Contents(LazyDict[str, bytes]):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, takewhile
 
+from ...diff.entries import compare_entries
 from ...encode import Encoder
 from ...encode.decode import Meaning, shared_ids
 from ...errors import DecodeError
@@ -42,7 +43,12 @@ def decoding_stage(pair: TwoModels) -> Stage:
     a, b = pair.a.decoder, pair.b.decoder
     if a is None or b is None:
         return Stage(_NAME, "unknown", f"{silent(pair, 'decoder')} how ids become text")
-    one, two = Encoder(pair.a).meanings(a), Encoder(pair.b).meanings(b)
+    left, right = Encoder(pair.a), Encoder(pair.b)
+    if _joins_bytes(a) and _joins_bytes(b) and pair.a.alphabet == pair.b.alphabet == "byte":
+        asked = _perhaps_apart(pair)
+        one, two = left.meanings_of(a, asked), right.meanings_of(b, asked)
+    else:
+        one, two = left.meanings(a), right.meanings(b)
     if a == b or (_joins_bytes(a) and _joins_bytes(b)):
         apart = [n for n in one.keys() | two.keys() if one.get(n) != two.get(n)]
         apart = _possible(pair, {*apart, *_by_chance(pair)})
@@ -50,6 +56,15 @@ def decoding_stage(pair: TwoModels) -> Stage:
             return Stage(_NAME, "proved", "the same steps, on the same tokens")
         return _tried(pair, apart, one, two)
     return _other_steps(pair, a, b, one, two)
+
+
+def _perhaps_apart(pair: TwoModels) -> set[int]:
+    """All ids but those of tokens that both have alike, and that no added token has."""
+    entries = compare_entries(pair.a.vocab.ids, pair.b.vocab.ids)
+    numbers = {token.id for model in (pair.a, pair.b) for token in model.added or ()}
+    for ids in (pair.a.vocab.ids, pair.b.vocab.ids):
+        numbers.update(ids[token] for token in entries.apart if token in ids)
+    return numbers
 
 
 def _other_steps(
@@ -90,17 +105,16 @@ def _joins_bytes(steps: Sequence[DecoderStep]) -> bool:
 
 def _possible(pair: TwoModels, numbers: Iterable[int]) -> list[int]:
     """Those of the ids that a text may have on both sides."""
-    listed = sorted(numbers)
-    for model in (pair.a, pair.b) if listed else ():
-        given = _ids_of_texts(model, pair.scope)
-        listed = [number for number in listed if number in given]
-    return listed
+    wanted = {*numbers}
+    for model in (pair.a, pair.b) if wanted else ():
+        wanted &= _ids_of_texts(model, pair.scope, wanted)
+    return sorted(wanted)
 
 
-def _ids_of_texts(model: BPEModel, scope: Scope) -> set[int]:
-    """The ids that a text of a scope may have, and perhaps others."""
+def _ids_of_texts(model: BPEModel, scope: Scope, wanted: set[int]) -> set[int]:
+    """Of some ids those that a text of a scope may have; and perhaps others."""
     every = model.affixes != Affixes()
-    numbers = {*(model.vocab.ids if every else given_tokens(model)).values()}
+    numbers = wanted.intersection((model.vocab.ids if every else given_tokens(model)).values())
     unknown = unknown_id(model)
     if unknown is not None:
         numbers.add(unknown)

@@ -153,6 +153,8 @@ def _unused_apart(a: BPEModel, b: BPEModel) -> str:
 def unused(model: BPEModel) -> set[bytes]:
     """The tokens that are split again in the end."""
     ids, kinds = model.vocab.ids, model.vocab.kinds
+    if "unused" not in kinds.values():
+        return set()
     return {token for token, number in ids.items() if kinds.get(number) == "unused"}
 
 
@@ -160,7 +162,7 @@ def lone_symbols(model: BPEModel) -> set[bytes]:
     """The tokens that are one symbol: a byte that occurs in UTF-8, or a character, with affixes."""
     tokens, affixes = textual(model), model.affixes
     if model.alphabet == "byte" and affixes == Affixes():
-        return {token for token in tokens if len(token) == 1 and token[0] in UTF8_BYTES}
+        return {token for token in map(bytes, zip(UTF8_BYTES)) if token in tokens}
     return {
         token
         for token in tokens

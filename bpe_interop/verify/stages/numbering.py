@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import chain
 
+from ...derived import Derived
+from ...diff.entries import compare_entries, without
 from ...errors import EncodeError
 from ...kernel import as_dict
-from ...model import BPEModel, show
+from ...model import Affixes, BPEModel, show
 from ...theory.cuts import has_utf8_bytes
 from ...theory.merges import canonical, whole_lookups
 from ...theory.pretokens import occurrence
@@ -52,20 +55,26 @@ def ids_stage(pair: TwoModels) -> Stage:
     """The ids of all tokens that a text can be given; the core compares that of what is none."""
     name = "ids"
     left, right = (given_tokens(model) for model in (pair.a, pair.b))
-    moved = sorted((t for t in left if t in right and left[t] != right[t]), key=len)
+    entries = compare_entries(left, right)
+    moved = sorted(entries.moved, key=len)
     if not moved:
-        return Stage(name, "proved", f"{len(left.keys() & right.keys()):,} tokens, the same ids")
+        return Stage(name, "proved", f"{entries.shared:,} tokens, the same ids")
     texts = chain.from_iterable(pair.texts_of_token(token) for token in moved)
     why = f"{show(moved[0])} has the id {left[moved[0]]} in the first, {right[moved[0]]} in"
     why += " the second"
     return pair.tried(name, why, chain(texts, single_characters()))
 
 
-def given_tokens(model: BPEModel) -> dict[bytes, int]:
+@Derived
+def given_tokens(model: BPEModel) -> Mapping[bytes, int]:
     """The tokens that merging, lookup or fallback give, and their ids."""
     ids, kinds = model.vocab.ids, model.vocab.kinds
-    built = as_dict(canonical(model).splits)
     others = lone_symbols(model) | whole_lookups(model)
+    if not kinds and model.alphabet == "byte" and model.affixes == Affixes():
+        # What merging does not build is a single byte, or unreachable.
+        rest = {*canonical(model).unreachable, *map(bytes, zip(range(256)))}
+        return without(ids, [token for token in rest - others if token in ids])
+    built = as_dict(canonical(model).splits)
     others |= {text.encode("utf-8") for text in user_defined(model)}
     given = {token: n for token, n in ids.items() if token in built or token in others}
     if not kinds:

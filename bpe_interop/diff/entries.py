@@ -1,0 +1,76 @@
+"""How the entries of two vocabularies differ: tokens and their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Set
+from dataclasses import dataclass
+
+from ..kernel import Numbers, as_dict
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What two vocabularies have in common, and what not, each in its own order.
+
+    Attributes:
+        shared: how many tokens both have.
+        only_a: the tokens that only the first has.
+        only_b: the tokens that only the second has.
+        moved: the tokens of both that have other ids.
+    """
+
+    shared: int
+    only_a: tuple[bytes, ...] = ()
+    only_b: tuple[bytes, ...] = ()
+    moved: tuple[bytes, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        """Whether the two have the same tokens with the same ids."""
+        return not (self.only_a or self.only_b or self.moved)
+
+    @property
+    def apart(self) -> frozenset[bytes]:
+        """All tokens that one side has otherwise than the other, or alone."""
+        return frozenset((*self.only_a, *self.only_b, *self.moved))
+
+
+def compare_entries(a: Mapping[bytes, int], b: Mapping[bytes, int]) -> Entries:
+    """Compares two vocabularies entry by entry; the kernel does it where it holds both."""
+    if isinstance(a, Numbers) and isinstance(b, Numbers):
+        shared, places = a.table.apart(b.table)
+        apart = a.table.some(places)
+        moved = tuple(t for t in apart if b.table.place(t) is not None)
+        gone = frozenset(moved)
+        only_b: tuple[bytes, ...] = ()
+        if len(b) > shared:
+            there = b.table.some(b.table.apart(a.table)[1])
+            only_b = tuple(t for t in there if t not in gone)
+        return Entries(shared, tuple(t for t in apart if t not in gone), only_b, moved)
+    left, right = as_dict(a), as_dict(b)
+    shared = sum(1 for token in left if token in right)
+    if len(left) == len(right) == shared and left == right:
+        return Entries(shared)
+    return Entries(
+        shared,
+        tuple(token for token in left if token not in right),
+        tuple(token for token in right if token not in left),
+        tuple(t for t, number in left.items() if right.get(t, number) != number),
+    )
+
+
+def without(ids: Mapping[bytes, int], tokens: Collection[bytes]) -> Mapping[bytes, int]:
+    """The entries of all other tokens than some, which are in the vocabulary."""
+    if not tokens:
+        return ids
+    if isinstance(ids, Numbers) and len(tokens) < len(ids):
+        return ids.without(tokens)
+    out = frozenset(tokens)
+    return {token: number for token, number in ids.items() if token not in out}
+
+
+def numbered(ids: Mapping[bytes, int], numbers: Set[int]) -> dict[int, bytes]:
+    """The tokens that have some ids, by id."""
+    if isinstance(ids, Numbers):
+        return ids.numbered(numbers)
+    return {number: token for token, number in ids.items() if number in numbers}
