@@ -8,7 +8,16 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from .corpora import Document, Part, PartReader, Shard, cut, no_documents, read_documents
+from .corpora import (
+    Document,
+    Part,
+    PartReader,
+    Shard,
+    Unchanged,
+    cut,
+    no_documents,
+    read_documents,
+)
 from .engines.choice import FASTEST
 from .errors import EncodeError
 from .formats import Files
@@ -224,6 +233,7 @@ def measure_by_parts(
         The errors of :func:`measure`; KeyboardInterrupt, as there.
         EngineError: a part was not done in two attempts.
     """
+    unchanged = Unchanged(shards)
     parts = cut(shards)
     job = MeasureJob(tuple(each.ticket for each in carried))
     run = run_parts(
@@ -237,6 +247,7 @@ def measure_by_parts(
     if run.interrupted:
         raise KeyboardInterrupt
     run.check_whole(len(parts))
+    unchanged.check()
     if not any(each.documents for each in run.results.values()):
         raise no_documents(shards)
     sides = [

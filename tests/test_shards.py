@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import time
 from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -16,9 +17,11 @@ from conftest import FIXTURES
 from out_of_order import Shuffled
 
 from bpe_interop.corpora import EVERYTHING, find_shards, read_documents
-from bpe_interop.errors import EngineError, FormatError, SourceError
+from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
+from bpe_interop.io import take_lock
 from bpe_interop.pages import to_json
 from bpe_interop.shards import Carried, Pool, carry, pool_of, worker
+from bpe_interop.shards.orders import Finished, Order
 from bpe_interop.sources import load_source
 from bpe_interop.statistics import measure, measure_by_parts
 from bpe_interop.tokenizer import Tokenizer
@@ -70,6 +73,10 @@ def compare(
     folders: tuple[Path, Path] = (GPT2, CL100K),
 ) -> CorpusReport:
     sides, by = prepared(executor, slots, limit, folders)
+    return compared(sides, by, corpus, state)
+
+
+def compared(sides: Sides, by: ByParts, corpus: Path, state: Path | None = None) -> CorpusReport:
     return compare_by_parts(
         sides,
         by,
@@ -182,6 +189,32 @@ def test_a_state_of_another_run_is_refused(corpus: Path, tmp_path: Path) -> None
             compare(corpus, executor, state=state)
 
 
+def test_a_state_of_other_versions_is_refused(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "state"
+    with Shuffled(3) as executor:
+        compare(corpus / "0.jsonl", executor, state=state)
+        real = worker.versions_here
+        for place in ("verify.by_parts", "shards.worker", "shards.running"):
+            monkeypatch.setattr(
+                importlib.import_module(f"bpe_interop.{place}"),
+                "versions_here",
+                lambda names: {**real(names), "regex": "0.1"},
+            )
+        with pytest.raises(SourceError, match="other tokenizers, versions"):
+            compare(corpus / "0.jsonl", executor, state=state)
+
+
+def test_a_state_has_one_run_at_a_time(corpus: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with Shuffled(3) as executor, state.open("ab") as other:
+        assert take_lock(other.fileno())
+        with pytest.raises(TargetError, match="another run keeps its state there"):
+            compare(corpus / "0.jsonl", executor, state=state)
+    assert state.read_bytes() == b""
+
+
 def test_other_versions_are_said(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = worker.versions_here
     monkeypatch.setattr(worker, "versions_here", lambda names: {**real(names), "regex": "0.1"})
@@ -236,6 +269,64 @@ def test_a_part_that_is_never_answered_is_no_equality(corpus: Path) -> None:
             compare(corpus, deaf, slots=4, limit=3.0, folders=(GPT2, GPT2))
 
 
+class Two:
+    """Two workers, of which the first is slow with its first part."""
+
+    def __init__(self, seconds: float) -> None:
+        self._pools = {name: ThreadPoolExecutor(1) for name in ("slow", "other")}
+        self._seconds, self._held = seconds, dict[Future[Any], str]()
+        self.done: list[str] = []
+
+    def slots(self, late: int, avoid: Collection[str]) -> int:
+        return len(self._pools.keys() - avoid)
+
+    def submit(self, order: Order, avoid: Collection[str]) -> Future[Any]:
+        held = [self._held[future] for future in self._held if not future.done()]
+        name = next(each for each in self._pools if each not in avoid and each not in held)
+        future = self._pools[name].submit(self._perform, name, order)
+        self._held[future] = name
+        return future
+
+    def _perform(self, name: str, order: Order) -> Any:
+        reply = worker.perform(order)
+        if name == "slow" and isinstance(reply, Finished):
+            time.sleep(self._seconds)
+            self._seconds = 0.0
+        self.done.append(name)
+        return reply
+
+    def holder(self, future: Future[Any]) -> str:
+        return self._held[future]
+
+    def lost(self) -> list[str]:
+        return []
+
+    def stop(self, run: str) -> None:
+        for pool in self._pools.values():
+            pool.shutdown()
+
+
+def test_a_worker_that_was_slow_is_given_parts_again(
+    corpus: Path, on_one_core: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bpe_interop.shards.running._LOOK", 0.05)
+    two = Two(0.5)
+    with Shuffled(6) as executor:
+        sides, by = prepared(executor, 1, 0.25, (GPT2, CL100K))
+    take = Two._perform
+
+    def unhurried(self: Two, name: str, order: Order) -> Any:
+        time.sleep(0.03)  # so that parts are left when the slow one answers
+        return take(self, name, order)
+
+    monkeypatch.setattr(Two, "_perform", unhurried)
+    report = compared(sides, replace(by, workers=two), corpus)
+    assert any("the worker slow did not answer" in note for note in report.notes)
+    assert two.done.count("slow") > 3
+    assert replace(report, notes=()).to_json() == on_one_core
+    two.stop("")
+
+
 class OneWorker(Pool):
     """Its only worker is given no more once it hangs."""
 
@@ -253,17 +344,7 @@ def test_workers_that_all_hang_are_an_error(corpus: Path, monkeypatch: pytest.Mo
         sides, by = prepared(executor, 1, 2.0, (GPT2, GPT2))
         by = replace(by, workers=OneWorker(Deaf(executor, {1}), 1))
         with pytest.raises(EngineError, match="there was no worker for 1 seconds"):
-            compare_by_parts(
-                sides,
-                by,
-                "all",
-                [corpus],
-                field=None,
-                selection=EVERYTHING,
-                state=None,
-                patience=1_000,
-                tick=lambda progress: None,
-            )
+            compared(sides, by, corpus)
 
 
 def test_an_engine_that_reads_a_directory_does_not_travel(corpus: Path) -> None:

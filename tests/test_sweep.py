@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pickle
@@ -451,6 +452,27 @@ def test_a_state_of_something_else_is_refused(tmp_path: Path) -> None:
         compare_corpora(letters(), [file], state=state)
 
 
+def test_a_state_is_refused_where_the_middle_of_a_file_is_another(tmp_path: Path) -> None:
+    file, state = write(tmp_path / "a.txt", ["one"] * 9_000), tmp_path / "state.json"
+    compare_corpora(letters(), [file], state=state, tick=Stop(1))
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(SourceError, match="another corpus"):
+        compare_corpora(letters(), [file], state=state)
+
+
+def test_a_state_of_other_versions_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, state = write(tmp_path / "a.txt", ["one"]), tmp_path / "state.json"
+    compare_corpora(letters(), [file], state=state)
+    sweep = importlib.import_module("bpe_interop.verify.sweep")
+    monkeypatch.setattr(sweep, "versions_here", lambda names: {"regex": "0.1"})
+    with pytest.raises(SourceError, match="other versions"):
+        compare_corpora(letters(), [file], state=state)
+
+
 def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
     file, state = write(tmp_path / "a.txt", ["one"]), tmp_path / "state.json"
     compare_corpora(letters(), [file], state=state)
@@ -460,7 +482,7 @@ def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
         "{}",
         "[]",
         '{"kind": "other"}',
-        json.dumps(data | {"schema": 2}),
+        json.dumps(data | {"schema": 3}),
         json.dumps(data | {"mark": {"shard": "x"}}),
     ):
         state.write_text(content)

@@ -10,6 +10,7 @@ import resource
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -347,6 +348,71 @@ def test_an_interrupt_says_what_was_done(corpus: Path, tmp_path: Path) -> None:
     assert left(tmp_path) == ["ids"]
     encode(corpus, tmp_path / "at once", settings)
     assert contents(tmp_path / "ids") == contents(tmp_path / "at once")
+
+
+def test_a_file_that_is_written_to_meanwhile_is_one_error(tmp_path: Path) -> None:
+    text = tmp_path / "t.txt"
+    text.write_bytes(b"as it was\n" * 5_000)
+
+    def change(step: Any) -> None:
+        with text.open("r+b") as file:
+            file.seek(25_000)
+            file.write(b"*")
+
+    with pytest.raises(SourceError, match="not as it was"):
+        encode(text, tmp_path / "ids", Settings(), tick=change)
+    assert left(tmp_path) == ["t.txt"]
+
+
+def test_a_state_is_refused_where_the_middle_of_a_file_is_another(tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    for name in "ab":
+        (tmp_path / "texts" / name).write_bytes(b"as it was\n" * 5_000)
+
+    def stop(step: Any) -> None:
+        raise KeyboardInterrupt
+
+    state = tmp_path / "state"
+    encode(tmp_path / "texts", tmp_path / "ids", Settings(), tick=stop, state=state)
+    with (tmp_path / "texts" / "a").open("r+b") as file:
+        file.seek(25_000)
+        file.write(b"*")
+    with pytest.raises(SourceError, match="the files have changed"):
+        encode(tmp_path / "texts", tmp_path / "ids", Settings(), state=state)
+
+
+def test_two_runs_do_not_write_to_one_folder(corpus: Path, tmp_path: Path) -> None:
+    settings = Settings("npy", special="text")
+
+    def again(step: Any) -> None:
+        with pytest.raises(TargetError, match="another run writes there"):
+            encode(corpus, tmp_path / "ids", settings, state=tmp_path / "other")
+
+    written = encode(corpus, tmp_path / "ids", settings, state=tmp_path / "state", tick=again)
+    assert written.manifest is not None
+    assert check_token_files(tmp_path / "ids", sample=180).wrong == ()
+
+
+def test_a_model_that_was_changed_in_memory_is_refused(corpus: Path, tmp_path: Path) -> None:
+    loaded = load_source(GPT2)
+    for changed in (
+        loaded.with_model(replace(loaded.model, added=())),
+        replace(loaded, files={}),
+    ):
+        with pytest.raises(SourceError, match="not what its files say"):
+            encode_corpora(changed, [corpus], tmp_path / "ids", Settings(special="text"))
+    assert left(tmp_path) == []
+
+
+def test_each_document_has_an_id_of_its_own(tmp_path: Path) -> None:
+    texts = tmp_path / "t.jsonl"
+    texts.write_text('{"a": "one", "b": "two"}\n{"a": "three", "b": "four"}\n')
+    names = [f"{texts}:a", f"{texts}:b"]
+    settings, target = Settings("parquet"), tmp_path / "ids"
+    encode_corpora(load_source(GPT2), names, target, settings)
+    rows = [row for path in target.glob("*.parquet") for row in pq.read_table(path).to_pylist()]
+    assert len({row["document_id"] for row in rows}) == 4
+    assert check_token_files(target).same_bytes == 4
 
 
 # The check.

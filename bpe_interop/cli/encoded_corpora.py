@@ -146,7 +146,7 @@ def write_corpora(
     if folder is None:
         return
     shards = find_shards(asked.corpora, field=asked.field)
-    read: list[str | Path] = [loaded.label, *(shard.path for shard in shards if shard.path)]
+    read: list[str | Path] = [loaded.label, *(shard.local for shard in shards if shard.local)]
     for output in (folder, *([Path(asked.state)] if asked.state else [])):
         keep_apart(read, output)
     check_target(folder)

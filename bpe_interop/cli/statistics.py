@@ -42,7 +42,7 @@ def show_statistics(
     """Measures tokenizers on corpora, and prints tables or JSON; draws a plot where asked to."""
     shards = find_shards(corpora)
     if plot is not None:
-        read = [shard.path for shard in shards if shard.path]
+        read = [shard.local for shard in shards if shard.local]
         keep_apart([*(name for name, _ in sources), *read], plot)
     with counting("measuring") as tick:
         if work is None:

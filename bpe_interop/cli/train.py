@@ -144,7 +144,7 @@ def train_command(
     """
     request = asked.request(said)
     row = target_format(target, to)
-    read = [shard.path for shard in find_shards(files) if shard.path]
+    read = [shard.local for shard in find_shards(files) if shard.local]
     keep_apart(read, target)
     check_target(target, force=force)
     if request.algorithm == "tutorial":

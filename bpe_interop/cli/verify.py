@@ -179,7 +179,7 @@ def verify_command(
         keep_apart([a, b], Path(output))
     if reports:
         shards = find_shards(texts.corpora, field=texts.field)
-        files = [shard.path for shard in shards if shard.path]
+        files = [shard.local for shard in shards if shard.local]
         for output in reports:
             keep_apart([*files, *states], Path(output))
     with workers_of(scheduler) as workers, comparing() as (tick, watch):

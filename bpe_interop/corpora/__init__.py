@@ -10,6 +10,7 @@ from .parts import (
     PART_BYTES,
     Part,
     PartReader,
+    Unchanged,
     check_parts_can_be_read,
     cut,
     lines_before,
@@ -23,9 +24,12 @@ from .selection import (
     Selection,
     find_shards,
     identity,
+    named,
     parse_sample,
     read_documents,
     select,
+    stamp,
+    whole_name,
 )
 from .streams import naming, opened
 
@@ -43,11 +47,13 @@ __all__ = [
     "Place",
     "Selection",
     "Shard",
+    "Unchanged",
     "check_parts_can_be_read",
     "cut",
     "find_shards",
     "identity",
     "lines_before",
+    "named",
     "naming",
     "no_documents",
     "opened",
@@ -55,4 +61,6 @@ __all__ = [
     "read_documents",
     "select",
     "size_of",
+    "stamp",
+    "whole_name",
 ]

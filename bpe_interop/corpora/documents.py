@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, Protocol, TypeAlias
 
 from ..errors import SourceError, not_utf8
+from .remote import RemoteFile
 
 Kind: TypeAlias = Literal["text", "jsonl", "parquet"]
 Errors: TypeAlias = Literal["strict", "replace"]
@@ -66,17 +67,35 @@ class Readable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One file of a corpus. ``path`` is None for standard input.
+    """One file of a corpus. ``path`` is None for standard input, and a URL's file for a URL.
 
     ``label`` is what reports call it, ``name`` its path below what was named for the corpus,
     ``field`` the key (JSONL) or column (Parquet) that holds the texts.
     """
 
     label: str
-    path: Path | None
+    path: Path | RemoteFile | None
     kind: Kind = "text"
     field: str = "text"
     name: str = ""
+
+    @property
+    def local(self) -> Path | None:
+        """Where it is on a disk of this machine, if it is."""
+        return self.path if isinstance(self.path, Path) else None
+
+    @property
+    def size(self) -> int | None:
+        """Its bytes as they are stored; None where it can be read only once (a pipe).
+
+        Raises:
+            OSError: it is not there.
+        """
+        if isinstance(self.path, RemoteFile):
+            return self.path.size()
+        if self.path is None or not self.path.is_file():
+            return None
+        return self.path.stat().st_size
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from ..errors import SourceError
-from .streams import optional
+from .optional import optional
 
 PREFIX = "hf:datasets/"
 _NAME = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)(@(?P<revision>[^/:]+))?(/(?P<inner>.*))?")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from ..errors import SourceError, not_utf8
 from .documents import GO_ON, NAME_FIELD, Document, Errors, Place, Shard, no_field, size_of
-from .streams import DAMAGED, optional
+from .optional import optional
+from .streams import DAMAGED
 
 _ROWS = 256
 _TEXTUAL = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
@@ -28,9 +31,9 @@ def rows(shard: Shard, start: Place, errors: Errors, end: int | None = None) -> 
         raise SourceError(
             "Parquet cannot be read from standard input", where=shard.label, fix="name the file"
         )
-    size = shard.path.stat().st_size
+    size = shard.size or 0
     try:
-        with parquet.ParquetFile(shard.path) as file:
+        with _opened(shard, parquet) as file:
             _check(file, shard, arrow)
             total = max(1, file.metadata.num_rows)
             for row, data in _column(file, shard.field, start.offset, end, arrow):
@@ -44,6 +47,16 @@ def rows(shard: Shard, start: Place, errors: Errors, end: int | None = None) -> 
         raise SourceError(
             f"not Parquet, or damaged: {error}", where=shard.label, fix=DAMAGED
         ) from error
+
+
+@contextmanager
+def _opened(shard: Shard, parquet: Any) -> Iterator[Any]:
+    if shard.path is None or isinstance(shard.path, Path):
+        with parquet.ParquetFile(shard.path) as file:
+            yield file
+        return
+    with shard.path.open() as stream, parquet.ParquetFile(stream) as file:
+        yield file
 
 
 def _check(file: Any, shard: Shard, arrow: Any) -> None:
@@ -69,7 +82,7 @@ def row_groups(shard: Shard) -> list[tuple[int, int]]:
     """
     arrow, parquet = optional("pyarrow", "parquet"), optional("pyarrow.parquet", "parquet")
     try:
-        with parquet.ParquetFile(shard.path) as file:
+        with _opened(shard, parquet) as file:
             _check(file, shard, arrow)
             groups = map(file.metadata.row_group, range(file.num_row_groups))
             return [(group.num_rows, _compressed(group)) for group in groups]

@@ -13,7 +13,7 @@ from typing import BinaryIO
 from ..errors import SourceError
 from .documents import BLOCK, Document, Place, Shard, first_record, first_text, records, texts
 from .parquet import row_groups
-from .selection import EVERYTHING, Selection, draw, drawn_limit, identity, read_documents
+from .selection import EVERYTHING, Selection, draw, drawn_limit, identity, read_documents, stamp
 from .streams import is_compressed, naming, opened
 
 PART_BYTES = 1 << 24
@@ -60,23 +60,25 @@ def cut(shards: Sequence[Shard], size: int = PART_BYTES) -> tuple[Part, ...]:
     step = max(1, -(-size // BLOCK)) * BLOCK
     parts: list[Part] = []
     for number, shard in enumerate(shards):
-        if shard.path is None or not shard.path.is_file():
+        with naming(shard.label):
+            total = shard.size
+        if total is None:
             raise SourceError(
                 "it can be read only once, from its start, and parts are read by several processes",
                 where=shard.label,
                 fix="make it a file",
             )
         own = identity(shard)
-        for start, end, held in _of_file(shard, size, step):
+        for start, end, held in _of_file(shard, total, size, step):
             parts.append(Part(len(parts), number, shard, start, end, held, own))
     return tuple(parts)
 
 
-def _of_file(shard: Shard, size: int, step: int) -> Iterator[tuple[int, int | None, int]]:
+def _of_file(
+    shard: Shard, total: int, size: int, step: int
+) -> Iterator[tuple[int, int | None, int]]:
     """Start, end and size of each part of a file."""
     with naming(shard.label):
-        path = shard.path
-        total = path.stat().st_size if path is not None else 0
         if shard.kind == "parquet":
             yield from _by_groups(row_groups(shard), size)
         elif is_compressed(shard.path):
@@ -100,6 +102,40 @@ def _by_groups(
             start, held = row, 0
     if held or not row:
         yield start, row if row else None, held
+
+
+class Unchanged:
+    """The files of a corpus as they are now, to see later that none was written to.
+
+    Each part looks at its file before and after it; this sees what changed between two parts.
+
+    Args:
+        shards: the files.
+
+    Raises:
+        SourceError: one is not there.
+    """
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        self._seen = [(shard, stamp(shard)) for shard in shards]
+
+    def check(self) -> None:
+        """Looks again.
+
+        Raises:
+            SourceError: a file is another now.
+        """
+        for shard, before in self._seen:
+            if stamp(shard) != before:
+                raise _changed(shard)
+
+
+def _changed(shard: Shard) -> SourceError:
+    return SourceError(
+        "the file is not as it was when it was cut into parts",
+        where=shard.label,
+        fix="begin again when nothing writes there; workers must see the same file",
+    )
 
 
 class PartReader:
@@ -132,13 +168,8 @@ class PartReader:
 
     def _check(self) -> None:
         """A file that became shorter would lose documents without an error."""
-        shard = self.part.shard
-        if identity(shard) != self.part.identity:
-            raise SourceError(
-                "the file is not as it was when it was cut into parts",
-                where=shard.label,
-                fix="begin again when nothing writes there; workers must see the same file",
-            )
+        if identity(self.part.shard) != self.part.identity:
+            raise _changed(self.part.shard)
 
     def where(self, document: Document) -> str:
         """The file and the line, or row, of a document of the part, for a message."""

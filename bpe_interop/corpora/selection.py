@@ -7,7 +7,7 @@ import hashlib
 import heapq
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from ..io import unreadable
 from . import hub
 from .documents import PLAIN, START, Document, Errors, Kind, Place, Shard, records, texts
 from .parquet import rows
+from .remote import RemoteFile, expanded, has_magic, is_url, without_scheme
 from .streams import COMPRESSED, naming, opened, skip
 
 STDIN = "-"
@@ -99,7 +100,8 @@ def find_shards(corpora: Iterable[str | Path], *, field: str | None = None) -> t
     A name is a file, a directory (all files below it in order of their paths, hidden ones left
     out), a glob pattern (``**`` for any depth), ``-`` for standard input, or
     ``hf:datasets/org/name[@revision][/PATTERN]`` for the JSONL, Parquet and ``.txt`` files that
-    the hub's local cache holds of a data set (nothing is downloaded). ``NAME:FIELD``
+    the hub's local cache holds of a data set (nothing is downloaded), or a URL that fsspec opens
+    (``s3://``, ``https://``, ``zip://INNER::OUTER``; :func:`.remote.expanded`). ``NAME:FIELD``
     names the key or column that holds the texts, ``text`` otherwise; a file with a field that is
     not Parquet is JSONL. Files that end in ``.jsonl``, ``.ndjson``, ``.parquet`` or ``.pq``,
     compressed or not, are that; all others are plain text. A file that is named itself, and any
@@ -132,26 +134,43 @@ def _expand(corpus: str | Path, field: str | None) -> Iterator[Shard]:
     if name.startswith(hub.PREFIX):
         yield from _of_dataset(name, own_field, field)
         return
-    root = Path(name)
+    if is_url(name):
+        found: list[tuple[Path | RemoteFile, str]] = [*expanded(name)]
+        yield from _files(name, found, own_field, field, alone=len(found) == 1)
+        return
+    root = Path(without_scheme(name))
     if root.is_dir():
         files = [(path, path.relative_to(root).as_posix()) for path in _below(root)]
-    elif root.exists() or not glob.has_magic(name):
+    elif root.exists() or not glob.has_magic(str(root)):
         files = [(root, root.name)]
     else:
-        matches = sorted(map(Path, glob.glob(name, recursive=True)))
+        matches = sorted(map(Path, glob.glob(str(root), recursive=True)))
         inner = [_below(match) if match.is_dir() else [match] for match in matches]
         files = [(path, path.as_posix()) for each in inner for path in each]
+    if not files and root.is_dir():
+        fix = "name one that holds some; hidden files are left out"
+        raise SourceError("no files in this directory", where=name, fix=fix)
+    yield from _files(name, files, own_field, field, alone=[path for path, _ in files] == [root])
+
+
+def _files(
+    name: str,
+    files: Sequence[tuple[Path | RemoteFile, str]],
+    own_field: str | None,
+    field: str | None,
+    *,
+    alone: bool,
+) -> Iterator[Shard]:
+    """Files with their paths below what was named; ``alone``: a file was named itself."""
     if not files:
-        if root.is_dir():
-            fix = "name one that holds some; hidden files are left out"
-            raise SourceError("no files in this directory", where=name, fix=fix)
-        raise SourceError("no file matches", where=name, fix="check the pattern")
+        raise SourceError("no file matches", where=name, fix="check the name, or the pattern")
     for path, short in files:
         kind = _kind(path, own_field)
         # In a folder of code, JSON is code.
-        usual = "text" if path == root or _suffix(path) == ".txt" else PLAIN
+        usual = "text" if alone or _suffix(path) == ".txt" else PLAIN
         asked = own_field or (PLAIN if kind == "text" and usual == PLAIN else field or "text")
-        yield Shard(_spelled(path.as_posix()), path, kind, asked, short)
+        label = path.url if isinstance(path, RemoteFile) else path.as_posix()
+        yield Shard(_spelled(label), path, kind, asked, short)
 
 
 def _of_dataset(name: str, own_field: str | None, field: str | None) -> Iterator[Shard]:
@@ -186,6 +205,8 @@ def _parted(name: str) -> tuple[str, str | None]:
     left, colon, right = name.rpartition(":")
     if not (left and colon and right) or Path(name).exists():
         return name, None
+    if is_url(name):
+        return (left, right) if _is_field(left, right) else (name, None)
     if name.startswith(hub.PREFIX):
         return (name, None) if left == "hf" else (left, right)
     if left == STDIN or Path(left).exists() or glob.has_magic(left) or _kind(Path(left)) != "text":
@@ -193,13 +214,25 @@ def _parted(name: str) -> tuple[str, str | None]:
     return name, None
 
 
-def _kind(path: Path, field: str | None = None) -> Kind:
+def _is_field(url: str, right: str) -> bool:
+    """Whether what stands behind the last colon of a URL is no part of it."""
+    port = right.isdecimal() and "/" not in url.partition("://")[2]
+    if "/" in right or url.endswith(":") or port:
+        return False
+    if right == PLAIN or has_magic(url) or _kind(RemoteFile(url)) != "text":
+        return True
+    whole = f"{url}:{right}"
+    with naming(whole):
+        return not RemoteFile(whole).is_file()
+
+
+def _kind(path: Path | RemoteFile, field: str | None = None) -> Kind:
     if field == PLAIN:
         return "text"
     return _KINDS.get(_suffix(path), "text" if field is None else "jsonl")
 
 
-def _suffix(path: Path) -> str:
+def _suffix(path: Path | RemoteFile) -> str:
     """How a file's name ends, in small letters, without what says that it is compressed."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
@@ -225,6 +258,9 @@ def _check_readable(shard: Shard) -> None:
     if shard.path is None:
         return
     with naming(shard.label):
+        if isinstance(shard.path, RemoteFile):
+            shard.path.size()
+            return
         mode = shard.path.stat().st_mode
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
             raise SourceError(
@@ -321,14 +357,44 @@ def identity(shard: Shard) -> str:
     Raises:
         SourceError: it cannot be read, or it is a pipe, which has none.
     """
-    if shard.path is None or not shard.path.is_file():
+    path, label = shard.path, shard.label
+    with naming(label):
+        there = path is not None and path.is_file()
+    if path is None or not there:
         raise SourceError(
             "nothing shows whether it is the same when it is read again",
-            where=shard.label,
+            where=label,
             fix="make it a file, or leave --state out (state=...)",
         )
-    with naming(shard.label), shard.path.open("rb") as file:
+    with naming(label), path.open("rb") as file:
         head = file.read(_HEAD)
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _HEAD))
         return f"{size}:{hashlib.sha256(head + file.read()).hexdigest()}"
+
+
+def stamp(shard: Shard) -> str:
+    """What a file is when it was written last: its time on a disk, or what its store says of it.
+
+    A change in the middle that leaves the size as it was is seen here, and not by
+    :func:`identity`; a copy has another stamp.
+
+    Raises:
+        SourceError: it is not there.
+    """
+    with naming(shard.label):
+        if isinstance(shard.path, RemoteFile):
+            return shard.path.version()
+        return "" if shard.path is None else str(shard.path.stat().st_mtime_ns)
+
+
+def whole_name(shard: Shard) -> str:
+    """A name by which a file is found from any folder; empty for standard input."""
+    if isinstance(shard.path, RemoteFile):
+        return shard.path.url
+    return "" if shard.path is None else str(shard.path.resolve())
+
+
+def named(name: str) -> Path | RemoteFile:
+    """The file of a whole name."""
+    return RemoteFile(name) if is_url(name) else Path(name)

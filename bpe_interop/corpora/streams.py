@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import io
 import re
 import sys
@@ -11,11 +10,12 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any, BinaryIO, cast
 
-from ..errors import EngineMissingError, SourceError
+from ..errors import SourceError
 from ..io import unreadable
+from .optional import optional
+from .remote import RemoteFile
 
 COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 """Suffixes of compressed files."""
@@ -46,7 +46,9 @@ def naming(label: str) -> Iterator[None]:
 
 
 @contextmanager
-def opened(path: Path | None, label: str) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
+def opened(
+    path: Path | RemoteFile | None, label: str
+) -> Iterator[tuple[BinaryIO, Callable[[], int]]]:
     """The decompressed bytes of a file, and a function that says how much of it was read.
 
     Without a path: standard input. Compressed files are told by their content.
@@ -64,14 +66,16 @@ def opened(path: Path | None, label: str) -> Iterator[tuple[BinaryIO, Callable[[
         yield _decompressed(file, path.suffix.lower(), label), told
 
 
-def is_compressed(path: Path | None) -> bool:
-    """Whether a file is compressed, by its content.
+def is_compressed(path: Path | RemoteFile | None) -> bool:
+    """Whether a file is compressed, by its content, or lies in an archive.
 
     Raises:
         OSError: it cannot be read.
     """
     if path is None:
         return False
+    if isinstance(path, RemoteFile) and path.packed:
+        return True
     with path.open("rb") as file:
         head = file.read(4)
     return _compressed_by(head) or path.suffix.lower() in COMPRESSED
@@ -147,21 +151,6 @@ class ZstdStream(io.RawIOBase):
             left = len(self._frame.unused_data)
             self._frame = None
         self._compressed = self._compressed[len(bite) - left :]
-
-
-def optional(name: str, extra: str) -> ModuleType:
-    """A library that only some corpora need.
-
-    Raises:
-        EngineMissingError: it is not installed.
-    """
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise EngineMissingError(
-            f"{name.partition('.')[0]} is needed to read this and is not installed",
-            fix=f"install bpe-interop[{extra}]",
-        ) from error
 
 
 def skip(stream: BinaryIO, offset: int, label: str) -> None:

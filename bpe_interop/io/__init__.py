@@ -5,6 +5,7 @@ from __future__ import annotations
 from .existing import Existing, existing_file
 from .reading import TokenizerSource, find, read, unreadable
 from .replacing import keep_apart
+from .staging import held_alone, take_lock
 from .tiktoken_cache import cached
 from .writing import (
     alone_at,
@@ -27,6 +28,7 @@ __all__ = [
     "check_target",
     "existing_file",
     "find",
+    "held_alone",
     "is_file_target",
     "keep_apart",
     "plain_names",
@@ -34,6 +36,7 @@ __all__ = [
     "replace_file",
     "staged",
     "stem_of",
+    "take_lock",
     "target_format",
     "unreadable",
 ]

@@ -66,17 +66,54 @@ def _locked(path: Path) -> int | None:
     """A descriptor that holds the lock of a folder; None if another run holds it."""
     if os.name != "posix":
         return None
-    locks = import_module("fcntl")
     try:
         number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
     except OSError:
         return None
+    if take_lock(number):
+        return number
+    os.close(number)
+    return None
+
+
+def take_lock(number: int) -> bool:
+    """Takes the lock of an open file or folder, until it is closed; False if another has it.
+
+    Where the system has no such locks, True.
+    """
+    if os.name != "posix":
+        return True
+    locks = import_module("fcntl")
     try:
         locks.flock(number, locks.LOCK_EX | locks.LOCK_NB)
     except OSError:
-        os.close(number)
-        return None
-    return number
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def held_alone(folder: Path) -> Iterator[bool]:
+    """A folder, made where there is none, that no other run has while the block runs.
+
+    Yields False if another one has it.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.name != "posix":
+            yield True
+            return
+        lock = _locked(folder)
+        # Another run may have given it its last name before it was locked.
+        if lock is None or (folder.is_dir() and os.path.samestat(os.fstat(lock), folder.stat())):
+            break
+        _release(lock)
+    try:
+        yield lock is not None
+    finally:
+        _release(lock)
 
 
 def _release(lock: int | None) -> None:

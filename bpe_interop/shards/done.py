@@ -15,13 +15,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from ..corpora import Part, Shard, identity
+from ..corpora import Part, Shard, identity, stamp
 from ..errors import FormatError, SourceError, TargetError
-from ..io import unreadable
+from ..io import take_lock, unreadable
 from ..strict_json import Node, parse
 
 KIND = "bpe-interop parts done"
-SCHEMA = 1
+SCHEMA = 2
 _SYNCED_EVERY = 10.0
 """Seconds after which what was written must be on the disk."""
 _ANOTHER = "name another state file"
@@ -46,7 +46,10 @@ class Done:
         self, path: Path, about: Mapping[str, Any], shards: Iterable[Shard], parts: Iterable[Part]
     ) -> None:
         self._path = path
-        files = [[shard.label, shard.kind, shard.field, identity(shard)] for shard in shards]
+        files = [
+            [shard.label, shard.kind, shard.field, identity(shard), stamp(shard)]
+            for shard in shards
+        ]
         ends = [[part.file, part.start, part.end] for part in parts]
         said = json.dumps(ends).encode("ascii")
         self._head = {
@@ -100,10 +103,21 @@ class Done:
         return found
 
     def __enter__(self) -> Done:
-        """Opens the file for more lines."""
+        """Opens the file for more lines, and locks it.
+
+        Raises:
+            TargetError: it cannot be written, or another run has it.
+        """
         try:
             new = not self._path.exists() or not self._path.stat().st_size
             self._file = self._path.open("ab" if new else "r+b")
+            if not take_lock(self._file.fileno()):
+                self._file.close()
+                raise TargetError(
+                    "another run keeps its state there",
+                    where=str(self._path),
+                    fix="wait for it, or name another state file",
+                )
             if new:
                 self._add(self._head)
             else:

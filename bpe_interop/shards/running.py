@@ -92,6 +92,14 @@ class _Flight:
     since: float
 
 
+@dataclass(frozen=True)
+class _Late:
+    """An order that was given up, and the worker that may still be at it."""
+
+    attempt: _Attempt
+    holder: str
+
+
 class _Runner(Generic[R]):
     def __init__(
         self,
@@ -108,8 +116,7 @@ class _Runner(Generic[R]):
         self._id = uuid.uuid4().hex
         self._waiting = deque(_Attempt(part) for part in parts)
         self._flying: dict[Future[Reply], _Flight] = {}
-        self._late: set[Future[Reply]] = set()
-        self._late_parts: dict[Future[Reply], _Attempt] = {}
+        self._late: dict[Future[Reply], _Late] = {}
         self._avoid: set[str] = set()
         self._ended = False
         self._seen = time.monotonic()
@@ -160,13 +167,14 @@ class _Runner(Generic[R]):
             return
         done, _ = wait(watched, timeout=_LOOK, return_when=FIRST_COMPLETED)
         for future in done:
-            late = future in self._late
-            if late:
-                self._late.discard(future)
-                attempt = self._late_parts.pop(future)
-            else:
-                attempt = self._flying.pop(future).attempt
-            self._take(future, attempt, late)
+            late = self._late.pop(future, None)
+            if late is None:
+                self._take(future, self._flying.pop(future).attempt, False)
+                continue
+            # It did not hang, it is slow: from now on it is given parts again.
+            if not any(other.holder == late.holder for other in self._late.values()):
+                self._avoid.discard(late.holder)
+            self._take(future, late.attempt, True)
 
     def _wait_for_workers(self) -> None:
         if time.monotonic() - self._seen > _NOBODY:
@@ -254,8 +262,7 @@ class _Runner(Generic[R]):
             holder = self._workers.holder(future)
             if holder:
                 self._avoid.add(holder)
-            self._late.add(future)
-            self._late_parts[future] = flight.attempt
+            self._late[future] = _Late(flight.attempt, holder)
             named = f"the worker {holder}" if holder else "a worker"
             self._again(flight.attempt, f"{named} did not answer within {self._limit:g} seconds")
 

@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import cast
 
-from ..corpora import Document, Part, PartReader, Shard, identity
+from ..corpora import Document, Part, PartReader, Shard, identity, named
 from ..corpora.documents import Kind
 from ..errors import SourceError
 from ..fingerprint import fingerprint
@@ -158,7 +158,7 @@ def _part(manifest: Manifest, number: int) -> Part:
     piece: Piece = manifest.pieces[number]
     origin = manifest.origins[piece.file]
     kind = cast(Kind, origin.kind)
-    shard = Shard(origin.label, Path(origin.path), kind, origin.field, origin.name)
+    shard = Shard(origin.label, named(origin.path), kind, origin.field, origin.name)
     own = identity(shard)
     if own != origin.identity:
         raise SourceError("it is not as it was when it was encoded", where=origin.label)

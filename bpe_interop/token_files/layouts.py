@@ -5,8 +5,8 @@ version 1 of its index): ``NAME.bin`` has the ids of all rows one after another,
 length and place of each row, and which rows a document has. ``npy`` has the same in three arrays
 that ``numpy.load`` maps: ``NAME.ids.npy``, ``NAME.rows.npy`` (row *i* is ids ``rows[i]`` to
 ``rows[i + 1]``) and ``NAME.documents.npy`` (document *i* is rows ``documents[i]`` to
-``documents[i + 1]``). ``parquet`` has a row for each row: ``input_ids``, ``document_id`` (the file
-and the byte, or row, at which the document begins) and ``source`` (the file).
+``documents[i + 1]``). ``parquet`` has a row for each row: ``input_ids``, ``document_id`` (the file,
+of records the field, and the byte, or row, at which the document begins) and ``source`` (the file).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from ..corpora import Document
-from ..corpora.streams import optional
+from ..corpora.optional import optional
 from .columns import CODES, INT64, Column, chunks, npy_start, read_numbers
 from .settings import SIZES, Dtype
 
@@ -52,8 +52,12 @@ class Writer(Protocol):
 
 
 def document_id(document: Document) -> str:
-    """What tells a document from all others: its file, and where in it it begins."""
-    return f"{document.shard.label}:{document.place.offset}"
+    """What tells a document from all others: its file, where in it it begins, and in records the
+    field.
+    """
+    shard, offset = document.shard, document.place.offset
+    field = "" if shard.kind == "text" else f":{shard.field}"
+    return f"{shard.label}{field}:{offset}"
 
 
 class _Flat:

@@ -16,17 +16,30 @@ from typing import Any
 from ..corpora import (
     Part,
     Shard,
+    Unchanged,
     check_parts_can_be_read,
     cut,
     find_shards,
     no_documents,
+    whole_name,
 )
-from ..errors import TargetError
+from ..errors import SourceError, TargetError
 from ..fingerprint import fingerprint
 from ..formats import Files
-from ..io import TokenizerSource, check_target, replace_file, staged
+from ..io import TokenizerSource, check_target, held_alone, replace_file, staged
 from ..model import BPEModel, show
-from ..shards import LIMIT, Carried, Done, Pool, Run, Workers, carry, pool_of, run_parts
+from ..shards import (
+    LIMIT,
+    Carried,
+    Done,
+    Pool,
+    Run,
+    Workers,
+    carry,
+    opened_from,
+    pool_of,
+    run_parts,
+)
 from ..shards.worker import versions_here
 from ..tokenizer import Tokenizer
 from .columns import sha256_of_file
@@ -141,7 +154,8 @@ def encode_corpora(
         way: who works, and how it is gone on with.
 
     Raises:
-        SourceError: a corpus cannot be read or has no documents, or there is no such token.
+        SourceError: a corpus cannot be read, changes meanwhile or has no documents; there is no
+            such token; the model is not what its files say.
         EncodeError, DisallowedSpecialError: a document has no encoding.
         UnstatedError: the tokenizer does not state what encoding needs.
         TargetError: the folder is there, or cannot be written; the ids do not fit.
@@ -154,9 +168,11 @@ def encode_corpora(
     eos_id(settings, loaded.model)
     dtype = dtype_of(settings, tokenizer)
     check_parts_can_be_read(settings.selection)
-    shards = find_shards(corpora, field=field)
-    parts = cut(shards, shard_bytes)
     carried = carry(loaded.label, loaded.format.name, loaded.files, preset)
+    _check_files_say(loaded, carried)
+    shards = find_shards(corpora, field=field)
+    unchanged = Unchanged(shards)
+    parts = cut(shards, shard_bytes)
     files = {f"{TOKENIZER}/{name}": data for name, data in carried.files.items()}
     state = way.state
     kept = staged(place, files) if state is None else _kept(place, files)
@@ -169,6 +185,7 @@ def encode_corpora(
             if run.interrupted:
                 raise _InterruptedError
             run.check_whole(len(parts))
+            unchanged.check()
             cut_as = {part.file: part.identity for part in parts}
             manifest = Manifest(
                 settings,
@@ -187,6 +204,24 @@ def encode_corpora(
     if state is not None:
         Path(state).unlink(missing_ok=True)
     return _written(manifest, run, len(parts))
+
+
+def _check_files_say(loaded: TokenizerSource[BPEModel], carried: Carried) -> None:
+    """What travels to workers are files: a model that was changed in memory is not in them.
+
+    Raises:
+        SourceError: the model is another than the one that its files and the preset say.
+    """
+    said = opened_from(carried.ticket, carried.files) if carried.files else None
+    if said is None or (
+        said != loaded.model and fingerprint(said)["all"] != fingerprint(loaded.model)["all"]
+    ):
+        raise SourceError(
+            "the model is not what its files say: it was changed in memory, and to workers the "
+            "files travel",
+            where=loaded.label,
+            fix="save it, and encode with what was saved",
+        )
 
 
 class _InterruptedError(Exception):
@@ -234,30 +269,42 @@ def _kept(place: Path, files: Files) -> Iterator[Path]:
     place = place.resolve()  # a link to an empty folder becomes the folder
     folder = place.with_name(f"{place.name}{UNFINISHED}")
     try:
-        others = sorted(
-            path.name
-            for path in (folder.iterdir() if folder.is_dir() else ())
-            if path.name not in (TOKENIZER, NAME) and not path.name.startswith(SHARD)
-        )
-        if others:
-            raise TargetError(
-                f"it holds what no run of ours left: {', '.join(map(show, others[:5]))}",
-                where=str(folder),
-                fix="move it away, or choose another target",
-            )
-        shutil.rmtree(folder / TOKENIZER, ignore_errors=True)
-        for name, data in files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        yield folder
-        os.rename(folder, place)
+        with held_alone(folder) as alone:
+            _check_ours(folder, alone)
+            shutil.rmtree(folder / TOKENIZER, ignore_errors=True)
+            for name, data in files.items():
+                path = folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+            yield folder
+            os.rename(folder, place)
     except OSError as error:
         raise TargetError(
             f"cannot be written: {error.strerror or error}",
             where=str(folder),
             fix="choose a folder where you may write, with enough free space",
         ) from None
+
+
+def _check_ours(folder: Path, alone: bool) -> None:
+    """Refuses a folder that another run has, or that holds what no run of ours left."""
+    if not alone:
+        raise TargetError(
+            "another run writes there",
+            where=str(folder),
+            fix="wait for it, or choose another target",
+        )
+    others = sorted(
+        path.name
+        for path in folder.iterdir()
+        if path.name not in (TOKENIZER, NAME) and not path.name.startswith(SHARD)
+    )
+    if others:
+        raise TargetError(
+            f"it holds what no run of ours left: {', '.join(map(show, others[:5]))}",
+            where=str(folder),
+            fix="move it away, or choose another target",
+        )
 
 
 def _there(done: dict[int, Encoded], folder: Path) -> dict[int, Encoded]:
@@ -305,8 +352,7 @@ def _facts(
 
 
 def _origin(shard: Shard, identity: str) -> Origin:
-    path = "" if shard.path is None else str(shard.path.resolve())
-    return Origin(shard.label, path, shard.kind, shard.field, shard.name, identity)
+    return Origin(shard.label, whole_name(shard), shard.kind, shard.field, shard.name, identity)
 
 
 def _piece(part: Part, encoded: Encoded) -> Piece:

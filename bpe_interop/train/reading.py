@@ -86,7 +86,7 @@ def read_texts(
                     for document in read_documents(shard):
                         read(document.read)
                         yield document.text
-                before += shard.path.stat().st_size if shard.path else 0
+                before += shard.size or 0
         else:
             raise TypeError(f"a text is str and a file is Path, not {type(one).__name__}")
 

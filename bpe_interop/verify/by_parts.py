@@ -15,6 +15,7 @@ from ..corpora import (
     Part,
     PartReader,
     Selection,
+    Unchanged,
     check_parts_can_be_read,
     cut,
     find_shards,
@@ -28,13 +29,23 @@ from ..io import TokenizerSource
 from ..model import BPEModel
 from ..shards import LIMIT, Carried, Done, Ticket, Workers, opened_from, run_parts
 from ..shards.orders import Check
+from ..shards.worker import versions_here
 from ..strict_json import Node
 from .children import ChildPair
 from .compare import LocalPair, Pair
 from .corpus_report import CorpusReport, Failed, Found, SideName, read_report
 from .prove import Scope
 from .sides import Inside, Mode, side_of
-from .sweep import ENDED_EARLY, Progress, Sides, account, batches, shrunk, texts_of
+from .sweep import (
+    ENDED_EARLY,
+    Progress,
+    Sides,
+    account,
+    batches,
+    libraries_of,
+    shrunk,
+    texts_of,
+)
 
 _SUMMED = 64
 
@@ -95,13 +106,7 @@ class CompareJob:
     @property
     def libraries(self) -> tuple[str, ...]:
         """The engines' distributions, and what splits texts in our encoder."""
-        used = (FACTS.get(side.name.engine) for side in (self.a, self.b))
-        names = {
-            facts.distribution or side.name.engine
-            for facts, side in zip(used, (self.a, self.b), strict=True)
-            if facts is not None
-        }
-        return tuple(sorted({"regex", "tokenizers", *names}))
+        return libraries_of((self.a.name.engine, self.b.name.engine))
 
     def build(self, files: Sequence[Files], isolate: bool) -> CompareWork:
         """Both sides, built in this process or in a child of it."""
@@ -187,6 +192,7 @@ def compare_by_parts(
     """
     check_parts_can_be_read(selection)
     shards = find_shards(corpora, field=field)
+    unchanged = Unchanged(shards)
     parts = cut(shards)
     a, b = (
         SideTicket(each.ticket, engine, name)
@@ -213,6 +219,7 @@ def compare_by_parts(
     if not run.interrupted:
         run.results = results
         run.check_whole(len(parts))
+        unchanged.check()
         if not any(each.report.counts.documents for each in results.values()):
             raise no_documents(shards)
     report, ended = merged(sides.report(), parts, results, patience)
@@ -255,6 +262,7 @@ def _about(job: CompareJob) -> dict[str, Any]:
         "scopes": [mode.scope for mode in job.modes],
         "scope": job.scope,
         "selection": asdict(job.selection),
+        "versions": versions_here(job.libraries),
     }
 
 

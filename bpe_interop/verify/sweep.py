@@ -22,10 +22,12 @@ from ..corpora import (
     Selection,
     Shard,
     find_shards,
+    naming,
     select,
     size_of,
 )
-from ..engines.facts import facts
+from ..engines.facts import FACTS, facts
+from ..shards.worker import versions_here
 from .children import ChildPair, cores, run_batches
 from .compare import Answers, LocalPair, Pair
 from .corpus_report import CorpusReport, Counts, Failed, Found, SideName, Source, keep
@@ -42,6 +44,13 @@ _SUMMED = 64
 _SAVED_EVERY = 30.0
 
 
+def libraries_of(engines: Iterable[str]) -> tuple[str, ...]:
+    """The engines' distributions, and what splits texts in our encoder."""
+    used = {name: FACTS.get(name) for name in engines}
+    names = {facts.distribution or name for name, facts in used.items() if facts is not None}
+    return tuple(sorted({"regex", "tokenizers", *names}))
+
+
 @dataclass(frozen=True)
 class Sides:
     """What is compared, so that other processes can build it too, and how both are asked."""
@@ -51,6 +60,11 @@ class Sides:
     name_a: SideName
     name_b: SideName
     modes: tuple[Mode, ...]
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """The distributions on whose versions the results depend."""
+        return libraries_of((self.name_a.engine, self.name_b.engine))
 
     def report(self) -> CorpusReport:
         """A report on nothing: adding it changes no other report on these sides."""
@@ -130,7 +144,11 @@ def compare_corpora(
     """
     shards = find_shards(corpora, field=field)
     sizes = [_size(shard) for shard in shards]
-    saved = None if state is None else Saved(Path(state), shards, selection)
+    saved = (
+        None
+        if state is None
+        else Saved(Path(state), shards, selection, versions_here(sides.libraries))
+    )
     report, mark = sides.report(), BEGINNING
     if saved is not None:
         report, mark = saved.read(report)
@@ -155,13 +173,14 @@ def check_corpora(
     """
     shards = find_shards(corpora, field=field)
     if state is not None:
-        saved = Saved(Path(state), shards, selection)
+        saved = Saved(Path(state), shards, selection, versions_here(sides.libraries))
         saved.write(*saved.read(sides.report()))
 
 
 def _size(shard: Shard) -> int | None:
     """Bytes on disk; None for a pipe."""
-    return shard.path.stat().st_size if shard.path is not None and shard.path.is_file() else None
+    with naming(shard.label):
+        return shard.size
 
 
 def _pays(sides: Sides, sizes: list[int | None]) -> bool:

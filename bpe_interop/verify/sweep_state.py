@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from ..corpora import BEGINNING, Mark, Place, Selection, Shard, identity
+from ..corpora import BEGINNING, Mark, Place, Selection, Shard, identity, stamp
 from ..errors import FormatError, SourceError
 from ..io import replace_file, unreadable
 from ..strict_json import Node, parse
 from .corpus_report import CorpusReport, check_schema, read_report
 
-SCHEMA = 1
+SCHEMA = 2
 KIND = "bpe-interop comparison begun"
 _ANOTHER = "name another state file"
 
@@ -24,10 +25,19 @@ class Saved:
     from there reports, added to it, is what one run over all of them reports.
     """
 
-    def __init__(self, path: Path, shards: tuple[Shard, ...], selection: Selection) -> None:
-        self._path = path
+    def __init__(
+        self,
+        path: Path,
+        shards: tuple[Shard, ...],
+        selection: Selection,
+        versions: Mapping[str, str],
+    ) -> None:
+        self._path, self._versions = path, dict(versions)
         self._corpus = {
-            "shards": [[shard.label, shard.kind, shard.field, identity(shard)] for shard in shards],
+            "shards": [
+                [shard.label, shard.kind, shard.field, identity(shard), stamp(shard)]
+                for shard in shards
+            ],
             "selection": asdict(selection),
         }
         self._labels = [shard.label for shard in shards]
@@ -40,7 +50,7 @@ class Saved:
 
         Raises:
             SourceError: the file cannot be read, or is about another corpus, another selection of
-                its documents, or other sides.
+                its documents, other versions, or other sides.
             FormatError: it is no state file, or one of another version.
         """
         try:
@@ -69,11 +79,18 @@ class Saved:
         """
         file = self._labels[mark.shard] if mark.shard < len(self._labels) else ""
         place = {"shard": mark.shard, "file": file, **asdict(mark.place)}
-        done = {"kind": KIND, "schema": SCHEMA, **self._corpus, "mark": place}
+        about = {"kind": KIND, "schema": SCHEMA, "versions": self._versions, **self._corpus}
+        done = {**about, "mark": place}
         data = json.dumps({**done, "report": report.as_data()}, ensure_ascii=True)
         replace_file(self._path, data.encode("ascii"))
 
     def _check_same(self, node: Node) -> None:
+        if node["versions"].value != self._versions:
+            raise SourceError(
+                "this state was begun with other versions of Python, bpe-interop or an engine",
+                where=str(self._path),
+                fix="start again with another state file",
+            )
         before = [tuple(each.be(str) for each in row.items()) for row in node["shards"].items()]
         for old, new in zip(before, map(tuple, self._corpus["shards"]), strict=False):
             if old != new:
