@@ -86,15 +86,15 @@ class Conversion:
     @property
     def _established(self) -> str:
         """The verdict in a sentence."""
-        found = self.verdict
-        if found is None:
+        verdict = self.verdict
+        if verdict is None:
             return "What was written was not compared with the source."
         return {
             "proved": "What was written gives the same ids as the source for every text.",
-            "tested": f"Both gave the same ids on {found.texts:,} texts; that is not every text.",
+            "tested": f"Both gave the same ids on {verdict.texts:,} texts; that is not every text.",
             "refuted": "What was dropped changes ids.",
             "unknown": "Nothing was run.",
-        }[found.outcome]
+        }[verdict.outcome]
 
     @property
     def _outcome(self) -> str:
@@ -181,7 +181,7 @@ def convert(
         base = None if into is None else opened.enter_context(existing_file(Path(into), row))
         wanted = Target(row, place, drop, force, verify, ways, base)
         given = reading.get("said", NOTHING).fields
-        done = write_checked(loaded.with_model(model), model, wanted, said=given, tick=tick)
+        done = write_checked(loaded.with_model(model), model, wanted, by_user=given, tick=tick)
     again = done.again
     return Conversion(
         source=str(source),
@@ -242,7 +242,7 @@ def write_checked(
     model: BPEModel,
     target: Target,
     *,
-    said: tuple[str, ...] = (),
+    by_user: tuple[str, ...] = (),
     tick: Callable[[int], None] = lambda count: None,
 ) -> Written:
     """Passes the gate, writes beside the target, checks, and puts the files in its place.
@@ -251,7 +251,7 @@ def write_checked(
         source: the source, whose files are checked as well.
         model: what is written: the source's model, or what was made of it.
         target: where and how it is written.
-        said: fields that the user filled.
+        by_user: fields that the user filled.
         tick: called with the number of texts compared since the last call.
 
     Raises:
@@ -275,7 +275,7 @@ def write_checked(
         checks += check_written(trip, again, losses, stage, tick, own)
         engines = (source.format.engine, row.engine)
         begin(tick, "proving")
-        verdict = establish(model, again, losses, engines, checks[1].texts, said)
+        verdict = establish(model, again, losses, engines, checks[1].texts, by_user)
         notes = _put_into(base, trip.files, stage)
     return Written(trip.files, again, losses, notes, tuple(checks), verdict)
 

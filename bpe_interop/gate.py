@@ -176,7 +176,7 @@ def _restored(trip: RoundTrip) -> frozenset[str]:
     except FormatError:  # what is lost makes the files unreadable, so nothing is restored
         return frozenset()
     differing = {difference.field for difference in diff(trip.model, again)}
-    return frozenset(found.field for found in trip.differences) - differing
+    return frozenset(each.field for each in trip.differences) - differing
 
 
 def renamed(model: BPEModel, name: str) -> BPEModel:

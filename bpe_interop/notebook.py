@@ -69,12 +69,12 @@ def verdict_block(verdict: str, sides: Iterable[str], lead: str, lines: Iterable
         f'<span style="color:{_SOFT}">{letter}</span> {_safe(side)}</div>'
         for letter, side in zip("AB", sides, strict=False)
     )
-    said = HEADLINES.get(verdict, verdict[:1].upper() + verdict[1:])
+    headline = HEADLINES.get(verdict, verdict[:1].upper() + verdict[1:])
     return (
         f'<div style="border-top:5px solid {tone};border-radius:8px;background:{tint};'
         f'color:{_INK};padding:.9em 1.1em;margin:.3em 0">'
         f'<div style="font-size:1.9em;font-weight:800;letter-spacing:-.03em;line-height:1.2;'
-        f'color:{tone}">{sign}{_safe(said)}</div>'
+        f'color:{tone}">{sign}{_safe(headline)}</div>'
         f'<div style="font-size:1.1em;margin:.35em 0 .7em">{_safe(lead)}</div>'
         f'<div style="display:flex;flex-wrap:wrap;gap:.5em">{cards}</div>'
         f'<div style="{_CARD}padding:.4em .8em;margin-top:.5em">{_table(lines)}</div></div>'

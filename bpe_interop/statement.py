@@ -114,7 +114,7 @@ def restated(model: BPEModel, statement: Statement) -> BPEModel:
     return model
 
 
-def template_of(said: str, added: Iterable[AddedToken]) -> SequenceTemplate:
+def template_of(template: str, added: Iterable[AddedToken]) -> SequenceTemplate:
     """The sequence template of a name or of a text, as :class:`Statement` describes it.
 
     Raises:
@@ -122,13 +122,15 @@ def template_of(said: str, added: Iterable[AddedToken]) -> SequenceTemplate:
             asked for by a role that none has.
     """
     special = {token.text: token for token in added if token.special}
-    if said in ENDS:
-        before, after = ([_of_role(special, role, said) for role in ends] for ends in ENDS[said])
+    if template in ENDS:
+        before, after = (
+            [_of_role(special, role, template) for role in ends] for ends in ENDS[template]
+        )
     else:
-        words = said.split()
+        words = template.split()
         if words.count(_TEXT) != 1:
             raise SourceError(
-                f"the template {show(said)} does not hold {_TEXT} once",
+                f"the template {show(template)} does not hold {_TEXT} once",
                 fix=f"say {', '.join(ENDS)}, or special tokens around {_TEXT}: '<s> {_TEXT}'",
             )
         place = words.index(_TEXT)
@@ -169,11 +171,11 @@ def spelled(template: SequenceTemplate | None) -> str:
     return " ".join(words) or "none"
 
 
-def _of_role(special: Mapping[str, AddedToken], role: str, said: str) -> AddedToken:
+def _of_role(special: Mapping[str, AddedToken], role: str, template: str) -> AddedToken:
     held = [token for token in special.values() if role in token.roles]
     if not held:
         raise SourceError(
-            f"the template {said} needs a {role} token, and no special token has that role",
+            f"the template {template} needs a {role} token, and no special token has that role",
             fix=f"name it with --{role} TOKEN (roles={{{role!r}: TOKEN}})",
         )
     return held[0]
@@ -192,9 +194,9 @@ def _find(special: Mapping[str, AddedToken], text: str, what: str) -> AddedToken
     return special[text]
 
 
-def _contradiction(model: BPEModel, stated: str, said: str) -> SourceError:
+def _contradiction(model: BPEModel, stated: str, given: str) -> SourceError:
     return SourceError(
-        f"the source (or its preset) says that {stated}, and {said} was given",
+        f"the source (or its preset) says that {stated}, and {given} was given",
         where=model.origin.name,
         fix="leave it out; extend changes a tokenizer on purpose",
     )

@@ -255,13 +255,13 @@ def measure_by_parts(
         for each in carried
     ]
     nothing = Measured(counts=tuple(Counter[int]() for _ in sides))
-    found: list[Statistics] = []
+    measured: list[Statistics] = []
     for number, shard in enumerate(shards):
         of_file = (run.results[part.number] for part in parts if part.file == number)
         total = sum(of_file, nothing)
         for side, counts in zip(sides, total.counts, strict=True):
-            found.append(_statistics(side, shard.label, total, counts))
-    return _with_all(found, len(sides), len(shards))
+            measured.append(_statistics(side, shard.label, total, counts))
+    return _with_all(measured, len(sides), len(shards))
 
 
 class _Side:

@@ -63,8 +63,8 @@ class Node:
         value = self.value.whole() if isinstance(self.value, Lazy) else self.value
         if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
             return value
-        found = _NAMES.get(type(value), "something else")
-        return self.fail(f"expected {_NAMES[kind]}, found {found}")
+        other = _NAMES.get(type(value), "something else")
+        return self.fail(f"expected {_NAMES[kind]}, found {other}")
 
     def __contains__(self, key: str) -> bool:
         return key in self.be(dict)

@@ -274,8 +274,8 @@ class Tokenizer(Vocabulary):
         texts = list(text)
         for one in texts:
             refuse_disallowed(one, asked)
-        found = self._ids_of_each(texts, asked)
-        return list(map(self._placed, found)) if add_special_tokens else found
+        rows = self._ids_of_each(texts, asked)
+        return list(map(self._placed, rows)) if add_special_tokens else rows
 
     def encode_ordinary_batch(
         self, text: Iterable[str], *, num_threads: int = 8

@@ -68,6 +68,8 @@ LONG_STILL: set[str] = set()
 """Functions that are too long still; none is added."""
 PARAMETERS = 10
 UNDOCUMENTED = 14
+EMPTY_WORDS = {"found", "said"}
+"""Names that do not say what was found or said. ``load(said=...)`` is a parameter, and public."""
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}
 
 NAMED_IN = {"formats", "engines", "presets", "train"}
@@ -292,6 +294,48 @@ def test_importing_loads_nothing_slow(module: str) -> None:
 def test_modules_keep_below_their_ceiling(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= CEILING
     assert path.stem not in VAGUE
+
+
+def bound(tree: ast.AST) -> set[str]:
+    """The names of variables, functions and parameters; fields are read with their owner's name."""
+    fields = {
+        each.target
+        for owner in ast.walk(tree)
+        if isinstance(owner, ast.ClassDef)
+        for each in owner.body
+        if isinstance(each, ast.AnnAssign)
+    }
+    names = {
+        each.id
+        for each in ast.walk(tree)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) and each not in fields
+    }
+    names |= {name.rpartition(".")[2] for name, _, _ in functions(tree)}
+    return names | {
+        each.arg
+        for each in ast.walk(tree)
+        if isinstance(each, ast.arg) and not (each.arg == "said" and each.annotation)
+    }
+
+
+@every_module
+def test_what_was_found_has_a_name(path: Path) -> None:
+    assert not bound(ast.parse(path.read_text("utf-8"))) & EMPTY_WORDS
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("found = 1", {"found"}),
+        ("[found for found in x]", {"found"}),
+        ("def said(): ...", {"said"}),
+        ("def f(found, *, said: Statement): ...", {"f", "found"}),
+        ("x.found = found; f(found=1)", set()),
+        ("class A:\n    found: int\n    x = 1", {"x"}),
+    ],
+)
+def test_names_that_are_bound_are_seen(source: str, names: set[str]) -> None:
+    assert bound(ast.parse(source)) == names
 
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"

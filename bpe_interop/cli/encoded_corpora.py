@@ -183,8 +183,8 @@ def _show(written: Written, asked: CorpusOptions, as_data: bool) -> None:
     lines("note", list(written.notes))
     if manifest is None:
         went = f"name the same state to go on: {asked.state}" if asked.state else "nothing is kept"
-        said = f"interrupted: {written.done:,} of {written.parts:,} shards were done; {went}"
-        lines("not written", [said])
+        state = f"interrupted: {written.done:,} of {written.parts:,} shards were done; {went}"
+        lines("not written", [state])
         return
     counts = manifest.counts
     full = sum(piece.encoded.documents > 0 for piece in manifest.pieces)

@@ -117,7 +117,7 @@ def extend_command(
     changes = surgery(loaded.model, model, _config(loaded, asked.config))
     with refusals(source, target, json_output=json_output), counting("checking") as tick:
         place = Target(row, target, asked.drop, asked.force, not asked.no_verify)
-        done = write_checked(loaded, model, place, said=said.fields, tick=tick)
+        done = write_checked(loaded, model, place, by_user=said.fields, tick=tick)
     if json_output:
         as_json(_as_dict(source, target, row, changes, done))
     else:

@@ -84,8 +84,8 @@ def _mapping(value: object) -> dict[str, Any]:
 
 
 def _flags(flags: dict[str, bool]) -> str:
-    said = "b" * flags["bos"] + "l" * flags["lookup_first"]
-    return f" ({said})" if said else ""
+    letters = "b" * flags["bos"] + "l" * flags["lookup_first"]
+    return f" ({letters})" if letters else ""
 
 
 def _patterns(row: dict[str, Any]) -> list[str]:

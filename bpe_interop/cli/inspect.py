@@ -251,13 +251,13 @@ def _steps(steps: tuple[object, ...] | None) -> list[str]:
 def _added(model: BPEModel) -> list[str]:
     if model.added is None:
         return ["not stated"]
-    said = []
+    lines = []
     for name, special in (("special", True), ("not special", False)):
         tokens = [token for token in model.added if token.special is special]
         if tokens:
             shown = ", ".join(f"{show(t.text)} {t.id}" for t in tokens[:4])
-            said.append(f"{len(tokens):,} {name}: {shown}{', ...' if tokens[4:] else ''}")
-    return said or ["none"]
+            lines.append(f"{len(tokens):,} {name}: {shown}{', ...' if tokens[4:] else ''}")
+    return lines or ["none"]
 
 
 def _template(model: BPEModel) -> str:

@@ -131,15 +131,15 @@ class _Stages(StageTick):
         if not self._begun:
             self.begin(self._usual)
         self._done += count
-        said = f"{self._done:,}{self._total} texts"
-        self._bars.update(self._task, completed=self._done, said=said)
+        texts = f"{self._done:,}{self._total} texts"
+        self._bars.update(self._task, completed=self._done, said=texts)
 
     def begin(self, stage: str, total: int | None = None) -> None:
         self._begun, self._done = True, 0
         self._total = "" if total is None else f" of {total:,}"
         self._bars.remove_task(self._task)
-        said = "" if total is None else f"0{self._total} texts"
-        self._task = self._bars.add_task(stage, total=total, said=said)
+        texts = "" if total is None else f"0{self._total} texts"
+        self._task = self._bars.add_task(stage, total=total, said=texts)
 
 
 def _columns() -> tuple[ProgressColumn, ...]:

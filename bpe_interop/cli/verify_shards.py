@@ -46,23 +46,23 @@ def verify_shards_command(folder: str, sample: int, seed: int, json_output: bool
     and compared with the source's bytes.
     """
     with counting("checking") as tick:
-        found = check_token_files(folder, sample=sample, seed=seed, tick=tick)
+        checked = check_token_files(folder, sample=sample, seed=seed, tick=tick)
     if json_output:
         as_json(
             {
-                "files": found.files,
-                "counts": found.manifest.counts,
-                "sampled": found.sampled,
-                "same_bytes": found.same_bytes,
-                "wrong": list(found.wrong),
-                "unread": list(found.unread),
+                "files": checked.files,
+                "counts": checked.manifest.counts,
+                "sampled": checked.sampled,
+                "same_bytes": checked.same_bytes,
+                "wrong": list(checked.wrong),
+                "unread": list(checked.unread),
             }
         )
     else:
-        counts = found.manifest.counts
-        lines("files", [f"{found.files:,}, {counts['tokens']:,} ids"])
-        same = f"{found.same_bytes:,} decode to the source's bytes"
-        lines("sample", [f"{found.sampled:,} documents have the right ids; {same}"])
-        lines("not read", list(found.unread))
-        lines("wrong", list(found.wrong) or ["nothing"])
-    sys.exit(NO if found.wrong else UNKNOWN if found.unread else YES)
+        counts = checked.manifest.counts
+        lines("files", [f"{checked.files:,}, {counts['tokens']:,} ids"])
+        same = f"{checked.same_bytes:,} decode to the source's bytes"
+        lines("sample", [f"{checked.sampled:,} documents have the right ids; {same}"])
+        lines("not read", list(checked.unread))
+        lines("wrong", list(checked.wrong) or ["nothing"])
+    sys.exit(NO if checked.wrong else UNKNOWN if checked.unread else YES)

@@ -242,15 +242,15 @@ def _suffix(path: Path | RemoteFile) -> str:
 
 def _below(root: Path) -> list[Path]:
     """The files below a directory in order of their paths, hidden ones left out."""
-    found: list[Path] = []
+    paths: list[Path] = []
 
     def fail(error: OSError) -> None:
         raise unreadable(error, error.filename or str(root))
 
     for folder, folders, files in os.walk(root, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(folder, name) for name in files if not name.startswith(".")]
-    return sorted(found, key=lambda path: path.parts)
+        paths += [Path(folder, name) for name in files if not name.startswith(".")]
+    return sorted(paths, key=lambda path: path.parts)
 
 
 def _check_readable(shard: Shard) -> None:

@@ -55,19 +55,19 @@ def diff(a: BPEModel, b: BPEModel) -> tuple[Difference, ...]:
     are equal; whole-pretoken lookup counts only for tokens that merging cannot reach; patterns
     are compared up to spellings proved to split every text alike.
     """
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for field in FIELDS:
         left, right = getattr(a, field), getattr(b, field)
         if left is None and right is None:
             continue
         if left is None or right is None:
-            said = "the first does not say" if left is None else "the second does not say"
-            found.append(Difference(field, "unstated", said))
+            unstated = "the first does not say" if left is None else "the second does not say"
+            differences.append(Difference(field, "unstated", unstated))
             continue
         how = _COMPARE.get(field, _plain(field))(a, b)
         if how:
-            found.append(Difference(field, "different", how))
-    return tuple(found)
+            differences.append(Difference(field, "different", how))
+    return tuple(differences)
 
 
 def _plain(field: str) -> Callable[[BPEModel, BPEModel], str]:
@@ -84,8 +84,8 @@ def _short(value: object) -> str:
 
 
 def _alphabet(a: BPEModel, b: BPEModel) -> str:
-    said = {"byte": "bytes", "char": "characters"}
-    return "" if a.alphabet == b.alphabet else f"{said[a.alphabet]} and {said[b.alphabet]}"
+    symbols = {"byte": "bytes", "char": "characters"}
+    return "" if a.alphabet == b.alphabet else f"{symbols[a.alphabet]} and {symbols[b.alphabet]}"
 
 
 def _extras(a: BPEModel, b: BPEModel) -> str:
@@ -135,22 +135,22 @@ def _said(a: tuple[object, ...], b: tuple[object, ...]) -> str:
 
 def describe_step(step: object) -> str:
     """A normalizer, pre-tokenizer or decoder step for people: what it is, and its settings."""
-    said = ["Unicode" if isinstance(step, UnicodeForm) else type(step).__name__]
+    words = ["Unicode" if isinstance(step, UnicodeForm) else type(step).__name__]
     for name in getattr(step, "__slots__", ()):
         value = getattr(step, name)
         if isinstance(value, Pattern):
-            said.append(f"{value.source} ({value.dialect})")
+            words.append(f"{value.source} ({value.dialect})")
         elif isinstance(value, bool):
-            said += [name] if value else []
+            words += [name] if value else []
         elif isinstance(value, bytes):
-            said += [f"{name} of {len(value):,} bytes, sha256 {_sha(value)}"] if value else []
+            words += [f"{name} of {len(value):,} bytes, sha256 {_sha(value)}"] if value else []
         elif name in ("pattern", "content", "text"):
-            said.append(show(value))
+            words.append(show(value))
         elif isinstance(value, tuple):
-            said += [f"{name} {len(value):,}"] if value else []
+            words += [f"{name} {len(value):,}"] if value else []
         else:
-            said.append(str(value))
-    return " ".join(said)
+            words.append(str(value))
+    return " ".join(words)
 
 
 def _sha(value: bytes) -> str:
@@ -204,12 +204,12 @@ def _sequence_template(a: BPEModel, b: BPEModel) -> str:
 
 def _parts(parts: tuple[TemplatePart, ...]) -> str:
     """What is placed around texts, in order, as ``inspect`` shows it."""
-    said = [
+    words = [
         f"text {part.which}" if isinstance(part, TemplateText) else _placed(part) for part in parts
     ]
     types = [part.type_id for part in parts]
     more = f" (type ids {', '.join(map(str, types))})" if any(types) else ""
-    return (" ".join(said) or "nothing") + more
+    return (" ".join(words) or "nothing") + more
 
 
 def _placed(token: TemplateToken) -> str:

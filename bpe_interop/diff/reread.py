@@ -10,20 +10,20 @@ from . import diff
 
 
 def changed_losses(
-    model: BPEModel, again: BPEModel, said: frozenset[str], grade: Grade, witness: str | None
+    model: BPEModel, again: BPEModel, foreseen: frozenset[str], grade: Grade, witness: str | None
 ) -> Iterator[Loss]:
     """A loss for each field of which reading back gives something else, and nothing is said yet.
 
     Args:
         model: what is written.
         again: what reading it back gives.
-        said: the fields whose losses are named already.
+        foreseen: the fields whose losses are named already.
         grade: what such a change does.
         witness: a text that shows it, if one is known.
     """
     for difference in diff(model, again):
         unknown = difference.kind == "unstated" and getattr(model, difference.field) is None
-        if not unknown and difference.field not in said:
+        if not unknown and difference.field not in foreseen:
             yield Loss(
                 difference.field,
                 grade,

@@ -98,22 +98,21 @@ def compare_merges(a: BPEModel, b: BPEModel) -> str:
     """
     if a.merges == b.merges and _unused(a) == _unused(b):
         return ""
-    found = frozenset(token.text for model in (a, b) for token in _always_found(model))
-    plain = not (found or a.vocab.kinds or b.vocab.kinds) and a.affixes == b.affixes
+    always = frozenset(token.text for model in (a, b) for token in _always_found(model))
+    plain = not (always or a.vocab.kinds or b.vocab.kinds) and a.affixes == b.affixes
     if plain and plainly_equal(system_of(a), system_of(b)):
         return ""
     one, two = _form(a), _form(b)
-    left, right = _splits(a, one, found), _splits(b, two, found)
-    if _same_order(left, right, one, two) or _agree(a, b, found):
+    left, right = _splits(a, one, always), _splits(b, two, always)
+    if _same_order(left, right, one, two) or _agree(a, b, always):
         return ""
     for place, (x, y) in enumerate(zip_longest(left.items(), right.items())):
         if x != y:
-            said = " and ".join(
+            merges = " and ".join(
                 "nothing" if z is None else f"{show(z[1][0])} + {show(z[1][1])}" for z in (x, y)
             )
-            return (
-                f"{len(left):,} and {len(right):,} merges that fire; first at place {place}: {said}"
-            )
+            fire = f"{len(left):,} and {len(right):,} merges that fire"
+            return f"{fire}; first at place {place}: {merges}"
     return "the order of merges of equal rank"
 
 
@@ -126,12 +125,12 @@ def _form(model: BPEModel) -> Canonical:
     return _system(model).form if _unused(model) else canonical(model)
 
 
-def _agree(a: BPEModel, b: BPEModel, found: frozenset[str]) -> bool:
+def _agree(a: BPEModel, b: BPEModel, always: frozenset[str]) -> bool:
     """Whether merges are proved to give the same tokens, though other pairs are listed."""
     if a.alphabet != b.alphabet or not a.affixes == b.affixes == Affixes():
         return False
     one, two = _system(a), _system(b)
-    left, right = (_splits(m, s.form, found) for m, s in ((a, one), (b, two)))
+    left, right = (_splits(m, s.form, always) for m, s in ((a, one), (b, two)))
     if _same_order(left, right, one.form, two.form):
         return True
     return left.keys() == right.keys() and decide(one, two).verdict == "proved"
@@ -169,13 +168,13 @@ def _always_found(model: BPEModel) -> tuple[AddedToken, ...]:
     )
 
 
-def _splits(model: BPEModel, form: Canonical, found: frozenset[str]) -> Splits:
+def _splits(model: BPEModel, form: Canonical, always: frozenset[str]) -> Splits:
     """The splits of tokens that hold no text which is found first, the model's own included."""
     splits = dict(form.splits)
-    found = found.union(user_defined(model))
-    if not found or model.alphabet == "byte":
+    always = always.union(user_defined(model))
+    if not always or model.alphabet == "byte":
         return splits
-    holds = UserDefined(found).find
+    holds = UserDefined(always).find
     return {t: pair for t, pair in splits.items() if not any(holds(t.decode("utf-8")))}
 
 
@@ -186,14 +185,14 @@ def compare_fallback(a: BPEModel, b: BPEModel) -> str:
 
 
 def _fallback_said(fallback: Fallback) -> str:
-    said = {
+    words = {
         "error": "missing symbols are an error",
         "drop": "missing symbols vanish",
         "unknown": f"missing symbols become token {fallback.unknown}",
     }[fallback.missing]
-    said += ", fused" if fallback.missing == "unknown" and fallback.fuse else ""
-    said += ", bytes first" if fallback.byte_fallback else ""
-    return said + (", after merging" if fallback.after_merging else "")
+    words += ", fused" if fallback.missing == "unknown" and fallback.fuse else ""
+    words += ", bytes first" if fallback.byte_fallback else ""
+    return words + (", after merging" if fallback.after_merging else "")
 
 
 def _effective(model: BPEModel) -> Fallback:

@@ -354,12 +354,12 @@ class Encoder:
         pretokens = self._splitter.all_matched(" " + " ".join(new))
         if pretokens is None:
             return None
-        found, remembered = iter(pretokens), self._remembered
+        rest, remembered = iter(pretokens), self._remembered
         for word in new:
             ids: list[int] = []
             left = len(word) + 1
             while left:
-                pretoken = next(found)
+                pretoken = next(rest)
                 left -= len(pretoken)
                 ids += remembered[pretoken]
             known[word] = tuple(ids)

@@ -171,21 +171,21 @@ class _Noting(PretokenEncoder):
         yield from super()._replaced(symbols, spans)
 
     def _resplit(self, token: bytes, start: int, end: int) -> Iterator[_Found]:
-        found = list(super()._resplit(token, start, end))
-        self._note(token, "split", found, (start, end))
-        yield from found
+        parts = list(super()._resplit(token, start, end))
+        self._note(token, "split", parts, (start, end))
+        yield from parts
 
     def _missing(self, symbol: bytes, start: int, end: int) -> Iterable[_Found]:
-        found = list(super()._missing(symbol, start, end))
-        unknown = [number for number, _, _ in found] == [None]
-        became: Became = "unknown" if unknown else "bytes" if found else "dropped"
-        self._note(symbol, became, found, (start, end))
-        return found
+        parts = list(super()._missing(symbol, start, end))
+        unknown = [number for number, _, _ in parts] == [None]
+        became: Became = "unknown" if unknown else "bytes" if parts else "dropped"
+        self._note(symbol, became, parts, (start, end))
+        return parts
 
     def _note(
-        self, symbol: bytes, became: Became, found: list[_Found], span: tuple[int, int]
+        self, symbol: bytes, became: Became, parts: list[_Found], span: tuple[int, int]
     ) -> None:
-        numbers = (self._fallback.unknown if n is None else n for n, _, _ in found)
+        numbers = (self._fallback.unknown if n is None else n for n, _, _ in parts)
         ids = tuple(number for number in numbers if number is not None)
         self.replaced.append(Replaced(symbol, became, ids, span))
 

@@ -139,7 +139,7 @@ class CharacterCuts:
         crossed = [*map(self._crossed.__getitem__, map(add, text, text[1:]))]
         if not any(crossed):
             return [*text]
-        cuts = [at for at, found in enumerate(crossed, 1) if not found]
+        cuts = [at for at, joined in enumerate(crossed, 1) if not joined]
         return [text[start:end] for start, end in pairwise((0, *cuts, len(text)))]
 
 
@@ -175,16 +175,16 @@ class _Crossed(dict[str, bool]):
 
     def __missing__(self, pair: str) -> bool:
         # Between ASCII characters there is nothing to gain: whole words are in ASCII.
-        found = pair.isascii() or pair.encode("utf-8") in self._whole
-        if not found:
+        crossed = pair.isascii() or pair.encode("utf-8") in self._whole
+        if not crossed:
             starts = self._starts[pair[1]]
-            found = bool(starts) and any(
+            crossed = bool(starts) and any(
                 (end, start) in self._broken for end in self._ends[pair[0]] for start in starts
             )
         if len(self) >= _CACHED:
             self.clear()
-        self[pair] = found
-        return found
+        self[pair] = crossed
+        return crossed
 
 
 class _Ends(dict[str, list[bytes]]):
@@ -197,8 +197,8 @@ class _Ends(dict[str, list[bytes]]):
     def __missing__(self, char: str) -> list[bytes]:
         content = char.encode("utf-8")
         ends = (content[at:] for at in range(len(content)))
-        self[char] = found = [end for end in ends if end in self._known]
-        return found
+        self[char] = known_ends = [end for end in ends if end in self._known]
+        return known_ends
 
 
 class _Starts(_Ends):
@@ -207,5 +207,5 @@ class _Starts(_Ends):
     def __missing__(self, char: str) -> list[bytes]:
         content = char.encode("utf-8")
         starts = (content[:at] for at in range(1, len(content) + 1))
-        self[char] = found = [start for start in starts if start in self._known]
-        return found
+        self[char] = known_starts = [start for start in starts if start in self._known]
+        return known_starts

@@ -202,9 +202,9 @@ class PretokenEncoder:
 
     def _missing(self, symbol: bytes, start: int, end: int) -> Iterable[_Found]:
         """What becomes of what is no token."""
-        found = self._as_bytes(symbol, start, end)
-        if found is not None:
-            return found
+        in_bytes = self._as_bytes(symbol, start, end)
+        if in_bytes is not None:
+            return in_bytes
         if self._fallback.missing == "drop":
             return ()
         if self._fallback.missing == "unknown":

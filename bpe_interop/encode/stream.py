@@ -132,7 +132,7 @@ class Chain:
     @staticmethod
     def _through(tokens: list[str], stages: Iterable[_Stage]) -> list[str]:
         for stage in stages:
-            tokens = [found for token in tokens for found in stage.add(token)]
+            tokens = [ready for token in tokens for ready in stage.add(token)]
         return tokens
 
 
@@ -184,10 +184,10 @@ class _Each:
 
     def add(self, token: str) -> list[str]:
         # An empty token is enough for the step to see that another one is not the first.
-        found = apply_step(self._step, [*self._before, token])[len(self._before) :]
+        ready = apply_step(self._step, [*self._before, token])[len(self._before) :]
         if self._of_first:
             self._before = [""]
-        return found
+        return ready
 
     def end(self) -> list[str]:
         return []
@@ -201,9 +201,9 @@ class _Ends:
         self._held: list[str] = []
 
     def add(self, token: str) -> list[str]:
-        found = apply_step(self._step, [*self._held, ""])[:-1]
+        ready = apply_step(self._step, [*self._held, ""])[:-1]
         self._held = [token]
-        return found
+        return ready
 
     def end(self) -> list[str]:
         return apply_step(self._step, self._held)
@@ -250,9 +250,9 @@ class _Spaced:
         self._space = ""
 
     def add(self, token: str) -> list[str]:
-        found = self._space + token
+        ready = self._space + token
         self._space = " "
-        return [found]
+        return [ready]
 
     def end(self) -> list[str]:
         return []

@@ -73,9 +73,9 @@ class guarded:
         if not panicked and not isinstance(error, Exception):
             return
         how = "panicked" if panicked else "failed"
-        said = str(error).strip().split("\n")[0][:200] or type(error).__name__
+        message = str(error).strip().split("\n")[0][:200] or type(error).__name__
         on = "" if self._text is None else f" {shortened(self._text)}"
-        raise EngineError(f"{self._engine} {how} {self._doing}{on}: {said}") from error
+        raise EngineError(f"{self._engine} {how} {self._doing}{on}: {message}") from error
 
 
 def shortened(text: str, limit: int = 60) -> str:

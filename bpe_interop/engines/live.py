@@ -148,8 +148,10 @@ def to_tokenizers(model: BPEModel, drop: Iterable[str] = ()) -> Tokenizer:
     tokenizers = library("tokenizers")
     files = _huggingface(model, drop)
     with guarded("tokenizers", "on the model"):
-        found: Tokenizer = tokenizers.Tokenizer.from_str(files["tokenizer.json"].decode("utf-8"))
-        return found
+        tokenizer: Tokenizer = tokenizers.Tokenizer.from_str(
+            files["tokenizer.json"].decode("utf-8")
+        )
+        return tokenizer
 
 
 def to_sentencepiece(model: BPEModel, drop: Iterable[str] = ()) -> SentencePieceProcessor:
@@ -183,9 +185,9 @@ def to_transformers(model: BPEModel, drop: Iterable[str] = ()) -> TransformersTo
         for name, data in files.items():
             Path(folder, name).write_bytes(data)
         fast = transformers.PreTrainedTokenizerFast
-        found: TransformersTokenizer = fast.from_pretrained(folder, local_files_only=True)
-        found.name_or_path = model.origin.name
-        return found
+        tokenizer: TransformersTokenizer = fast.from_pretrained(folder, local_files_only=True)
+        tokenizer.name_or_path = model.origin.name
+        return tokenizer
 
 
 def _admitted(format: str, model: BPEModel, drop: Iterable[str]) -> Files:

@@ -55,10 +55,10 @@ class LlamaCppEngine:
         self, text: str, *, special: Special = "text", add_special_tokens: bool = False
     ) -> list[int]:
         """The ids of a text; with ``add_special_tokens``, bos and eos as the file asks for."""
-        found: list[int] = self._ask(
+        ids: list[int] = self._ask(
             ["encode", text, add_special_tokens, special == "parse"], "on the text", text
         )
-        return found
+        return ids
 
     def encode_batch(
         self,
@@ -68,17 +68,17 @@ class LlamaCppEngine:
         add_special_tokens: bool = False,
     ) -> list[list[int]]:
         """The ids of each text."""
-        found: list[list[int]] = []
+        rows: list[list[int]] = []
         for start in range(0, len(texts), _TEXTS):
             part = list(texts[start : start + _TEXTS])
             flags = [add_special_tokens, special == "parse"]
-            found += self._ask(["encode_all", part, *flags], f"on one of {len(part)} texts", None)
-        return found
+            rows += self._ask(["encode_all", part, *flags], f"on one of {len(part)} texts", None)
+        return rows
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids, control tokens spelled out, what is not UTF-8 as U+FFFD."""
-        found: str = self._ask(["decode", list(ids)], f"to decode {list(ids[:8])}", None)
-        return found
+        text: str = self._ask(["decode", list(ids)], f"to decode {list(ids[:8])}", None)
+        return text
 
     def close(self) -> None:
         """Ends the process."""

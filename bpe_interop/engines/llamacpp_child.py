@@ -50,9 +50,9 @@ class Vocabulary:
     def __init__(self, path: str) -> None:
         library = _library()
         params = library.llama_model_default_params()
-        found = bytes(params.bytes)
+        defaults = bytes(params.bytes)
         for place, expected in _EXPECTED.items():
-            if found[place : place + len(expected)] != expected:
+            if defaults[place : place + len(expected)] != expected:
                 raise UnknownBuildError(f"its parameters are laid out otherwise at byte {place}")
         params.bytes[VOCAB_ONLY] = 1
         self._library = library
@@ -149,10 +149,10 @@ def _last_message() -> str:
 
 def _library() -> Any:
     """The library of the wheel, its functions declared as ``include/llama.h`` has them."""
-    found = importlib.util.find_spec("xllamacpp")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("xllamacpp")
+    if spec is None or spec.origin is None:
         raise UnknownBuildError("xllamacpp is not installed")
-    names = sorted(Path(found.origin).parent.glob("xllamacpp*.so"))
+    names = sorted(Path(spec.origin).parent.glob("xllamacpp*.so"))
     if not names:
         raise UnknownBuildError("the wheel holds no library")
     library = ctypes.CDLL(str(names[0]))

@@ -57,8 +57,8 @@ def encoding(name: str, *, offline: bool = False) -> Encoding:
     known = _encoding_name(name)
     try:
         with guarded("tiktoken", f"to get {known}"), _network(offline):
-            found: Encoding = library("tiktoken").get_encoding(known)
-            return found
+            published: Encoding = library("tiktoken").get_encoding(known)
+            return published
     except EngineError as error:
         if isinstance(error.__cause__, BpeInteropError):
             raise

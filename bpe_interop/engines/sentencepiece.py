@@ -82,5 +82,5 @@ def processor_of(data: bytes) -> SentencePieceProcessor:
     sentencepiece = library("sentencepiece")
     with guarded("sentencepiece", "on the model"):
         sentencepiece.set_min_log_level(_QUIET)
-        found: SentencePieceProcessor = sentencepiece.SentencePieceProcessor(model_proto=data)
-        return found
+        processor: SentencePieceProcessor = sentencepiece.SentencePieceProcessor(model_proto=data)
+        return processor

@@ -47,14 +47,14 @@ class TokenizersEngine(LibraryEngine):
         return self._by_special["text"].decode(ids, skip_special_tokens=False)
 
     def _tokenizer(self, special: Special) -> Tokenizer:
-        found = self._by_special.get(special)
-        if found is None:
+        tokenizer = self._by_special.get(special)
+        if tokenizer is None:
             import copy
 
-            found = copy.deepcopy(self._by_special["text"])
-            found.encode_special_tokens = special == "text"
-            self._by_special[special] = found
-        return found
+            tokenizer = copy.deepcopy(self._by_special["text"])
+            tokenizer.encode_special_tokens = special == "text"
+            self._by_special[special] = tokenizer
+        return tokenizer
 
 
 def read(files: Files, model: BPEModel | None = None) -> TokenizersEngine:

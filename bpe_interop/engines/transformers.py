@@ -41,7 +41,7 @@ class TransformersEngine(LibraryEngine):
 
     def _encode(self, text: str, special: Special, add_special_tokens: bool) -> list[int]:
         with self._one_at_a_time:
-            found = self.tokenizer(
+            encoded = self.tokenizer(
                 text,
                 add_special_tokens=add_special_tokens,
                 split_special_tokens=special == "text",
@@ -51,7 +51,7 @@ class TransformersEngine(LibraryEngine):
                 return_token_type_ids=False,
                 verbose=False,
             )
-        return list(found["input_ids"])
+        return list(encoded["input_ids"])
 
     def _decode(self, ids: list[int]) -> str:
         # Cleaned up or not as the directory's configuration says.

@@ -138,14 +138,14 @@ def brought() -> tuple[Format, ...]:
     """
     from importlib.metadata import entry_points
 
-    found: list[Format] = []
+    rows: list[Format] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         row = _imported(entry)
-        taken = {*TABLE, *(name for other in found for name in (other.name, *other.aliases))}
+        taken = {*TABLE, *(name for other in rows for name in (other.name, *other.aliases))}
         if taken & {row.name, *row.aliases}:
             raise _not_taken(entry, f"there is a format {row.name!r} already")
-        found.append(row)
-    return tuple(found)
+        rows.append(row)
+    return tuple(rows)
 
 
 def _imported(entry: EntryPoint) -> Format:

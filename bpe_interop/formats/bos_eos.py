@@ -33,10 +33,10 @@ def ends_of(model: BPEModel) -> tuple[AddedToken | None, AddedToken | None] | No
         return None
     by_id = {token.id: token for token in model.added or ()}
     tokens = [part for part in template.single if isinstance(part, TemplateToken)]
-    found = [by_id.get(part.ids[0]) if len(part.ids) == 1 else None for part in tokens]
+    ends = [by_id.get(part.ids[0]) if len(part.ids) == 1 else None for part in tokens]
     before = bool(template.single) and isinstance(template.single[0], TemplateToken)
-    bos = found[0] if found and before else None
-    eos = found[-1] if found and not isinstance(template.single[-1], TemplateText) else None
+    bos = ends[0] if ends and before else None
+    eos = ends[-1] if ends and not isinstance(template.single[-1], TemplateText) else None
     return (bos, eos) if around(template_of(bos, eos)) == around(template) else None
 
 

@@ -98,8 +98,8 @@ def express(steps: tuple[PreTokenizerStep, ...]) -> Pattern | Loss:
     """One fancy-regex pattern whose matches are the pretokens, or why there is none."""
     if not steps:
         return WHOLE
-    found = one_pattern(steps, "tiktoken", lambda pattern: translate(pattern, "fancy-regex"))
-    node = _parsed(found) if isinstance(found, Pattern) else None
+    written = one_pattern(steps, "tiktoken", lambda pattern: translate(pattern, "fancy-regex"))
+    node = _parsed(written) if isinstance(written, Pattern) else None
     if node is not None and matches_empty(node):
         return Loss(
             "pretokenizer",
@@ -108,7 +108,7 @@ def express(steps: tuple[PreTokenizerStep, ...]) -> Pattern | Loss:
             "tiktoken panics on a text where it does",
             shown=False,
         )
-    return found
+    return written
 
 
 def _parsed(pattern: Pattern) -> Node | None:

@@ -41,24 +41,24 @@ def shown_by(witness: str | None, field: str, grade: Grade, what: str, consequen
     return Loss(field, grade, what, consequence, witness=witness, shown=witness is not None)
 
 
-def with_changed(trip: RoundTrip, found: Iterable[Loss]) -> Iterator[Loss]:
+def with_changed(trip: RoundTrip, losses: Iterable[Loss]) -> Iterator[Loss]:
     """The losses that were found, and what merging over bytes makes of a model that does not.
 
     That is said field by field of what reading back finds changed: it is not foreseen.
 
     Args:
         trip: the model in the format, and back.
-        found: the losses that are foreseen.
+        losses: those that are foreseen.
     """
     model = trip.model
-    foreseen = list(found)
+    foreseen = list(losses)
     yield from foreseen
     if model.alphabet == "byte" and model.affixes == Affixes():
         return
     rewrite = as_byte_ranks(model)
-    said = frozenset(loss.field for loss in foreseen)
+    fields = frozenset(loss.field for loss in foreseen)
     grade: Grade = "metadata" if rewrite.rule is not None else "ids"
-    for loss in changed_losses(model, trip.again, said, grade, rewrite.witness):
+    for loss in changed_losses(model, trip.again, fields, grade, rewrite.witness):
         if loss.field in _rewritten(model):
             yield loss
 
@@ -84,14 +84,14 @@ def affixes_lost(model: BPEModel, holder: str) -> Iterator[Loss]:
         )
 
 
-def alphabet_lost(found: Rewrite, holder: str, witness: str | None) -> Loss:
-    """The loss of merging characters; of metadata only, where ``found`` proves it equal."""
-    exact = found.rule is not None
+def alphabet_lost(rewrite: Rewrite, holder: str, witness: str | None) -> Loss:
+    """The loss of merging characters; of metadata only, where ``rewrite`` proves it equal."""
+    exact = rewrite.rule is not None
     return Loss(
         "alphabet",
         "metadata" if exact else "ids",
         f"merging starts from characters, {holder}'s from bytes",
-        f"no id changes ({found.proof})" if exact else "the ids of most texts would differ",
+        f"no id changes ({rewrite.proof})" if exact else "the ids of most texts would differ",
         witness=None if exact else witness,
         shown=exact or witness is not None,
     )

@@ -82,13 +82,13 @@ class RoundTrip:
     def unexplained(self) -> tuple[Difference, ...]:
         """Differences for which the format has no reason: defects of its writer or reader."""
         named = {loss.field for loss in self.losses}
-        return tuple(found for found in self.differences if found.field not in named)
+        return tuple(difference for difference in self.differences if difference.field not in named)
 
     def check(self) -> None:
         """Raises CheckFailedError where something came back otherwise and nothing explains it."""
-        for found in self.unexplained:
+        for difference in self.unexplained:
             raise CheckFailedError(
-                f"what was written reads back with another {found.field}: {found.how}",
+                f"what was written reads back with another {difference.field}: {difference.how}",
                 fix="nothing was kept; please report this with the source file",
             )
 
@@ -107,18 +107,18 @@ _WORDS: Mapping[str, str] = {
 
 def _left_out(trip: RoundTrip) -> Iterator[Loss]:
     """What the files say that have no place beside the one that is written."""
-    held = {(found.field, found.how) for found in trip.whole.differences}
+    held = {(each.field, each.how) for each in trip.whole.differences}
     beside = ", ".join(list(trip.whole.files)[1:])
-    for found in trip.differences:
-        if (found.field, found.how) in held:
+    for each in trip.differences:
+        if (each.field, each.how) in held:
             continue
-        grade = _GRADES.get(found.field, "ids")
-        if found.field == "added" and _without_roles(trip.model) == _without_roles(trip.again):
+        grade = _GRADES.get(each.field, "ids")
+        if each.field == "added" and _without_roles(trip.model) == _without_roles(trip.again):
             grade = "metadata"
         yield Loss(
-            found.field,
+            each.field,
             grade,
-            f"{_WORDS.get(found.field, found.how)}: {beside} would say it, and one file is written",
+            f"{_WORDS.get(each.field, each.how)}: {beside} would say it, and one file is written",
             "it is left out; a target that is a directory keeps it",
             shown=grade != "ids",
         )

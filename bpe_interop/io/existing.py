@@ -100,12 +100,12 @@ def existing_file(path: Path, row: Format) -> Iterator[Existing]:
 
 
 def _state(file: BinaryIO) -> tuple[int, int]:
-    found = os.fstat(file.fileno())
-    return found.st_size, found.st_mtime_ns
+    stat = os.fstat(file.fileno())
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _hash(file: BinaryIO) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     while data := file.read(_CHUNK):
-        found.update(data)
-    return found.hexdigest()
+        digest.update(data)
+    return digest.hexdigest()

@@ -24,9 +24,9 @@ class Splits(LazyDict[bytes, tuple[bytes, bytes]]):
 
     __slots__ = ("found",)
 
-    def __init__(self, found: _Found) -> None:
-        super().__init__(found.splits)
-        self.found = found
+    def __init__(self, held: _Found) -> None:
+        super().__init__(held.splits)
+        self.found = held
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,34 +131,34 @@ def listed_as_ranked(
     """
     if not (isinstance(splits, Splits) and isinstance(ranks, Numbers) and isinstance(pairs, Pairs)):
         return None
-    found, loaded = splits.found, library()
-    if loaded is None or found.table is not ranks.table:
+    held_form, loaded = splits.found, library()
+    if loaded is None or held_form.table is not ranks.table:
         return None
-    known = found.listed.get(pairs.merges)
+    known = held_form.listed.get(pairs.merges)
     if known is None:
         held = answer(
             loaded.form_listed(
-                found.table.number,
-                found.number,
+                held_form.table.number,
+                held_form.number,
                 pairs.table.number,
                 pairs.merges.number,
-                found.alphabet == "char",
+                held_form.alphabet == "char",
             )
         )
         if held is None:
             return None
-        known = _as_form(_Found(loaded, held, pairs.table, found.alphabet)) if held else False
-        found.listed[pairs.merges] = known
+        known = _as_form(_Found(loaded, held, pairs.table, held_form.alphabet)) if held else False
+        held_form.listed[pairs.merges] = known
     return known
 
 
-def _as_form(found: _Found) -> Form:
-    table = found.table
-    disordered, unreachable = found.rest
-    places = found.columns[0] if disordered else ()
+def _as_form(held: _Found) -> Form:
+    table = held.table
+    disordered, unreachable = held.rest
+    places = held.columns[0] if disordered else ()
     return Form(
-        Splits(found),
-        LazyDict(found.priority),
+        Splits(held),
+        LazyDict(held.priority),
         table.some(unreachable),
         table.some([places[at] for at in disordered]),
     )
@@ -181,25 +181,25 @@ class _Found(Held):
     def columns(self) -> tuple[array[int], array[int], array[int], array[int]]:
         """Of each built token: its place, those of its parts, its priority."""
         count = self._sizes[0]
-        found = (numbers(count), numbers(count), numbers(count), numbers(count))
-        done = answer(self.library.form_copy(self.number, *map(address, found), count))
+        columns = (numbers(count), numbers(count), numbers(count), numbers(count))
+        done = answer(self.library.form_copy(self.number, *map(address, columns), count))
         if done is None:
             raise AssertionError("a form gives what it was measured to hold")
-        return found
+        return columns
 
     @cached_property
     def rest(self) -> tuple[array[int], array[int]]:
         """The disordered ones of the built tokens, and the unreachable tokens."""
         _, disordered, unreachable = self._sizes
-        found = (numbers(disordered), numbers(unreachable))
+        places = (numbers(disordered), numbers(unreachable))
         done = answer(
             self.library.form_copy_rest(
-                self.number, address(found[0]), disordered, address(found[1]), unreachable
+                self.number, address(places[0]), disordered, address(places[1]), unreachable
             )
         )
         if done is None:
             raise AssertionError("a form gives what it was measured to hold")
-        return found
+        return places
 
     def splits(self) -> dict[bytes, tuple[bytes, bytes]]:
         """The parts of each built token, in the order of priorities."""

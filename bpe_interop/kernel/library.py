@@ -70,10 +70,10 @@ class Library:
         try:
             interface = loaded.kernel_interface
             interface.restype, interface.argtypes = ctypes.c_uint32, []
-            found = interface()
+            version = interface()
         except AttributeError:
-            found = 0
-        if found != _INTERFACE:
+            version = 0
+        if version != _INTERFACE:
             raise OSError(_OTHER)
 
         def declared(name: str, *arguments: object) -> Callable[..., int]:

@@ -66,13 +66,13 @@ class Pairs(Sequence[Pair]):
             if place is None:
                 return None
             places.append(place)
-        loaded, found = self.merges.library, array("Q", bytes(16))
+        loaded, handles = self.merges.library, array("Q", bytes(16))
         done = loaded.table_without(
-            self.table.number, self.merges.number, address(places), len(places), address(found)
+            self.table.number, self.merges.number, address(places), len(places), address(handles)
         )
         if answer(done) is None:
             return None
-        return Pairs(Table(loaded, found[0]), Held(loaded, found[1]))
+        return Pairs(Table(loaded, handles[0]), Held(loaded, handles[1]))
 
     def __len__(self) -> int:
         return answer(self.merges.library.merges_count(self.merges.number)) or 0

@@ -47,13 +47,13 @@ def take_vocabulary(document: bytes) -> Taken | None:
     loaded = library()
     if loaded is None:
         return None
-    found, literal = array("Q", bytes(56)), numbers(_LITERAL)
+    answers, literal = array("Q", bytes(56)), numbers(_LITERAL)
     done = answer(
-        loaded.json_read(document, len(document), address(found), address(literal), _LITERAL)
+        loaded.json_read(document, len(document), address(answers), address(literal), _LITERAL)
     )
     if done is None:
         return None
-    first, second, *cuts, count = found
+    first, second, *cuts, count = answers
     table = Table(loaded, first)
     start, end, merges_start, merges_end = cuts
     rest = b"{}".join((document[:start], document[end:merges_start]))

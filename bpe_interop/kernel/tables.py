@@ -54,9 +54,9 @@ class Table(Held):
     @cached_property
     def numbers(self) -> array[int]:
         """The number of each token."""
-        found = numbers(self.sizes[0])
-        _whole(answer(self.library.table_numbers(self.number, address(found), len(found))))
-        return found
+        ids = numbers(self.sizes[0])
+        _whole(answer(self.library.table_numbers(self.number, address(ids), len(ids))))
+        return ids
 
     def place(self, token: bytes) -> int | None:
         """Where a token stands in the table; None if it is not here."""
@@ -111,10 +111,10 @@ class Numbers(LazyDict[bytes, int]):
         whole = self._whole
         if whole is not None:
             return whole[key]
-        found = self._find(key)
-        if found is None:
+        number = self._find(key)
+        if number is None:
             raise KeyError(key)
-        return found
+        return number
 
     def __contains__(self, key: object) -> bool:
         whole = self._whole
@@ -131,8 +131,8 @@ class Numbers(LazyDict[bytes, int]):
         whole = self._whole
         if whole is not None:
             return whole.get(key, default)
-        found = self._find(key)
-        return default if found is None else found
+        number = self._find(key)
+        return default if number is None else number
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Numbers) and other is not self:

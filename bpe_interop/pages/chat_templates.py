@@ -58,11 +58,11 @@ def written(chat: Chat, model: BPEModel) -> str:
     except SourceError:
         raise
     except TemplateError as error:
-        said = escaped(error.message or type(error).__name__)
-        raise SourceError(f"the chat template does not take this chat: {said}") from None
+        message = escaped(error.message or type(error).__name__)
+        raise SourceError(f"the chat template does not take this chat: {message}") from None
     except Exception as error:  # a program from a file may raise whatever Python can
-        said = escaped(f"{type(error).__name__}: {error}")
-        raise SourceError(f"the chat template fails on this chat: {said}") from None
+        message = escaped(f"{type(error).__name__}: {error}")
+        raise SourceError(f"the chat template fails on this chat: {message}") from None
 
 
 def _render(source: str, given: Mapping[str, Any]) -> str:

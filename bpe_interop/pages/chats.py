@@ -43,8 +43,8 @@ def read_chat(text: str) -> Chat:
     parts = _BEGINS.split(text)
     if len(parts) < 3 or parts[0].strip():
         raise SourceError("this is no chat", fix=_FORMS)
-    said = zip(parts[1::2], parts[2::2], strict=True)
-    messages = [{"role": who.lower(), "content": what.removesuffix("\n")} for who, what in said]
+    turns = zip(parts[1::2], parts[2::2], strict=True)
+    messages = [{"role": who.lower(), "content": what.removesuffix("\n")} for who, what in turns]
     return Chat(tuple(messages), (), messages[-1]["role"] != "assistant")
 
 

@@ -64,17 +64,17 @@ def as_data(report: Report) -> dict[str, Any]:
 
 def installed() -> dict[str, str]:
     """The installed versions of this library and of the engines, by name."""
-    found = {"bpe-interop": importlib.metadata.version("bpe-interop"), **versions()}
-    return {name: number for name, number in sorted(found.items()) if number is not None}
+    numbers = {"bpe-interop": importlib.metadata.version("bpe-interop"), **versions()}
+    return {name: number for name, number in sorted(numbers.items()) if number is not None}
 
 
-def _mismatch(found: Mismatch) -> dict[str, Any]:
+def _mismatch(mismatch: Mismatch) -> dict[str, Any]:
     return {
-        "text": found.text,
-        "asked": found.mode.scope,
-        "ids_a": list(found.ids_a),
-        "ids_b": list(found.ids_b),
-        "decoding": None if found.decoding is None else list(found.decoding),
+        "text": mismatch.text,
+        "asked": mismatch.mode.scope,
+        "ids_a": list(mismatch.ids_a),
+        "ids_b": list(mismatch.ids_b),
+        "decoding": None if mismatch.decoding is None else list(mismatch.decoding),
     }
 
 

@@ -61,29 +61,31 @@ def to_junit(report: Report, require: str = "tested") -> str:
 
 
 def _verdict(report: Report, require: str) -> Case:
-    said = summary(report)
+    sentence = summary(report)
     if report.verdict == "refuted":
-        found = report.mismatch
-        lines = [] if found is None else list(_witness(found, report))
-        return Case("verdict", "failure", _shown(found) or said, "\n".join([said, *lines]))
+        mismatch = report.mismatch
+        lines = [] if mismatch is None else list(_witness(mismatch, report))
+        return Case(
+            "verdict", "failure", _shown(mismatch) or sentence, "\n".join([sentence, *lines])
+        )
     if accepted(report, require):
-        return Case("verdict", "", said, "\n".join(_assumed(report)))
+        return Case("verdict", "", sentence, "\n".join(_assumed(report)))
     why = "A proof is required." if report.verdict == "tested" else ""
     why = "The comparison was interrupted." if report.interrupted else why
-    return Case("verdict", "error", f"{HEADLINES[report.verdict]}: {said} {why}".rstrip())
+    return Case("verdict", "error", f"{HEADLINES[report.verdict]}: {sentence} {why}".rstrip())
 
 
-def _shown(found: Mismatch | None) -> str:
-    return "" if found is None else _difference(found, found.mode.scope)
+def _shown(mismatch: Mismatch | None) -> str:
+    return "" if mismatch is None else _difference(mismatch, mismatch.mode.scope)
 
 
-def _difference(found: Mismatch | Found, asked: str) -> str:
+def _difference(shown: Mismatch | Found, asked: str) -> str:
     """A difference on one line."""
-    text = f"{show(shortened(found.text)[0])} ({asked})"
-    if found.decoding is not None:
-        one, two = (show(shortened(each)[0]) for each in found.decoding)
+    text = f"{show(shortened(shown.text)[0])} ({asked})"
+    if shown.decoding is not None:
+        one, two = (show(shortened(each)[0]) for each in shown.decoding)
         return f"{text} decodes to {one} and to {two}"
-    return f"{text} gives {_ids(found.ids_a)} and {_ids(found.ids_b)}"
+    return f"{text} gives {_ids(shown.ids_a)} and {_ids(shown.ids_b)}"
 
 
 def _ids(ids: Sequence[int]) -> str:
@@ -91,14 +93,14 @@ def _ids(ids: Sequence[int]) -> str:
     return "[" + " ".join(map(str, ids[:_IDS])) + more + "]"
 
 
-def _witness(found: Mismatch, report: Report) -> Iterator[str]:
-    start, cut = shortened(found.text)
+def _witness(mismatch: Mismatch, report: Report) -> Iterator[str]:
+    start, cut = shortened(mismatch.text)
     yield f"text      {show(start)}" + (f" ({cut})" if cut else "")
-    yield f"asked     {found.mode.scope}"
-    yield f"a gives   {_ids(found.ids_a)} ({escaped(report.a)}, {report.engine_a})"
-    yield f"b gives   {_ids(found.ids_b)} ({escaped(report.b)}, {report.engine_b})"
-    if found.decoding is not None:
-        for side, text in zip("ab", found.decoding, strict=True):
+    yield f"asked     {mismatch.mode.scope}"
+    yield f"a gives   {_ids(mismatch.ids_a)} ({escaped(report.a)}, {report.engine_a})"
+    yield f"b gives   {_ids(mismatch.ids_b)} ({escaped(report.b)}, {report.engine_b})"
+    if mismatch.decoding is not None:
+        for side, text in zip("ab", mismatch.decoding, strict=True):
             yield f"{side} decodes {show(shortened(text)[0])}"
     if report.replayed:
         yield f"replayed  in {', '.join(report.replayed)}"
@@ -110,21 +112,21 @@ def _assumed(report: Report) -> list[str]:
 
 def _stage(stage: Stage, report: Report) -> Case:
     text = "" if stage.witness is None else f"; a text: {show(shortened(stage.witness)[0])}"
-    said = f"{word(stage, report.scope)}: {stage.why}{text}"
+    sentence = f"{word(stage, report.scope)}: {stage.why}{text}"
     kind: Kind = "" if stage.outcome == "proved" else "skipped"
     if stage.outcome == "refuted" and counts(stage.name, report.scope):
         kind = "failure"
-    return Case(stage.name, kind, said)
+    return Case(stage.name, kind, sentence)
 
 
 def _files(corpus: CorpusReport) -> Iterator[Case]:
     where: dict[str, list[str]] = {}
-    for found in corpus.witnesses:
-        said = f"{place(found.source)}: {_difference(found, found.scope)}"
-        where.setdefault(found.source.file, []).append(said)
+    for witness in corpus.witnesses:
+        sentence = f"{place(witness.source)}: {_difference(witness, witness.scope)}"
+        where.setdefault(witness.source.file, []).append(sentence)
     for failed in corpus.failures:
-        said = f"{place(failed.source)}: {failed.side} {failed.how}: {failed.what}"
-        where.setdefault(failed.source.file, []).append(said)
+        sentence = f"{place(failed.source)}: {failed.side} {failed.how}: {failed.what}"
+        where.setdefault(failed.source.file, []).append(sentence)
     kinds: dict[str, Kind] = {"different": "failure", "failed": "error", "not compared": "skipped"}
     for name, counted in sorted(corpus.files.items()):
         kind = kinds.get(file_outcome(counted), "")
@@ -132,9 +134,9 @@ def _files(corpus: CorpusReport) -> Iterator[Case]:
 
 
 def _counted(counted: Counts) -> str:
-    said = f"{counted.differing:,} of {counted.compared:,} documents differ"
+    sentence = f"{counted.differing:,} of {counted.compared:,} documents differ"
     failed = counted.failed_a + counted.failed_b
-    return f"{said}; a side failed on {failed:,}" if failed else said
+    return f"{sentence}; a side failed on {failed:,}" if failed else sentence
 
 
 def _suite(root: ElementTree.Element, name: str, cases: list[Case], report: Report) -> None:
@@ -153,13 +155,13 @@ def _suite(root: ElementTree.Element, name: str, cases: list[Case], report: Repo
             suite, "testcase", name=_legal(case.name), classname=f"verify.{name}", time="0"
         )
         if case.kind:
-            found = ElementTree.SubElement(item, case.kind, message=_legal(case.message))
-            found.text = _legal(case.detail or case.message)
+            result = ElementTree.SubElement(item, case.kind, message=_legal(case.message))
+            result.text = _legal(case.detail or case.message)
             if case.kind != "skipped":
-                found.set("type", case.kind)
+                result.set("type", case.kind)
         else:
-            said = "\n".join(filter(None, (case.message, case.detail)))
-            ElementTree.SubElement(item, "system-out").text = _legal(said)
+            output = "\n".join(filter(None, (case.message, case.detail)))
+            ElementTree.SubElement(item, "system-out").text = _legal(output)
 
 
 def _count(element: ElementTree.Element, cases: list[Case]) -> None:

@@ -139,11 +139,11 @@ class LivePage:
         asked, numbers = _asked(sent), self._numbers(sent)
         sides = [self._sides[number] for number in numbers]
         if asked.chat is not None:
-            found = chat_panels(sides, asked.chat, LIVE_LIMIT)
+            columns = chat_panels(sides, asked.chat, LIVE_LIMIT)
         else:
-            found = _found(lambda: panels(sides, asked.text, asked.special))
+            columns = _found(lambda: panels(sides, asked.text, asked.special))
         page = templates().get_template("panels.html")
-        return page.render(live=True, panels=found, numbers=numbers, chat=asked.chat), _HTML
+        return page.render(live=True, panels=columns, numbers=numbers, chat=asked.chat), _HTML
 
     def _merges(self, request: Request) -> tuple[str, str]:
         sent = _sent(request)
@@ -154,9 +154,9 @@ class LivePage:
         viewed, chat, text = self._side(side), asked.chat, asked.text
         if chat is not None:
             text = _found(lambda: chat_text(viewed, chat, LIVE_LIMIT))
-        found, made = _found(lambda: how_merged(viewed, text, at, asked.special))
+        explained, made = _found(lambda: how_merged(viewed, text, at, asked.special))
         page = templates().get_template("merges.html")
-        return page.render(found=found, answer=made), _HTML
+        return page.render(found=explained, answer=made), _HTML
 
     def _add(self, request: Request) -> tuple[str, str]:
         """Adds a tokenizer, and says its number; one that is there already keeps its own."""
@@ -179,8 +179,8 @@ class LivePage:
         try:
             return Viewed(label, self._load(source, preset).encoder)
         except BpeInteropError as error:
-            said = "; ".join(part for part in (f"{label}: {error.what}", error.fix) if part)
-            raise _Refused(422, said) from None
+            message = "; ".join(part for part in (f"{label}: {error.what}", error.fix) if part)
+            raise _Refused(422, message) from None
 
     def _numbers(self, sent: dict[str, Any]) -> list[int]:
         """The tokenizers that are asked for, in order; those of the command where none is named."""

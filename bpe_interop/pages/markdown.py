@@ -85,7 +85,7 @@ def plain(text: str) -> str:
 def code(text: str) -> str:
     """The same in the letters of code, where GitHub looks for no names, links or emoji."""
     # HTML shows one space where there are more.
-    spaced = re.sub(" {2,}", lambda found: "\\x20" * len(found[0]), _cut(text, 1_000))
+    spaced = re.sub(" {2,}", lambda spaces: "\\x20" * len(spaces[0]), _cut(text, 1_000))
     return f"<code>{_references('[^0-9A-Za-z .,]', spaced)}</code>" if text else ""
 
 

@@ -39,32 +39,34 @@ def how_merged(side: Viewed, text: str, at: int, special: Special) -> tuple[Expl
         SourceError: there is no such place.
         The errors of :meth:`.Explainer.explain`.
     """
-    found, inner = _at(side.encoder.explain(text, "all" if special == "parse" else frozenset()), at)
-    number, span = found.ids[inner], found.spans[inner]
+    explained, inner = _at(
+        side.encoder.explain(text, "all" if special == "parse" else frozenset()), at
+    )
+    number, span = explained.ids[inner], explained.spans[inner]
     content = side.encoder.token_bytes(number)
     symbols: list[bytes] = []
     merges: list[Merge] = []
-    for run in found.runs:
+    for run in explained.runs:
         for first, last in run.groups():
             if _meet((run.spans[first][0], run.spans[last - 1][1]), span):
                 symbols += run.symbols[first:last]
                 merges += [m for m in run.merges if first <= m.first and m.last <= last]
-    return found, Answer(
+    return explained, Answer(
         side.label,
         number,
         content,
         content.hex(" ").upper(),
-        _whole_characters(found.content[:SHOWN]),
-        len(found.content) > SHOWN,
+        _whole_characters(explained.content[:SHOWN]),
+        len(explained.content) > SHOWN,
         tuple(symbols[:SHOWN]),
         tuple(merges[:SHOWN]),
-        tuple(each for each in found.replaced if _meet(each.span, span) and number in each.ids),
+        tuple(each for each in explained.replaced if _meet(each.span, span) and number in each.ids),
     )
 
 
-def _at(found: list[Explained], at: int) -> tuple[Explained, int]:
+def _at(explained: list[Explained], at: int) -> tuple[Explained, int]:
     """What holds the id at a place, and which of its ids that is."""
-    for each in found:
+    for each in explained:
         if at < len(each.ids):
             return each, at
         at -= len(each.ids)

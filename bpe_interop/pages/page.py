@@ -36,7 +36,7 @@ TROUBLES = 20
 
 def to_html(report: Report) -> str:
     """The report as a page. It is well-formed XML as well, and every text in it is escaped."""
-    found = troubles(report)
+    listed = troubles(report)
     files = [] if report.corpus is None else sorted(report.corpus.files.items(), key=_troubled)
     page = templates().get_template("report.html")
     return page.render(
@@ -48,8 +48,8 @@ def to_html(report: Report) -> str:
         differences=differences(report),
         files=files[:FILES],
         more_files=len(files[FILES:]),
-        troubles=found[:TROUBLES],
-        more_troubles=len(found[TROUBLES:]),
+        troubles=listed[:TROUBLES],
+        more_troubles=len(listed[TROUBLES:]),
         versions=installed(),
     )
 

@@ -197,17 +197,17 @@ def _panels(sides: Sequence[Viewed], answers: Sequence[_Answer]) -> list[Panel]:
             if mark and len(sides) > 2:
                 where[0][at] += (sides[number].label,)
     twins = _twins([len(answer.ids) for answer in answers], aligned)
-    found: list[Panel] = []
+    shown: list[Panel] = []
     for number, (side, answer) in enumerate(zip(sides, answers, strict=True)):
         size = len(answer.text.encode("utf-8"))
         per_token = f"{size / len(answer.ids):.2f}" if answer.ids else "–"
         tiles = _tiles(side.encoder, answer.ids, marks[number], where[number], twins[number])
         lines, counted = tuple(_lines(tiles, side.encoder)), len(answer.ids)
         same = number in aligned
-        found.append(
+        shown.append(
             Panel(side.label, lines, counted, per_token, *counts[number], same, answer.error)
         )
-    return found
+    return shown
 
 
 def _aligned(sides: Sequence[Viewed], number: int, answers: Sequence[_Answer]) -> tuple[Span, ...]:
@@ -219,23 +219,23 @@ def _aligned(sides: Sequence[Viewed], number: int, answers: Sequence[_Answer]) -
 
 def _twins(sizes: Sequence[int], aligned: Mapping[int, Sequence[Span]]) -> list[list[int | None]]:
     """For each panel and each of its tokens, the part of the text that it belongs to."""
-    found: list[list[int | None]] = [[None] * size for size in sizes]
+    twins: list[list[int | None]] = [[None] * size for size in sizes]
     known = {at: spans for at, spans in aligned.items() if all(s.start is not None for s in spans)}
     if not known:
-        return found
+        return twins
     cuts = set(range(sizes[0] + 1))
     for spans in known.values():
         cuts &= {0, *accumulate(len(span.ids_a) for span in spans)}
     parts = list(accumulate(int(at in cuts) for at in range(sizes[0])))
-    found[0] = list(parts)
+    twins[0] = list(parts)
     for number, spans in known.items():
         at = 0
         own: list[int | None] = []
         for span in spans:
             own += [parts[at] if span.ids_a else None] * len(span.ids_b)
             at += len(span.ids_a)
-        found[number] = own
-    return found
+        twins[number] = own
+    return twins
 
 
 def _mark(spans: Iterable[Span], first: list[Mark], own: list[Mark]) -> tuple[int, int]:
@@ -269,16 +269,16 @@ def _tiles(
 
 def _lines(tiles: Iterable[Tile], encoder: Explainer) -> Iterator[Line]:
     held: list[Tile] = []
-    said = b""
+    written = b""
     for tile in tiles:
         content = encoder.token_bytes(tile.id)
         held.append(tile)
-        said += content
+        written += content
         if b"\n" in content:
-            yield _line(held, said)
-            held, said = [], b""
+            yield _line(held, written)
+            held, written = [], b""
     if held:
-        yield _line(held, said)
+        yield _line(held, written)
 
 
 def _line(tiles: list[Tile], content: bytes) -> Line:

@@ -33,16 +33,16 @@ class _Row:
     bars: tuple[tuple[int, str, float], ...]
 
 
-def to_svg(found: Sequence[Statistics]) -> str:
+def to_svg(measured: Sequence[Statistics]) -> str:
     """A row for each: bytes per token, tokens per word, unused tokens, and lengths of tokens.
 
     Its text can be read to people who do not see it. It is well-formed XML.
     """
-    kept = [*found] if len(found) <= ROWS else [*found[: ROWS - 20], *found[-20:]]
+    kept = [*measured] if len(measured) <= ROWS else [*measured[: ROWS - 20], *measured[-20:]]
     most = max((each.bytes_per_token or 0 for each in kept), default=0) or 1
     highest = max((max(_shares(each).values(), default=0) for each in kept), default=0) or 1
     rows = [_row(at, each, most, highest) for at, each in enumerate(kept)]
-    left_out = len(found) - len(kept)
+    left_out = len(measured) - len(kept)
     return (
         templates()
         .get_template("plot.svg")
@@ -72,11 +72,11 @@ def _row(at: int, each: Statistics, most: float, highest: float) -> _Row:
 
 def _shares(each: Statistics) -> Mapping[int, float]:
     """Of all tokens, the part that has so many bytes; longer ones together."""
-    found: dict[int, float] = {}
+    shares: dict[int, float] = {}
     for length, count in each.lengths.items():
         place = min(length, LONGEST + 1)
-        found[place] = found.get(place, 0) + count / each.tokens
-    return found
+        shares[place] = shares.get(place, 0) + count / each.tokens
+    return shares
 
 
 def _short(name: str) -> str:

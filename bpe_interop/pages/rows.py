@@ -67,14 +67,14 @@ class Rows:
 
 def rows(example: Example) -> Rows:
     """An example as rows of tokens."""
-    found = example.mismatch
-    start, cut = shortened(found.text)
-    columns = list(_columns(found.text.encode("utf-8", "surrogatepass"), example.spans))
-    decoded = (tuple(parts(shortened(text)[0])) for text in found.decoding or ())
+    mismatch = example.mismatch
+    start, cut = shortened(mismatch.text)
+    columns = list(_columns(mismatch.text.encode("utf-8", "surrogatepass"), example.spans))
+    decoded = (tuple(parts(shortened(text)[0])) for text in mismatch.decoding or ())
     return Rows(
         text=tuple(parts(start)),
         cut=cut,
-        asked=found.mode.scope,
+        asked=mismatch.mode.scope,
         found_in=place(example.source),
         columns=tuple(columns[:COLUMNS]),
         more=len(columns[COLUMNS:]),
@@ -92,21 +92,21 @@ def _columns(data: bytes, spans: Sequence[Span]) -> Iterator[Column]:
     } or set(range(AROUND))
     colours = _colours(spans)
     for visible, group in groupby(range(len(spans)), shown.__contains__):
-        found = list(group)
-        if not visible and len(found) > 1:
-            yield Column(True, (), alike=len(found))
+        places = list(group)
+        if not visible and len(places) > 1:
+            yield Column(True, (), alike=len(places))
             continue
-        for at in found:
+        for at in places:
             yield _column(data, spans[at], colours[at])
 
 
 def _colours(spans: Sequence[Span]) -> list[int]:
     """Where each span's colours start: neighbours differ, and what is alike has one colour."""
-    found, start = [], 0
+    colours, start = [], 0
     for span in spans:
-        found.append(start)
+        colours.append(start)
         start += max(len(span.ids_a), len(span.ids_b), 1)
-    return found
+    return colours
 
 
 def _column(data: bytes, span: Span, colour: int) -> Column:
@@ -116,13 +116,13 @@ def _column(data: bytes, span: Span, colour: int) -> Column:
         _cell("A", span.ids_a, span.tokens_a, colour),
         _cell("B", span.ids_b, span.tokens_b, colour),
     )
-    said = own.decode("utf-8", "replace") if own and not span.ids_a + span.ids_b else ""
-    return Column(span.equal, cells, tuple(parts(said)))
+    text = own.decode("utf-8", "replace") if own and not span.ids_a + span.ids_b else ""
+    return Column(span.equal, cells, tuple(parts(text)))
 
 
 def _cell(side: str, ids: tuple[int, ...], tokens: tuple[str, ...], colour: int) -> Cell:
-    found: list[Token] = []
+    shown: list[Token] = []
     for at, number in enumerate(ids[:TOKENS]):
         read = token_parts(tokens[at]) if len(tokens) == len(ids) else []
-        found.append(Token(number, tuple(read), (colour + at) % COLOURS))
-    return Cell(side, tuple(found), len(ids[TOKENS:]))
+        shown.append(Token(number, tuple(read), (colour + at) % COLOURS))
+    return Cell(side, tuple(shown), len(ids[TOKENS:]))

@@ -37,10 +37,10 @@ def examples(report: Report) -> tuple[Example, ...]:
 
     A lock file knows ids and no tokens, so a report on it can have no more.
     """
-    found = report.mismatch
-    if report.examples or found is None:
+    mismatch = report.mismatch
+    if report.examples or mismatch is None:
         return report.examples
-    return (Example(found, align(found.text, found.ids_a, found.ids_b)),)
+    return (Example(mismatch, align(mismatch.text, mismatch.ids_a, mismatch.ids_b)),)
 
 
 def differences(report: Report) -> list[tuple[Difference, str]]:
@@ -67,11 +67,11 @@ def failed(report: Report) -> int:
 
 def troubles(report: Report) -> list[Trouble]:
     """The texts on which a side failed that a report has kept, those of corpora last."""
-    found = [Trouble(each.side, each.text, each.how, each.what) for each in report.failures]
+    failures = [Trouble(each.side, each.text, each.how, each.what) for each in report.failures]
     for each in report.corpus.failures if report.corpus is not None else ():
         side = each.side.upper()
-        found.append(Trouble(side, each.text, each.how, each.what, place(each.source)))
-    return found
+        failures.append(Trouble(side, each.text, each.how, each.what, place(each.source)))
+    return failures
 
 
 def place(source: Source | None) -> str:

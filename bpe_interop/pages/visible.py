@@ -45,14 +45,14 @@ class Part(NamedTuple):
 
 def parts(text: str) -> list[Part]:
     """A text in parts that can all be seen."""
-    found: list[Part] = []
+    cut: list[Part] = []
     for place, char in enumerate(text):
         part = _part(char, text[place - 1 : place] if place else "", text[place + 1 : place + 2])
-        if part.kind == "plain" and found and found[-1].kind == "plain":
-            found[-1] = Part("plain", found[-1].text + part.text)
+        if part.kind == "plain" and cut and cut[-1].kind == "plain":
+            cut[-1] = Part("plain", cut[-1].text + part.text)
         else:
-            found.append(part)
-    return found
+            cut.append(part)
+    return cut
 
 
 def _part(char: str, before: str, after: str) -> Part:
@@ -89,7 +89,7 @@ def shortened(text: str, limit: int = SHOWN) -> tuple[str, str]:
 def right_to_left(text: str) -> bool:
     """Whether a text is read from the right: its first strong character says so (UAX #9, P2)."""
     strong = (unicodedata.bidirectional(char) for char in text)
-    return next((found for found in strong if found in ("L", "R", "AL")), "L") != "L"
+    return next((direction for direction in strong if direction in ("L", "R", "AL")), "L") != "L"
 
 
 def token_parts(shown: str) -> list[Part]:

@@ -90,10 +90,10 @@ def fill(model: BPEModel, preset: Preset | None = None) -> BPEModel:
     if preset is not None:
         _check(model, preset)
         return _supply(model, [preset], f"the preset {preset.name} ({preset.source})")
-    found = by_sha256(model.origin.files.values())
-    if not found:
+    known = by_sha256(model.origin.files.values())
+    if not known:
         return model
-    return _supply(model, found, f"the files' sha256, known as {_names(found)}")
+    return _supply(model, known, f"the files' sha256, known as {_names(known)}")
 
 
 def fill_template(model: BPEModel) -> BPEModel:
@@ -106,11 +106,11 @@ def fill_template(model: BPEModel) -> BPEModel:
         return model
     for family in FAMILIES:
         if family.file in origin.files.values():
-            said = (
+            note = (
                 f"sequence template supplied by the file's sha256, known as {family.name} "
                 f"({family.source})"
             )
-            notes = (*origin.notes, said, *filter(None, [family.note]))
+            notes = (*origin.notes, note, *filter(None, [family.note]))
             return replace(
                 model, sequence_template=family.template, origin=replace(origin, notes=notes)
             )
@@ -233,10 +233,10 @@ def _added_clash(model: BPEModel, preset: Preset) -> str:
     return ""
 
 
-def _say(found: tuple[int, bool] | None) -> str:
-    if found is None:
+def _say(special: tuple[int, bool] | None) -> str:
+    if special is None:
         return "no added token"
-    return f"{'special' if found[1] else 'plain'} token {found[0]}"
+    return f"{'special' if special[1] else 'plain'} token {special[0]}"
 
 
 def _id_clash(model: BPEModel, preset: Preset) -> str:

@@ -106,14 +106,14 @@ class DaskWorkers:
             return
         self._looked = time.monotonic()
         try:
-            found = dict(self._client.nthreads())
+            threads = dict(self._client.nthreads())
         except (OSError, TimeoutError, asyncio.TimeoutError, RuntimeError) as error:
             raise EngineError(
                 f"the scheduler does not answer any more: {error}",
                 fix="begin again when it does; a state (--state) keeps what is done",
             ) from error
-        self._lost |= self._threads.keys() - found.keys()
-        self._threads = found
+        self._lost |= self._threads.keys() - threads.keys()
+        self._threads = threads
 
     def _pass_on(self, task: Any, future: Future[Reply]) -> None:
         """A Dask future's outcome to a future of the standard library."""
@@ -209,9 +209,9 @@ def _in_time(connect: Callable[[], T], scheduler: str) -> T:
     thread.join(_CONNECT + 2)
     if made:
         return made[0]
-    said = f": {failed[0]}" if failed else ""
+    reason = f": {failed[0]}" if failed else ""
     raise SourceError(
-        f"no scheduler of Dask answers there{said}",
+        f"no scheduler of Dask answers there{reason}",
         where=scheduler,
         fix="give the address that dask scheduler prints, as tcp://HOST:8786, or local:N",
     )

@@ -51,13 +51,13 @@ class Done:
             for shard in shards
         ]
         ends = [[part.file, part.start, part.end] for part in parts]
-        said = json.dumps(ends).encode("ascii")
+        listed = json.dumps(ends).encode("ascii")
         self._head = {
             "kind": KIND,
             "schema": SCHEMA,
             "about": json.loads(json.dumps(about)),
             "files": files,
-            "parts": [len(ends), hashlib.sha256(said).hexdigest()],
+            "parts": [len(ends), hashlib.sha256(listed).hexdigest()],
         }
         self._file: BinaryIO | None = None
         self._synced = time.monotonic()
@@ -95,12 +95,12 @@ class Done:
                     where=where,
                     fix="start again with another state file",
                 )
-        found: dict[int, Any] = {}
+        results: dict[int, Any] = {}
         # What stands behind the last LF was cut off as it was written.
         for line in lines[1:-1]:
             node = parse(line, where)
-            found[node["part"].be(int)] = decode(node["result"])
-        return found
+            results[node["part"].be(int)] = decode(node["result"])
+        return results
 
     def __enter__(self) -> Done:
         """Opens the file for more lines, and locks it.

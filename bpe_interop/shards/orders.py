@@ -101,8 +101,10 @@ class OtherVersions:
     found: Mapping[str, tuple[str, str]]
 
     def __str__(self) -> str:
-        said = [f"{name} {there} instead of {here}" for name, (here, there) in self.found.items()]
-        return f"the worker {self.worker} has {', '.join(said)}"
+        versions = [
+            f"{name} {there} instead of {here}" for name, (here, there) in self.found.items()
+        ]
+        return f"the worker {self.worker} has {', '.join(versions)}"
 
 
 @dataclass(frozen=True)

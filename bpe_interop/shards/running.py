@@ -281,8 +281,8 @@ class _Runner(Generic[R]):
 
 
 def _told(error: BaseException) -> str:
-    said = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
+    message = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {message[0]}" if message else type(error).__name__
 
 
 def _broken(error: BaseException) -> EngineError:

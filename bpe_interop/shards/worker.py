@@ -33,12 +33,12 @@ _stopped: set[str] = set()
 
 def versions_here(libraries: Iterable[str]) -> dict[str, str]:
     """The versions of Python, of this package and of libraries; none where one is missing."""
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for name in ("bpe-interop", *libraries):
         version = _version(name)
         if version is not None:
-            found[name] = version
-    return found
+            versions[name] = version
+    return versions
 
 
 @cache
@@ -106,8 +106,8 @@ def _files_of(order: Order) -> list[Files] | None:
         wanted = [_contents.get(ticket.sha256) for ticket in order.job.tokenizers]
         while len(_contents) > _MOST_KEPT:
             del _contents[next(iter(_contents))]
-    found = [files for files in wanted if files is not None]
-    return found if len(found) == len(wanted) else None
+    known = [files for files in wanted if files is not None]
+    return known if len(known) == len(wanted) else None
 
 
 def _taken(key: tuple[str, Job[Any], bool]) -> Work[Any] | None:

@@ -67,15 +67,15 @@ class AddedMatcher:
 
     def cut(self, text: str, allowed: Allowed, normalize: Callable[[str], str]) -> list[str | int]:
         """The text as added tokens' ids and, between them, normalized segments."""
-        found: list[str | int] = []
+        parts: list[str | int] = []
         for start, end, number in self._raw.find(text, allowed):
             if number is not None:
-                found.append(number)
+                parts.append(number)
                 continue
             part = normalize(text[start:end])
             for first, last, inner in self._normalized.find(part, allowed):
-                found.append(part[first:last] if inner is None else inner)
-        return found
+                parts.append(part[first:last] if inner is None else inner)
+        return parts
 
 
 class _Phase:
@@ -116,7 +116,7 @@ class _Phase:
             return [Segment(0, len(text), None)]
         if self._longest_first:
             return self._find_longest_first(text, allowed)
-        found: list[Segment] = []
+        segments: list[Segment] = []
         end = position = white_end = 0
         search = self._any.search
         while match := search(text, position):
@@ -148,25 +148,25 @@ class _Phase:
                     where=f"character {stop}",
                 )
             if end < start:
-                found.append(Segment(end, start, None))
+                segments.append(Segment(end, start, None))
             if start < stop:
-                found.append(Segment(start, stop, token.id))
+                segments.append(Segment(start, stop, token.id))
             end = stop
         if end != len(text):
-            found.append(Segment(end, len(text), None))
-        return found
+            segments.append(Segment(end, len(text), None))
+        return segments
 
     def _find_longest_first(self, text: str, allowed: Allowed) -> list[Segment]:
         """As llama.cpp does (``tokenizer_st_partition``): one token after the other."""
-        found = [Segment(0, len(text), None)]
+        segments = [Segment(0, len(text), None)]
         for token in self._longest_first:
             if token.special and not _is_allowed(token, allowed):
                 continue
             cut: list[Segment] = []
-            for segment in found:
+            for segment in segments:
                 cut += [segment] if segment.id is not None else _cut_out(token, text, segment)
-            found = cut
-        return found
+            segments = cut
+        return segments
 
     def _inside(self, text: str, start: int, stop: int, allowed: Allowed) -> re.Match[str] | None:
         """An allowed special token that begins inside a special one that is not allowed.

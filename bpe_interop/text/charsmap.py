@@ -64,15 +64,15 @@ def _rules(charsmap: bytes) -> Mapping[str, str]:
     if strings[-1]:
         raise _damaged("its last replacement is not ended by a NUL")
     texts: dict[int, str] = {}
-    found: dict[str, str] = {}
+    rules: dict[str, str] = {}
     for key, value in _keys(units):
         if value not in texts:
             texts[value] = _replacement(strings, value)
         try:
-            found[key.decode("utf-8")] = texts[value]
+            rules[key.decode("utf-8")] = texts[value]
         except UnicodeDecodeError:
             raise _damaged(f"the rule for {key!a} is not UTF-8") from None
-    return found
+    return rules
 
 
 def _parts(charsmap: bytes) -> tuple[tuple[int, ...], bytes]:

@@ -120,9 +120,9 @@ class ClassParser:
 
     def take(self, text: str) -> bool:
         """Steps over the text if it stands here."""
-        found = self.looking_at(text)
-        self.at += len(text) if found else 0
-        return found
+        there = self.looking_at(text)
+        self.at += len(text) if there else 0
+        return there
 
     def escape(self, words: Mapping[Dialect, CharSet] = WORD) -> CharSet:
         """An escape that stands for one character of a set; ``self.at`` is at the backslash."""
@@ -157,14 +157,14 @@ class ClassParser:
             shapes["0"] = r"\\(0)(?![0-9])"
         if self.dialect != "python":
             shapes["x"] += r"|\\x\{([0-9A-Fa-f]{1,8})\}"
-        found = re.compile(shapes.get(letter, "(?!)")).match(self.source, self.at)
-        if not found:
+        match = re.compile(shapes.get(letter, "(?!)")).match(self.source, self.at)
+        if not match:
             self.refuse(f"the escape \\{letter}")
-        code = int(found[found.lastindex or 1], 16)
-        raw_byte = self.dialect == "oniguruma" and letter == "x" and found[1] and code > 0x7F
+        code = int(match[match.lastindex or 1], 16)
+        raw_byte = self.dialect == "oniguruma" and letter == "x" and match[1] and code > 0x7F
         if raw_byte or code > unicode.LAST or 0xD800 <= code <= 0xDFFF:
-            self.refuse(f"{found[0]}, which is not a character,")
-        self.at = found.end()
+            self.refuse(f"{match[0]}, which is not a character,")
+        self.at = match.end()
         return chars(chr(code))
 
     def _property(self) -> CharSet:
@@ -172,14 +172,14 @@ class ClassParser:
         shape = r"\\([pP])\{(\^?)([^{}]*)\}"
         if self.dialect == "fancy-regex":
             shape += r"|\\([pP])()([A-Z])"
-        found = re.compile(shape).match(self.source, start)
-        if not found:
+        match = re.compile(shape).match(self.source, start)
+        if not match:
             self.refuse("a property without braces")
-        self.at = found.end()
-        letter, caret, name = (group for group in found.groups() if group is not None)
+        self.at = match.end()
+        letter, caret, name = (group for group in match.groups() if group is not None)
         charset = self._named(name)
         if charset is None:
-            self.refuse(f"the property {found[0]}", start)
+            self.refuse(f"the property {match[0]}", start)
         return charset if (letter == "P") == (caret == "^") else negate(charset)
 
     def _named(self, name: str) -> CharSet | None:
@@ -191,16 +191,16 @@ class ClassParser:
         }
         if unicode.loose(name) in sets:
             return sets[unicode.loose(name)]
-        found = unicode.property_named(name)
-        if found is None and self.dialect != "oniguruma":
+        known = unicode.property_named(name)
+        if known is None and self.dialect != "oniguruma":
             key, equals, value = name.partition("=")
             kinds = {"sc": "sc", "script": "sc", "gc": "gc", "generalcategory": "gc"}
             if equals and unicode.loose(key) in kinds:
-                found = unicode.property_named(value, kinds[unicode.loose(key)])
+                known = unicode.property_named(value, kinds[unicode.loose(key)])
             elif unicode.loose(name).startswith("is"):
                 kind = "sc" if self.dialect == "python" else ""
-                found = unicode.property_named(unicode.loose(name)[2:], kind)
-        return Property(found) if found else None
+                known = unicode.property_named(unicode.loose(name)[2:], kind)
+        return Property(known) if known else None
 
     def bracket(self, ignore_case: bool) -> CharSet:
         """A character class; ``self.at`` is at its opening bracket."""
@@ -280,18 +280,18 @@ class ClassParser:
         return chars(self.source[self.at - 1])
 
     def _posix(self) -> CharSet:
-        found = re.compile(r"\[:(\^?)([a-z]+):\]").match(self.source, self.at)
-        if not found or self.dialect == "python":
+        match = re.compile(r"\[:(\^?)([a-z]+):\]").match(self.source, self.at)
+        if not match or self.dialect == "python":
             self.refuse("[: in a character class")
-        name = found[2]
+        name = match[2]
         charset: CharSet | None = _UNICODE_SETS.get(name)
         if self.dialect == "fancy-regex":
             text = _ASCII_SETS.get(name, "")
             charset = Chars(unicode.merge(_pairs(text))) if text else None
         if charset is None:
-            self.refuse(f"the POSIX class {found[0]}")
-        self.at = found.end()
-        return negate(charset) if found[1] else charset
+            self.refuse(f"the POSIX class {match[0]}")
+        self.at = match.end()
+        return negate(charset) if match[1] else charset
 
     def folded(self, charset: CharSet, start: int, negated: bool = False) -> CharSet:
         """The set as ``(?i:)`` takes it, where the dialect's rule is simple case folding."""

@@ -101,16 +101,16 @@ def apply_step(step: DecoderStep, tokens: list[str]) -> list[str]:
 
 
 def _byte_tokens(tokens: Iterable[str]) -> list[str]:
-    found: list[str] = []
+    decoded: list[str] = []
     run = bytearray()
     for token in tokens:
         if match := _BYTE_TOKEN.fullmatch(token):
             run.append(int(match[1], 16))
             continue
-        found += _run_text(run)
+        decoded += _run_text(run)
         run.clear()
-        found.append(token)
-    return found + _run_text(run)
+        decoded.append(token)
+    return decoded + _run_text(run)
 
 
 def _run_text(run: bytearray) -> list[str]:
@@ -150,16 +150,16 @@ def _without_metaspace(step: MetaspaceText, tokens: list[str]) -> list[str]:
 
 
 def _word_pieces(step: WordPieces, tokens: list[str]) -> list[str]:
-    found: list[str] = []
+    decoded: list[str] = []
     for token in tokens:
-        if found:
+        if decoded:
             inside = token.startswith(step.prefix)
             token = token[len(step.prefix) :] if inside else " " + token
         if step.cleanup:
             for dirty, clean in _CLEANED:
                 token = token.replace(dirty, clean)
-        found.append(token)
-    return found
+        decoded.append(token)
+    return decoded
 
 
 def token_bytes(token: str) -> bytes:

@@ -79,10 +79,10 @@ class Matcher:
         compiled, copy = self._prepared(text)
         if copy is text and not self._empty and not self._groups:
             try:
-                found: list[str] = compiled.findall(text, timeout=self._limit(text))
+                matches: list[str] = compiled.findall(text, timeout=self._limit(text))
             except TimeoutError:
                 raise self._endless(text) from None
-            return found
+            return matches
         return [text[start:end] for start, end in self._spans(compiled, copy)]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
@@ -147,7 +147,7 @@ def _with_empty(
     After an empty match, or where one touches the match before it, the next search begins one
     character further (fancy-regex ``lib.rs`` and onig ``find.rs``, ``next``).
     """
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     at, last = 0, -1
     while at <= len(text):
         match = compiled.search(text, at, timeout=limit)
@@ -157,9 +157,9 @@ def _with_empty(
         at = end + 1 if start == end else end
         if start == end == last:
             continue
-        found.append((start, end))
+        spans.append((start, end))
         last = end
-    return found
+    return spans
 
 
 class _Copy:
@@ -224,11 +224,11 @@ def _segments(
     listed = [r for one in sets for r in _listed(one)]
     tables = [*ours.values(), *theirs.values(), tuple(listed), (unicode.SURROGATES,)]
     cuts = sorted({0} | {cut for table in tables for a, b in table for cut in (a, b + 1)})
-    found = []
+    segments = []
     for first, after in zip(cuts, [*cuts[1:], unicode.LAST + 1], strict=True):
         if first > unicode.LAST or unicode.SURROGATES[0] <= first <= unicode.SURROGATES[1]:
             continue
-        found.append(
+        segments.append(
             (
                 first,
                 after - 1,
@@ -236,7 +236,7 @@ def _segments(
                 {name: _in_ranges(theirs[name], first) for name in names},
             )
         )
-    return found
+    return segments
 
 
 def _contains(charset: CharSet, code: int, properties: dict[str, bool]) -> bool:

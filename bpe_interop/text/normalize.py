@@ -285,9 +285,9 @@ def leading(steps: Sequence[NormalizerStep], text: str) -> int:
     engine, seen = normalizers.Sequence(engines), 8
     while True:
         cuts = _cut_by_engine(engine, text, partial(_first_characters, seen), "byte")
-        found = sum(start == 0 for _, (start, _) in cuts)
-        if found < seen:
-            return found
+        at_start = sum(start == 0 for _, (start, _) in cuts)
+        if at_start < seen:
+            return at_start
         seen *= 2
 
 

@@ -55,10 +55,10 @@ class _Parser(ClassParser):
         self.captures = 0
 
     def parse(self) -> Node:
-        found = re.match(r"\(\?([ism]+)\)", self.source)
-        if found:
-            self.flags = self._flags(found[1], "", 0)
-            self.at = found.end()
+        match = re.match(r"\(\?([ism]+)\)", self.source)
+        if match:
+            self.flags = self._flags(match[1], "", 0)
+            self.at = match.end()
         node = self._alternation()
         if self.at < len(self.source):
             self.refuse("an unopened )")
@@ -140,14 +140,14 @@ class _Parser(ClassParser):
             return (*simple[mark], False)
         if mark != "{":
             return None
-        found = _COUNTS.match(self.source, self.at)
-        if not found or not (found[1] or found[3]):
+        match = _COUNTS.match(self.source, self.at)
+        if not match or not (match[1] or match[3]):
             self.refuse("a brace that gives no count")
-        low = int(found[1] or 0)
-        high = int(found[3]) if found[3] else None if found[2] else low
+        low = int(match[1] or 0)
+        high = int(match[3]) if match[3] else None if match[2] else low
         if (high is not None and high < low) or max(low, high or 0) > _MOST:
-            self.refuse(f"the count {found[0]}")
-        self.at = found.end()
+            self.refuse(f"the count {match[0]}")
+        self.at = match.end()
         return low, high, True
 
     def _atom(self) -> Node:
@@ -204,10 +204,10 @@ class _Parser(ClassParser):
 
     def _group(self) -> Node:
         start = self.at
-        found = re.compile(r"\(\?([ism]*)(?:-([ism]+))?:").match(self.source, start)
-        if found:
-            self.at = found.end()
-            return self._closed(start, self._flags(found[1], found[2] or "", start))
+        match = re.compile(r"\(\?([ism]*)(?:-([ism]+))?:").match(self.source, start)
+        if match:
+            self.at = match.end()
+            return self._closed(start, self._flags(match[1], match[2] or "", start))
         for opening, ahead, negative in (
             ("(?=", True, False),
             ("(?!", True, True),

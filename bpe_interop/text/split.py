@@ -113,9 +113,9 @@ class Splitter:
     def __call__(self, text: str, *, first: int = 1) -> list[str]:
         """The pretokens of a text."""
         if self._find_all is not None:
-            found = self._find_all(text)
-            if not self._keeps_rest or len("".join(found)) == len(text):
-                return list(filter(None, found))
+            matches = self._find_all(text)
+            if not self._keeps_rest or len("".join(matches)) == len(text):
+                return list(filter(None, matches))
         if self._asks_late:
             return [pretoken for pretoken, _ in self.align(text, first=first)]
         pretokens = [text] if text else []
@@ -134,8 +134,8 @@ class Splitter:
 
     def all_matched(self, text: str) -> list[str] | None:
         """The pretokens of a text that is matched from end to end; None where it is not."""
-        found = self._find_all(text) if self._find_all is not None else []
-        return list(filter(None, found)) if len("".join(found)) == len(text) else None
+        matches = self._find_all(text) if self._find_all is not None else []
+        return list(filter(None, matches)) if len("".join(matches)) == len(text) else None
 
     def align(self, text: str, *, first: int = 1) -> list[tuple[str, Spans]]:
         """The pretokens, and where in ``text`` each of their characters comes from.
@@ -144,26 +144,28 @@ class Splitter:
         """
         if not text:
             return []
-        found = [(text, [(place, place + 1) for place in range(len(text))])]
+        pretokens = [(text, [(place, place + 1) for place in range(len(text))])]
         for step in self._steps:
             if isinstance(step, PrefixSpace):
-                found = [_grown(p if p[0] == " " else " " + p, spans) for p, spans in found]
+                pretokens = [_grown(p if p[0] == " " else " " + p, spans) for p, spans in pretokens]
             elif isinstance(step, Metaspace):
-                found = [
+                pretokens = [
                     _grown(_with_metaspace(step, p, begins=spans[0][0] < first), spans)
-                    for p, spans in found
+                    for p, spans in pretokens
                 ]
             elif isinstance(step, ByteChars):
-                found = [
+                pretokens = [
                     (
                         to_chars(p.encode("utf-8")),
                         [s for c, s in zip(p, spans, strict=True) for _ in c.encode("utf-8")],
                     )
-                    for p, spans in found
+                    for p, spans in pretokens
                 ]
             else:
-                found = [(p[a:b], spans[a:b]) for p, spans in found for a, b in step(p) if a < b]
-        return found
+                pretokens = [
+                    (p[a:b], spans[a:b]) for p, spans in pretokens for a, b in step(p) if a < b
+                ]
+        return pretokens
 
 
 class _Parts(dict[str, list[str]]):

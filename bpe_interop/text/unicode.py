@@ -85,14 +85,14 @@ def loose(name: str) -> str:
 def _names() -> Mapping[str, tuple[str, str]]:
     """Loose name to (kind, name); kinds are gc (general category), sc (script), binary."""
     data = _data()
-    found = {loose(name): ("sc", name) for name in data["scripts"]}
-    found |= {loose(name): ("binary", name) for name in data["binary"]}
+    names = {loose(name): ("sc", name) for name in data["scripts"]}
+    names |= {loose(name): ("binary", name) for name in data["binary"]}
     for pair in _CATEGORY_NAMES.split(","):
         short, long = pair.split()
-        found[short.lower()] = found[loose(long)] = ("gc", short)
+        names[short.lower()] = names[loose(long)] = ("gc", short)
     for alias, name in _ALIASES.items():
-        found[alias] = ("gc" if name in GROUPS else "binary", name)
-    return found
+        names[alias] = ("gc" if name in GROUPS else "binary", name)
+    return names
 
 
 def property_named(spelling: str, kind: str = "") -> str | None:
@@ -100,8 +100,8 @@ def property_named(spelling: str, kind: str = "") -> str | None:
 
     ``kind`` (``gc``, ``sc``) restricts it to general categories or scripts.
     """
-    found = _names().get(loose(spelling))
-    return found[1] if found and kind in ("", found[0]) else None
+    known = _names().get(loose(spelling))
+    return known[1] if known and kind in ("", known[0]) else None
 
 
 @cache
@@ -131,11 +131,11 @@ def case_orbits() -> Mapping[int, tuple[int, ...]]:
     Simple case folding: ``s`` has U+017F, ``k`` has U+212A. Code points without an entry are
     alone. tiktoken and tokenizers agree on all of it.
     """
-    found: dict[int, tuple[int, ...]] = {}
+    orbits: dict[int, tuple[int, ...]] = {}
     for orbit in _data()["orbits"]:
         codes = tuple(map(ord, orbit))
-        found |= dict.fromkeys(codes, codes)
-    return found
+        orbits |= dict.fromkeys(codes, codes)
+    return orbits
 
 
 class CharClass:
@@ -162,17 +162,17 @@ class CharClass:
 
     def runs(self, text: str) -> list[tuple[int, int, bool]]:
         """The text cut into longest runs inside and outside: (start, end, inside)."""
-        found: list[tuple[int, int, bool]] = []
+        runs: list[tuple[int, int, bool]] = []
         end = 0
         for match in self._runs.finditer(text):
             start, stop = match.span()
             if start > end:
-                found.append((end, start, False))
-            found.append((start, stop, True))
+                runs.append((end, start, False))
+            runs.append((start, stop, True))
             end = stop
         if end < len(text):
-            found.append((end, len(text), False))
-        return found
+            runs.append((end, len(text), False))
+        return runs
 
 
 @cache
@@ -214,12 +214,12 @@ def range_source(ranges: Ranges) -> str:
 
 
 def _decode(numbers: list[int]) -> Ranges:
-    found = []
+    ranges = []
     end = 0
     for gap, length in zip(numbers[::2], numbers[1::2], strict=True):
-        found.append((end + gap, end + gap + length - 1))
+        ranges.append((end + gap, end + gap + length - 1))
         end += gap + length
-    return tuple(found)
+    return tuple(ranges)
 
 
 @cache

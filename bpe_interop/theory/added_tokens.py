@@ -72,20 +72,20 @@ def hiding(special: Collection[Form], plain: Collection[Form]) -> set[Form]:
 
     They overlap one that is not special, or one that overlaps such a one, and so on.
     """
-    found: set[Form] = set()
+    forms: set[Form] = set()
     todo = [*plain]
     while todo:
         known = todo.pop()
         near = {
             form
             for form in special
-            if form not in found
+            if form not in forms
             and form.normalized is known.normalized
             and overlap(form.text, known.text)
         }
-        found |= near
+        forms |= near
         todo += near
-    return found
+    return forms
 
 
 def chains(start: Form, others: Sequence[Form], most: int) -> Iterator[str]:

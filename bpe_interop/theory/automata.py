@@ -143,10 +143,10 @@ _State = TypeVar("_State", bound=Hashable)
 def search(
     start: _State,
     successors: Callable[[_State], Iterator[tuple[str, _State]]],
-    found: Callable[[_State], bool],
+    wanted: Callable[[_State], bool],
     most: int = _MOST_STATES,
 ) -> str | None:
-    """Breadth first: the characters that lead to the nearest state that is ``found``.
+    """Breadth first: the characters that lead to the nearest state that is ``wanted``.
 
     Raises:
         PatternError: there are more than so many states.
@@ -154,7 +154,7 @@ def search(
     origin: dict[_State, tuple[_State, str] | None] = {start: None}
     queue = [start]
     for state in queue:
-        if found(state):
+        if wanted(state):
             text = ""
             step = origin[state]
             while step is not None:
@@ -348,12 +348,12 @@ def machine_of(node: Node) -> Machine:
 
 def classes_of(sets: list[CharSet]) -> list[tuple[str, int]]:
     """One character of each class, readable ones first, and which of the sets it is in."""
-    found: dict[int, int] = {}
+    plainest_of: dict[int, int] = {}
     for first, after, signature in stretches(sets):
         code = 0x21 if first < 0x21 < after else first
-        if signature not in found or _plainness(code) < _plainness(found[signature]):
-            found[signature] = code
-    ordered = sorted(found.items(), key=lambda item: _plainness(item[1]))
+        if signature not in plainest_of or _plainness(code) < _plainness(plainest_of[signature]):
+            plainest_of[signature] = code
+    ordered = sorted(plainest_of.items(), key=lambda item: _plainness(item[1]))
     return [(chr(code), signature) for signature, code in ordered]
 
 

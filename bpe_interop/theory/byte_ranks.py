@@ -62,9 +62,9 @@ def as_byte_ranks(model: BPEModel) -> Rewrite:
     def ok(content: bytes) -> bool:
         return content not in table and text_for(model, content) is not None
 
-    found = decide(ours, theirs, ok=ok, never=never, utf8=utf8)
-    if found.verdict == "proved":
-        return Rewrite(ranks, found.why)
+    decision = decide(ours, theirs, ok=ok, never=never, utf8=utf8)
+    if decision.verdict == "proved":
+        return Rewrite(ranks, decision.why)
     what = "the ids are not in the order of the merges"
     inverted = _first_inversion(ours, table)
     if inverted is not None:
@@ -73,7 +73,7 @@ def as_byte_ranks(model: BPEModel) -> Rewrite:
         what += f" ({show(left)} merges before {show(right)}, with ids {ids})"
     return refused(
         model,
-        found,
+        decision,
         ranks,
         what,
         "a rank file writes one number for id and rank, so other pairs would merge first",

@@ -54,14 +54,14 @@ def pipeline(model: BPEModel) -> Pipeline | None:
 
 def chain(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ...]:
     """The steps without those that do nothing, literals as literals, what is prepended last."""
-    found: list[NormalizerStep] = []
+    shortened: list[NormalizerStep] = []
     for step in map(_plain, plain_normalizer(steps)):
-        if _does_nothing(step) or (isinstance(step, UnicodeForm) and found[-1:] == [step]):
+        if _does_nothing(step) or (isinstance(step, UnicodeForm) and shortened[-1:] == [step]):
             continue
-        found.append(step)
-        if len(found) > 1 and (swapped := _swapped(*found[-2:])):
-            found[-2:] = swapped
-    return tuple(found)
+        shortened.append(step)
+        if len(shortened) > 1 and (swapped := _swapped(*shortened[-2:])):
+            shortened[-2:] = swapped
+    return tuple(shortened)
 
 
 def first_character_apart(a: Sequence[NormalizerStep], b: Sequence[NormalizerStep]) -> str | None:
@@ -143,9 +143,9 @@ def _table(steps: Sequence[NormalizerStep]) -> list[str]:
         PatternError: every mark tried is what some character becomes.
     """
     for mark in "\ue000\uf8ff\U000f0000":
-        found = normalize(steps, mark.join(map(chr, _points()))).split(mark)
+        images = normalize(steps, mark.join(map(chr, _points()))).split(mark)
         # The mark itself is one of the characters, so it stands there twice and leaves a gap.
-        if len(found) == len(_points()) + 1:
-            at = found.index("", ord(mark) - (SURROGATES[1] + 1 - SURROGATES[0]))
-            return [*found[:at], mark, *found[at + 2 :]]
+        if len(images) == len(_points()) + 1:
+            at = images.index("", ord(mark) - (SURROGATES[1] + 1 - SURROGATES[0]))
+            return [*images[:at], mark, *images[at + 2 :]]
     raise PatternError("not decided: characters become each other")

@@ -59,15 +59,15 @@ class Conflicts:
             heappush(queue, (least, next(number), search, None))
         seen: set[Path] = set()
         while queue:
-            _, _, search, found = heappop(queue)
-            if isinstance(found, tuple):
-                if found not in seen:
-                    seen.add(found)
+            _, _, search, path = heappop(queue)
+            if isinstance(path, tuple):
+                if path not in seen:
+                    seen.add(path)
                     self.checked += 1
-                    if self._shows(found):
-                        yield found
-            elif found is not None:
-                heappush(queue, (0, next(number), found, None))
+                    if self._shows(path):
+                        yield path
+            elif path is not None:
+                heappush(queue, (0, next(number), path, None))
             if self.checked > self.budget:
                 self.complete = False
                 return
@@ -108,8 +108,8 @@ class Conflicts:
 
     def _beside(self, changed: bytes) -> Search:
         """Where a changed token stands beside what is merged across."""
-        found = [*self._right_of(changed), *self._left_of(changed)]
-        yield from sorted(found, key=lambda item: item[0])
+        paths = [*self._right_of(changed), *self._left_of(changed)]
+        yield from sorted(paths, key=lambda item: item[0])
 
     def _right_of(self, changed: bytes) -> Iterator[tuple[int, Search]]:
         """Where a changed token stands on the left, on a right spine.
@@ -205,18 +205,18 @@ class Conflicts:
     def _flips(self, flips: list[Pair]) -> Search:
         """What follows from each pair of merges that indeed comes in another order."""
         ours, theirs, size = self.ours, self.theirs, self.size
-        found: list[tuple[int, int, Search]] = []
+        searches: list[tuple[int, int, Search]] = []
         for number, (left, right) in enumerate(flips):
             first = ours.left_first(left, right)
             if first == theirs.left_first(left, right):
                 continue
             if first:
                 least = size(left) + size(theirs.splits[right][1])
-                found.append((least, number, self._after(left, right)))
+                searches.append((least, number, self._after(left, right)))
             else:
                 least = size(theirs.splits[left][0]) + size(right)
-                found.append((least, number, self._before(right, left)))
-        for least, _, search in sorted(found, key=lambda item: item[:2]):
+                searches.append((least, number, self._before(right, left)))
+        for least, _, search in sorted(searches, key=lambda item: item[:2]):
             yield least, search
 
 

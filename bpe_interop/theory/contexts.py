@@ -121,8 +121,8 @@ class Contexts:
                 break
         return self._shorter(best, self._grown(waiting, best))
 
-    def _shorter(self, best: bytes | None, found: Iterable[bytes]) -> bytes | None:
-        return min((*(() if best is None else (best,)), *found), key=self._size, default=None)
+    def _shorter(self, best: bytes | None, others: Iterable[bytes]) -> bytes | None:
+        return min((*(() if best is None else (best,)), *others), key=self._size, default=None)
 
     def _plain_contexts(self, content: bytes) -> Iterator[bytes]:
         wholes = plain_contexts(content, self._contents.beside)

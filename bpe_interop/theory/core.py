@@ -170,9 +170,9 @@ def decide(
         return Decision("proved", plain)
     if a.affixes != _NO_AFFIXES:
         return _decide_spelled(a, b, ok, budget)
-    found = conflicts_of(a, b, budget)
+    conflicts = conflicts_of(a, b, budget)
     runs = Runs(a.run, b.run)
-    return conclude(a, found, found.paths(), runs, contents_of(a, ok, never, utf8=utf8))
+    return conclude(a, conflicts, conflicts.paths(), runs, contents_of(a, ok, never, utf8=utf8))
 
 
 def _decide_spelled(
@@ -190,9 +190,9 @@ def _decide_spelled(
     if replaced and not missing:
         return Decision("undecided", "which symbols with affixes are missing")
     ours, theirs = (_coded(codes, form) for form in forms)
-    found = conflicts_of(ours, theirs, budget)
+    conflicts = conflicts_of(ours, theirs, budget)
     runs = Runs(ours.run, theirs.run)
-    decision = conclude(ours, found, found.paths(), runs, codes.contents(ok))
+    decision = conclude(ours, conflicts, conflicts.paths(), runs, codes.contents(ok))
     if decision.content is None:
         return decision
     return replace(
@@ -378,12 +378,12 @@ def _listed_as_ranked(ranked: System, listed: System) -> str | None:
 def _learned(model: BPEModel | None, form: Form) -> str:
     """Keeps the canonical form of the list's model, if it may be kept; returns the theorem."""
     if model is not None and not canonical.known(model):
-        found = Canonical(form.splits, form.priority, form.unreachable, form.disordered)
+        learned = Canonical(form.splits, form.priority, form.unreachable, form.disordered)
         ids = model.vocab.ids
         if not isinstance(ids, Numbers) or ids.table is not form.splits.found.table:
             # The form is of the table; the model may have tokens besides.
-            found = with_splits(model, form.priority, found)
-        canonical.keep(model, found)
+            learned = with_splits(model, form.priority, learned)
+        canonical.keep(model, learned)
     return _LISTED_AS_RANKED
 
 

@@ -75,8 +75,8 @@ class Merger:
 
     def priority(self, left: bytes, right: bytes) -> Priority | None:
         """The priority of a pair, or None if it may not merge."""
-        found = self._get(left + right if self._products else (left, right), inf)
-        return None if found == inf else found
+        priority = self._get(left + right if self._products else (left, right), inf)
+        return None if priority == inf else priority
 
     def _scan_products(self, symbols: list[bytes], keep: int) -> list[bytes]:
         get = self._get
@@ -226,7 +226,7 @@ def canonical_of(
         if whole is not None:
             return whole
     merger = Merger(rule, affixes)
-    found: dict[bytes, tuple[bytes, bytes]] = {}
+    splits_of: dict[bytes, tuple[bytes, bytes]] = {}
     priority: dict[bytes, Priority] = {}
     unreachable: list[bytes] = []
     twofold: list[bytes] = []
@@ -238,7 +238,7 @@ def canonical_of(
             parts = merger.run(symbols, 2)
             if len(parts) == 2 and (rank := merger.priority(*parts)) is not None:
                 if rank <= priority.get(token, inf):
-                    found[token], priority[token] = (parts[0], parts[1]), rank
+                    splits_of[token], priority[token] = (parts[0], parts[1]), rank
                 ways.append(parts)
             elif len(parts) == 1:
                 ways.append(parts)
@@ -246,8 +246,8 @@ def canonical_of(
             unreachable.append(token)
         elif any(parts != ways[0] for parts in ways):
             twofold.append(token)
-    ordered = sorted(found, key=priority.__getitem__)
-    splits = {token: found[token] for token in ordered}
+    ordered = sorted(splits_of, key=priority.__getitem__)
+    splits = {token: splits_of[token] for token in ordered}
     priority = {token: priority[token] for token in ordered}
     disordered = _disordered(splits, priority)
     return Canonical(splits, priority, tuple(unreachable), disordered, tuple(twofold))

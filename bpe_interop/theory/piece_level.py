@@ -42,7 +42,7 @@ def obstruction(encode: Callable[[str], Sequence[int]]) -> Obstruction | None:
     normalizer goes character by character and that have no UNUSED pieces.
     """
     ids = {char: list(encode(char)) for char in _CHARACTERS}
-    chars = {found[0]: char for char, found in ids.items() if len(found) == 1}
+    chars = {parts[0]: char for char, parts in ids.items() if len(parts) == 1}
     apart = next(
         (
             x + y
@@ -56,8 +56,8 @@ def obstruction(encode: Callable[[str], Sequence[int]]) -> Obstruction | None:
     for length in (2, 3):
         for letters in product(_CHARACTERS, repeat=length):
             longer = "".join(letters)
-            found = list(encode(longer))
-            for left, right in pairwise(found):
+            parts = list(encode(longer))
+            for left, right in pairwise(parts):
                 if left in chars and right in chars:
                     shorter = chars[left] + chars[right]
                     if shorter in longer and list(encode(shorter)) != [left, right]:
@@ -86,14 +86,14 @@ def pretoken_level(model: BPEModel) -> Rewrite:
             shown=False,
         )
     for token in sorted(whole_lookups(model), key=len):
-        found = occurrence(model.pretokenizer or (), token)
-        if found.possible is not False:
+        occurs = occurrence(model.pretokenizer or (), token)
+        if occurs.possible is not False:
             return Rewrite(
                 None,
                 what="tokens are found by looking whole pretokens up that no merge builds",
                 consequence="SentencePiece looks nothing up, and would leave them in parts",
-                witness=found.text,
-                shown=found.text is not None,
+                witness=occurs.text,
+                shown=occurs.text is not None,
             )
     spelled = {to_chars(t).encode(): order[rank] for t, rank in ranked.rule.ranks.items()}
     left_out = tuple(to_chars(token).encode() for token in ranked.left_out)

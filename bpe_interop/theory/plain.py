@@ -53,13 +53,13 @@ def has_plain_steps(step: SentencePieceText) -> bool:
 
 def plain_normalizer(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ...]:
     """The steps, those of SentencePiece as simple ones where these do the same."""
-    found: list[NormalizerStep] = []
+    plain: list[NormalizerStep] = []
     for step in steps:
         if isinstance(step, SentencePieceText) and has_plain_steps(step):
-            found += plain_steps(step)
+            plain += plain_steps(step)
         else:
-            found.append(step)
-    return tuple(found)
+            plain.append(step)
+    return tuple(plain)
 
 
 def found_as_added(model: BPEModel) -> tuple[AddedToken, ...]:

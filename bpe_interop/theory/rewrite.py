@@ -82,13 +82,13 @@ def as_pairs(model: BPEModel) -> Rewrite:
         return _circular(model, system, circle, headless)
     others = tied_lists(system, ids, headless)
     for other in others:
-        found = _compare(model, system, other)
-        if found.verdict == "proved":
-            return Rewrite(other.rule, found.why)
-    found = _compare(model, system, others[0], ok=_is_pretoken(model))
-    if not headless.isdisjoint(found.ours):
-        return _missing_part(model, found, others[0].rule, headless)
-    return _tied(model, found, others[0].rule)
+        decision = _compare(model, system, other)
+        if decision.verdict == "proved":
+            return Rewrite(other.rule, decision.why)
+    decision = _compare(model, system, others[0], ok=_is_pretoken(model))
+    if not headless.isdisjoint(decision.ours):
+        return _missing_part(model, decision, others[0].rule, headless)
+    return _tied(model, decision, others[0].rule)
 
 
 def as_ranks(model: BPEModel) -> Rewrite:
@@ -183,18 +183,18 @@ def _circular(
     )
 
 
-def _tied(model: BPEModel, found: Decision, nearest: MergeRule) -> Rewrite:
+def _tied(model: BPEModel, decision: Decision, nearest: MergeRule) -> Rewrite:
     what = "pieces have equal scores: of two that overlap, the leftmost merges"
-    return refused(model, found, nearest, what, "a list of pairs ranks one before the other")
+    return refused(model, decision, nearest, what, "a list of pairs ranks one before the other")
 
 
 def refused(
-    model: BPEModel, found: Decision, nearest: MergeRule, what: str, consequence: str
+    model: BPEModel, decision: Decision, nearest: MergeRule, what: str, consequence: str
 ) -> Rewrite:
     """A refusal, with the text of a decision's content, on which ``nearest`` fails."""
-    witness = None if found.content is None else text_for(model, found.content)
+    witness = None if decision.content is None else text_for(model, decision.content)
     if witness is None:
-        return Rewrite(None, what=f"{what} ({found.why})", consequence=consequence, shown=False)
+        return Rewrite(None, what=f"{what} ({decision.why})", consequence=consequence, shown=False)
     return Rewrite(None, what=what, consequence=consequence, witness=witness, nearest=nearest)
 
 
@@ -211,16 +211,16 @@ def _with_missing_parts(system: System, known: Container[bytes]) -> frozenset[by
 
 
 def _missing_part(
-    model: BPEModel, found: Decision, nearest: MergeRule, headless: frozenset[bytes]
+    model: BPEModel, decision: Decision, nearest: MergeRule, headless: frozenset[bytes]
 ) -> Rewrite:
-    token = next(token for token in found.ours if token in headless)
+    token = next(token for token in decision.ours if token in headless)
     symbols = symbols_of(token, model.alphabet)
     ids, kinds = model.vocab.ids, model.vocab.kinds
     known = {s for s in symbols if s in ids and kinds.get(ids[s]) != "unused"}
     symbol = next(symbol for symbol in symbols if symbol not in known)
     return refused(
         model,
-        found,
+        decision,
         nearest,
         f"{show(token)} is merged from {show(symbol)}, which is no token itself",
         "a list names tokens only, so it cannot say this merge",
@@ -236,12 +236,12 @@ def _without_unused(
     less = System(RankTable({t: ranks[t] for t in ids if t in ranks}), ids, system.alphabet)
     other = tied_lists(less, ids, _with_missing_parts(less, ids))[0]
     shortest = show(min(unused, key=lambda token: (len(token), token)))
-    found = decide_resplit(system, unused, other, ok=_is_pretoken(model), never=_never(model))
-    if found.verdict == "proved":
-        return Rewrite(other.rule, found.why)
+    decision = decide_resplit(system, unused, other, ok=_is_pretoken(model), never=_never(model))
+    if decision.verdict == "proved":
+        return Rewrite(other.rule, decision.why)
     return refused(
         model,
-        found,
+        decision,
         other.rule,
         f"{shortest} is UNUSED: it is merged, and split again in the end",
         "a list cannot say this; without the piece other merges happen",

@@ -27,5 +27,5 @@ def both_zeros(scores: Iterable[float]) -> bool:
 
 def float32(scores: Collection[float]) -> list[float] | None:
     """The scores as a ``.model`` holds them; None where one of them is then no finite number."""
-    found = array("f", scores).tolist()
-    return found if all(map(isfinite, found)) else None
+    rounded = array("f", scores).tolist()
+    return rounded if all(map(isfinite, rounded)) else None

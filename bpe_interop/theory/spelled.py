@@ -49,7 +49,7 @@ class SymbolCodes:
     ) -> Canonical:
         """The canonical form, tokens written in these characters."""
         merger = Merger(rule, self._affixes)
-        found: dict[bytes, tuple[bytes, bytes]] = {}
+        splits_of: dict[bytes, tuple[bytes, bytes]] = {}
         priority: dict[bytes, Priority] = {}
         for token in tokens:
             for symbols in spellings(token, alphabet, self._affixes):
@@ -62,10 +62,10 @@ class SymbolCodes:
                 rank = merger.priority(*parts)
                 if rank is not None:
                     at = self._joins(symbols).index(parts[0]) + 1
-                    found[code] = (self.code(symbols[:at]), self.code(symbols[at:]))
+                    splits_of[code] = (self.code(symbols[:at]), self.code(symbols[at:]))
                     priority[code] = rank
-        ordered = sorted(found, key=priority.__getitem__)
-        splits = {token: found[token] for token in ordered}
+        ordered = sorted(splits_of, key=priority.__getitem__)
+        splits = {token: splits_of[token] for token in ordered}
         return Canonical(splits, {token: priority[token] for token in ordered}, (), ())
 
     def contents(self, ok: Callable[[bytes], bool] | None) -> Contents:
@@ -100,7 +100,7 @@ class SymbolCodes:
         if known is not None:
             return known
         prefix, suffix = self._affixes.prefix, self._affixes.suffix
-        self._found_places[symbol] = found = [
+        self._found_places[symbol] = places = [
             (before, after)
             for before in ((False, True) if prefix else (False,))
             for after in ((False, True) if suffix else (False,))
@@ -108,7 +108,7 @@ class SymbolCodes:
             and (not after or symbol.endswith(suffix))
             and self._is_symbol(symbol[len(prefix) * before : len(symbol) - len(suffix) * after])
         ]
-        return found
+        return places
 
     def _is_symbol(self, content: bytes) -> bool:
         try:

@@ -86,16 +86,16 @@ class Spines:
     def crossing_right(self, token: bytes) -> Iterator[bytes]:
         """What can merge across the end of a token, from below its top."""
         for above in self.right_spine(token):
-            for found in self.starting.get(self.splits[above][1], ()):
-                if not self.left_first(above, found):
-                    yield found
+            for crossing in self.starting.get(self.splits[above][1], ()):
+                if not self.left_first(above, crossing):
+                    yield crossing
 
     def crossing_left(self, token: bytes) -> Iterator[bytes]:
         """What can merge across the start of a token, from below its top."""
         for above in self.left_spine(token):
-            for found in self.ending.get(self.splits[above][0], ()):
-                if self.left_first(found, above):
-                    yield found
+            for crossing in self.ending.get(self.splits[above][0], ()):
+                if self.left_first(crossing, above):
+                    yield crossing
 
     def reached_left(self, token: bytes) -> Iterator[bytes]:
         """Left neighbours that, as far as they go, let ``token`` merge across their end."""

@@ -177,11 +177,11 @@ class Reader:
         """The ways to read a character of the class at a place."""
         known = self._known.get((state, place))
         if known is None:
-            found: dict[tuple[Label, Read], None] = {}
+            reads: dict[tuple[Label, Read], None] = {}
             for cuts, drops, after in self._ways(state.states, self._signatures[place], False):
                 label: Label = "first" if cuts or state.dropped else "inner"
-                found["dropped" if drops else label, Read(after, drops)] = None
-            known = self._known[state, place] = list(found)
+                reads["dropped" if drops else label, Read(after, drops)] = None
+            known = self._known[state, place] = list(reads)
         return known
 
     def may_end(self, state: Read) -> bool:
@@ -236,19 +236,19 @@ class _Splitter:
         begun, empty = self.machine.step(self.machine.start, signature)
         if empty:
             raise PatternError("not decided: a pattern that matches nothing at all")
-        found: list[_Choice] = []
+        choices: list[_Choice] = []
         ends = state.mode != "match"
         if state.mode == "match":
             after, ends = self.machine.step(state.threads, signature)
             if after:
-                found.append(self._choice("match", "match", after, watched, stays=True))
+                choices.append(self._choice("match", "match", after, watched, stays=True))
             if ends:
                 watched = _together(watched, after)
         if ends and begun:
-            found.append(self._choice(state.mode, "match", begun, watched))
+            choices.append(self._choice(state.mode, "match", begun, watched))
         if ends and not self.covers:
-            found.append(self._choice(state.mode, "gap", (), _together(watched, begun)))
-        return found
+            choices.append(self._choice(state.mode, "gap", (), _together(watched, begun)))
+        return choices
 
     def may_end(self, state: _State) -> bool:
         """Whether all guesses are right if the text ends here."""

@@ -57,8 +57,8 @@ class Places:
 
         True is a proof. Of very many doubtful tokens, False says only that it is not shown.
         """
-        found = filter(self._may_stand_across, vocabulary)
-        doubtful = list(islice(found, _MOST_TOKENS + 1))
+        across = filter(self._may_stand_across, vocabulary)
+        doubtful = list(islice(across, _MOST_TOKENS + 1))
         return len(doubtful) <= _MOST_TOKENS and not any(map(self._stands_across, doubtful))
 
     def none_beside(self, contents: Iterable[bytes]) -> bool:
@@ -164,30 +164,30 @@ def _right_ways(pair: SplitterPair) -> dict[int, list[_Way]]:
     seen = {pair.start}
     queue = [pair.start]
     for state in queue:
-        for place, found in ways.items():
+        for place, leaving in ways.items():
             for label, other, after in pair.read(state, place):
                 if label != other and "dropped" in (label, other):
                     raise PatternError("not decided: one side drops what the other keeps")
-                found.append((state, label != other, after))
+                leaving.append((state, label != other, after))
                 if after not in seen:
                     seen.add(after)
                     queue.append(after)
         if len(queue) > _MOST_STATES:
             raise PatternError(f"not decided: more than {_MOST_STATES:,} states")
     right = _right(pair, queue, chain.from_iterable(ways.values()))
-    return {place: [way for way in found if way[2] in right] for place, found in ways.items()}
+    return {place: [way for way in leaving if way[2] in right] for place, leaving in ways.items()}
 
 
 def _differing(ways: Mapping[int, list[_Way]]) -> set[Sides]:
     """Between which classes of characters only one side cuts."""
     before: dict[Reads, set[int]] = {}
-    for place, found in ways.items():
-        for _, _, after in found:
+    for place, leaving in ways.items():
+        for _, _, after in leaving:
             before.setdefault(after, set()).add(place)
     return {
         (left, place)
-        for place, found in ways.items()
-        for state, differs, _ in found
+        for place, leaving in ways.items()
+        for state, differs, _ in leaving
         if differs
         for left in before.get(state, ())
     }

@@ -82,7 +82,7 @@ def decide_resplit(
     token and on each pair of tokens that ``a`` keeps apart (``docs/theory.md``, Theorem 23).
     """
     ours = Resplit(a, unused)
-    found = conflicts_of(a, b, budget)
+    conflicts = conflicts_of(a, b, budget)
 
     def length(path: Path) -> int:
         return sum(map(a.size, path))
@@ -90,15 +90,15 @@ def decide_resplit(
     def shows(path: Path) -> bool:
         return len(path) > 1 or b.run(path[0]) != ours.parts(path)
 
-    usual = (path for path in found.paths() if shows(path))
-    extra = sorted(_beside_unused(a, unused, b, ours, found), key=lambda p: (length(p), p))
+    usual = (path for path in conflicts.paths() if shows(path))
+    extra = sorted(_beside_unused(a, unused, b, ours, conflicts), key=lambda p: (length(p), p))
     paths = merge(usual, extra, key=length)
     contents = contents_of(a, ok, never, utf8=False)
-    return conclude(a, found, paths, Runs(ours.run, b.run), contents)
+    return conclude(a, conflicts, paths, Runs(ours.run, b.run), contents)
 
 
 def _beside_unused(
-    a: System, unused: Collection[bytes], b: System, ours: Resplit, found: Conflicts
+    a: System, unused: Collection[bytes], b: System, ours: Resplit, conflicts: Conflicts
 ) -> Iterator[Path]:
     """Pairs with an UNUSED token that ``a`` keeps apart, and across which ``b`` merges."""
     begins: dict[bytes, list[bytes]] = {}
@@ -120,9 +120,9 @@ def _beside_unused(
             for last in theirs.reached_left(merged):
                 pairs.update((last, right) for right in tokens)
     for left, right in pairs:
-        found.checked += 1
-        if found.checked > found.budget:
-            found.complete = False
+        conflicts.checked += 1
+        if conflicts.checked > conflicts.budget:
+            conflicts.complete = False
             return
-        if found.builds(left) and found.builds(right) and a.spines.apart(left, right):
+        if conflicts.builds(left) and conflicts.builds(right) and a.spines.apart(left, right):
             yield left, right

@@ -64,11 +64,11 @@ def split_otherwise(steps: Sequence[PreTokenizerStep], pattern: Pattern) -> str 
         and not isinstance(step.pattern, str)
     ):
         try:
-            found = first_difference(parse(step.pattern), parse(pattern))
+            witness = first_difference(parse(step.pattern), parse(pattern))
         except PatternError:
-            found = None
-        if found is not None:
-            return found
+            witness = None
+        if witness is not None:
+            return witness
     for text in ("a", "a b", "a 1", "12", "1234", "a.b", "a'S", "\n\t", "  a", "a\n\nb"):
         if split(steps, text) != split(pretokens, text):
             return text
@@ -105,7 +105,9 @@ def text_for(model: BPEModel, content: bytes) -> str | None:
         for whole in (text, f"{text} ", f"{text}a", f"{text}\n", f"a{text}", f"a {text}"):
             pretokens, mapped = split(pretokenizer, normalize(normalizer, whole))
             if mapped:
-                pretokens = [to_bytes(found).decode("utf-8", "replace") for found in pretokens]
+                pretokens = [
+                    to_bytes(pretoken).decode("utf-8", "replace") for pretoken in pretokens
+                ]
             if pretokens == [wanted] or (whole != text and wanted in pretokens):
                 return whole
     return None
@@ -116,19 +118,19 @@ def _undone(steps: Sequence[NormalizerStep | PreTokenizerStep], text: str) -> It
     candidates = [text]
     for step in reversed(steps):
         if isinstance(step, Replace) and isinstance(step.pattern, str) and step.content:
-            candidates = [found.replace(step.content, step.pattern) for found in candidates]
+            candidates = [candidate.replace(step.content, step.pattern) for candidate in candidates]
         elif isinstance(step, Prepend):
             # A later step may have changed it by now.
-            candidates = [found[len(step.text) :] for found in candidates]
+            candidates = [candidate[len(step.text) :] for candidate in candidates]
         elif isinstance(step, Metaspace):
-            spaced = [found.replace(step.replacement, " ") for found in candidates]
-            candidates = [*(found.removeprefix(" ") for found in spaced), *spaced]
+            spaced = [candidate.replace(step.replacement, " ") for candidate in candidates]
+            candidates = [*(candidate.removeprefix(" ") for candidate in spaced), *spaced]
         elif isinstance(step, SentencePieceText):
-            spaced = [found.replace("\u2581", " ") for found in candidates]
-            candidates = [*(found.removeprefix(" ") for found in spaced), *spaced]
+            spaced = [candidate.replace("\u2581", " ") for candidate in candidates]
+            candidates = [*(candidate.removeprefix(" ") for candidate in spaced), *spaced]
         elif isinstance(step, PrefixSpace):
-            candidates = [*(found.removeprefix(" ") for found in candidates), *candidates]
-    yield from dict.fromkeys(found for found in candidates if found)
+            candidates = [*(candidate.removeprefix(" ") for candidate in candidates), *candidates]
+    yield from dict.fromkeys(candidate for candidate in candidates if candidate)
 
 
 def with_affixes(model: BPEModel) -> str | None:

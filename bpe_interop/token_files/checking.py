@@ -124,10 +124,10 @@ def _drawn(manifest: Manifest, sample: int, seed: int) -> dict[int, list[int]]:
     # Each shard that is looked into is read up to the last document that was drawn.
     few = sorted(chosen.sample(full, min(len(full), max(1, -(-sample // _IN_SHARD)))))
     within = [(n, at) for n in few for at in range(manifest.pieces[n].encoded.documents)]
-    found: dict[int, list[int]] = {}
+    drawn: dict[int, list[int]] = {}
     for number, at in sorted(chosen.sample(within, min(sample, len(within), ends[-1]))):
-        found.setdefault(number, []).append(at)
-    return found
+        drawn.setdefault(number, []).append(at)
+    return drawn
 
 
 def _documents(

@@ -62,9 +62,9 @@ class Column:
 
 
 def _npy_header(described: str, count: int) -> bytes:
-    said = f"{{'descr': '{described}', 'fortran_order': False, 'shape': ({count},), }}"
+    header = f"{{'descr': '{described}', 'fortran_order': False, 'shape': ({count},), }}"
     room = _HEADER - 10
-    return b"\x93NUMPY\x01\x00" + room.to_bytes(2, "little") + f"{said:<{room - 1}}\n".encode()
+    return b"\x93NUMPY\x01\x00" + room.to_bytes(2, "little") + f"{header:<{room - 1}}\n".encode()
 
 
 def read_numbers(file: BinaryIO, code: str, start: int, count: int) -> array[int]:
@@ -74,14 +74,14 @@ def read_numbers(file: BinaryIO, code: str, start: int, count: int) -> array[int
         SourceError: the file has not so many.
     """
     file.seek(start)
-    found = array(code)
-    data = file.read(count * found.itemsize)
-    if len(data) != count * found.itemsize:
+    numbers = array(code)
+    data = file.read(count * numbers.itemsize)
+    if len(data) != count * numbers.itemsize:
         raise SourceError("cut off", where=file.name, fix="write the folder anew")
-    found.frombytes(data)
+    numbers.frombytes(data)
     if sys.byteorder == "big":
-        found.byteswap()
-    return found
+        numbers.byteswap()
+    return numbers
 
 
 def npy_start(file: BinaryIO) -> int:

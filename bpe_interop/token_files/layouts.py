@@ -267,33 +267,33 @@ def _read_npy(
             last.enter_context((folder / f"{stem}.{name}.npy").open("rb"))
             for name in ("ids", "rows", "documents")
         )
-        found: dict[int, list[int]] = {}
+        ids_of: dict[int, list[int]] = {}
         for number in wanted:
             first, end = read_numbers(documents, INT64, npy_start(documents) + 8 * number, 2)
             one, two = (
                 read_numbers(rows, INT64, npy_start(rows) + 8 * at, 1)[0] for at in (first, end)
             )
             start = npy_start(ids) + one * SIZES[dtype]
-            found[number] = list(read_numbers(ids, CODES[dtype], start, two - one))
-    return found
+            ids_of[number] = list(read_numbers(ids, CODES[dtype], start, two - one))
+    return ids_of
 
 
 def _read_megatron(
     folder: Path, stem: str, dtype: Dtype, wanted: Mapping[int, str]
 ) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
+    ids_of: dict[int, list[int]] = {}
     with (folder / f"{stem}.idx").open("rb") as index, (folder / f"{stem}.bin").open("rb") as ids:
         *_, rows, _ends = _HEAD.unpack(index.read(_HEAD.size))
         pointers = _HEAD.size + 4 * rows
         documents = pointers + 8 * rows
         for number in wanted:
             first, end = read_numbers(index, INT64, documents + 8 * number, 2)
-            found[number] = []
+            ids_of[number] = []
             for row in range(first, end):
                 length = read_numbers(index, "i", _HEAD.size + 4 * row, 1)[0]
                 start = read_numbers(index, INT64, pointers + 8 * row, 1)[0]
-                found[number] += read_numbers(ids, CODES[dtype], start, length)
-    return found
+                ids_of[number] += read_numbers(ids, CODES[dtype], start, length)
+    return ids_of
 
 
 def _read_parquet(
@@ -301,13 +301,13 @@ def _read_parquet(
 ) -> dict[int, list[int]]:
     library = optional("pyarrow.parquet", "parquet")
     numbers = {name: number for number, name in wanted.items()}
-    found: dict[int, list[int]] = {number: [] for number in wanted}
+    ids_of: dict[int, list[int]] = {number: [] for number in wanted}
     with library.ParquetFile(folder / f"{stem}.parquet") as file:
         for batch in file.iter_batches(256, columns=["input_ids", "document_id"]):
             for at, name in enumerate(batch.column(1).to_pylist()):
                 if name in numbers:
-                    found[numbers[name]] += batch.column(0)[at].as_py()
-    return found
+                    ids_of[numbers[name]] += batch.column(0)[at].as_py()
+    return ids_of
 
 
 LAYOUTS: Mapping[str, Layout] = {

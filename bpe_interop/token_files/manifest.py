@@ -121,7 +121,7 @@ def read_manifest(folder: Path) -> Manifest:
     dtype = node["dtype"].be(str)
     if dtype not in SIZES:
         node["dtype"].fail(f"{dtype!r} is not known")
-    found = Manifest(
+    manifest = Manifest(
         _settings(node["settings"]),
         dtype,
         _tokenizer(node["tokenizer"]),
@@ -129,9 +129,9 @@ def read_manifest(folder: Path) -> Manifest:
         tuple(map(_origin, node["origins"].items())),
         tuple(map(_piece, node["shards"].items())),
     )
-    if {name: node["counts"][name].be(int) for name in COUNTED} != found.counts:
+    if {name: node["counts"][name].be(int) for name in COUNTED} != manifest.counts:
         raise FormatError("the counts of the shards do not add up to counts", where=str(place))
-    return found
+    return manifest
 
 
 def _settings(node: Node) -> Settings:

@@ -32,14 +32,14 @@ def count(
     Raises:
         PatternError: the pattern cannot be run, or not to its end.
     """
-    found = Pretokens()
+    counted = Pretokens()
     cut = compiled(steps)
     for text in texts:
         size = len(text.encode("utf-8"))
         pretokens = cut(text)
-        found.counts.update(pretokens)
-        found.size += size
+        counted.counts.update(pretokens)
+        counted.size += size
         if sum(map(len, pretokens)) != len(text):
-            found.unmatched += size - len("".join(pretokens).encode("utf-8"))
-        tick(found.size)
-    return found
+            counted.unmatched += size - len("".join(pretokens).encode("utf-8"))
+        tick(counted.size)
+    return counted

@@ -142,16 +142,16 @@ class CompareWork:
         """The report on a part."""
         reader = PartReader(part)
         documents = ((part.file, each) for each in reader.documents(self._job.selection))
-        found: list[CorpusReport] = []
+        reports: list[CorpusReport] = []
         alone = 0
         for batch in batches(documents, self._wanted):
             check()
             outcomes = self._pair.compare(texts_of(batch))
             alone += sum(outcome.alone for outcome in outcomes)
-            found.append(account(self._empty, batch, outcomes))
-            if len(found) >= _SUMMED:  # a compressed file is one part, however large
-                found = [sum(found, self._empty)]
-        return Compared(sum(found, self._empty), reader.lines, alone)
+            reports.append(account(self._empty, batch, outcomes))
+            if len(reports) >= _SUMMED:  # a compressed file is one part, however large
+                reports = [sum(reports, self._empty)]
+        return Compared(sum(reports, self._empty), reader.lines, alone)
 
     def close(self) -> None:
         """Ends the child process, if there is one."""

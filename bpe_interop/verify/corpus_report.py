@@ -264,9 +264,15 @@ def keep(items: Iterable[K]) -> tuple[K, ...]:
     return tuple(first.values())[:KEPT]
 
 
-def _plainness(found: Found) -> tuple[Any, ...]:
-    plain = found.text.isascii() and found.text.isprintable()
-    return found.decoding is not None, found.rank, not plain, len(found.text), found.text
+def _plainness(difference: Found) -> tuple[Any, ...]:
+    plain = difference.text.isascii() and difference.text.isprintable()
+    return (
+        difference.decoding is not None,
+        difference.rank,
+        not plain,
+        len(difference.text),
+        difference.text,
+    )
 
 
 def _added(one: Mapping[str, Counts], two: Mapping[str, Counts]) -> dict[str, Counts]:

@@ -346,7 +346,7 @@ def _ids(number: int, ids: object, name: str) -> tuple[int, ...]:
     listed = [-1] if ids == 0 else ids
     if not isinstance(listed, list):
         raise damaged(name)
-    found = tuple(number if each == -1 else each for each in listed)
-    if not all(type(each) is int and 0 <= each <= MAX_ID for each in found):
+    numbers = tuple(number if each == -1 else each for each in listed)
+    if not all(type(each) is int and 0 <= each <= MAX_ID for each in numbers):
         raise damaged(name)
-    return found
+    return numbers

@@ -186,10 +186,10 @@ class Pairing:
     sides: Sides
 
 
-def mismatch_of(found: Found, modes: Sequence[Mode]) -> Mismatch:
+def mismatch_of(difference: Found, modes: Sequence[Mode]) -> Mismatch:
     """What a corpus report says of a text, as the difference that it is."""
-    mode = next(mode for mode in modes if mode.scope == found.scope)
-    return Mismatch(mode, found.text, found.ids_a, found.ids_b, found.decoding)
+    mode = next(mode for mode in modes if mode.scope == difference.scope)
+    return Mismatch(mode, difference.text, difference.ids_a, difference.ids_b, difference.decoding)
 
 
 @dataclass(slots=True)

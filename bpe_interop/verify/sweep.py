@@ -294,9 +294,9 @@ def shrunk(report: CorpusReport, pair: Pair, modes: tuple[Mode, ...]) -> CorpusR
     return replace(report, found=keep(differences))
 
 
-def _replaced(found: Found, smaller: Mismatch) -> Found:
+def _replaced(difference: Found, smaller: Mismatch) -> Found:
     return replace(
-        found,
+        difference,
         text=smaller.text,
         ids_a=smaller.ids_a,
         ids_b=smaller.ids_b,

@@ -36,10 +36,10 @@ def groups() -> tuple[Group, ...]:
     rows: dict[tuple[PreTokenizerStep, ...], list[str]] = {}
     for name, row in SPLITTERS.items():
         rows.setdefault(row.steps, []).append(name)
-    found: list[list[tuple[PreTokenizerStep, ...]]] = []
+    sharing: list[list[tuple[PreTokenizerStep, ...]]] = []
     undecided: dict[str, list[str]] = {}
     for steps, names in rows.items():
-        for group in found:
+        for group in sharing:
             first = group[0]
             if cuts(first) != cuts(steps):
                 continue
@@ -53,9 +53,9 @@ def groups() -> tuple[Group, ...]:
                 group.append(steps)
                 break
         else:
-            found.append([steps])
+            sharing.append([steps])
     made = []
-    for group in found:
+    for group in sharing:
         together = {name for steps in group for name in rows[steps]}
         named = tuple(name for name in SPLITTERS if name in together)
         spellings = tuple(SPLITTERS[rows[steps][0]].patterns for steps in group)

@@ -256,8 +256,8 @@ class _Reader:
 
     def _unpack(self, code: str) -> tuple[int]:
         form = struct.Struct(self._sign + code)
-        found: tuple[int] = form.unpack(self._take(form.size))
-        return found
+        number: tuple[int] = form.unpack(self._take(form.size))
+        return number
 
     def _take(self, count: int) -> bytes:
         self._need(count)

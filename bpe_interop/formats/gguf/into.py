@@ -110,17 +110,17 @@ class Kept:
     def _other_tokenizer_keys(self, new: Mapping[str, Typed]) -> Iterator[tuple[str, Typed]]:
         """What the existing tokenizer says besides, where the new one has the tokens it means."""
         old, now = _texts(self.head.keys), new[TOKENS][1][1]
-        for key, found in self.head.keys.items():
+        for key, entry in self.head.keys.items():
             if key in new or not key.startswith(_TOKENIZER):
                 continue
             if (key.startswith(CHAT) and CHAT not in new) or (
                 key.endswith(_OF_IDS)
                 and all(
                     old[number : number + 1] == now[number : number + 1] != []
-                    for number in _numbers(found)
+                    for number in _numbers(entry)
                 )
             ):
-                yield key, typed_of(found)
+                yield key, typed_of(entry)
 
     def _in_order(self, new: Mapping[str, Typed]) -> Iterator[bytes]:
         """All keys: the new tokenizer's stand together where the old one began."""
@@ -162,10 +162,10 @@ def kept_of_file(file: BinaryIO, size: int, name: str) -> Kept:
 
 
 def _texts(keys: Mapping[str, Key]) -> Sequence[bytes]:
-    found = keys.get(TOKENS)
-    if found is None or found.members != "string" or not isinstance(found.value, list):
+    entry = keys.get(TOKENS)
+    if entry is None or entry.members != "string" or not isinstance(entry.value, list):
         return []
-    return found.value
+    return entry.value
 
 
 def _numbers(key: Key) -> Sequence[int]:

@@ -53,43 +53,43 @@ class Keys:
         raise UnsupportedError(what, where=f"{self.file}: {key}", fix=fix)
 
     def _of(self, key: str, *types: str) -> Value | None:
-        found = self.head.keys.get(key)
-        if found is None:
+        entry = self.head.keys.get(key)
+        if entry is None:
             return None
-        if found.type not in types:
-            self.fail(key, f"expected {' or '.join(types)}, found {found.type}")
-        return found.value
+        if entry.type not in types:
+            self.fail(key, f"expected {' or '.join(types)}, found {entry.type}")
+        return entry.value
 
     def text(self, key: str) -> str | None:
         """A string; None if there is none."""
-        found = self._of(key, "string")
-        if not isinstance(found, bytes):
+        content = self._of(key, "string")
+        if not isinstance(content, bytes):
             return None
         try:
-            return found.decode("utf-8")
+            return content.decode("utf-8")
         except UnicodeDecodeError:
             self.fail(key, "this is not UTF-8")
 
     def flag(self, key: str, default: bool) -> bool:
         """A bool, by default another."""
-        found = self._of(key, "bool")
-        return default if found is None else bool(found)
+        value = self._of(key, "bool")
+        return default if value is None else bool(value)
 
     def number(self, key: str) -> int | None:
         """An id; None if there is none."""
-        found = self._of(key, "uint32")
-        return found if isinstance(found, int) else None
+        value = self._of(key, "uint32")
+        return value if isinstance(value, int) else None
 
     def part(self) -> int:
         """Of a model in several files, the number of this one from 0 on; 0 of one in one file."""
-        found = self._of(SPLIT_NUMBER, "uint16")
-        return found if isinstance(found, int) else 0
+        value = self._of(SPLIT_NUMBER, "uint16")
+        return value if isinstance(value, int) else 0
 
     def array(self, key: str, *members: str) -> Any:
         """The members of an array of one of these types; None if there is none."""
         if self._of(key, "array") is None:
             return None
-        found: Key = self.head.keys[key]
-        if found.members not in members:
-            self.fail(key, f"expected an array of {' or '.join(members)}, found {found.members}")
-        return found.value
+        entry: Key = self.head.keys[key]
+        if entry.members not in members:
+            self.fail(key, f"expected an array of {' or '.join(members)}, found {entry.members}")
+        return entry.value

@@ -43,24 +43,24 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> Listing:
         kept: what a GGUF file that it was read from said besides.
     """
     over_characters = model.alphabet == "char"
-    found: dict[int, tuple[str, int]] = {}
+    entries: dict[int, tuple[str, int]] = {}
     taken: set[str] = set()
     of_vocab = {number: content for content, number in model.vocab.ids.items()}
     for token in model.added or ():
         content = of_vocab.get(token.id)
         own = None if content is None else _spelled(model, content, over_characters)
-        if token.id in found or token.text in taken or own not in (None, token.text):
+        if token.id in entries or token.text in taken or own not in (None, token.text):
             continue
         unknown = token.id == model.fallback.unknown or "unk" in token.roles
         kind = UNKNOWN if unknown else CONTROL
-        found[token.id] = (token.text, kind if token.special else USER_DEFINED)
+        entries[token.id] = (token.text, kind if token.special else USER_DEFINED)
         taken.add(token.text)
     for content, number in model.vocab.ids.items():
-        if number in found:
+        if number in entries:
             continue
         text = _spelled(model, content, over_characters)
         if text and text not in taken:
-            found[number] = (text, _KINDS.get(model.vocab.kinds.get(number, ""), NORMAL))
+            entries[number] = (text, _KINDS.get(model.vocab.kinds.get(number, ""), NORMAL))
             taken.add(text)
     numbers = {*of_vocab, *(token.id for token in model.added or ())}
     size = max(numbers) + 1
@@ -69,7 +69,7 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> Listing:
         size = len(numbers)
     else:
         places = {number: number for number in numbers}
-    by_place = {places[number]: each for number, each in found.items()}
+    by_place = {places[number]: each for number, each in entries.items()}
     rows = [by_place.get(place, (_unlike(place, taken), UNUSED)) for place in range(size)]
     if over_characters:
         rows += [(name, BYTE) for name in sorted(BYTE_NAMES - taken)]

@@ -31,11 +31,11 @@ _TEXTS = ("a", " ", " a", "a  b", "A", "\u00e9", "e\u0301", "\ufb01", "\u2126", 
 
 def explain(trip: RoundTrip) -> Iterator[Loss]:
     """A loss for each field that comes back otherwise and whose reason is known."""
-    for found in trip.differences:
-        if found.field == "extras" and any(isinstance(way, Kept) for way in trip.ways):
+    for difference in trip.differences:
+        if difference.field == "extras" and any(isinstance(way, Kept) for way in trip.ways):
             yield from _put_into(trip.model)
         else:
-            yield from _BY_FIELD[found.field](trip.model, trip.again)
+            yield from _BY_FIELD[difference.field](trip.model, trip.again)
 
 
 def _put_into(model: BPEModel) -> Iterator[Loss]:
@@ -201,7 +201,7 @@ def _pretokenizer(model: BPEModel, again: BPEModel) -> Said:
 def _added(model: BPEModel, again: BPEModel) -> Said:
     bare = replace(model, added=tuple(replace(token, roles=()) for token in model.added or ()))
     plain = replace(again, added=tuple(replace(token, roles=()) for token in again.added or ()))
-    if all(found.field != "added" for found in diff(bare, plain)):
+    if all(difference.field != "added" for difference in diff(bare, plain)):
         yield Loss(
             "added",
             "metadata",

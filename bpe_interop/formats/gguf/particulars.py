@@ -22,26 +22,26 @@ def particulars(model: BPEModel) -> dict[str, Json]:
     name = own.get("pre") if isinstance(own, dict) else None
     called = name if isinstance(name, str) else "default"
     group = group_of(called)
-    said: dict[str, Json] = {"name": name, **_flags(called)}
-    said["patterns"] = list(SPLITTERS[called].patterns)
-    said["equal"] = [other for other in group.names if other != called]
-    said["by"] = group.by
-    return {"pre": said}
+    facts: dict[str, Json] = {"name": name, **_flags(called)}
+    facts["patterns"] = list(SPLITTERS[called].patterns)
+    facts["equal"] = [other for other in group.names if other != called]
+    facts["by"] = group.by
+    return {"pre": facts}
 
 
 def sentences(model: BPEModel) -> Iterator[tuple[str, str]]:
     """The same for people: labels and sentences."""
-    for key, said in particulars(model).items():
-        if isinstance(said, dict):
-            called = str(said["name"] or "default")
+    for key, facts in particulars(model).items():
+        if isinstance(facts, dict):
+            called = str(facts["name"] or "default")
             equal = ", ".join(name for name in group_of(called).names if name != called)
             yield (
                 key,
                 "; ".join(
                     [
-                        called if said["name"] else "default, as the file names none",
-                        f"splits as {equal} do ({said['by']})" if equal else "no other splits so",
-                        *(words for flag, words in _FLAGS.items() if said[flag]),
+                        called if facts["name"] else "default, as the file names none",
+                        f"splits as {equal} do ({facts['by']})" if equal else "no other splits so",
+                        *(words for flag, words in _FLAGS.items() if facts[flag]),
                     ]
                 ),
             )

@@ -61,8 +61,8 @@ def chosen(model: BPEModel) -> Chosen | None:
 
 def chosen_name(model: BPEModel) -> str | None:
     """The name of :func:`chosen`."""
-    found = chosen(model)
-    return None if found is None else found.name
+    choice = chosen(model)
+    return None if choice is None else choice.name
 
 
 def nearest_names(model: BPEModel, most: int = 3) -> list[tuple[str, str]]:

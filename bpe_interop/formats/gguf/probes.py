@@ -29,11 +29,11 @@ PROBES: Final = (
 @lru_cache(maxsize=128)
 def cuts(steps: tuple[PreTokenizerStep, ...]) -> tuple[tuple[str, ...], ...]:
     """The pretokens of each probe, in GPT-2's byte alphabet; none where a step cannot be run."""
-    found = []
+    rows = []
     for text in PROBES:
         try:
             pretokens, mapped = split(steps, text)
         except PatternError:
             pretokens, mapped = [], True
-        found.append(tuple(pretokens if mapped else (to_chars(p.encode()) for p in pretokens)))
-    return tuple(found)
+        rows.append(tuple(pretokens if mapped else (to_chars(p.encode()) for p in pretokens)))
+    return tuple(rows)

@@ -260,9 +260,9 @@ def _read_gpt2(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
 
 def _splitter(keys: Keys) -> Splitter:
     name = keys.text(PRE) or "default"
-    found = SPLITTERS.get(name)
-    if found is not None:
-        return found
+    splitter = SPLITTERS.get(name)
+    if splitter is not None:
+        return splitter
     near = ", ".join(nearest(name)) or "none"
     if name in NOT_HELD:
         keys.refuse(PRE, f"{show(name)} is not read: {NOT_HELD[name]}")
@@ -357,16 +357,16 @@ def _derived(tokens: Tokens, number: int, unknown: int | None, llama: bool) -> i
 def _extras(keys: Keys, tokens: Tokens, unknown: int | None, *, llama: bool) -> dict[str, Json]:
     """What changes no id, and a file of the same kind can hold."""
     held: dict[str, Json] = {}
-    said = {PREFIXED, ADD["bos"], ADD["eos"]}
-    said |= {
+    read = {PREFIXED, ADD["bos"], ADD["eos"]}
+    read |= {
         key
         for role, key in ROLES.items()
         if (number := tokens.role(role, None)) is not None
         and tokens.types[number] in (CONTROL, UNKNOWN, USER_DEFINED)
     }
-    for key, found in keys.head.keys.items():
-        value = found.value
-        if found.type == "array" or key in (MODEL, PRE, CHAT, EMBEDDED, *said):
+    for key, entry in keys.head.keys.items():
+        value = entry.value
+        if entry.type == "array" or key in (MODEL, PRE, CHAT, EMBEDDED, *read):
             continue
         if key.startswith("tokenizer.") and isinstance(value, (bool, int, float)):
             held[key] = value

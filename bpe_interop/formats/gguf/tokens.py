@@ -63,7 +63,7 @@ class Tokens:
         for role, number in roles.items():
             if number is not None:
                 by_id.setdefault(number, []).append(role)
-        found = tuple(
+        tokens = tuple(
             AddedToken(
                 self.texts[number],
                 number,
@@ -73,9 +73,9 @@ class Tokens:
             for number, kind in enumerate(self.types)
             if kind in (CONTROL, UNKNOWN, USER_DEFINED)
         )
-        if self._overlap(found):
-            found = tuple(replace(token, longest_first=True) for token in found)
-        return self._flagged(found)
+        if self._overlap(tokens):
+            tokens = tuple(replace(token, longest_first=True) for token in tokens)
+        return self._flagged(tokens)
 
     def _overlap(self, added: Sequence[AddedToken]) -> bool:
         """Whether the order in which tokens are looked for matters.

@@ -79,7 +79,7 @@ def effective(
     Raises:
         UnsupportedError: which of two tokens is control goes by the order of a hash table.
     """
-    found = list(types)
+    kinds = list(types)
     place = {text: number for number, text in enumerate(texts)}
     for role, spellings in _GAPS:
         if role in given:
@@ -94,28 +94,28 @@ def effective(
                 fix=f"name one by tokenizer.ggml.{role}_token_id",
             )
         for text in there:
-            found[place[text]] = CONTROL
+            kinds[place[text]] = CONTROL
     for text in _ENDS_GENERATION & place.keys():
-        found[place[text]] = CONTROL
+        kinds[place[text]] = CONTROL
     for text in _ALWAYS_SHOWN:
         if text in place:
-            found[place[text]] = USER_DEFINED
+            kinds[place[text]] = USER_DEFINED
     ends = place.keys()
     if "<|end|>" in ends and (
         {"<|return|>", "<|call|>"} <= ends
         or {"<|return|>", "<|calls|>"} <= ends
         or ("<|flush|>" in ends and not ends.isdisjoint({"<|call|>", "<|calls|>"}))
     ):
-        found[place["<|end|>"]] = USER_DEFINED
+        kinds[place["<|end|>"]] = USER_DEFINED
     if {"<|tool_response>", "</s>"} <= ends:
-        found[place["</s>"]] = NORMAL
-    return found
+        kinds[place["</s>"]] = NORMAL
+    return kinds
 
 
 def fills_hole(text: str, kind: int, number: int) -> bool:
     """Whether this only fills an id that has no token, as llama.cpp's converter does it."""
-    found = _FILLER.fullmatch(text) if kind == UNUSED else None
-    return found is not None and int(found[1]) == number
+    filler = _FILLER.fullmatch(text) if kind == UNUSED else None
+    return filler is not None and int(filler[1]) == number
 
 
 def ambiguous(texts: Sequence[str], types: Sequence[int]) -> Iterator[tuple[str, int]]:

@@ -110,8 +110,8 @@ def without_tensors(data: bytes, name: str) -> bytes:
 
 def kept_of(model: BPEModel) -> Mapping[str, Any]:
     """What the GGUF file that the model was read from said besides; empty if it was none."""
-    found = model.extras.get("gguf", {})
-    return found if isinstance(found, dict) else {}
+    kept = model.extras.get("gguf", {})
+    return kept if isinstance(kept, dict) else {}
 
 
 def _puts_space(model: BPEModel) -> bool:
@@ -148,11 +148,11 @@ def _scores(model: BPEModel, listing: Listing) -> list[float]:
     if all(score is not None for _, score in ranked) and _in_order(ranked):
         given = {listing.places.get(number, number): score for number, score in scores.items()}
         return [given.get(place, 0.0) for place in range(count)]
-    found = [-float(len(ranks) + 1)] * count
+    by_rank = [-float(len(ranks) + 1)] * count
     for token, rank in ranks.items():
         if token in ids:
-            found[listing.places[ids[token]]] = -float(rank)
-    return found
+            by_rank[listing.places[ids[token]]] = -float(rank)
+    return by_rank
 
 
 def _in_order(ranked: Iterable[tuple[int, float | None]]) -> bool:
@@ -165,9 +165,9 @@ def _in_order(ranked: Iterable[tuple[int, float | None]]) -> bool:
 
 
 def _ranks(model: BPEModel) -> Mapping[bytes, int]:
-    found = as_ranks(model)
-    if isinstance(found.rule, RankTable):
-        return found.rule.ranks
+    rewrite = as_ranks(model)
+    if isinstance(rewrite.rule, RankTable):
+        return rewrite.rule.ranks
     return {token: rank for rank, token in enumerate(canonical(model).splits)}
 
 
@@ -187,9 +187,9 @@ def _pairs(model: BPEModel) -> Iterator[tuple[bytes, bytes]]:
         last = {pair: place for place, pair in enumerate(rule.pairs)}
         yield from sorted(last, key=last.__getitem__)
         return
-    found = as_pairs(model).rule
-    if isinstance(found, PairList):
-        yield from found.pairs
+    nearest = as_pairs(model).rule
+    if isinstance(nearest, PairList):
+        yield from nearest.pairs
     else:
         yield from canonical(model).splits.values()
 
@@ -201,13 +201,13 @@ def _roles(model: BPEModel, listing: Listing) -> dict[str, Typed]:
         for role in token.roles:
             by_role.setdefault(role, listing.places[token.id])
     llama, size = model.alphabet == "char", len(listing.texts)
-    found = {
+    numbers = {
         place
         for place, kind in enumerate(effective_of(listing))
         if kind in (CONTROL, UNKNOWN, USER_DEFINED)
     }
     for role, place in (DEFAULTS["llama"] if llama else DEFAULTS["gpt2"]).items():
-        if place in found:
+        if place in numbers:
             by_role.setdefault(role, place)
     ends = ends_of(model)
     for role, end in zip(("bos", "eos"), ends or (None, None), strict=True):

@@ -80,22 +80,22 @@ def dump(model: BPEModel, *, names: str = "encoder") -> Files:
 
 def find_pairs(files: Files) -> list[tuple[str, str, str]]:
     """Vocabulary, merges and the common beginning of their names."""
-    found = []
+    pairs = []
     for vocab_end, merges_end in NAMES.values():
         for key in sorted(files):
             begin = key.removesuffix(vocab_end)
             if begin != key and f"{begin}{merges_end}" in files:
-                found.append((key, f"{begin}{merges_end}", begin.strip("-_.")))
-    return found
+                pairs.append((key, f"{begin}{merges_end}", begin.strip("-_.")))
+    return pairs
 
 
 def _one_pair(files: Files) -> tuple[str, str, str]:
-    found = find_pairs(files)
-    if len(found) == 1:
-        return found[0]
+    pairs = find_pairs(files)
+    if len(pairs) == 1:
+        return pairs[0]
     known = " or ".join(f"{vocab} + {merges}" for vocab, merges in NAMES.values())
-    if found:
-        listed = "; ".join(f"{vocab} + {merges}" for vocab, merges, _ in found)
+    if pairs:
+        listed = "; ".join(f"{vocab} + {merges}" for vocab, merges, _ in pairs)
         raise FormatError(f"more than one pair is here: {listed}", fix="name one of them")
     raise FormatError(
         f"no vocabulary with its merges among {', '.join(sorted(files)) or 'no files'}",
@@ -136,8 +136,8 @@ def _read_merges(
     for at, line in _lines(data, name):
         left, _, right = line.partition(" ")
         if not (left and right) or " " in right:
-            found = f"expected a merge, found {show(line[:60])}" if line else "the line is empty"
-            _fail(name, at, found, "a merge is two tokens with one space between them")
+            wrong = f"expected a merge, found {show(line[:60])}" if line else "the line is empty"
+            _fail(name, at, wrong, "a merge is two tokens with one space between them")
         for token in (left, right, left + right):
             if token not in contents:
                 role = "the merge gives" if token == left + right else "the merge names"

@@ -53,8 +53,8 @@ def _losses(model: BPEModel) -> Iterator[Loss]:
 def _core_losses(model: BPEModel) -> Iterator[Loss]:
     yield from affixes_lost(model, "a pair")
     if model.alphabet != "byte":
-        found = as_byte_ranks(model)
-        yield alphabet_lost(found, "a pair", long_character(model))
+        rewrite = as_byte_ranks(model)
+        yield alphabet_lost(rewrite, "a pair", long_character(model))
     kinds = model.vocab.kinds
     contents = {number: content for content, number in model.vocab.ids.items()} if kinds else {}
     if model.vocab.scores or any(
@@ -79,17 +79,17 @@ def _core_losses(model: BPEModel) -> Iterator[Loss]:
 def _lookup_losses(model: BPEModel) -> Iterator[Loss]:
     """Tokens that the model finds by looking whole pretokens up, and a pair never does."""
     undecided = None
-    found = sorted(whole_lookups(model), key=model.vocab.ids.__getitem__)
+    looked_up = sorted(whole_lookups(model), key=model.vocab.ids.__getitem__)
     steps = model.pretokenizer
-    for content in found:
+    for content in looked_up:
         answer = Occurrence(None) if steps is None else occurrence(steps, content)
         if answer.possible:
             yield _lookup_loss(content, "ids", answer.text)
             return
         if answer.possible is None:
             undecided = undecided or content
-    if found:
-        yield _lookup_loss(undecided or found[0], "ids" if undecided else "metadata", None)
+    if looked_up:
+        yield _lookup_loss(undecided or looked_up[0], "ids" if undecided else "metadata", None)
 
 
 def _lookup_loss(content: bytes, grade: Grade, witness: str | None) -> Loss:

@@ -19,10 +19,10 @@ def kind_of(node: Node) -> str:
 
 def components(sequence: Node) -> list[Node]:
     """The parts of a sequence, none of which may be null; tokenizers loads no such file."""
-    found = list(sequence.items())
-    for child in found:
+    children = list(sequence.items())
+    for child in children:
         child.be(dict)
-    return found
+    return children
 
 
 def read_char(node: Node) -> str:

@@ -89,10 +89,10 @@ class Spellings(LazyDict[str, int]):
         return isinstance(key, str) and self.get(key) is not None
 
     def __getitem__(self, key: str) -> int:
-        found = self.get(key)
-        if found is None:
+        number = self.get(key)
+        if number is None:
             raise KeyError(key)
-        return found
+        return number
 
     @overload
     def get(self, key: str, default: None = None, /) -> int | None: ...
@@ -104,8 +104,8 @@ class Spellings(LazyDict[str, int]):
         content = to_bytes(key) if mapped else key.encode("utf-8")
         if (content in self._literal) == mapped:
             return default
-        found = self._taken.table.find(content)
-        return default if found is None else found
+        number = self._taken.table.find(content)
+        return default if number is None else number
 
     def values(self) -> ValuesView[int]:
         """The ids, in order."""

@@ -179,16 +179,16 @@ def _looked_up(model: BPEModel, texts: list[str]) -> Iterator[Loss]:
     for text in texts:
         if model.alphabet == "byte" and not is_mapped(text):
             continue
-        found = occurrence(model.pretokenizer or (), text.encode("utf-8"))
-        if found.possible is not False:
+        occurs = occurrence(model.pretokenizer or (), text.encode("utf-8"))
+        if occurs.possible is not False:
             yield Loss(
                 "added",
                 "ids",
                 f"the id of {show(text)} must stand in the vocabulary, where ignore_merges "
                 "finds it as a whole pretoken",
                 "it would be encoded as that id even where special tokens are ordinary text",
-                witness=found.text,
-                shown=found.possible is True,
+                witness=occurs.text,
+                shown=occurs.possible is True,
             )
 
 

@@ -135,15 +135,15 @@ def _unused(model: BPEModel) -> Iterator[Loss]:
                 f"the id {number} could not be decoded",
             )
             continue
-        found = pairs_of(model)
+        pairs = pairs_of(model)
         yield Loss(
             "vocab",
             "ids",
             f"{show(content)} is unused: SentencePiece merges it and splits it again in the end, "
             "and tokenizers cannot",
             "it would be a token, or it would not keep others from merging",
-            witness=found.witness,
-            shown=found.shown,
+            witness=pairs.witness,
+            shown=pairs.shown,
         )
         return
 
@@ -160,22 +160,22 @@ def _after_merging(model: BPEModel) -> Iterator[Loss]:
     if not model.fallback.after_merging or not isinstance(model.merges, RankTable):
         return
     ids, kinds = model.vocab.ids, model.vocab.kinds
-    found = [
+    entries = [
         (token, part)
         for token, pair in canonical(model).splits.items()
         for part in pair
         if part not in ids
     ]
-    if not found:
+    if not entries:
         return
     given = (
         entry
-        for entry in found
+        for entry in entries
         if kinds.get(ids[entry[0]]) != "unused"
         and entry[0].decode("utf-8") in normalize(model.normalizer or (), _alone(model, entry[0]))
     )
     shown = next(given, None)
-    token, part = shown or found[0]
+    token, part = shown or entries[0]
     yield Loss(
         "fallback",
         "ids",

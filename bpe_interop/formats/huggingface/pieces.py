@@ -106,15 +106,15 @@ def written_decoder(model: BPEModel, steps: Sequence[DecoderStep]) -> tuple[Deco
     """
     if len(steps) != 1 or not isinstance(step := steps[0], JoinPieces):
         return tuple(steps)
-    found: list[DecoderStep] = [Replace(SPACE, " ")]
+    written: list[DecoderStep] = [Replace(SPACE, " ")]
     unknown = unknown_spelling(model)
     if model.fallback.byte_fallback:
-        found.append(ByteTokens())
+        written.append(ByteTokens())
     elif unknown and unknown != step.unknown:
-        found.append(_in_place(model, unknown, step.unknown))
-    found.append(Fuse())
+        written.append(_in_place(model, unknown, step.unknown))
+    written.append(Fuse())
     spaces = left_spaces(model, step)
-    return (*found, StripToken(" ", spaces, 0)) if spaces else tuple(found)
+    return (*written, StripToken(" ", spaces, 0)) if spaces else tuple(written)
 
 
 def unknown_spelling(model: BPEModel) -> str:

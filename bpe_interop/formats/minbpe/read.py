@@ -106,8 +106,10 @@ def main_file(files: Files) -> str:
     names = [name for name, data in files.items() if data.startswith(VERSION)]
     names = names or [name for name in files if name.endswith(SUFFIX)] or [*files]
     if len(names) != 1:
-        found = ", ".join(sorted(names)) or "none"
-        raise FormatError(f"expected one model of minbpe, found {found}", fix="name one of them")
+        names_there = ", ".join(sorted(names)) or "none"
+        raise FormatError(
+            f"expected one model of minbpe, found {names_there}", fix="name one of them"
+        )
     return names[0]
 
 
@@ -160,25 +162,25 @@ def _asks_tables(source: str) -> bool:
 
 def _special(lines: _Lines) -> tuple[AddedToken, ...]:
     count = lines.number(lines.next("the number of special tokens").strip())
-    found: dict[str, int] = {}
+    ids: dict[str, int] = {}
     for _ in range(count):
         words = lines.next(f"the last of {count} special tokens").split()
         if len(words) != 2:
             lines.fail("expected a special token and its id", "a special token has no white space")
         text, number = words[0], lines.number(words[1])
-        if text in found:
+        if text in ids:
             lines.fail(f"the special token {show(text)} stands here twice")
-        if number in found.values():
+        if number in ids.values():
             lines.fail(f"the special token {show(text)} has the id of another one, {number}")
-        shorter = next((other for other in found if text.startswith(other)), None)
+        shorter = next((other for other in ids if text.startswith(other)), None)
         if shorter is not None:
             lines.fail(
                 f"the special token {show(shorter)} begins {show(text)} and stands before it, so "
                 f"minbpe never finds {show(text)}",
                 "put the longer one first",
             )
-        found[text] = number
-    return tuple(AddedToken(text, number) for text, number in found.items())
+        ids[text] = number
+    return tuple(AddedToken(text, number) for text, number in ids.items())
 
 
 def _merges(lines: _Lines) -> tuple[list[bytes], list[tuple[bytes, bytes]]]:

@@ -23,7 +23,7 @@ def dump(model: BPEModel) -> Files:
     """
     pairs = pairs_of(model)
     ids = numbered(pairs)
-    added = said(model.added or (), len(ids))
+    added = held_tokens(model.added or (), len(ids))
     pattern = express(model)
     lines = [VERSION.decode(), pattern if isinstance(pattern, str) else "", str(len(added))]
     lines += [f"{token.text} {token.id}" for token in added]
@@ -60,20 +60,20 @@ def numbered(pairs: Iterable[tuple[bytes, bytes]]) -> dict[bytes, int]:
     return {content: number for number, content in enumerate(contents)}
 
 
-def said(added: Iterable[AddedToken], size: int) -> list[AddedToken]:
+def held_tokens(added: Iterable[AddedToken], size: int) -> list[AddedToken]:
     """The added tokens that minbpe can have beside ``size`` ids, each behind those it begins.
 
     minbpe takes the first of the texts in its list that matches.
     """
-    found: list[AddedToken] = []
+    kept: list[AddedToken] = []
     for token in added:
-        free = token.id >= size and all(token.id != other.id for other in found)
+        free = token.id >= size and all(token.id != other.id for other in kept)
         if free and token.text.split() == [token.text]:
-            found.append(token)
-    for place, token in enumerate(found):
-        if any(later.text.startswith(token.text) for later in found[place + 1 :]):
-            return sorted(found, key=lambda one: -len(one.text))
-    return found
+            kept.append(token)
+    for place, token in enumerate(kept):
+        if any(later.text.startswith(token.text) for later in kept[place + 1 :]):
+            return sorted(kept, key=lambda one: -len(one.text))
+    return kept
 
 
 def vocab_listing(model: BPEModel, files: Files) -> Files:

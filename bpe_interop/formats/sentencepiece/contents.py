@@ -109,9 +109,9 @@ def _has_other_types(model: BPEModel) -> bool:
 
 def merge_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
     """Merges as scores: any two tokens whose product is a piece may merge."""
-    found = ranking(model).losses
-    yield from found
-    if not found and _merges_become_scores(model):
+    losses = ranking(model).losses
+    yield from losses
+    if not losses and _merges_become_scores(model):
         yield Loss(
             "merges",
             "metadata",
@@ -146,16 +146,16 @@ def added_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
             consequence,
             witness=_example(tokens[0]),
         )
-    said = []
+    changes = []
     if defined:
-        said.append(f"{len(defined)} added tokens become user-defined pieces, as {defined[0]}")
+        changes.append(f"{len(defined)} added tokens become user-defined pieces, as {defined[0]}")
     if renamed:
-        said.append(f"the roles of {', '.join(renamed[:4])} are those that SentencePiece gives")
+        changes.append(f"the roles of {', '.join(renamed[:4])} are those that SentencePiece gives")
     others = model.fallback.unknown is None or "control" in model.vocab.kinds.values()
     if read and (others or model.fallback.unknown in model.vocab.ids.values()):
-        said.append(f"the piece {show(next(iter(read)))} is added, which every .model has")
-    if said:
-        yield Loss("added", "metadata", "; ".join(said), "no text is encoded otherwise")
+        changes.append(f"the piece {show(next(iter(read)))} is added, which every .model has")
+    if changes:
+        yield Loss("added", "metadata", "; ".join(changes), "no text is encoded otherwise")
 
 
 def _has_other_roles(token: AddedToken, model: BPEModel) -> bool:

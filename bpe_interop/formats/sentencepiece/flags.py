@@ -109,9 +109,9 @@ def settings_of(model: BPEModel) -> Flags | None:
 
 def nearest(model: BPEModel) -> Flags:
     """The settings to write: those that do the same, else what comes near."""
-    found = settings_of(model)
-    if found is not None:
-        return found
+    settings = settings_of(model)
+    if settings is not None:
+        return settings
     for step in model.pretokenizer or ():
         if isinstance(step, Metaspace):
             return Flags(dummy="none" if step.prepend == "never" else "prefix")

@@ -30,12 +30,12 @@ from .pieces import found_as_piece
 def explain(trip: RoundTrip) -> Iterator[Loss]:
     """What ``dump`` would lose of this model, each with its consequence."""
     model, again = trip.model, trip.again
-    found = (
+    differences = (
         stated(model, again, diff(model, _outlined(again)))
         if _respelled(model)
         else trip.differences
     )
-    differing = {difference.field: difference.how for difference in found}
+    differing = {difference.field: difference.how for difference in differences}
     if model.alphabet == "byte":
         yield from _byte_level(model, differing)
         return
@@ -58,13 +58,13 @@ def _outlined(model: BPEModel) -> BPEModel:
 
 def _byte_level(model: BPEModel, differing: Mapping[str, str]) -> Iterator[Loss]:
     """Whole texts: what is lost beside the alphabet is lost with it."""
-    found = contradiction(model)
+    clash = contradiction(model)
     reason = ""
-    if found is not None:
-        first, second = (show(char) for char in found.shorter)
+    if clash is not None:
+        first, second = (show(char) for char in clash.shorter)
         reason = (
-            f": {first} and {second} are a token each in {show(found.longer)} and not in "
-            f"{show(found.shorter)}, but SentencePiece keeps two tokens apart everywhere or "
+            f": {first} and {second} are a token each in {show(clash.longer)} and not in "
+            f"{show(clash.shorter)}, but SentencePiece keeps two tokens apart everywhere or "
             "nowhere"
         )
     yield Loss(
@@ -73,8 +73,8 @@ def _byte_level(model: BPEModel, differing: Mapping[str, str]) -> Iterator[Loss]
         f"SentencePiece merges the characters of a whole text, not the bytes of pretokens{reason}",
         "the ids of most texts would differ; those of single pretokens, spelled in GPT-2's byte "
         "alphabet, are the same (--pretoken-level)",
-        witness=found.longer if found else None,
-        shown=found is not None,
+        witness=clash.longer if clash else None,
+        shown=clash is not None,
     )
     for field, how in differing.items():
         if field != "alphabet":

@@ -28,8 +28,8 @@ class Ranking:
 @Derived
 def ranking(model: BPEModel) -> Ranking:
     """The ranks of a model's tokens; for a list of merges, in the order that it builds them."""
-    found = as_ranks(model)
-    if isinstance(found.rule, RankTable):
-        return Ranking(found.rule.ranks)
+    rewrite = as_ranks(model)
+    if isinstance(rewrite.rule, RankTable):
+        return Ranking(rewrite.rule.ranks)
     built = canonical(model).splits
-    return Ranking({token: rank for rank, token in enumerate(built)}, tuple(found.losses()))
+    return Ranking({token: rank for rank, token in enumerate(built)}, tuple(rewrite.losses()))

@@ -125,10 +125,10 @@ def _check_type(message: Any, file: str) -> None:
     kind = message.trainer_spec.model_type
     if kind == BPE:
         return
-    said = message.trainer_spec.HasField("model_type")
+    stated = message.trainer_spec.HasField("model_type")
     raise UnsupportedError(
         f"the model is {MODEL_TYPES[kind]}, not BPE: it cannot be held as merges"
-        + ("" if said else " (no type is given, which means UNIGRAM)"),
+        + ("" if stated else " (no type is given, which means UNIGRAM)"),
         where=f"{file}: trainer_spec.model_type",
     )
 
@@ -201,7 +201,7 @@ def _fail(file: str, index: int, what: str) -> NoReturn:
 
 
 def _check_bytes(pieces: Sequence[Piece], byte_fallback: bool, file: str) -> None:
-    found = set[bytes]()
+    contents = set[bytes]()
     for index, piece in enumerate(pieces):
         if piece.type != BYTE:
             continue
@@ -209,8 +209,8 @@ def _check_bytes(pieces: Sequence[Piece], byte_fallback: bool, file: str) -> Non
             _fail(file, index, f"a byte piece, {show(piece.surface)}, and byte_fallback is false")
         if piece.surface not in _BYTE_PIECES:
             _fail(file, index, f"the byte piece {show(piece.surface)} is not <0x00> to <0xFF>")
-        found.add(piece.surface)
-    missing = sorted(_BYTE_PIECES - found)
+        contents.add(piece.surface)
+    missing = sorted(_BYTE_PIECES - contents)
     if byte_fallback and missing:
         raise FormatError(
             f"byte_fallback is true, and {len(missing)} of the 256 byte pieces are missing, "
@@ -220,12 +220,12 @@ def _check_bytes(pieces: Sequence[Piece], byte_fallback: bool, file: str) -> Non
 
 
 def _unknown(pieces: Sequence[Piece], file: str) -> int:
-    found = [index for index, piece in enumerate(pieces) if piece.type == UNKNOWN]
-    if not found:
+    places = [index for index, piece in enumerate(pieces) if piece.type == UNKNOWN]
+    if not places:
         raise FormatError("there is no UNKNOWN piece", where=f"{file}: pieces")
-    if len(found) > 1:
-        _fail(file, found[1], f"a second UNKNOWN piece; pieces[{found[0]}] is one already")
-    return found[0]
+    if len(places) > 1:
+        _fail(file, places[1], f"a second UNKNOWN piece; pieces[{places[0]}] is one already")
+    return places[0]
 
 
 def _added(pieces: Sequence[Piece], spec: Any, unknown: int) -> tuple[AddedToken, ...]:

@@ -171,13 +171,13 @@ def extras_of(message: Any, model: BPEModel, pieces: Sequence[Piece], file: str)
                 extras[name] = None
             continue
         theirs, ours = getattr(message, name), getattr(plain, name)
-        found: dict[str, Json] = {}
+        others: dict[str, Json] = {}
         for field, _, kind, _ in fields:
             value = _json_of(theirs, field, kind, f"{file}: {name}.{field}")
             if value != _json_of(ours, field, kind, file):
-                found[field] = value
-        if found or not plain.HasField(name):
-            extras[name] = found
+                others[field] = value
+        if others or not plain.HasField(name):
+            extras[name] = others
     if message.HasField("self_test_data"):
         samples = message.self_test_data.samples
         extras["self_test_data"] = [
@@ -200,12 +200,12 @@ def _presence(message: Any) -> dict[str, Json]:
             unscored.append(number)
         if piece.type == NORMAL and piece.HasField("type"):
             typed.append(number)
-    found: dict[str, Json] = {}
+    present: dict[str, Json] = {}
     if unscored:
-        found["unscored"] = unscored
+        present["unscored"] = unscored
     if typed:
-        found["typed"] = typed
-    return found
+        present["typed"] = typed
+    return present
 
 
 def _json_of(spec: Any, field: str, kind: str, where: str) -> Json:
@@ -239,16 +239,16 @@ def _apply(message: Any, extras: Mapping[str, Json]) -> None:
     for name, fields in _SPECS.items():
         if name not in extras:
             continue
-        found = extras[name]
-        if found is None:
+        stated = extras[name]
+        if stated is None:
             if not _says_more(getattr(message, name), _STATED[name]):
                 message.ClearField(name)
-        elif isinstance(found, dict):
+        elif isinstance(stated, dict):
             spec = getattr(message, name)
             spec.SetInParent()
             for field, _, kind, _ in fields:
-                if field in found:
-                    _set(spec, field, kind, found[field], stated=field in _STATED[name])
+                if field in stated:
+                    _set(spec, field, kind, stated[field], stated=field in _STATED[name])
     samples = extras.get("self_test_data")
     if isinstance(samples, list):
         message.self_test_data.SetInParent()

@@ -94,8 +94,8 @@ def _listed(names: Sequence[str], least: int | None) -> list[str]:
 
 
 def _extras(model: BPEModel) -> Mapping[str, Any]:
-    found = model.extras.get("tekken", {})
-    return found if isinstance(found, dict) else {}
+    extras = model.extras.get("tekken", {})
+    return extras if isinstance(extras, dict) else {}
 
 
 def _entry(rank: int, token: bytes) -> dict[str, Any]:

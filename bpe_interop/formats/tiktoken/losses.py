@@ -52,8 +52,8 @@ def _losses(model: BPEModel) -> Iterator[Loss]:
 def _vocab_losses(model: BPEModel) -> Iterator[Loss]:
     yield from affixes_lost(model, "tiktoken")
     if model.alphabet != "byte":
-        found = as_byte_ranks(model)
-        yield alphabet_lost(found, "tiktoken", found.witness)
+        rewrite = as_byte_ranks(model)
+        yield alphabet_lost(rewrite, "tiktoken", rewrite.witness)
     if model.alphabet == "byte" and (
         model.vocab.scores or any(kind != "control" for kind in model.vocab.kinds.values())
     ):
@@ -206,17 +206,17 @@ def _lookups(model: BPEModel, table: Mapping[bytes, int]) -> Iterator[Loss]:
     for content in canonical(model).unreachable:
         if content not in table:
             continue
-        found = occurrence(model.pretokenizer or (), content)
-        if found.possible:
+        occurs = occurrence(model.pretokenizer or (), content)
+        if occurs.possible:
             yield Loss(
                 "lookup_first",
                 "ids",
                 f"{show(content)} is a token that no merge builds, and tiktoken would find it",
                 "a pretoken that is such a token would be encoded as its id",
-                witness=found.text,
+                witness=occurs.text,
             )
             return
-        if found.possible is None:
+        if occurs.possible is None:
             undecided.append(content)
     if undecided:
         yield Loss(

@@ -50,9 +50,9 @@ def read_ranks(data: bytes, name: str) -> Mapping[bytes, int]:
     Raises:
         FormatError: a line is malformed, or a token or a number stands twice; with the line.
     """
-    found = read_in_kernel(data)
-    if found is not None:
-        return found
+    by_kernel = read_in_kernel(data)
+    if by_kernel is not None:
+        return by_kernel
     plain = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     words = plain.split()
     spelled, digits = words[0::2], words[1::2]

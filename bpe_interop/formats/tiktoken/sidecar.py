@@ -254,4 +254,4 @@ def _roles_json(added: tuple[AddedToken, ...]) -> dict[str, Json]:
     for token in added:
         for role in token.roles:
             texts.setdefault(role, []).append(token.text)
-    return {role: found[0] if len(found) == 1 else found for role, found in sorted(texts.items())}
+    return {role: named[0] if len(named) == 1 else named for role, named in sorted(texts.items())}

@@ -141,10 +141,10 @@ def _tried(pair: TwoModels, apart: list[int], one: Meanings, two: Meanings) -> S
         if ids[0] is None or ids[0] != ids[1]:
             continue
         try:
-            said = [decoder.decode(ids[0]) for decoder in decoders]
+            decoded = [decoder.decode(ids[0]) for decoder in decoders]
         except DecodeError:
             continue
-        if said[0] != said[1]:
+        if decoded[0] != decoded[1]:
             return Stage(_NAME, "refuted", why, text)
     return Stage(_NAME, "unknown", f"{why}; no text was found that shows it")
 

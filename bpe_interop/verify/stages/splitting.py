@@ -151,11 +151,11 @@ def _no_token_across(pair: TwoModels, left: Steps, right: Steps) -> bool:
 
 def _tested(pair: TwoModels, left: Steps, right: Steps, why: str) -> Stage:
     """All strings over characters of every class, up to a length."""
-    strings, said = _cut_apart(left, right)
-    found = pair.tried(_NAME, why, chain(strings, short_texts()))
-    if found.outcome == "refuted":
-        return found
-    return Stage(_NAME, "unknown", f"{why}; {said}: no ids differ")
+    strings, extent = _cut_apart(left, right)
+    trial = pair.tried(_NAME, why, chain(strings, short_texts()))
+    if trial.outcome == "refuted":
+        return trial
+    return Stage(_NAME, "unknown", f"{why}; {extent}: no ids differ")
 
 
 def _cut_apart(left: Steps, right: Steps) -> tuple[Iterator[str], str]:
@@ -170,5 +170,5 @@ def _cut_apart(left: Steps, right: Steps) -> tuple[Iterator[str], str]:
         for text in map("".join, product(classes, repeat=size))
         if split(left, text) != split(right, text)
     )
-    said = f"tested on all strings of up to {length} characters out of {len(classes)} classes"
-    return strings, said
+    extent = f"tested on all strings of up to {length} characters out of {len(classes)} classes"
+    return strings, extent

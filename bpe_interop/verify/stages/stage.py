@@ -136,9 +136,9 @@ class TwoModels:
             if spaced.startswith(" "):
                 yield spaced[1:]
         for model in (self.a, self.b):
-            found = occurrence(model.pretokenizer or (), content)
-            if found.text is not None:
-                yield found.text
+            occurs = occurrence(model.pretokenizer or (), content)
+            if occurs.text is not None:
+                yield occurs.text
 
     def _in_places(self, token: str) -> Iterator[str]:
         """What a token stands for, and other characters where its affixes ask for some."""

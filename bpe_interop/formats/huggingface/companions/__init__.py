@@ -225,8 +225,10 @@ def write_beside(
 def _flags(template: SequenceTemplate | None, roles: Mapping[str, AddedToken]) -> dict[str, Json]:
     """``add_bos_token`` and ``add_eos_token`` where they are true and say all of the template."""
     ends = around(template or SequenceTemplate())
-    said = [[roles[role].id] if role in roles else [] for role in ("bos", "eos")]
-    if not any(ends) or any(there and there != own for there, own in zip(ends, said, strict=True)):
+    own_ids = [[roles[role].id] if role in roles else [] for role in ("bos", "eos")]
+    if not any(ends) or any(
+        there and there != own for there, own in zip(ends, own_ids, strict=True)
+    ):
         return {}
     return {
         f"add_{role}_token": True for role, ids in zip(("bos", "eos"), ends, strict=True) if ids

@@ -284,8 +284,8 @@ def serve(
     fields = differing(choice, root, files_beside.config, alphabet, numbers)
     plain = not root.get("normalizer").given
     told = tuple(tell_tokens(listed, served, by, roles, plain))
-    lost = tuple(found.said for found in told if found.lost)
-    return Serving(choice, fields, served, tuple(found.said for found in told), lost)
+    lost = tuple(sentence.said for sentence in told if sentence.lost)
+    return Serving(choice, fields, served, tuple(sentence.said for sentence in told), lost)
 
 
 def served_roles(files_beside: Companions, root: Node, choice: Choice) -> list[Stated]:

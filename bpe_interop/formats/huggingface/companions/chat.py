@@ -44,13 +44,13 @@ def read_chat_templates(
 
 
 def _in_files(files: Mapping[str, bytes]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    templates: dict[str, str] = {}
     if CHAT_TEMPLATE in files:
-        found[DEFAULT_NAME] = _text(files[CHAT_TEMPLATE], CHAT_TEMPLATE)
+        templates[DEFAULT_NAME] = _text(files[CHAT_TEMPLATE], CHAT_TEMPLATE)
     for name, data in files.items():
         if name.startswith(CHAT_TEMPLATES) and name.endswith(".jinja"):
-            found[name[len(CHAT_TEMPLATES) : -len(".jinja")]] = _text(data, name)
-    return found
+            templates[name[len(CHAT_TEMPLATES) : -len(".jinja")]] = _text(data, name)
+    return templates
 
 
 def _text(data: bytes, name: str) -> str:

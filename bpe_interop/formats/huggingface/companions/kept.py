@@ -64,6 +64,6 @@ def _served(
 ) -> tuple[Serving, dict[str, str]]:
     """What AutoTokenizer runs, and its roles."""
     byte_level = model.alphabet == "byte"
-    found = serve(beside, root, added, model.alphabet, byte_level)
-    roles = served_roles(beside, root, found.choice)
-    return found, {stated.role: stated.text for stated in roles}
+    serving = serve(beside, root, added, model.alphabet, byte_level)
+    roles = served_roles(beside, root, serving.choice)
+    return serving, {stated.role: stated.text for stated in roles}

@@ -29,17 +29,17 @@ def read_model_config(files_beside: Companions) -> dict[str, Json]:
     config = files_beside.model_config
     inner = config.get(_TEXT)
     nodes = [config, inner] if isinstance(inner.value, dict) else [config]
-    found: dict[str, Json] = {}
+    settings: dict[str, Json] = {}
     for key in _NAMES:
         if config.get(key).given:
-            found[key] = config[key].be(str)
+            settings[key] = config[key].be(str)
     for node in nodes:
-        if "vocab_size" not in found and node.get("vocab_size").given:
-            found["vocab_size"] = _rows(node["vocab_size"])
+        if "vocab_size" not in settings and node.get("vocab_size").given:
+            settings["vocab_size"] = _rows(node["vocab_size"])
         for key, value in _ids(node):
-            found.setdefault(key, value)
+            settings.setdefault(key, value)
     generation = dict(_ids(files_beside.generation))
-    return {**found, **({"generation": generation} if generation else {})}
+    return {**settings, **({"generation": generation} if generation else {})}
 
 
 def _rows(node: Node) -> int:

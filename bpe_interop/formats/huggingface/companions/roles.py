@@ -62,13 +62,13 @@ def read_roles(
 
 def _named(node: Node) -> dict[str, str | None]:
     """Roles to texts, null (or false, or empty) where the file says that there is none."""
-    found: dict[str, str | None] = {}
+    named: dict[str, str | None] = {}
     for key, value in node.be(dict).items():
         role = key.removesuffix(_END)
         if role == key or (role not in ROLES and not isinstance(value, (str, dict))):
             continue
-        found[role] = text_of(node[key]) if value is not None and value is not False else None
-    return found
+        named[role] = text_of(node[key]) if value is not None and value is not False else None
+    return named
 
 
 def text_of(node: Node) -> str:
@@ -120,13 +120,13 @@ def extra_tokens(files_beside: Companions) -> tuple[str, ...]:
     """
     config, special = files_beside.config, files_beside.special_map
     listed = (_texts(config.get(key)) for key in EXTRA)
-    found = next((texts for texts in listed if texts), [])
+    first = next((texts for texts in listed if texts), [])
     if DECODER in config:
-        return tuple(found)
+        return tuple(first)
     more = _texts(special.get(EXTRA[0]))
     if EXTRA[0] not in special and not any(key in config for key in EXTRA):
         more = _texts(special.get(EXTRA[1]))
-    return (*found, *(text for text in more if text not in found))
+    return (*first, *(text for text in more if text not in first))
 
 
 def _texts(node: Node) -> list[str]:

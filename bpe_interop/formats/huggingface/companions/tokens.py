@@ -204,13 +204,13 @@ def _flags(
             if getattr(other, flag) != getattr(token, flag)
         ]
         if flags:
-            said = ", ".join(flag if getattr(other, flag) else f"not {flag}" for flag in flags)
+            sentence = ", ".join(flag if getattr(other, flag) else f"not {flag}" for flag in flags)
             lost = not matter.isdisjoint(flags)
-            changed.setdefault((by.get(text, CONFIG), lost), []).append(f"{show(text)} {said}")
+            changed.setdefault((by.get(text, CONFIG), lost), []).append(f"{show(text)} {sentence}")
     for (file, lost), tokens in sorted(changed.items()):
         why = "which has a role" if file not in (CONFIG, ADDED) else f"as {file} says"
-        said = f"AutoTokenizer makes {_some(tokens)}, {why}; tokenizer.json says otherwise"
-        yield Told(said, lost)
+        sentence = f"AutoTokenizer makes {_some(tokens)}, {why}; tokenizer.json says otherwise"
+        yield Told(sentence, lost)
 
 
 def _and_no_role(roles: Sequence[str]) -> str:
