@@ -24,7 +24,9 @@ from .alphabet import contradiction
 from .contents import added_losses, is_too_large, merge_losses, vocab_losses
 from .decoding import decoder_loss
 from .flags import flags_of, has_byte_tokens, settings_of
-from .pieces import found_as_piece
+from .pieces import found_as_piece, pieces_of
+from .read import fallback_of
+from .specs import idle_settings
 
 
 def explain(trip: RoundTrip) -> Iterator[Loss]:
@@ -108,6 +110,8 @@ def _lookup_first(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
 
 def _fallback(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
     ours, whole = model.fallback, has_byte_tokens(model)
+    if ours == fallback_of(pieces_of(model)):
+        return
     if ours.byte_fallback and not whole:
         yield shown_by(
             missing_character(model),
@@ -242,13 +246,18 @@ def _sequence_template(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
 
 
 def _extras(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
+    """Settings of other formats; of its own, those that follow from tokens written otherwise."""
     others = sorted(key for key in model.extras if key != "sentencepiece")
+    idle = idle_settings(model, pieces_of(model))
+    named = others or idle
+    if not named and not [*vocab_losses(model, again), *added_losses(model, again)]:
+        return
     yield Loss(
         "extras",
         "metadata",
-        f"settings of the source format: {', '.join(others)}"
-        if others
-        else "settings that sentencepiece does not have",
+        f"settings of the source {'format' if others else 'file'}: {', '.join(named)}"
+        if named
+        else "settings that name or count tokens that are written otherwise",
         "they are left out; no id changes",
     )
 

@@ -77,7 +77,7 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     )
     try:
         model = replace(
-            _model(message, pieces, unknown, name),
+            _model(message, pieces, name),
             added=added,
             sequence_template=beside.sequence_template,
             chat_template=beside.chat_template,
@@ -89,7 +89,7 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     return replace(model, extras={"sentencepiece": extras} if extras else {})
 
 
-def _model(message: Any, pieces: Sequence[Piece], unknown: int, file: str) -> BPEModel:
+def _model(message: Any, pieces: Sequence[Piece], file: str) -> BPEModel:
     """What the pieces and the specs say of how texts are encoded and decoded."""
     flags = _flags(message)
     kept = [piece.surface.decode() for piece in pieces if piece.type == USER_DEFINED]
@@ -97,13 +97,7 @@ def _model(message: Any, pieces: Sequence[Piece], unknown: int, file: str) -> BP
         vocab=_vocab(pieces),
         merges=RankTable(ranks_of(pieces)),
         alphabet="char",
-        fallback=Fallback(
-            "unknown",
-            unknown,
-            fuse=True,
-            byte_fallback=message.trainer_spec.byte_fallback,
-            after_merging=_merges_missing(pieces),
-        ),
+        fallback=fallback_of(pieces),
         normalizer=flags.steps(kept),
         pretokenizer=(),
         decoder=(flags.decoder(_surface(message, file), _denormalizer(message, file)),),
@@ -293,6 +287,18 @@ def _zeros(pieces: Iterable[Piece], file: str) -> list[str]:
 
 def _is_merged_into(piece: Piece) -> bool:
     return _merges(piece) and len(piece.surface.decode()) > 1
+
+
+def fallback_of(pieces: Sequence[Piece]) -> Fallback:
+    """What becomes of characters without a piece; with one byte piece there are all of them."""
+    types = [piece.type for piece in pieces]
+    return Fallback(
+        "unknown",
+        types.index(UNKNOWN),
+        fuse=True,
+        byte_fallback=BYTE in types,
+        after_merging=_merges_missing(pieces),
+    )
 
 
 def _merges_missing(pieces: Sequence[Piece]) -> bool:
