@@ -320,7 +320,8 @@ def bound(tree: ast.AST) -> set[str]:
 
 @every_module
 def test_what_was_found_has_a_name(path: Path) -> None:
-    assert not bound(ast.parse(path.read_text("utf-8"))) & EMPTY_WORDS
+    empty = bound(ast.parse(path.read_text("utf-8"))) & EMPTY_WORDS
+    assert not empty, f"name it for what it holds: {empty}"
 
 
 @pytest.mark.parametrize(

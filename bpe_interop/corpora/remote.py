@@ -171,16 +171,16 @@ def expanded(url: str) -> list[tuple[RemoteFile, str]]:
             system, path = _found(url)
             root = ""
             if has_magic(url):
-                found = [each for each in system.glob(path) if system.isfile(each)]
+                paths = [each for each in system.glob(path) if system.isfile(each)]
             elif system.isfile(path) or not system.isdir(path):
                 file = RemoteFile(_url_of(system, path, url))
                 return [(file, file.name)]
             else:
-                found, root = system.find(path), path
+                paths, root = system.find(path), path
             named = path.split("/")
             return [
                 (RemoteFile(_url_of(system, each, url)), each.removeprefix(root).lstrip("/"))
-                for each in sorted(found)
+                for each in sorted(paths)
                 if not any(part[:1] == "." and part not in named for part in each.split("/"))
             ]
     except OSError as error:
@@ -206,8 +206,8 @@ def _url_of(system: Any, path: str, asked: str) -> str:
 def _found(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the path in it."""
     library = optional("fsspec.core", "fsspec")
-    found: tuple[Any, str] = library.url_to_fs(url)
-    return found
+    there: tuple[Any, str] = library.url_to_fs(url)
+    return there
 
 
 @contextlib.contextmanager

@@ -135,8 +135,8 @@ def _expand(corpus: str | Path, field: str | None) -> Iterator[Shard]:
         yield from _of_dataset(name, own_field, field)
         return
     if is_url(name):
-        found: list[tuple[Path | RemoteFile, str]] = [*expanded(name)]
-        yield from _files(name, found, own_field, field, alone=len(found) == 1)
+        named_files: list[tuple[Path | RemoteFile, str]] = [*expanded(name)]
+        yield from _files(name, named_files, own_field, field, alone=len(named_files) == 1)
         return
     root = Path(without_scheme(name))
     if root.is_dir():

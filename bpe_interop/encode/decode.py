@@ -119,10 +119,10 @@ class Decoder:
         joined = len(steps) == 1 and isinstance(steps[0], JoinBytes)
         if self._model.alphabet == "byte" and joined:
             own = numbered(self._model.vocab.ids, numbers - self._shared.keys())
-            found: Mapping[int, Meaning] = self._with_added(own)
+            meanings: Mapping[int, Meaning] = self._with_added(own)
         else:
-            found = self.meanings(steps)
-        return {number: found[number] for number in numbers if number in found}
+            meanings = self.meanings(steps)
+        return {number: meanings[number] for number in numbers if number in meanings}
 
     @cached_property
     def _shared(self) -> dict[int, list[str]]:

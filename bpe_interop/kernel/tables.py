@@ -77,12 +77,12 @@ class Table(Held):
 
     def without(self, places: array[int]) -> Table:
         """The same without the tokens at some places; not all of them."""
-        found = array("Q", bytes(16))
+        handles = array("Q", bytes(16))
         done = self.library.table_without(
-            self.number, 0, address(places), len(places), address(found)
+            self.number, 0, address(places), len(places), address(handles)
         )
         _whole(answer(done))
-        return Table(self.library, found[0])
+        return Table(self.library, handles[0])
 
     def find(self, token: bytes) -> int | None:
         """The number of a token; None if it is not here."""
@@ -150,8 +150,8 @@ class Numbers(LazyDict[bytes, int]):
 
     def numbered(self, wanted: Set[int]) -> dict[int, bytes]:
         """The tokens that have some numbers, by number."""
-        found = {n: at for at, n in enumerate(self.table.numbers) if n in wanted}
-        return dict(zip(found, self.table.some([*found.values()]), strict=True))
+        places = {n: at for at, n in enumerate(self.table.numbers) if n in wanted}
+        return dict(zip(places, self.table.some([*places.values()]), strict=True))
 
     def _find(self, key: object) -> int | None:
         """Looks one token up in the table; who asks often is given the dictionary."""

@@ -363,10 +363,10 @@ def whole_lookups(model: BPEModel) -> frozenset[bytes]:
     tokens, kinds = textual(model), model.vocab.kinds
     if model.affixes == _NO_AFFIXES:
         out = canonical(model).unreachable
-        found = [token for token in out if token and token in tokens]
+        looked_up = [token for token in out if token and token in tokens]
         if "byte" in kinds.values():
-            found += [token for token, n in tokens.items() if token and kinds.get(n) == "byte"]
-        return frozenset(found)
+            looked_up += [token for token, n in tokens.items() if token and kinds.get(n) == "byte"]
+        return frozenset(looked_up)
     merger = Merger(model.merges, model.affixes)
     return frozenset(
         token

@@ -212,9 +212,10 @@ def _check_files_say(loaded: TokenizerSource[BPEModel], carried: Carried) -> Non
     Raises:
         SourceError: the model is another than the one that its files and the preset say.
     """
-    said = opened_from(carried.ticket, carried.files) if carried.files else None
-    if said is None or (
-        said != loaded.model and fingerprint(said)["all"] != fingerprint(loaded.model)["all"]
+    carried_model = opened_from(carried.ticket, carried.files) if carried.files else None
+    if carried_model is None or (
+        carried_model != loaded.model
+        and fingerprint(carried_model)["all"] != fingerprint(loaded.model)["all"]
     ):
         raise SourceError(
             "the model is not what its files say: it was changed in memory, and to workers the "
