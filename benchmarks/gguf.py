@@ -5,7 +5,8 @@ It needs the real tokenizers and corpora in ``BPE_INTEROP_DATA``, and the extras
 name that llama.cpp's converter gives it, and run.
 
 Arguments name the tables to make anew: ``names``, ``costs``, ``agreement``; without any, all. Each
-replaces the one between its marks in the page.
+replaces the one between its marks in the page. ``agreement=NAME`` makes one row of that table anew
+and keeps the others.
 """
 
 from __future__ import annotations
@@ -138,24 +139,37 @@ def texts_of(model: BPEModel, data: Path) -> Iterator[tuple[str, list[str]]]:
     yield "code points", ["".join(f"a{chr(code)}b1 " for code in part) for part in points]
 
 
-def agreement(data: Path) -> str:
-    """Whether our reading of each file gives llama.cpp's ids, by kinds of texts."""
+def agreement(data: Path, asked: str = "") -> str:
+    """Whether our reading of each file gives llama.cpp's ids, by kinds of texts.
+
+    Of one tokenizer that is asked for, the row is made anew; the others stay as the page has them.
+    """
     rows = [
         "| source | to GGUF | `pre` run | awkward | token texts | lines of UDHR | code points |",
         "|---|---|---|---|---|---|---|",
     ]
+    if asked and asked not in [real.name for real in REAL]:
+        raise SystemExit(f"{asked} is none of {', '.join(real.name for real in REAL)}")
+    there = {line.split(" | ")[0]: line for line in PAGE.read_text("utf-8").splitlines()}
     for real in REAL:
-        path = path_of(real, data)
-        model = load_source(path).model
-        file = under_name(model, real.pre)
-        again = load({"x.gguf": file})
-        encoder, engine = Encoder(again), LlamaCppEngine(file)
-        cells = [written(path), f"`{real.pre}`"]
-        for kind, texts in texts_of(model, data):
-            cells.append(compared(encoder, engine, kind, texts))
-        rows.append(f"| {real.name} | " + " | ".join(cells) + " |")
-        print(rows[-1], file=sys.stderr, flush=True)
+        head = f"| {real.name}"
+        if not asked or asked == real.name:
+            rows.append(f"{head} | {' | '.join(_row(real, data))} |")
+            print(rows[-1], file=sys.stderr, flush=True)
+        elif head in there:
+            rows.append(there[head])
     return "\n".join(rows)
+
+
+def _row(real: Real, data: Path) -> Iterator[str]:
+    path = path_of(real, data)
+    model = load_source(path).model
+    file = under_name(model, real.pre)
+    encoder, engine = Encoder(load({"x.gguf": file})), LlamaCppEngine(file)
+    yield written(path)
+    yield f"`{real.pre}`"
+    for kind, texts in texts_of(model, data):
+        yield compared(encoder, engine, kind, texts)
 
 
 def compared(encoder: Encoder, engine: LlamaCppEngine, kind: str, texts: list[str]) -> str:
@@ -204,14 +218,15 @@ def _code(source: str) -> str:
     return f"`` {shown} ``"
 
 
-TABLES: dict[str, Callable[[Path], str]] = {"names": names, "costs": costs, "agreement": agreement}
+TABLES: dict[str, Callable[..., str]] = {"names": names, "costs": costs, "agreement": agreement}
 
 
 def main() -> None:
     """Makes the tables anew that the arguments name, and writes them into the page."""
     data = Path(os.environ["BPE_INTEROP_DATA"])
-    for table in sys.argv[1:] or TABLES:
-        made = TABLES[table](data)
+    for argument in sys.argv[1:] or TABLES:
+        table, _, row = argument.partition("=")
+        made = TABLES[table](data, row) if row else TABLES[table](data)
         page = PAGE.read_text("utf-8")
         begin, end = f"<!-- {table} -->\n", f"<!-- end of {table} -->"
         at, behind = page.index(begin) + len(begin), page.index(end)

@@ -6,12 +6,13 @@ they do not, plain texts and the model's own tokens are tried here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from .encode.pretoken import PretokenEncoder
 from .errors import BpeInteropError
 from .model import BPEModel, Fallback
+from .steps import PreTokenizerStep
 from .text.bytechars import to_bytes
 from .text.normalize import normalize
 from .text.split import split
@@ -49,15 +50,19 @@ class Probe:
         self._encoder = PretokenEncoder(replace(model, fallback=fallback))
         self._contents = {number: content for content, number in model.vocab.ids.items()}
 
-    def ids(self, text: str) -> list[int] | None:
+    def ids(
+        self, text: str, pretokenizer: Sequence[PreTokenizerStep] | None = None
+    ) -> list[int] | None:
         """The ids of a text; None where something in it is no token.
+
+        ``pretokenizer`` stands in place of the model's own.
 
         Raises:
             PatternError: a pattern does not run to its end on this text.
         """
         model = self._model
-        normalized = normalize(model.normalizer or (), text)
-        pretokens, mapped = split(model.pretokenizer or (), normalized)
+        steps = (model.pretokenizer or ()) if pretokenizer is None else pretokenizer
+        pretokens, mapped = split(steps, normalize(model.normalizer or (), text))
         ids: list[int] = []
         for pretoken in pretokens:
             ids += self._encoder.ids(to_bytes(pretoken) if mapped else pretoken.encode("utf-8"))

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
+from conftest import FIXTURES, Data
+from tokenizers import Tokenizer
 
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.formats.gguf import groups as grouping
 from bpe_interop.formats.gguf.groups import group_of, groups
-from bpe_interop.formats.gguf.pre_names import chosen, chosen_name, nearest_names
+from bpe_interop.formats.gguf.particulars import particulars
+from bpe_interop.formats.gguf.pre_names import chosen, nearest_names, written_name
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.splitters import NOT_HELD, SPLITTERS
+from bpe_interop.formats.gguf.write import under_name
 from bpe_interop.model import BPEModel, RankTable, Vocab
+from bpe_interop.sources import load_source
 from bpe_interop.steps import Pattern, Split
 from bpe_interop.text.spellings import CL100K, CL100K_TRAILING, GPT2, O200K
 from bpe_interop.text.split import split
@@ -143,17 +148,53 @@ def test_a_token_across_the_cut_keeps_a_name_from_being_chosen() -> None:
         model = BPEModel(
             Vocab(ranks), RankTable(ranks), normalizer=(), pretokenizer=(step,), added=()
         )
-        assert chosen_name(model) == name
+        found = chosen(model)
+        assert (found and found.name) == name
 
 
-def test_the_nearest_names_are_those_that_cut_fewest_texts_otherwise() -> None:
+def test_the_nearest_names_are_those_that_give_fewest_texts_other_ids() -> None:
     ranks = {bytes([byte]): byte for byte in range(256)}
     step = Split(Pattern(O200K, "fancy-regex"), "removed", invert=True)
     model = BPEModel(Vocab(ranks), RankTable(ranks), normalizer=(), pretokenizer=(step,))
-    near = dict(nearest_names(model))
-    assert "gpt-4o" in near
-    for name, text in near.items():
-        assert split(SPLITTERS[name].steps, text) != split(model.pretokenizer or (), text)
+    near = nearest_names(model)
+    assert "gpt-4o" in [each.name for each in near]
+    for each in near:
+        assert split(SPLITTERS[each.name].steps, each.cut) != split((step,), each.cut)
+        assert not each.text  # all tokens are single bytes: no cut changes ids
+    more = {**ranks, "\u00c0".encode(): 256, "a\u00c0".encode(): 257}
+    merged = replace(model, vocab=Vocab(more), merges=RankTable(more))
+    for each in nearest_names(merged):
+        under = replace(merged, pretokenizer=SPLITTERS[each.name].steps)
+        if each.text:
+            assert Encoder(under).encode(each.text) != Encoder(merged).encode(each.text)
+    assert any(each.text for each in nearest_names(merged))
+
+
+def test_a_splitter_that_is_dropped_is_written_as_the_nearest(
+    command: Command, tmp_path: Path
+) -> None:
+    """Not as ``default``, which no publisher has; the refusal says which one it would be."""
+    source = FIXTURES / "tokenizers/o200k-tiny/huggingface"
+    refused = command("convert", source, tmp_path / "a.gguf")
+    assert refused.code == 1
+    [said] = re.findall(r"without this field the file names ([\w.-]+)", refused.err)
+    assert said not in ("default", "gpt-2")
+    command("convert", source, tmp_path / "a.gguf", "--drop", "pretokenizer", "--no-verify")
+    again = load({"a.gguf": (tmp_path / "a.gguf").read_bytes()})
+    said_again: Any = particulars(again)["pre"]
+    assert said_again["name"] == said
+    assert written_name(load_source(source).model) == said
+
+
+def test_falcons_splitter_is_told_from_the_name_by_a_text_with_other_ids(data: Data) -> None:
+    """Its tables of punctuation are older, so U+061D (Unicode 14) is none for tokenizers."""
+    path = data / "falcon/tokenizer.json"
+    model = load_source(path).model
+    near = nearest_names(model, 1)[0]
+    assert (near.name, near.text) == ("falcon", " \u061d")
+    theirs = Tokenizer.from_file(str(path)).encode(near.text, add_special_tokens=False).ids
+    file = under_name(replace(model, added=()), "falcon")
+    assert LlamaCppEngine(file).encode(near.text) != theirs
 
 
 def test_between_two_groups_there_is_a_text() -> None:

@@ -34,6 +34,8 @@ _SHORT_TEXT = 64
 """Characters up to which a text is not cut at its spaces: it may not be met again."""
 _SHORT = 4
 """Characters up to which a pretoken is not worth cutting."""
+_PAYS = 500
+"""Before so many pretokens, or characters of one, what cuts them is not worth making."""
 
 
 _Segment: TypeAlias = tuple["int | None", str, int, Spans]
@@ -87,6 +89,7 @@ class Encoder:
         self.model = model
         self._decoder = Decoder(model)
         self._words: dict[str, tuple[int, ...]] = {}
+        self._met = 0
 
     def __reduce__(self) -> tuple[object, ...]:
         return Encoder, (self.model,)
@@ -311,7 +314,9 @@ class Encoder:
     def _long(self, pretoken: str) -> tuple[int, ...]:
         """The ids of a long pretoken of bytes, in parts that merge independently."""
         content = pretoken.encode()
-        if not self._pretoken.looked_up(content):
+        self._met += 1
+        pays = self._met > _PAYS or len(pretoken) > _PAYS
+        if pays and not self._pretoken.looked_up(content):
             parts = self._character_cuts(pretoken)
             try:
                 return tuple(chain.from_iterable(map(self._merged.__getitem__, parts)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .existing import Existing, existing_file
-from .reading import TokenizerSource, find, read, unreadable
+from .reading import TokenizerSource, beginning, find, read, unreadable
 from .replacing import keep_apart
 from .staging import held_alone, take_lock
 from .tiktoken_cache import cached
@@ -23,6 +23,7 @@ __all__ = [
     "Existing",
     "TokenizerSource",
     "alone_at",
+    "beginning",
     "cached",
     "check_file_target",
     "check_target",

@@ -257,6 +257,21 @@ def read(path: Path) -> bytes:
         raise unreadable(error, str(path)) from None
 
 
+def beginning(path: Path, size: int = 256) -> bytes:
+    """The first bytes of a file.
+
+    Raises:
+        SourceError: the file cannot be read.
+    """
+    try:
+        if not path.is_file():  # a pipe may never begin
+            raise SourceError("this is not a regular file", where=str(path), fix=_COPY)
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError as error:
+        raise unreadable(error, str(path)) from None
+
+
 def _head_reader(file: BinaryIO) -> Callable[[BinaryIO, str], bytes] | None:
     """What reads the part of a file that counts, where that is not all of it."""
     known = [names for names in file_names() if names.magic]

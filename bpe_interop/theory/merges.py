@@ -25,6 +25,7 @@ from ..model import (
     Alphabet,
     BPEModel,
     MergeRule,
+    PairList,
     RankTable,
 )
 from .last_merges import last_merges
@@ -34,6 +35,13 @@ Priority: TypeAlias = Union[int, float]
 """Least merges first. Equal priorities are ties: the leftmost pair merges."""
 
 _NO_AFFIXES = Affixes()
+
+
+@Derived
+def _places(rule: PairList) -> Mapping[tuple[bytes, bytes], int]:
+    """Each pair with its place, the last one where it is listed twice."""
+    return {pair: place for place, pair in enumerate(rule.pairs)}
+
 
 _SHORT = 150
 """Up to this many symbols, looking through all of them at each step is the fastest."""
@@ -57,7 +65,7 @@ class Merger:
             if MAX_ID in table.values():
                 table = {token: rank for token, rank in table.items() if rank != MAX_ID}
         else:
-            table = {pair: place for place, pair in enumerate(rule.pairs)}
+            table = _places(rule)
         self._get: Callable[[Any, Priority], Priority] = table.get
         if cut and isinstance(rule, RankTable):
             self._get = lambda pair, none: table.get(pair[0] + pair[1][cut:], none)

@@ -18,7 +18,7 @@ from .by_parts import ByParts
 from .lock_report import compare_with_lock, locked
 from .prove import SCOPES, Scope, about, prove
 from .report import Example, Report, report_of
-from .runs import PATIENCE, Corpora, Pairing, Ran, RunOptions, run
+from .runs import AFTER_PROOF, PATIENCE, Corpora, Pairing, Ran, RunOptions, run
 from .sides import (
     Failure,
     Inside,
@@ -32,6 +32,7 @@ from .sides import (
 )
 from .stages import Stage, counts
 from .sweep import Progress, Sides
+from .verdict import witnessed
 
 __all__ = [
     "SCOPES",
@@ -117,7 +118,8 @@ def verify(
     proof = prove(one, two, scope) if one is not None and two is not None else None
     inside = Inside(scope, [left.model, right.model])
     proved = proof is not None and proof.outcome == "proved"
-    ran = run(pairing, inside, texts, options, proved=proved)
+    known = witnessed(proof, (pairing.a.engine, pairing.b.engine)) is not None
+    ran = run(pairing, inside, texts, options, proved=proved, known=known)
     notes += _notes(ran, inside)
     return report_of(scope, (pairing.a, pairing.b), pairing.sides.modes, proof, ran, notes)
 
@@ -127,6 +129,11 @@ def _notes(ran: Ran, inside: Inside) -> list[str]:
     notes = list(ran.alone.notes())
     if inside.left_out:
         notes.append(f"{inside.left_out:,} awkward texts with added tokens are outside the scope")
+    if ran.ended:
+        notes.append(
+            f"the difference is proved and shown by a text, so only {AFTER_PROOF:,} awkward texts "
+            "were run; --thorough (thorough=True) runs all"
+        )
     if ran.tally.alone >= PATIENCE:
         notes.append(f"awkward texts ended early: one side alone failed {ran.tally.alone:,} times")
     if ran.corpus is not None:

@@ -13,7 +13,7 @@ from ..engines import Engine
 from ..engines.facts import facts
 from ..errors import SourceError
 from ..fingerprint import PARTS, fingerprint
-from ..io import TokenizerSource, read
+from ..io import TokenizerSource, beginning, read
 from ..model import BPEModel, show
 from ..theory.merges import canonical
 from ..ticks import begin
@@ -57,10 +57,12 @@ def locked(source: str | Path) -> Lock | None:
     if not path.is_file():
         return None
     try:
+        if not is_lock(beginning(path)):
+            return None
         data = read(path)
     except SourceError:
         return None
-    return load(data, str(path)) if is_lock(data) else None
+    return load(data, str(path))
 
 
 def compare_with_lock(

@@ -113,6 +113,9 @@ def _of_bytes(ids: dict[bytes, int], content: bytes) -> Sequence[int]:
     return [number for number in numbers if number is not None]
 
 
+AFTER_PROOF = 1_024
+"""How many awkward texts are run where a difference is proved and shown: the answer is known."""
+
 PATIENCE = 1_000
 """How often one side alone may fail before a comparison ends."""
 
@@ -200,6 +203,7 @@ class Ran:
     alone: Alone = field(default_factory=Alone)
     corpus: CorpusReport | None = None
     interrupted: bool = False
+    ended: bool = False
 
     def total(self) -> Tally:
         """The tally of the awkward texts and of the corpora, with the plainer difference."""
@@ -222,6 +226,7 @@ def run(
     options: RunOptions,
     *,
     proved: bool,
+    known: bool = False,
 ) -> Ran:
     """Compares two sides on each token, on awkward texts, and on corpora.
 
@@ -232,6 +237,8 @@ def run(
         options: how the texts are run.
         proved: the models are proved equal. Where they are not, or an engine runs, every token's
             own text is run.
+        known: a text is known on which the sides differ. Then the first ``AFTER_PROOF`` awkward
+            texts are run, unless all are asked for (``options.thorough``).
 
     Raises:
         BpeInteropError: as :func:`.sweep.compare_corpora`.
@@ -244,7 +251,10 @@ def run(
         pair = LocalPair(pairing.a.engine, pairing.b.engine, sides.modes)
     try:
         own = pairing.a.engine.name == pairing.b.engine.name == Own.name
-        texts = _awkward_texts(pairing, every=options.thorough, tokens=not (proved and own))
+        every = options.thorough
+        texts = _awkward_texts(pairing, every=every, tokens=not (proved and own))
+        if known and not every:
+            texts, ran.ended = islice(texts, AFTER_PROOF), True
         _compare_awkward(ran, pairing, pair, inside, texts, options.tick)
     except KeyboardInterrupt:
         ran.interrupted = True

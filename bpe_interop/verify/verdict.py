@@ -79,7 +79,7 @@ def conclude(
     A text on which the sides differ refutes, whatever was proved. A proof counts only for engine
     versions that our tests run on.
     """
-    shown = _witnessed(proof, (sides[0].engine, sides[1].engine))
+    shown = witnessed(proof, (sides[0].engine, sides[1].engine))
     if shown is not None or tally.mismatch is not None:
         return _refuted(proof, shown, tally, sides, notes)
     proved, assumed = False, tuple[str, ...]()
@@ -145,7 +145,7 @@ def _refuted(
     return Conclusion("refuted", mismatch, stage, replayed=tuple(filter(None, replayed)))
 
 
-def _witnessed(proof: Proof | None, sides: tuple[Engine, Engine]) -> Mismatch | None:
+def witnessed(proof: Proof | None, sides: tuple[Engine, Engine]) -> Mismatch | None:
     """The witness of a proof, run on the two sides; None if they do not differ on it."""
     if proof is None or proof.witness is None:
         return None

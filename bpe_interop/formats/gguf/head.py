@@ -96,9 +96,10 @@ def read_head(file: BinaryIO, name: str) -> bytes:
         UnsupportedError: its version is not known.
     """
     data = file.read(_FIRST_READ)
+    reader = _Reader(data, name)
     while True:
         try:
-            return data[: _Reader(data, name).head().size]
+            return data[: reader.head().size]
         except _EndsEarlyError as error:
             wanted = min(max(2 * len(data), error.needed), MAX_HEAD + 1)
             if wanted <= len(data):
@@ -107,6 +108,7 @@ def read_head(file: BinaryIO, name: str) -> bytes:
             if not more:
                 raise _cut_off(data, error, name) from None
             data += more
+            reader.go_on(data)
 
 
 def parse_head(data: bytes, name: str) -> Head:
@@ -139,7 +141,10 @@ def _too_long(name: str) -> FormatError:
 
 
 class _Reader:
-    """Reads from the begin on; raises ``_EndsEarlyError`` where the bytes end."""
+    """Reads from the begin on; raises ``_EndsEarlyError`` where the bytes end.
+
+    With more bytes it goes on behind the last key that was whole.
+    """
 
     def __init__(self, data: bytes, name: str) -> None:
         self._data = data
@@ -148,26 +153,40 @@ class _Reader:
         self._at = 0
         self._sign = "<"
         self._wide = True
+        self._keys: dict[str, Key] = {}
+        self._places: dict[str, tuple[int, int]] = {}
+        self._counts: tuple[int, int, int] | None = None
+
+    def go_on(self, data: bytes) -> None:
+        """Takes the same bytes with more behind them."""
+        self._data = data
+        self._at = max((end for _, end in self._places.values()), default=0)
+        if not self._places:
+            self._counts = None
 
     def head(self) -> Head:
-        if not is_gguf(self._take(4)):
-            self._fail("the file does not begin with GGUF")
-        version = self._version()
-        tensors, count = self._length(), self._length()
-        if count > MAX_KEYS:
-            self._fail(f"{count:,} keys; more than {MAX_KEYS:,} are no tokenizer's")
-        keys: dict[str, Key] = {}
-        places: dict[str, tuple[int, int]] = {}
-        for _ in range(count):
+        version, tensors, count = self._counts = self._counts or self._begin()
+        keys = self._keys
+        while len(keys) < count:
             self._key, start = "", self._at
             name = self._name_of_key()
             if name in keys:
                 self._fail(f"the key {show(name)} stands twice")
             self._key = name
             keys[name] = self._value()
-            places[name] = start, self._at
+            self._places[name] = start, self._at
         order = "little" if self._sign == "<" else "big"
-        return Head(version, order, tensors, keys, self._at, places)
+        return Head(version, order, tensors, keys, self._at, self._places)
+
+    def _begin(self) -> tuple[int, int, int]:
+        """The version, and how many tensors and keys there are."""
+        if not is_gguf(self._take(4)):
+            self._fail("the file does not begin with GGUF")
+        version = self._version()
+        tensors, count = self._length(), self._length()
+        if count > MAX_KEYS:
+            self._fail(f"{count:,} keys; more than {MAX_KEYS:,} are no tokenizer's")
+        return version, tensors, count
 
     def _version(self) -> int:
         data = self._take(4)

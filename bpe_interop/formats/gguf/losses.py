@@ -21,7 +21,7 @@ from ..reasons import affixes_lost
 from ..round_trip import RoundTrip
 from .added_losses import added_lost
 from .into import Kept
-from .pre_names import chosen, nearest_names
+from .pre_names import Near, chosen, nearest_names
 from .types import BYTE_NAMES
 
 Said: TypeAlias = Iterator[Loss]
@@ -185,17 +185,23 @@ def _pretokenizer(model: BPEModel, again: BPEModel) -> Said:
             "no id changes",
         )
         return
-    near = [
-        f"{name} cuts {show(text)} otherwise" if text else f"{name}, for which this is not decided"
-        for name, text in nearest_names(model)
-    ]
+    near = nearest_names(model)
     yield _shown(
         "pretokenizer",
-        "llama.cpp has splitters by name, and none is proved to cut every text as this one does"
-        + (f" (nearest: {', '.join(near)})" if near else ""),
-        "texts would be cut elsewhere",
-        None,
+        "llama.cpp has splitters by name, and none is proved to cut every text as this one does "
+        f"(nearest: {', '.join(map(_told, near))})",
+        f"texts would be cut elsewhere; without this field the file names {near[0].name}",
+        near[0].text or None,
     )
+
+
+def _told(near: Near) -> str:
+    """What shows that a near name is another splitter."""
+    if not near.cut and not near.text:
+        return f"{near.name}, for which this is not decided"
+    words = [f"cuts {show(near.cut)} otherwise"] if near.cut and near.cut != near.text else []
+    words += [f"gives {show(near.text)} other ids"] if near.text else []
+    return f"{near.name} {' and '.join(words)}"
 
 
 def _added(model: BPEModel, again: BPEModel) -> Said:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice, product
 from typing import Final, Literal, TypeAlias
 
+from ...derived import Derived
 from ...errors import PatternError
 from ...model import BPEModel
 from ...steps import Pattern, PreTokenizerStep, Split
@@ -15,9 +17,10 @@ from ...text.patterns import parse, preferred
 from ...theory.automata import first_difference
 from ...theory.cuts import only_merges_bytes
 from ...theory.merges import textual, whole_lookups
-from ...theory.splitters import first_cut_apart
+from ...theory.splitters import first_cut_apart, representatives
 from ...theory.straddling import Places
-from .probes import PROBES, cuts
+from ...witnesses import Probe
+from .probes import PROBES, cut_apart, cuts
 from .splitters import SPLITTERS
 
 Steps: TypeAlias = tuple[PreTokenizerStep, ...]
@@ -25,6 +28,8 @@ By: TypeAlias = Literal["the same patterns", "Theorem 11", "Theorem 14", "Theore
 
 _CLOSELY: Final = 4
 """So many names are tried with the vocabulary: the nearest ones."""
+_STRINGS: Final = 5_000
+"""So many short strings are tried for a text that shows a difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,19 @@ class Chosen:
     text: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A name that is near, a shortest text that is cut otherwise, and one that has other ids.
+
+    Either is empty where none is known, and no proof that there is none.
+    """
+
+    name: str
+    cut: str
+    text: str
+
+
+@Derived
 def chosen(model: BPEModel) -> Chosen | None:
     """A name in ``tokenizer.ggml.pre`` that splits and looks up as the model does; None if none.
 
@@ -46,46 +64,110 @@ def chosen(model: BPEModel) -> Chosen | None:
     that only the vocabulary makes equal come last.
     """
     model = replace(model, pretokenizer=_respelled(model.pretokenizer or ()))
-    steps = model.pretokenizer or ()
-    names = [name for name in _in_order(model) if _looks_up_alike(name, model)]
+    steps, lookups = model.pretokenizer or (), whole_lookups(model)
+    names = [name for name in _in_order(model) if _looks_up_alike(name, model, lookups)]
     for name in names:
+        if cut_apart(cuts(SPLITTERS[name].steps), cuts(steps)):
+            continue
         by = same_cuts(SPLITTERS[name].steps, steps)
         if by is not None:
             return Chosen(name, by)
-    near = nearest_names(model, _CLOSELY)
-    for name, text in near:
-        if name in names and _same_tokens(SPLITTERS[name].steps, model):
-            return Chosen(name, "Theorem 10", text)
+    for name in _by_cuts(steps)[:_CLOSELY]:
+        if name in names and _same_tokens(SPLITTERS[name].steps, model, lookups):
+            text = _first_apart(SPLITTERS[name].steps, steps)
+            return Chosen(name, "Theorem 10", text or _text_apart(SPLITTERS[name].steps, steps))
     return None
 
 
-def chosen_name(model: BPEModel) -> str | None:
-    """The name of :func:`chosen`."""
-    choice = chosen(model)
-    return None if choice is None else choice.name
-
-
-def nearest_names(model: BPEModel, most: int = 3) -> list[tuple[str, str]]:
-    """The names whose splitters are nearest to the model's, each with a text that differs.
-
-    Nearest is what cuts the fewest of some hundred texts in many scripts otherwise. The text is a
-    shortest one that the two cut otherwise; empty where none is known, and no proof that there is
-    none.
-    """
-    steps = _respelled(model.pretokenizer or ())
+def _by_cuts(steps: Steps) -> list[str]:
+    """The names, those first that cut the fewest probes otherwise."""
     counted = sorted(
-        (sum(map(operator.ne, cuts(SPLITTERS[name].steps), cuts(steps))), place, name)
+        (cut_apart(cuts(SPLITTERS[name].steps), cuts(steps)), place, name)
         for place, name in enumerate(_one_of_each())
     )
-    return [(name, _text_apart(name, steps)) for _, _, name in counted[:most]]
+    return [name for _, _, name in counted]
 
 
-def _text_apart(name: str, steps: Steps) -> str:
-    text = _first_apart(SPLITTERS[name].steps, steps)
-    if text:
-        return text
-    pairs = zip(PROBES, cuts(SPLITTERS[name].steps), cuts(steps), strict=True)
-    return min((probe for probe, one, two in pairs if one != two), key=len, default="")
+def written_name(model: BPEModel) -> str:
+    """The name of :func:`chosen`; where there is none, the nearest one."""
+    choice = chosen(model)
+    return choice.name if choice is not None else _in_order_of_distance(model)[0]
+
+
+def nearest_names(model: BPEModel, most: int = 3) -> list[Near]:
+    """The names whose splitters are nearest to the model's, the nearest first."""
+    steps, probe = _respelled(model.pretokenizer or ()), Probe(model)
+    lookups = whole_lookups(model)
+    return [_near(name, steps, probe, lookups) for name in _in_order_of_distance(model)[:most]]
+
+
+@Derived
+def _in_order_of_distance(model: BPEModel) -> list[str]:
+    """One name of each splitter, the nearest first.
+
+    Nearest is what gives the fewest of some hundred texts in many scripts other ids, and then
+    what cuts the fewest otherwise.
+    """
+    steps = _respelled(model.pretokenizer or ())
+    probe, lookups = Probe(model), whole_lookups(model)
+    own = [_ids(probe, text, steps) for text in PROBES]
+    counted = []
+    for place, name in enumerate(_one_of_each()):
+        under = SPLITTERS[name].steps
+        one, two = cuts(under), cuts(steps)
+        other = sum(
+            ids != _ids(probe, text, under)
+            for text, ids, left, right in zip(PROBES, own, one, two, strict=True)
+            if left != right
+        )
+        counted.append(
+            (other, cut_apart(one, two), not _looks_up_alike(name, model, lookups), place, name)
+        )
+    return [name for *_, name in sorted(counted)]
+
+
+def _near(name: str, steps: Steps, probe: Probe, lookups: Collection[bytes]) -> Near:
+    """A name with a text that shows it to be another splitter."""
+    under = SPLITTERS[name].steps
+    cut = _first_apart(under, steps) or _text_apart(under, steps)
+    for text in _texts(cut, under, steps, lookups):
+        ids, others = _ids(probe, text, steps), _ids(probe, text, under)
+        if ids is not None and others is not None and ids != others:
+            return Near(name, cut, text)
+    return Near(name, cut, "")
+
+
+def _ids(probe: Probe, text: str, steps: Steps) -> list[int] | None:
+    try:
+        return probe.ids(text, steps)
+    except PatternError:
+        return None
+
+
+def _texts(first: str | None, one: Steps, two: Steps, lookups: Collection[bytes]) -> Iterator[str]:
+    """Texts that may show two splitters to be apart, short ones first.
+
+    ``first`` is cut otherwise. Behind the cut, a token that only lookup finds is a pretoken for
+    one side only; such texts come last.
+    """
+    characters = representatives((*one, *two))
+    strings = (
+        "".join(letters) for length in (1, 2, 3) for letters in product(characters, repeat=length)
+    )
+    yield from sorted({first, *PROBES, *islice(strings, _STRINGS)} - {""}, key=_by_length)
+    for content in islice(sorted(lookups, key=len), _STRINGS if first else 0):
+        with suppress(UnicodeDecodeError):
+            yield first[:-1] + content.decode("utf-8")
+
+
+def _by_length(text: str) -> tuple[int, str]:
+    return len(text), text
+
+
+def _text_apart(one: Steps, two: Steps) -> str:
+    """A probe that is cut otherwise; empty where none is."""
+    pairs = zip(PROBES, cuts(one), cuts(two), strict=True)
+    return min((text for text, left, right in pairs if left != right), key=len, default="")
 
 
 def _one_of_each() -> Iterator[str]:
@@ -119,12 +201,12 @@ def _in_order(model: BPEModel) -> list[str]:
     return [name for name in dict.fromkeys([str(first), *SPLITTERS]) if name in SPLITTERS]
 
 
-def _looks_up_alike(name: str, model: BPEModel) -> bool:
+def _looks_up_alike(name: str, model: BPEModel, lookups: Collection[bytes]) -> bool:
     """Whether it is all one that a name looks up pretokens before merging, or does not."""
-    return SPLITTERS[name].lookup_first == model.lookup_first or not whole_lookups(model)
+    return SPLITTERS[name].lookup_first == model.lookup_first or not lookups
 
 
-def _same_tokens(steps: Steps, model: BPEModel) -> bool:
+def _same_tokens(steps: Steps, model: BPEModel, lookups: Collection[bytes]) -> bool:
     """Whether no token of this vocabulary stands where only one of the two cuts (Theorem 10)."""
     if not only_merges_bytes(model):
         return False
@@ -132,7 +214,7 @@ def _same_tokens(steps: Steps, model: BPEModel) -> bool:
         places = Places(steps, model.pretokenizer or ())
     except PatternError:
         return False
-    return places.none_beside(whole_lookups(model)) and places.none_across(textual(model))
+    return places.none_beside(lookups) and places.none_across(textual(model))
 
 
 def same_cuts(a: Steps, b: Steps) -> By | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import product
-from typing import Final
+from typing import Final, TypeAlias
 
 from ...errors import PatternError
 from ...steps import PreTokenizerStep
@@ -26,14 +26,24 @@ PROBES: Final = (
 )  # fmt: skip
 
 
+Cuts: TypeAlias = tuple["tuple[str, ...] | None", ...]
+"""The pretokens of each probe; None where a step cannot be run."""
+
+
 @lru_cache(maxsize=128)
-def cuts(steps: tuple[PreTokenizerStep, ...]) -> tuple[tuple[str, ...], ...]:
-    """The pretokens of each probe, in GPT-2's byte alphabet; none where a step cannot be run."""
-    rows = []
+def cuts(steps: tuple[PreTokenizerStep, ...]) -> Cuts:
+    """The pretokens of each probe, in GPT-2's byte alphabet."""
+    rows: list[tuple[str, ...] | None] = []
     for text in PROBES:
         try:
             pretokens, mapped = split(steps, text)
         except PatternError:
-            pretokens, mapped = [], True
-        rows.append(tuple(pretokens if mapped else (to_chars(p.encode()) for p in pretokens)))
+            rows.append(None)
+        else:
+            rows.append(tuple(pretokens if mapped else (to_chars(p.encode()) for p in pretokens)))
     return tuple(rows)
+
+
+def cut_apart(one: Cuts, two: Cuts) -> int:
+    """How many probes are cut otherwise, of those that both can be run on."""
+    return sum(a is not None and b is not None and a != b for a, b in zip(one, two, strict=True))

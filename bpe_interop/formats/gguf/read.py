@@ -275,12 +275,13 @@ def _pairs(keys: Keys) -> tuple[tuple[bytes, bytes], ...]:
     if listed is None:
         keys.fail(MERGES, "the key is missing: there are no merges in this file")
     pairs: dict[tuple[bytes, bytes], None] = {}
+    contents = _Contents()
     for place, line in enumerate(listed):
         cut = line.find(b" ", 1)
         try:
             if cut < 0:
                 raise ValueError
-            left, right = (to_bytes(part.decode("utf-8")) for part in (line[:cut], line[cut + 1 :]))
+            left, right = contents[line[:cut]], contents[line[cut + 1 :]]
         except ValueError:
             keys.fail(
                 f"{MERGES}[{place}]",
@@ -289,6 +290,14 @@ def _pairs(keys: Keys) -> tuple[tuple[bytes, bytes], ...]:
             )
         pairs.setdefault((left, right))
     return tuple(pairs)
+
+
+class _Contents(dict[bytes, bytes]):
+    """Tokens as they are spelled to their bytes; most stand in many merges."""
+
+    def __missing__(self, spelled: bytes) -> bytes:
+        self[spelled] = content = to_bytes(spelled.decode("utf-8"))
+        return content
 
 
 def _contents(

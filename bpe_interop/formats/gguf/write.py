@@ -31,7 +31,7 @@ from .keys import (
     TYPES,
 )
 from .listing import Listing, effective_of, listing_of
-from .pre_names import chosen_name
+from .pre_names import written_name
 from .rendering import Typed, rendered, typed_of
 from .tokens import GAPS, is_modern_bert, is_phi3, phi3
 from .types import CONTROL, UNKNOWN, USER_DEFINED, ambiguous
@@ -45,8 +45,7 @@ def dump(model: BPEModel) -> Files:
     Tokens that merge characters are written as SentencePiece's kind (``llama``), all others as
     GPT-2's. ``tokenizer.ggml.pre`` is a name whose splitter is proved to cut every text as the
     model's pre-tokenizer does, or to give this vocabulary the same tokens; where there is none,
-    ``default``. What cannot be said is replaced
-    by what llama.cpp loads.
+    the nearest. What cannot be said is replaced by what llama.cpp loads.
     """
     name = model.origin.name if _FILE_NAME.fullmatch(model.origin.name) else "tokenizer"
     return {f"{name}.gguf": rendered(keys_of(model))}
@@ -72,7 +71,7 @@ def keys_of(model: BPEModel, pre: str | None = None) -> dict[str, Typed]:
     if llama and "pre" in kept:
         keys[PRE] = ("string", str(kept["pre"]))
     elif not llama and (kept.get("pre") or not kept):
-        keys[PRE] = ("string", pre or chosen_name(model) or "default")
+        keys[PRE] = ("string", pre or written_name(model))
     keys[TOKENS] = ("array", ("string", [text.encode("utf-8") for text in listing.texts]))
     if llama:
         keys[SCORES] = ("array", ("float32", _scores(model, listing)))
