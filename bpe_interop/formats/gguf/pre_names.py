@@ -144,7 +144,7 @@ def _ids(probe: Probe, text: str, steps: Steps) -> list[int] | None:
         return None
 
 
-def _texts(first: str | None, one: Steps, two: Steps, lookups: Collection[bytes]) -> Iterator[str]:
+def _texts(first: str, one: Steps, two: Steps, lookups: Collection[bytes]) -> Iterator[str]:
     """Texts that may show two splitters to be apart, short ones first.
 
     ``first`` is cut otherwise. Behind the cut, a token that only lookup finds is a pretoken for
