@@ -47,6 +47,30 @@ CASES: dict[str, tuple[Vocabulary, Vocabulary, Json, Json]] = {
         {"byte_fallback": True},
         {},
     ),
+    "a byte that has a token on one side only": (
+        numbered("a", "b", *BYTES[:0x79]),
+        numbered("a", "b", *BYTES[:0x78]),
+        {"byte_fallback": True, "unk_token": None},
+        {},
+    ),
+    "bytes of which a character has all on one side only": (
+        numbered("a", "b", " ", "<0xA9>"),
+        numbered("a", "b", " ", "<0xA9>", "<0xC3>"),
+        {"byte_fallback": True, "unk_token": None},
+        {},
+    ),
+    "bytes of which no character has all": (
+        numbered("a", "b", " ", "<0xA9>"),
+        numbered("a", "b", " ", "<0xA9>", "<0xA8>"),
+        {"byte_fallback": True, "unk_token": None},
+        {},
+    ),
+    "a byte whose character is a token": (
+        numbered("a", "b", " ", "<0x61>"),
+        numbered("a", "b", " ", "<0x61>", "<0x62>"),
+        {"byte_fallback": True, "unk_token": None},
+        {},
+    ),
     "the id of what is no token": (
         numbered("a", "b", "uu"),
         numbered("a", "b", uu=7),
@@ -100,3 +124,15 @@ def test_a_pair_is_proved_where_no_text_differs_in_tokenizers(case: str) -> None
         if not equal:
             witness = proof.witness or ""
             assert one.ids(witness, "text") != two.ids(witness, "text")
+
+
+def test_where_one_side_has_no_ids_at_all_nothing_is_proved() -> None:
+    """Missing symbols are an error, and one side alone has the bytes of one."""
+    settings = {"byte_fallback": True, "unk_token": "<none>"}
+    one = Side(document(numbered("a", "b", *BYTES[:0x80]), **settings))
+    two = Side(document(numbered("a", "b", *BYTES[:0x7F]), **settings))
+    assert one.ids("\x7f", "text") is not None
+    with pytest.raises(Exception, match="<none>"):
+        two.ids("\x7f", "text")
+    assert prove(one.model, two.model, "text").outcome == "unknown"
+    assert prove(two.model, one.model, "text").outcome == "unknown"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import chain
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
 
 from ...model import Affixes, BPEModel, show
 from ...steps import ByteChars
@@ -18,6 +18,8 @@ from .stage import Stage, TwoModels, single_characters
 
 _NAME = "core"
 _MERGING = ("vocab", "merges", "alphabet", "affixes", "fallback")
+_MOST_TEXTS = 1000
+"""How many characters with tokens for their bytes on one side only are tried."""
 
 
 def core_stage(pair: TwoModels) -> Stage:
@@ -38,6 +40,10 @@ def core_stage(pair: TwoModels) -> Stage:
         why = f"{show(min(lone))} is a base symbol on one side only"
         texts = chain.from_iterable(map(pair.texts_of_token, sorted(lone)))
         return pair.tried(_NAME, why, chain(texts, single_characters(), pair.token_texts()))
+    in_bytes = [*islice(_bytes_apart(a, b), _MOST_TEXTS)]
+    if in_bytes:
+        why = f"{show(in_bytes[0].encode())} has tokens for its bytes on one side only"
+        return pair.tried(_NAME, why, in_bytes)
     why = _frozen_apart(pair) or _unused_apart(a, b)
     if why:
         return pair.tried(_NAME, why, pair.token_texts())
@@ -85,6 +91,35 @@ def _whole_characters(model: BPEModel) -> bool:
     if model.alphabet != "byte" or ByteChars() in (model.pretokenizer or ()):
         return False
     return model.fallback.missing != "drop" or has_utf8_bytes(model)
+
+
+def _bytes_apart(a: BPEModel, b: BPEModel) -> Iterator[str]:
+    """The characters that may become the tokens of their bytes on one side only.
+
+    Both sides have the same single symbols. A missing symbol is one character, and becomes bytes
+    where all of them have tokens; with affixes, or after merging, it may hold other characters.
+    """
+    if not (a.fallback.byte_fallback and b.fallback.byte_fallback):
+        return
+    ours, theirs = _byte_values(a), _byte_values(b)
+    apart = (ours ^ theirs) & UTF8_BYTES
+    single = a.affixes == Affixes() and not (a.fallback.after_merging or b.fallback.after_merging)
+    for point in range(0x110000) if apart else ():
+        if 0xD800 <= point < 0xE000:
+            continue
+        symbol = chr(point).encode("utf-8")
+        if apart.isdisjoint(symbol):
+            continue
+        if not single or (
+            (ours.issuperset(symbol) or theirs.issuperset(symbol)) and symbol not in textual(a)
+        ):
+            yield chr(point)
+
+
+def _byte_values(model: BPEModel) -> set[int]:
+    """The bytes that have tokens of kind ``byte``, which missing symbols become."""
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    return {byte for byte in range(256) if kinds.get(ids.get(b"<0x%02X>" % byte, -1), "") == "byte"}
 
 
 def _frozen_apart(pair: TwoModels) -> str:
