@@ -11,6 +11,7 @@ tried in the engine.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ..limits import PATTERN_NESTING, PATTERN_STEPS
 from ..steps import Pattern
@@ -37,8 +38,9 @@ _COUNTS = re.compile(r"\{(\d*)(,?)(\d*)\}")
 _MOST = 1000
 
 
+@lru_cache(maxsize=64)
 def parse(pattern: Pattern) -> Node:
-    """The pattern as a tree.
+    """The pattern as a tree. The trees of the last patterns are kept: a proof asks many times.
 
     Raises:
         PatternError: a construct is not understood, or means what the tree cannot say; names
