@@ -274,14 +274,14 @@ class Tokenizer(Vocabulary):
         texts = list(text)
         for one in texts:
             refuse_disallowed(one, asked)
-        rows = self._ids_of_each(texts, asked)
+        rows = self._ids_of_each(texts, asked, num_threads)
         return list(map(self._placed, rows)) if add_special_tokens else rows
 
     def encode_ordinary_batch(
         self, text: Iterable[str], *, num_threads: int = 8
     ) -> list[list[int]]:
         """The ids of each text, as :meth:`encode_ordinary`."""
-        return self._ids_of_each(list(map(checked, text)), ORDINARY)
+        return self._ids_of_each(list(map(checked, text)), ORDINARY, num_threads)
 
     def encode_to_numpy(
         self,
@@ -293,10 +293,14 @@ class Tokenizer(Vocabulary):
         """The ids of a text as an array; needs ``numpy``."""
         import numpy as np
 
-        ids = self.encode(
-            text, allowed_special=allowed_special, disallowed_special=disallowed_special
-        )
-        return np.array(ids, dtype=np.uint32)
+        if self._engine is not None:
+            ids = self.encode(
+                text, allowed_special=allowed_special, disallowed_special=disallowed_special
+            )
+            return np.array(ids, dtype=np.uint32)
+        asked = self._ask(allowed_special, disallowed_special)
+        refuse_disallowed(text, asked)
+        return np.array(self._encoder.encode_array(text, asked.allowed), dtype=np.uint32, copy=None)
 
     def encode_with_offsets(
         self,
@@ -362,8 +366,10 @@ class Tokenizer(Vocabulary):
         return ask(allowed, disallowed, lambda: self._special_texts)
 
     def _ids(self, text: str, asked: Asked) -> list[int]:
+        if self._engine is None:
+            return self._encoder.encode(text, asked.allowed)
         special = self._engine_mode(asked)
-        if self._engine is not None and special is not None:
+        if special is not None:
             try:
                 return self._engine.encode(text, special=special)
             except EngineError:
@@ -371,14 +377,16 @@ class Tokenizer(Vocabulary):
                 pass
         return self._encoder.encode(text, asked.allowed)
 
-    def _ids_of_each(self, texts: list[str], asked: Asked) -> list[list[int]]:
+    def _ids_of_each(self, texts: list[str], asked: Asked, threads: int) -> list[list[int]]:
         special = self._engine_mode(asked)
         if self._engine is not None and special is not None:
             try:
                 return self._engine.encode_batch(texts, special=special)
             except EngineError:
                 pass
-        return [self._ids(text, asked) for text in texts]
+        if self._engine is not None:
+            return [self._ids(text, asked) for text in texts]
+        return self._encoder.encode_each(texts, asked.allowed, threads=threads)
 
     def _placed(self, ids: list[int]) -> list[int]:
         if self._model.sequence_template is None:

@@ -2,7 +2,8 @@
 
 Rank files and ``tokenizer.json`` are the repository's small ones, spelled in several ways, with
 damage (:mod:`.readers`), and small rank files from scratch. Merges are random systems over three
-symbols: ranks and lists in order and out of order, ties, tokens that nothing builds.
+symbols: ranks and lists in order and out of order, ties, tokens that nothing builds. Pretokens and
+ids are those of :mod:`.kernel_texts`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from bpe_interop.text.bytechars import to_chars
 from bpe_interop.theory.merges import Canonical, canonical_of
 from bpe_interop.verify.prove import prove
 
+from .kernel_texts import Answered, cut, encoded
 from .page import made_of, put, table, write_option
 from .readers import damaged, seeds
 
@@ -258,6 +260,8 @@ WORKS: dict[str, Callable[[random.Random], Callable[[], object]]] = {
     "canonical forms": form_found,
     "entries compared": entries_compared,
     "models compared": models_compared,
+    "pretokens": cut,
+    "ids": lambda rng: encoded(rng, merge_system),
 }
 """What the kernel does: from random numbers to a thing that is done."""
 
@@ -307,6 +311,8 @@ def seen(answer: object) -> object:
             answer.unreachable,
             answer.disordered,
         ]
+    if isinstance(answer, Answered):
+        return answer.value
     return answer
 
 
@@ -316,6 +322,8 @@ def is_native(answer: object) -> bool:
         return answer.native
     if isinstance(answer, BPEModel):
         return isinstance(answer.vocab.ids, Numbers)
+    if isinstance(answer, Answered):
+        return answer.native
     return isinstance(answer, Canonical) and isinstance(answer.splits, LazyDict)
 
 

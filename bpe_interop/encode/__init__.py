@@ -6,6 +6,7 @@ lookup, merging and numbering; ids come back through the model's decoder.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from itertools import chain
 from typing import TypeAlias, TypeVar
 
 from ..errors import UnstatedError
+from ..kernel import ByteEncoder, is_aside
 from ..model import Affixes, BPEModel, TemplatePart, TemplateText
 from ..steps import DecoderStep
 from ..text.added import AddedMatcher, Allowed
@@ -21,6 +23,7 @@ from ..text.decoders import Malformed
 from ..text.normalize import Spans, align, leading, normalize, repair, repaired_spans
 from ..text.split import Splitter, compiled
 from .decode import Decoder, Meaning
+from .native import native
 from .parts import CharacterCuts, Parts
 from .pretoken import Placed, PretokenEncoder
 from .stream import DecodeStream
@@ -108,16 +111,72 @@ class Encoder:
             EncodeError: the text has no encoding.
             PatternError: the pattern does not run to its end on this text.
         """
-        text = repair(text)
+        if not text.isascii():
+            text = repair(text)
+        native = self._native
+        if native is not None and not allowed_special and self._is_bare:
+            whole = native.encode(text)
+            if whole is not None:
+                return whole
         if self._matcher(allowed_special).is_idle(allowed_special):
-            return self._ordinary(self._normalize(text), self._begins(text))
+            normalized = self._normalize(text)
+            whole = None if native is None else native.encode(normalized)
+            return self._ordinary(normalized, self._begins(text)) if whole is None else whole
         ids: list[int] = []
         for number, part, begins, _ in self._segments(text, allowed_special, placed=False):
             if number is not None:
                 ids.append(number)
-            else:
-                ids += self._ordinary(part, begins)
+                continue
+            whole = None if native is None else native.encode(part)
+            ids += self._ordinary(part, begins) if whole is None else whole
         return ids
+
+    def encode_array(
+        self, text: str, allowed_special: Allowed = frozenset()
+    ) -> array[int] | list[int]:
+        """The same, as an array of 32 bits where the kernel gives one.
+
+        Raises:
+            The errors of :meth:`encode`.
+        """
+        native = self._native
+        if native is not None and self._matcher(allowed_special).is_idle(allowed_special):
+            ids = native.encode_array(self._normalize(repair(text)))
+            if ids is not None:
+                return ids
+        return self.encode(text, allowed_special)
+
+    def encode_each(
+        self, texts: Sequence[str], allowed_special: Allowed = frozenset(), *, threads: int = 1
+    ) -> list[list[int]]:
+        """The ids of each text; in threads, where the kernel encodes.
+
+        Raises:
+            The errors of :meth:`encode`.
+        """
+        native = self._native
+        if native is None:
+            return [self.encode(text, allowed_special) for text in texts]
+        idle = self._matcher(allowed_special).is_idle(allowed_special)
+        parts: list[str] = []
+        plans: list[list[int | None]] = []
+        for text in texts:
+            text = repair(text)
+            if idle:
+                plans.append([None])
+                parts.append(self._normalize(text))
+                continue
+            plan: list[int | None] = []
+            for number, part, _, _ in self._segments(text, allowed_special, placed=False):
+                plan.append(number)
+                if number is None:
+                    parts.append(part)
+            plans.append(plan)
+        each = native.encode_each(parts, threads)
+        if each is None:
+            return [self.encode(text, allowed_special) for text in texts]
+        following = iter(each)
+        return [_joined(plan, following) for plan in plans]
 
     def encode_with_offsets(
         self, text: str, allowed_special: Allowed = frozenset()
@@ -255,6 +314,22 @@ class Encoder:
     def _normalize(self) -> Callable[[str], str]:
         steps = self._stated(self.model.normalizer, "normalizer")
         return (lambda text: normalize(steps, text)) if steps else str
+
+    @cached_property
+    def _is_bare(self) -> bool:
+        """Whether nothing goes before the pre-tokenizer where no special token is looked for."""
+        return not self._stated(self.model.normalizer, "normalizer") and self._matcher(
+            frozenset()
+        ).is_idle(frozenset())
+
+    @property
+    def _native(self) -> ByteEncoder | None:
+        """The kernel's encoder of this model, where there is one."""
+        return None if is_aside() else self._held
+
+    @cached_property
+    def _held(self) -> ByteEncoder | None:
+        return native(self.model).encoder
 
     @cached_property
     def _splitter(self) -> Splitter:
@@ -416,6 +491,19 @@ class Encoder:
         if piece.number is not None:
             return ((piece.number, 0, 1),)
         return self._pretoken.placed(piece.content)
+
+
+def _joined(plan: list[int | None], parts: Iterator[array[int]]) -> list[int]:
+    """A text's ids: those of added tokens, and of its other parts in the place of None."""
+    if plan == [None]:
+        return next(parts).tolist()
+    ids: list[int] = []
+    for number in plan:
+        if number is None:
+            ids += next(parts)
+        else:
+            ids.append(number)
+    return ids
 
 
 def _text_or_bytes(content: bytes) -> str | bytes:

@@ -12,14 +12,17 @@ not there, or that it fails.
 from __future__ import annotations
 
 from .canonical import Form, form_of_list, form_of_ranks, listed_as_ranked
+from .encoding import ByteEncoder, encoder_of_form, encoder_of_list
 from .lazy import LazyDict, LazyList, as_dict
-from .library import VARIABLE, Running, running, set_aside
+from .library import VARIABLE, Running, is_aside, running, set_aside
 from .pairs import Pairs
 from .readers import Taken, read_ranks, take_vocabulary
+from .splitting import SplitTable, TableSplitter, splitter_of
 from .tables import ListedNumbers, Numbers, Table
 
 __all__ = [
     "VARIABLE",
+    "ByteEncoder",
     "Form",
     "LazyDict",
     "LazyList",
@@ -27,14 +30,20 @@ __all__ = [
     "Numbers",
     "Pairs",
     "Running",
+    "SplitTable",
     "Table",
+    "TableSplitter",
     "Taken",
     "as_dict",
+    "encoder_of_form",
+    "encoder_of_list",
     "form_of_list",
     "form_of_ranks",
+    "is_aside",
     "listed_as_ranked",
     "read_ranks",
     "running",
     "set_aside",
+    "splitter_of",
     "take_vocabulary",
 ]

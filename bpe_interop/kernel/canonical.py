@@ -85,11 +85,12 @@ def form_of_list(
     table = packed(loaded, order, range(len(order)))
     if table is None or not pairs:
         return None
-    merges = _merges(loaded, table, pairs)
+    merges = merges_over(loaded, table, pairs)
     return None if merges is None else _form(loaded, table, merges, alphabet, known)
 
 
-def _merges(loaded: Library, table: Table, pairs: Sequence[tuple[bytes, bytes]]) -> Held | None:
+def merges_over(loaded: Library, table: Table, pairs: Sequence[tuple[bytes, bytes]]) -> Held | None:
+    """A list of pairs in the library; None if a part or a product is not in the table."""
     parts = [*chain.from_iterable(pairs)]
     contents = b"".join(parts)
     if len(contents) > MOST:

@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 6
+_INTERFACE = 7
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -112,6 +112,26 @@ class Library:
         self.form_sizes = declared("form_sizes", number, pointer)
         self.form_copy = declared("form_copy", number, pointer, pointer, pointer, pointer, size)
         self.form_copy_rest = declared("form_copy_rest", number, pointer, size, pointer, size)
+        self._declare_encoding(declared)
+
+    def _declare_encoding(self, declared: Callable[..., Callable[..., int]]) -> None:
+        """What splits texts, and gives their ids."""
+        import ctypes
+
+        pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
+        text, flag = ctypes.c_char_p, ctypes.c_uint32
+        self.splitter_after = declared(
+            "splitter_after", number, pointer, size, text, size, pointer, size, pointer
+        )
+        self.splitter_cut = declared("splitter_cut", number, text, size, pointer, pointer, size)
+        three = (number, number, number)
+        self.encoder_new = declared("encoder_new", number, *three, pointer, size, flag)
+        self.encoder_encode = declared("encoder_encode", number, text, size, pointer)
+        self.encoder_encode_each = declared(
+            "encoder_encode_each", number, text, size, pointer, size, size
+        )
+        self.ids_count = declared("ids_count", number)
+        self.ids_copy = declared("ids_copy", number, pointer, size, pointer, size)
 
 
 @cache
@@ -145,6 +165,11 @@ def library() -> Library | None:
         EngineMissingError: ``BPE_INTEROP_KERNEL=native``, and it is not there.
     """
     return None if _aside.get() else _loaded()[0]
+
+
+def is_aside() -> bool:
+    """Whether Python does everything just now (:func:`set_aside`)."""
+    return _aside.get()
 
 
 @contextmanager

@@ -95,7 +95,7 @@ def representatives(steps: Sequence[PreTokenizerStep]) -> list[str]:
             sets += map(chars, step.replacement)
         elif not isinstance(step, (PrefixSpace, ByteChars, UnicodeScripts)):
             try:
-                sets += leaves(_meaning(step)[0])
+                sets += leaves(meaning(step)[0])
             except PatternError:
                 continue
     return [char for char, _ in classes_of([*dict.fromkeys(sets)])]
@@ -278,13 +278,18 @@ def _together(one: Threads, other: Threads) -> Threads:
 
 
 def _splitter(step: PreTokenizerStep) -> _Splitter:
-    node, behavior, invert = _meaning(step)
+    node, behavior, invert = meaning(step)
     if matches_empty(node):
         raise PatternError("not decided: a pattern that matches nothing at all")
     return _Splitter(machine_of(node), behavior, invert, uncovered(node) is None)
 
 
-def _meaning(step: PreTokenizerStep) -> tuple[Node, Behavior, bool]:
+def meaning(step: PreTokenizerStep) -> tuple[Node, Behavior, bool]:
+    """A step that cuts as a pattern: the pattern, what is done with matches, whether inverted.
+
+    Raises:
+        PatternError: it is no such step, or the pattern is not of the decidable shape.
+    """
     if isinstance(step, Digits):
         return Leaf(_class("numeric")), "isolated" if step.individual else "contiguous", False
     if isinstance(step, Punctuation):

@@ -5,24 +5,32 @@
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-use crate::canonical::{form, Alphabet, Rule};
+use crate::canonical::{form, Alphabet, Rule, SYMBOL};
 use crate::comparing::{apart, same_pairs};
+use crate::encoding::{Encoder, LONGEST};
 use crate::equality::listed_as_ranked;
 use crate::json;
 use crate::merges::Merges;
+use crate::merging::Merging;
 use crate::objects::{get, hold, release, Object};
+use crate::pairs::NONE;
 use crate::ranks;
+use crate::splitting::{self, Splitter};
 use crate::table::Table;
 use crate::tokens::Tokens;
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 6;
+const INTERFACE: u32 = 7;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
 const NOT_MINE: i64 = -1;
 /// A defect of the kernel.
 const PANICKED: i64 = -2;
+
+/// Ids of a text that are given back in one call, and the status from which on they are held.
+const ROOM: usize = 4096;
+const HELD: i64 = -16;
 
 /// What makes the kernel leave something to Python.
 struct NotMine;
@@ -547,5 +555,222 @@ pub extern "C" fn merges_same(table: i64, merges: i64, other: i64, others: i64) 
                 Ok(i64::from(same_pairs(table, merges, other, others)))
             })
         })
+    })
+}
+
+/// The steps of a pre-tokenizer (0: none) and then the one of a table. `flags`: 1 inverts, 2 says
+/// that every text begins with a match.
+///
+/// # Safety
+/// `page_count` values at `pages`, `class_count` at `classes`, `count` at `entries`.
+#[no_mangle]
+pub unsafe extern "C" fn splitter_after(
+    before: i64,
+    pages: *const u16,
+    page_count: usize,
+    classes: *const u8,
+    class_count: usize,
+    entries: *const u32,
+    count: usize,
+    numbers: *const u32,
+) -> i64 {
+    guarded(|| {
+        let &[stride, start, end, behavior, flags] = given(numbers, 5) else {
+            return Err(NotMine);
+        };
+        let table = splitting::Table::new(&splitting::Given {
+            pages: given(pages, page_count),
+            classes: given(classes, class_count),
+            entries: given(entries, count),
+            stride,
+            start,
+            end,
+            behavior,
+            invert: flags & 1 != 0,
+            covers: flags & 2 != 0,
+        });
+        let table = or_python(table)?;
+        let held = if before == 0 {
+            None
+        } else {
+            Some(or_python(get(before))?)
+        };
+        let before = match &held {
+            Some(object) => Some(or_python(object.splitter())?),
+            None => None,
+        };
+        Ok(hold(Object::Splitter(Splitter::after(before, table))))
+    })
+}
+
+/// How many pretokens a text is cut into, and where they start and end.
+///
+/// # Safety
+/// `size` bytes at `text`, room for `room` values at `starts` and at `ends`.
+#[no_mangle]
+pub unsafe extern "C" fn splitter_cut(
+    splitter: i64,
+    text: *const u8,
+    size: usize,
+    starts: *mut u32,
+    ends: *mut u32,
+    room: usize,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(splitter))?;
+        let pieces = or_python(or_python(object.splitter())?.pieces(as_text(text, size)?))?;
+        if pieces.len() > room {
+            return Err(NotMine);
+        }
+        let (first, last): (Vec<u32>, Vec<u32>) = pieces.iter().copied().unzip();
+        copy(&first, starts, first.len())?;
+        copy(&last, ends, last.len())?;
+        Ok(pieces.len() as i64)
+    })
+}
+
+/// UTF-8 of a size that can be counted.
+///
+/// # Safety
+/// `size` bytes at `text`.
+unsafe fn as_text<'a>(text: *const u8, size: usize) -> Result<&'a [u8], NotMine> {
+    let text = given(text, size);
+    if size > LONGEST {
+        return Err(NotMine);
+    }
+    or_python(std::str::from_utf8(text).ok())?;
+    Ok(text)
+}
+
+/// An encoder over a table, by merges over it (0: none, then by `form`, the canonical form of its
+/// numbers). `splitter` 0: a text is one pretoken. `ids`: of the table's tokens; `count` 0: they
+/// are its numbers.
+///
+/// # Safety
+/// `count` values at `ids`.
+#[no_mangle]
+pub unsafe extern "C" fn encoder_new(
+    splitter: i64,
+    table: i64,
+    merges: i64,
+    form: i64,
+    ids: *const u32,
+    count: usize,
+    lookup_first: u32,
+) -> i64 {
+    guarded(|| {
+        let held = or_python(get(table))?;
+        let known = or_python(held.table())?;
+        let mut bytes = [NONE; 256];
+        for byte in 0..=u8::MAX {
+            if let Some(at) = known.tokens.find(&[byte]) {
+                bytes[usize::from(byte)] = at;
+            }
+        }
+        let object = or_python(get(if merges == 0 { form } else { merges }))?;
+        let merging = match (object.merges(), object.form()) {
+            (Some(list), _) if list.fits(known) => {
+                Merging::new(&list.left, &list.right, &list.product, bytes)
+            }
+            (_, Some(form)) if form.fits(known) => {
+                // A part that is no token stands for a byte without one, which is never there.
+                let part = |&at: &u32| if at & SYMBOL == 0 { at } else { NONE };
+                let left: Vec<u32> = form.left.iter().map(part).collect();
+                let right: Vec<u32> = form.right.iter().map(part).collect();
+                Merging::new(&left, &right, &form.tokens, bytes)
+            }
+            _ => None,
+        };
+        let ids = match count {
+            0 => known.numbers.clone(),
+            _ => given(ids, count).to_vec(),
+        };
+        let splitter = match splitter {
+            0 => None,
+            number => Some(or_python(or_python(get(number))?.splitter())?.clone()),
+        };
+        let merging = or_python(merging)?;
+        let made = Encoder::new(held.clone(), splitter, merging, ids, lookup_first != 0);
+        Ok(hold(Object::Encoder(Box::new(or_python(made)?))))
+    })
+}
+
+/// How many ids a text has: they are at `out`, if there is room for them (`ROOM`); else a number
+/// from `HELD` downwards, which is `HELD` less the number of an object that holds them.
+///
+/// # Safety
+/// `size` bytes at `text`; room for `ROOM` values at `out`.
+#[no_mangle]
+pub unsafe extern "C" fn encoder_encode(
+    encoder: i64,
+    text: *const u8,
+    size: usize,
+    out: *mut u32,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(encoder))?;
+        let encoder = or_python(object.encoder())?;
+        let text = as_text(text, size)?;
+        let mut ids = Vec::with_capacity(size / 3 + 8);
+        or_python(encoder.encode(text, &mut ids))?;
+        let count = ids.len();
+        if count > ROOM {
+            return Ok(HELD - hold(Object::Ids(ids, vec![count as u64])));
+        }
+        copy(&ids, out, count)?;
+        Ok(count as i64)
+    })
+}
+
+/// How many ids an object holds.
+#[no_mangle]
+pub extern "C" fn ids_count(object: i64) -> i64 {
+    guarded(|| {
+        let object = or_python(get(object))?;
+        Ok(or_python(object.ids())?.0.len() as i64)
+    })
+}
+
+/// The ids of texts that end at `ends` in one text, by so many threads: the number of what holds
+/// them.
+///
+/// # Safety
+/// `size` bytes at `text`, `count` values at `ends`.
+#[no_mangle]
+pub unsafe extern "C" fn encoder_encode_each(
+    encoder: i64,
+    text: *const u8,
+    size: usize,
+    ends: *const u64,
+    count: usize,
+    threads: usize,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(encoder))?;
+        let encoder = or_python(object.encoder())?;
+        let each = encoder.encode_each(as_text(text, size)?, given(ends, count), threads);
+        let (ids, ends) = or_python(each)?;
+        Ok(hold(Object::Ids(ids, ends)))
+    })
+}
+
+/// Ids that an object holds, and where those of each text end.
+///
+/// # Safety
+/// Room for `count` values at `ids`, for `end_count` at `ends`.
+#[no_mangle]
+pub unsafe extern "C" fn ids_copy(
+    object: i64,
+    ids: *mut u32,
+    count: usize,
+    ends: *mut u64,
+    end_count: usize,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(object))?;
+        let (from, last) = or_python(object.ids())?;
+        copy(from, ids, count)?;
+        copy(last, ends, end_count)?;
+        Ok(DONE)
     })
 }

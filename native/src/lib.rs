@@ -6,14 +6,17 @@
 
 mod canonical;
 mod comparing;
+mod encoding;
 mod equality;
 #[allow(unsafe_code)]
 mod interface;
 mod json;
 mod merges;
+mod merging;
 mod objects;
 mod pairs;
 mod ranks;
 mod seed;
+mod splitting;
 mod table;
 mod tokens;

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::canonical::Form;
+use crate::encoding::Encoder;
 use crate::merges::Merges;
+use crate::splitting::Splitter;
 use crate::table::Table;
 
 /// A value that stays here until it is released.
@@ -13,6 +15,9 @@ pub enum Object {
     Table(Table),
     Merges(Merges),
     Form(Form),
+    Splitter(Splitter),
+    Encoder(Box<Encoder>),
+    Ids(Vec<u32>, Vec<u64>),
 }
 
 struct Held {
@@ -71,6 +76,30 @@ impl Object {
     pub fn form(&self) -> Option<&Form> {
         match self {
             Object::Form(form) => Some(form),
+            _ => None,
+        }
+    }
+
+    /// The pre-tokenizer, if this is one.
+    pub fn splitter(&self) -> Option<&Splitter> {
+        match self {
+            Object::Splitter(splitter) => Some(splitter),
+            _ => None,
+        }
+    }
+
+    /// The encoder, if this is one.
+    pub fn encoder(&self) -> Option<&Encoder> {
+        match self {
+            Object::Encoder(encoder) => Some(encoder),
+            _ => None,
+        }
+    }
+
+    /// Ids, and where those of each text end, if this is what was encoded.
+    pub fn ids(&self) -> Option<(&[u32], &[u64])> {
+        match self {
+            Object::Ids(ids, ends) => Some((ids, ends)),
             _ => None,
         }
     }

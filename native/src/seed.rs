@@ -53,6 +53,12 @@ impl Seed {
         fold(key ^ self.first, self.second)
     }
 
+    /// The hash of two words.
+    #[inline(always)]
+    pub fn two(&self, one: u64, other: u64) -> u64 {
+        fold(one ^ self.first, other ^ self.second)
+    }
+
     fn long(&self, text: &[u8], start: u64) -> u64 {
         let size = text.len();
         let (mut hash, mut at) = (start, 0);

@@ -1,0 +1,159 @@
+"""Encoders in the kernel: models that merge bytes. The twin is the room ``encode``."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
+
+from .canonical import Splits, merges_over
+from .library import Held, Library, address, answer, library, numbers
+from .pairs import Pairs
+from .splitting import TableSplitter
+from .tables import Numbers, packed
+
+_ROOM, _HELD = 4096, -16
+"""Ids up to which a text is answered in one call; the status from which on they are held."""
+
+_SHARE = 1 << 16
+"""Bytes of a batch from which a further thread pays."""
+
+
+class ByteEncoder(Held):
+    """Texts to ids, without what goes before the pre-tokenizer. Threads may share it.
+
+    None stands for what the kernel leaves to Python: a byte that no token stands for, a text of
+    2 GiB. Texts are without surrogates.
+    """
+
+    __slots__ = ("_encode", "_rooms")
+
+    def __init__(self, loaded: Library, number: int) -> None:
+        super().__init__(loaded, number)
+        self._encode = loaded.encoder_encode
+        self._rooms: list[tuple[array[int], int]] = []
+
+    def encode(self, text: str) -> list[int] | None:
+        """The ids of a text."""
+        ids = self.encode_array(text)
+        return None if ids is None else ids.tolist()
+
+    def encode_array(self, text: str) -> array[int] | None:
+        """The same as an array of 32 bits."""
+        data = text.encode("utf-8")
+        try:
+            room, start = self._rooms.pop()
+        except IndexError:
+            room = numbers(_ROOM)
+            start = address(room)
+        count: int = self._encode(self.number, data, len(data), start)
+        ids = room[: max(count, 0)]
+        self._rooms.append((room, start))
+        if count >= 0:
+            return ids
+        if count > _HELD:
+            answer(count)
+            return None
+        return _taken(Held(self.library, _HELD - count), 1)[0]
+
+    def encode_each(self, texts: Sequence[str], threads: int) -> list[array[int]] | None:
+        """The ids of each text, in so many threads at most."""
+        each = [text.encode("utf-8") for text in texts]
+        ends = array("Q", accumulate(map(len, each)))
+        data = b"".join(each)
+        wanted = min(threads, os.cpu_count() or 1, len(data) // _SHARE + 1)
+        held = answer(
+            self.library.encoder_encode_each(
+                self.number, data, len(data), address(ends), len(ends), wanted
+            )
+        )
+        if held is None:
+            return None
+        ids, ends = _taken(Held(self.library, held), len(each))
+        return [ids[start:end] for start, end in pairwise((0, *ends))]
+
+
+def _taken(held: Held, texts: int) -> tuple[array[int], array[int]]:
+    """What an object holds: ids, and where those of each of its texts end."""
+    count = answer(held.library.ids_count(held.number)) or 0
+    ids, ends = numbers(count), array("Q", bytes(8 * texts))
+    done = held.library.ids_copy(held.number, address(ids), count, address(ends), texts)
+    if answer(done) is None:
+        raise AssertionError("ids are as many as they were counted")
+    return ids, ends
+
+
+def encoder_of_list(
+    ids: Mapping[bytes, int],
+    pairs: Sequence[tuple[bytes, bytes]],
+    splitter: TableSplitter | None,
+    *,
+    lookup_first: bool,
+) -> ByteEncoder | None:
+    """An encoder that merges the pairs of a list; None where the kernel cannot hold it.
+
+    Args:
+        ids: of all tokens that a text can spell.
+        pairs: in the order of their ranks; one that comes twice counts at its last place.
+        splitter: None: a text is one pretoken.
+        lookup_first: whether a pretoken that is a token becomes it, whatever merging gives.
+    """
+    loaded = library()
+    if loaded is None:
+        return None
+    if isinstance(pairs, Pairs) and isinstance(ids, Numbers) and pairs.table is ids.table:
+        table, merges = pairs.table, pairs.merges
+    else:
+        made = packed(loaded, [*ids], ids.values())
+        listed = None if made is None else merges_over(loaded, made, pairs)
+        if made is None or listed is None:
+            return None
+        table, merges = made, listed
+    return _encoder(loaded, splitter, (table, merges, None), None, lookup_first)
+
+
+def encoder_of_form(
+    ids: Mapping[bytes, int],
+    splits: Mapping[bytes, tuple[bytes, bytes]],
+    splitter: TableSplitter | None,
+    *,
+    lookup_first: bool,
+) -> ByteEncoder | None:
+    """An encoder that merges by a canonical form; it is None unless the kernel found the form."""
+    loaded = library()
+    if loaded is None or not isinstance(splits, Splits):
+        return None
+    form = splits.found
+    own = None
+    if not (isinstance(ids, Numbers) and ids.table is form.table):
+        tokens = form.table.tokens
+        if len(tokens) != len(ids):
+            return None
+        try:
+            own = array("I", map(ids.__getitem__, tokens))
+        except KeyError:
+            return None
+    return _encoder(loaded, splitter, (form.table, None, form), own, lookup_first)
+
+
+def _encoder(
+    loaded: Library,
+    splitter: TableSplitter | None,
+    rule: tuple[Held, Held | None, Held | None],
+    ids: array[int] | None,
+    lookup_first: bool,
+) -> ByteEncoder | None:
+    table, merges, form = rule
+    held = answer(
+        loaded.encoder_new(
+            splitter.number if splitter else 0,
+            table.number,
+            merges.number if merges else 0,
+            form.number if form else 0,
+            address(ids) if ids else 0,
+            len(ids) if ids else 0,
+            lookup_first,
+        )
+    )
+    return None if held is None else ByteEncoder(loaded, held)

@@ -1,0 +1,350 @@
+//! Text to ids: pretokens, those that are met again, whole ones, merging (twin: `encode/`).
+#![forbid(unsafe_code)]
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::merging::{Merging, Work};
+use crate::objects::Object;
+use crate::pairs::NONE;
+use crate::seed::Seed;
+use crate::splitting::{Splitter, BLOCK};
+use crate::tokens::Tokens;
+
+/// Up to so many bytes, a pretoken is remembered.
+const REMEMBERED: usize = 128;
+/// How many are remembered, and how many bytes and ids they have together.
+const MOST_WORDS: usize = 1 << 18;
+const SLOTS: usize = MOST_WORDS * 2;
+const MOST_BYTES: usize = 1 << 24;
+/// Places for short pretokens that were met lately; a power of two.
+const LATELY: usize = 1 << 13;
+/// Up to so many bytes a pretoken is short, and so many ids it then has.
+const SHORT: usize = 15;
+const FEW: usize = 3;
+/// How many threads may leave what they remember behind.
+const KEPT: usize = 16;
+/// The most bytes of a text: places are counted in 31 bits, and one of these marks a gap.
+pub const LONGEST: usize = (1 << 31) - 1;
+
+/// A short pretoken with its size, and its ids. Where the key is 0 there is none.
+#[derive(Clone, Copy)]
+struct Recent {
+    key: u128,
+    ids: [u32; FEW],
+    count: u32,
+}
+
+/// What one thread remembers, and its room for work.
+struct Memory {
+    known: Known,
+    block: Box<[u32; BLOCK]>,
+}
+
+/// Pretokens and their ids.
+struct Known {
+    lately: Vec<Recent>,
+    slots: Vec<u64>,
+    bytes: Vec<u8>,
+    ids: Vec<u32>,
+    /// Where the bytes and the ids of each word end.
+    words: Vec<(u32, u32)>,
+    work: Work,
+}
+
+impl Known {
+    fn new() -> Self {
+        let nothing = Recent {
+            key: 0,
+            ids: [0; FEW],
+            count: 0,
+        };
+        Known {
+            lately: vec![nothing; LATELY],
+            slots: vec![0; SLOTS],
+            bytes: vec![],
+            ids: vec![],
+            words: vec![(0, 0)],
+            work: Work::default(),
+        }
+    }
+
+    /// The ids of a word, if it is remembered.
+    #[inline(always)]
+    fn find(&self, word: &[u8], hash: u64) -> Option<&[u32]> {
+        let mut slot = hash as usize % SLOTS;
+        loop {
+            let found = self.slots[slot];
+            if found == 0 {
+                return None;
+            }
+            if found >> 32 == hash >> 32 {
+                let at = found as u32 as usize;
+                let ((start, first), (end, last)) = (self.words[at - 1], self.words[at]);
+                if self.bytes[start as usize..end as usize] == *word {
+                    return Some(&self.ids[first as usize..last as usize]);
+                }
+            }
+            slot = (slot + 1) % SLOTS;
+        }
+    }
+
+    /// Remembers a word that is not remembered; forgets all others where there is no room.
+    fn remember(&mut self, word: &[u8], hash: u64, ids: &[u32]) {
+        if self.words.len() > MOST_WORDS || self.bytes.len() + 4 * self.ids.len() > MOST_BYTES {
+            self.slots.fill(0);
+            self.bytes.clear();
+            self.ids.clear();
+            self.words.truncate(1);
+        }
+        let mut slot = hash as usize % SLOTS;
+        while self.slots[slot] != 0 {
+            slot = (slot + 1) % SLOTS;
+        }
+        self.slots[slot] = hash >> 32 << 32 | self.words.len() as u64;
+        self.bytes.extend_from_slice(word);
+        self.ids.extend_from_slice(ids);
+        let ends = (self.bytes.len() as u32, self.ids.len() as u32);
+        self.words.push(ends);
+    }
+}
+
+/// A model that merges bytes, ready to encode. Threads may share it.
+pub struct Encoder {
+    /// Holds the table.
+    held: Arc<Object>,
+    splitter: Option<Splitter>,
+    merging: Merging,
+    /// By place in the table: the id of each token.
+    ids: Vec<u32>,
+    /// The same where a whole pretoken becomes the token; else `NONE`.
+    whole: Vec<u32>,
+    memories: Mutex<Vec<Memory>>,
+    seed: Seed,
+}
+
+impl Encoder {
+    /// `held` has the table, of which `ids` are the ids; none of these is `NONE`. `lookup_first`:
+    /// a whole pretoken that is a token becomes it, whatever merging gives. No splitter: a text is
+    /// one pretoken.
+    pub fn new(
+        held: Arc<Object>,
+        splitter: Option<Splitter>,
+        merging: Merging,
+        ids: Vec<u32>,
+        lookup_first: bool,
+    ) -> Option<Self> {
+        let tokens = &held.table()?.tokens;
+        if ids.len() != tokens.len() || ids.contains(&NONE) {
+            return None;
+        }
+        let mut whole = ids.clone();
+        if !lookup_first {
+            let mut work = Work::default();
+            for (at, whole) in whole.iter_mut().enumerate() {
+                let token = tokens.get(at);
+                let merged = token.len() <= REMEMBERED && merging.run(token, &mut work).is_some();
+                if !(merged && work.symbols == [at as u32]) {
+                    *whole = NONE;
+                }
+            }
+        }
+        Some(Encoder {
+            held,
+            splitter,
+            merging,
+            ids,
+            whole,
+            memories: Mutex::new(vec![]),
+            seed: Seed::of_process(),
+        })
+    }
+
+    fn tokens(&self) -> Option<&Tokens> {
+        Some(&self.held.table()?.tokens)
+    }
+
+    fn memories(&self) -> std::sync::MutexGuard<'_, Vec<Memory>> {
+        // Only whole memories are put here, so what a panic leaves behind is whole.
+        self.memories.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends the ids of a text. None: it holds a byte without a token, or is for Python to cut;
+    /// what was appended by then counts for nothing.
+    pub fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
+        let kept = self.memories().pop();
+        let mut memory = kept.unwrap_or_else(|| {
+            let (known, block) = (Known::new(), Box::new([0; BLOCK]));
+            Memory { known, block }
+        });
+        let done = self.encode_with(&mut memory, text, out);
+        let mut memories = self.memories();
+        if memories.len() < KEPT {
+            memories.push(memory);
+        }
+        done
+    }
+
+    /// The ids of texts that end at `ends` in `all`, one after the other, and where those of each
+    /// text end; by so many threads.
+    pub fn encode_each(
+        &self,
+        all: &[u8],
+        ends: &[u64],
+        threads: usize,
+    ) -> Option<(Vec<u32>, Vec<u64>)> {
+        if ends.windows(2).any(|two| two[0] > two[1])
+            || ends.last().is_some_and(|&end| end as usize > all.len())
+        {
+            return None;
+        }
+        let share = all.len() / threads.max(1) + 1;
+        let mut jobs = vec![];
+        let mut first = 0;
+        while first < ends.len() {
+            let start = if first == 0 {
+                0
+            } else {
+                ends[first - 1] as usize
+            };
+            let limit = (start + share) as u64;
+            let count = ends[first..].partition_point(|&end| end <= limit).max(1);
+            jobs.push((start, &ends[first..first + count]));
+            first += count;
+        }
+        let encode = |&(start, ends): &(usize, &[u64])| {
+            let (mut ids, mut counts, mut start) = (vec![], vec![], start);
+            for &end in ends {
+                self.encode(&all[start..end as usize], &mut ids)?;
+                counts.push(ids.len() as u64);
+                start = end as usize;
+            }
+            Some((ids, counts))
+        };
+        if jobs.len() < 2 {
+            return jobs.first().map_or(Some((vec![], vec![])), encode);
+        }
+        let parts: Option<Vec<_>> = std::thread::scope(|scope| {
+            let running: Vec<_> = jobs.iter().map(|job| scope.spawn(|| encode(job))).collect();
+            let ended = running.into_iter().map(|each| each.join());
+            ended
+                .map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        });
+        let (mut ids, mut counts): (Vec<u32>, Vec<u64>) = (vec![], vec![]);
+        for (part, ends) in parts? {
+            let before = ids.len() as u64;
+            counts.extend(ends.iter().map(|end| before + end));
+            ids.extend_from_slice(&part);
+        }
+        Some((ids, counts))
+    }
+
+    fn encode_with(&self, memory: &mut Memory, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
+        let tokens = self.tokens()?;
+        let Memory { known, block } = memory;
+        if text.len() > LONGEST {
+            return None;
+        }
+        let Some(splitter) = &self.splitter else {
+            return match text {
+                [] => Some(()),
+                _ => self.piece(tokens, known, text, out),
+            };
+        };
+        let Some(table) = splitter.plain() else {
+            for (start, end) in splitter.pieces(text)? {
+                self.short(tokens, known, text, (start as usize, end as usize), out)?;
+            }
+            return Some(());
+        };
+        let mut cursor = table.cursor();
+        let mut start = 0;
+        while !cursor.finished {
+            let count = table.scan(text, &mut cursor, block)?;
+            for &end in &block[..count] {
+                // A table that covers has no gaps; were there one, this would be out of the text.
+                self.short(tokens, known, text, (start, end as usize), out)?;
+                start = end as usize;
+            }
+        }
+        Some(())
+    }
+
+    /// A pretoken (start, end) that may have been met lately.
+    #[inline(always)]
+    fn short(
+        &self,
+        tokens: &Tokens,
+        known: &mut Known,
+        text: &[u8],
+        (start, end): (usize, usize),
+        out: &mut Vec<u32>,
+    ) -> Option<()> {
+        let size = end - start;
+        if size > SHORT {
+            return self.piece(tokens, known, text.get(start..end)?, out);
+        }
+        let mut key = [0; 16];
+        match text.get(start..start + 16) {
+            Some(around) => key.copy_from_slice(around),
+            None => key[..size].copy_from_slice(text.get(start..end)?),
+        }
+        let within = (1u128 << (size * 8)) - 1;
+        let key = u128::from_le_bytes(key) & within | (size as u128) << 120;
+        let at = self.seed.two(key as u64, (key >> 64) as u64) as usize % LATELY;
+        let recent = &known.lately[at];
+        if recent.key == key {
+            out.push(recent.ids[0]);
+            if recent.count > 1 {
+                out.extend_from_slice(&recent.ids[1..recent.count as usize]);
+            }
+            return Some(());
+        }
+        let before = out.len();
+        self.piece(tokens, known, &text[start..end], out)?;
+        let made = &out[before..];
+        if (1..=FEW).contains(&made.len()) {
+            let mut ids = [0; FEW];
+            ids[..made.len()].copy_from_slice(made);
+            let count = made.len() as u32;
+            known.lately[at] = Recent { key, ids, count };
+        }
+        Some(())
+    }
+
+    fn piece(
+        &self,
+        tokens: &Tokens,
+        known: &mut Known,
+        piece: &[u8],
+        out: &mut Vec<u32>,
+    ) -> Option<()> {
+        let hash = tokens.hash(piece);
+        if let Some(at) = tokens.find_hashed(piece, hash) {
+            let id = self.whole[at as usize];
+            if id != NONE {
+                out.push(id);
+                return Some(());
+            }
+        }
+        if piece.len() <= REMEMBERED {
+            if let Some(ids) = known.find(piece, hash) {
+                out.extend_from_slice(ids);
+                return Some(());
+            }
+        }
+        let before = out.len();
+        self.merging.run(piece, &mut known.work)?;
+        out.extend(
+            known
+                .work
+                .symbols
+                .iter()
+                .map(|&symbol| self.ids[symbol as usize]),
+        );
+        if piece.len() <= REMEMBERED {
+            known.remember(piece, hash, &out[before..]);
+        }
+        Some(())
+    }
+}

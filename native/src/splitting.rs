@@ -1,0 +1,460 @@
+//! Pre-tokenizers as tables (twins: `theory/split_tables.py`, which makes them; `text/split.py`).
+//!
+//! One look-up for each character. An entry is the row of the next state, above three flags.
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+
+/// The match ends before this character, and a new one begins with it.
+const CUT: u32 = 1;
+/// A match ends before this character, if no longer one follows.
+const ACCEPTS: u32 = 2;
+/// No match goes on here: what counts is the last that ended.
+const BACK: u32 = 4;
+const SHIFT: u32 = 3;
+
+/// The most entries of a table; so an index with as many bits needs no check.
+const ENTRIES: usize = 1 << 13;
+const PAGES: usize = 0x110000 / 256;
+
+/// How many stretches are found at a time.
+pub const BLOCK: usize = 1024;
+
+/// Marks the end of a stretch that nothing matches.
+pub const GAP: u32 = 1 << 31;
+
+/// How often each character may be read again, on the average, before Python does the work.
+const AGAIN: u64 = 64;
+
+/// What is done with matches and with what lies between them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Behavior {
+    Isolated,
+    Removed,
+    WithPrevious,
+    WithNext,
+    Contiguous,
+}
+
+impl Behavior {
+    /// By its number in `bpe_interop/kernel/splitting.py`.
+    pub fn numbered(number: u32) -> Option<Self> {
+        Some(match number {
+            0 => Behavior::Isolated,
+            1 => Behavior::Removed,
+            2 => Behavior::WithPrevious,
+            3 => Behavior::WithNext,
+            4 => Behavior::Contiguous,
+            _ => return None,
+        })
+    }
+}
+
+/// One step of a pre-tokenizer.
+pub struct Table {
+    ascii: [u8; 128],
+    pages: Box<[u8; 0x2000]>,
+    classes: Box<[u8; 0x10000]>,
+    entries: Box<[u32; ENTRIES]>,
+    start: u32,
+    end: u32,
+    behavior: Behavior,
+    invert: bool,
+    covers: bool,
+}
+
+/// Where a table is in a text.
+pub struct Cursor {
+    place: usize,
+    state: u32,
+    begin: usize,
+    last: usize,
+    again: u64,
+    /// Whether the end of the text was reached.
+    pub finished: bool,
+}
+
+/// What the numbers of a table are given as.
+pub struct Given<'a> {
+    pub pages: &'a [u16],
+    pub classes: &'a [u8],
+    pub entries: &'a [u32],
+    pub stride: u32,
+    pub start: u32,
+    pub end: u32,
+    pub behavior: u32,
+    pub invert: bool,
+    pub covers: bool,
+}
+
+fn boxed<T: Copy, const N: usize>(
+    filler: T,
+    given: impl Iterator<Item = T>,
+) -> Option<Box<[T; N]>> {
+    let mut all = vec![filler; N];
+    for (place, value) in given.enumerate() {
+        *all.get_mut(place)? = value;
+    }
+    all.into_boxed_slice().try_into().ok()
+}
+
+impl Table {
+    /// None: it is larger than there is room for, or names what it does not have.
+    pub fn new(given: &Given) -> Option<Self> {
+        let pages = given.classes.len() / 256;
+        let stride = given.stride as usize;
+        let count = given.entries.len();
+        let is_row = |row: u32| (row as usize) % stride == 0 && (row as usize) < count;
+        let fine = given.pages.len() == PAGES
+            && given.classes.len() % 256 == 0
+            && given.pages.iter().all(|&page| (page as usize) < pages)
+            && given
+                .classes
+                .iter()
+                .all(|&class| u32::from(class) < given.end)
+            && given.end < given.stride
+            && stride > 0
+            && count % stride == 0
+            && is_row(given.start)
+            && given.entries.iter().all(|&entry| is_row(entry >> SHIFT));
+        if !fine {
+            return None;
+        }
+        let mut ascii = [0; 128];
+        let first = given.pages[0] as usize * 256;
+        ascii.copy_from_slice(&given.classes[first..first + 128]);
+        let numbers: Option<Vec<u8>> = given
+            .pages
+            .iter()
+            .map(|&page| page.try_into().ok())
+            .collect();
+        Some(Table {
+            ascii,
+            pages: boxed(0, numbers?.into_iter())?,
+            classes: boxed(0, given.classes.iter().copied())?,
+            entries: boxed(BACK, given.entries.iter().copied())?,
+            start: given.start,
+            end: given.end,
+            behavior: Behavior::numbered(given.behavior)?,
+            invert: given.invert,
+            covers: given.covers,
+        })
+    }
+
+    /// Whether the matches are the pretokens and leave nothing between them.
+    fn is_plain(&self) -> bool {
+        let kept = match self.behavior {
+            Behavior::Isolated => true,
+            Behavior::Removed => self.invert,
+            _ => false,
+        };
+        self.covers && kept
+    }
+
+    /// At the start of a text.
+    pub fn cursor(&self) -> Cursor {
+        Cursor {
+            place: 0,
+            state: self.start,
+            begin: 0,
+            last: 0,
+            again: 0,
+            finished: false,
+        }
+    }
+
+    /// The class of the character at a place, and its bytes. What is no UTF-8 has some class.
+    #[inline(always)]
+    fn letter(&self, text: &[u8], place: usize) -> (usize, usize) {
+        let first = text[place];
+        if first < 0x80 {
+            return (usize::from(self.ascii[usize::from(first & 0x7F)]), 1);
+        }
+        let next = |after: usize| match text.get(place + after) {
+            Some(&byte) => u32::from(byte & 0x3F),
+            None => 0,
+        };
+        let first = u32::from(first);
+        let (code, size) = if first < 0xE0 {
+            ((first & 0x1F) << 6 | next(1), 2)
+        } else if first < 0xF0 {
+            ((first & 0x0F) << 12 | next(1) << 6 | next(2), 3)
+        } else {
+            let upper = (first & 0x07) << 18 | next(1) << 12;
+            (upper | next(2) << 6 | next(3), 4)
+        };
+        let page = usize::from(self.pages[(code >> 8) as usize & 0x1FFF]);
+        (
+            usize::from(self.classes[page << 8 | (code & 0xFF) as usize]),
+            size,
+        )
+    }
+
+    /// Writes the ends of the next matches, and of single characters between them, those with
+    /// `GAP`; how many. None: characters are read again and again, so Python does it.
+    pub fn scan(&self, text: &[u8], at: &mut Cursor, out: &mut [u32; BLOCK]) -> Option<usize> {
+        let (mut place, mut state) = (at.place, at.state);
+        let (mut begin, mut last) = (at.begin, at.last);
+        let mut count = 0;
+        while count < BLOCK - 1 {
+            let mut back = false;
+            while place < text.len() && count < BLOCK - 1 {
+                let (class, size) = self.letter(text, place);
+                let entry = self.entries[(state as usize + class) & (ENTRIES - 1)];
+                if entry & ACCEPTS != 0 {
+                    last = place;
+                }
+                if entry & BACK != 0 {
+                    back = true;
+                    break;
+                }
+                out[count] = place as u32;
+                count += (entry & CUT) as usize;
+                begin = if entry & CUT != 0 { place } else { begin };
+                state = entry >> SHIFT;
+                place += size;
+            }
+            if !back {
+                if place < text.len() {
+                    break;
+                }
+                if begin == text.len() {
+                    at.finished = true;
+                    break;
+                }
+                if self.entries[(state + self.end) as usize & (ENTRIES - 1)] & ACCEPTS != 0 {
+                    last = place;
+                }
+            }
+            if last > begin {
+                out[count] = last as u32;
+                begin = last;
+            } else {
+                begin += self.letter(text, begin).1;
+                begin = begin.min(text.len());
+                out[count] = begin as u32 | GAP;
+                last = begin;
+            }
+            count += 1;
+            at.again += place.saturating_sub(begin) as u64;
+            if at.again > AGAIN * text.len() as u64 + (1 << 16) {
+                return None;
+            }
+            place = begin;
+            state = self.start;
+        }
+        (at.place, at.state, at.begin, at.last) = (place, state, begin, last);
+        Some(count)
+    }
+
+    /// Appends the pretokens (start, end) that this step cuts a text into, which is at `base`.
+    fn cut(
+        &self,
+        text: &[u8],
+        base: u32,
+        work: &mut Stretches,
+        out: &mut Vec<(u32, u32)>,
+    ) -> Option<()> {
+        let Stretches { found, block } = work;
+        found.clear();
+        let mut cursor = self.cursor();
+        let mut in_gap = false;
+        while !cursor.finished {
+            let count = self.scan(text, &mut cursor, block)?;
+            for &entry in &block[..count] {
+                let (end, is_gap) = (entry & !GAP, entry & GAP != 0);
+                match found.last_mut() {
+                    Some(before) if is_gap && in_gap => before.0 = end,
+                    _ => found.push((end, is_gap == self.invert)),
+                }
+                in_gap = is_gap;
+            }
+        }
+        behave(self.behavior, found, base, out);
+        Some(())
+    }
+}
+
+/// Stretches of a text, flagged or not, as pretokens.
+fn behave(behavior: Behavior, found: &[(u32, bool)], base: u32, out: &mut Vec<(u32, u32)>) {
+    let mut start = 0;
+    let first = out.len();
+    let mut before = false;
+    for (place, &(end, flagged)) in found.iter().enumerate() {
+        let joins = match behavior {
+            Behavior::Isolated => false,
+            Behavior::Removed => {
+                if !flagged {
+                    out.push((base + start, base + end));
+                }
+                start = end;
+                continue;
+            }
+            Behavior::WithPrevious => flagged && !before,
+            Behavior::WithNext => place > 0 && joins_next(found, place - 1),
+            Behavior::Contiguous => flagged == before,
+        };
+        match out[first..].last_mut() {
+            Some(piece) if joins => piece.1 = base + end,
+            _ => out.push((base + start, base + end)),
+        }
+        before = flagged;
+        start = end;
+    }
+}
+
+/// Whether a stretch goes with the next one: it is flagged, and the next is not.
+fn joins_next(found: &[(u32, bool)], place: usize) -> bool {
+    found[place].1 && !found[place + 1].1
+}
+
+/// Room for what `cut` finds.
+struct Stretches {
+    found: Vec<(u32, bool)>,
+    block: Box<[u32; BLOCK]>,
+}
+
+/// Steps of which each cuts every pretoken of the one before. None of them: nothing is cut.
+#[derive(Clone)]
+pub struct Splitter {
+    tables: Vec<Arc<Table>>,
+}
+
+impl Splitter {
+    /// The steps of another one, and then this.
+    pub fn after(before: Option<&Splitter>, table: Table) -> Self {
+        let mut tables = before.map_or_else(Vec::new, |before| before.tables.clone());
+        tables.push(Arc::new(table));
+        Splitter { tables }
+    }
+
+    /// The only step, where its matches are the pretokens.
+    pub fn plain(&self) -> Option<&Table> {
+        match &self.tables[..] {
+            [only] if only.is_plain() => Some(only),
+            _ => None,
+        }
+    }
+
+    /// The pretokens of a text (start, end). None: Python does it.
+    pub fn pieces(&self, text: &[u8]) -> Option<Vec<(u32, u32)>> {
+        let mut pieces = vec![];
+        if !text.is_empty() {
+            pieces.push((0, text.len() as u32));
+        }
+        let mut work = Stretches {
+            found: vec![],
+            block: Box::new([0; BLOCK]),
+        };
+        for table in &self.tables {
+            let mut cut = Vec::with_capacity(pieces.len() * 2);
+            for (start, end) in pieces {
+                let piece = &text[start as usize..end as usize];
+                table.cut(piece, start, &mut work, &mut cut)?;
+            }
+            pieces = cut;
+        }
+        Some(pieces)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs of `a`, `b` after them if there is one; nothing else is matched.
+    fn table(behavior: u32, invert: bool) -> Table {
+        let mut classes = vec![2u8; 256];
+        classes[usize::from(b'a')] = 0;
+        classes[usize::from(b'b')] = 1;
+        let (row, goes) = (4, |state: u32, flags: u32| (state * 4) << SHIFT | flags);
+        let entries = [
+            [goes(1, 0), BACK, BACK, BACK],
+            [goes(1, ACCEPTS), goes(2, ACCEPTS), BACK | ACCEPTS, ACCEPTS],
+            [
+                goes(1, ACCEPTS | CUT),
+                BACK | ACCEPTS,
+                BACK | ACCEPTS,
+                ACCEPTS,
+            ],
+        ];
+        Table::new(&Given {
+            pages: &[0; PAGES],
+            classes: &classes,
+            entries: &entries.concat(),
+            stride: row,
+            start: 0,
+            end: 3,
+            behavior,
+            invert,
+            covers: false,
+        })
+        .unwrap()
+    }
+
+    fn pieces(behavior: u32, invert: bool, text: &str) -> Vec<String> {
+        let splitter = Splitter::after(None, table(behavior, invert));
+        let found = splitter.pieces(text.as_bytes()).unwrap();
+        let part = |&(start, end): &(u32, u32)| text[start as usize..end as usize].to_string();
+        found.iter().map(part).collect()
+    }
+
+    #[test]
+    fn each_behavior_does_its_own() {
+        let text = "\u{e9}xaaba\u{e9}ab";
+        assert_eq!(
+            pieces(0, false, text),
+            ["\u{e9}x", "aab", "a", "\u{e9}", "ab"]
+        );
+        assert_eq!(pieces(1, false, text), ["\u{e9}x", "\u{e9}"]);
+        assert_eq!(pieces(1, true, text), ["aab", "a", "ab"]);
+        assert_eq!(pieces(2, false, text), ["\u{e9}xaab", "a", "\u{e9}ab"]);
+        assert_eq!(pieces(3, false, text), ["\u{e9}x", "aab", "a\u{e9}", "ab"]);
+        assert_eq!(pieces(4, false, text), ["\u{e9}x", "aaba", "\u{e9}", "ab"]);
+    }
+
+    #[test]
+    fn a_text_is_cut_the_same_over_many_blocks() {
+        let text = "aab".repeat(3000) + &"x".repeat(3000) + "ab";
+        let found = pieces(0, false, &text);
+        assert_eq!(found.len(), 3002);
+        assert_eq!(found.concat(), text);
+        assert_eq!(found[3000].len(), 3000);
+    }
+
+    #[test]
+    fn what_is_no_text_is_cut_somehow() {
+        let splitter = Splitter::after(None, table(0, false));
+        for text in [&b"\xff"[..], b"a\xf4", b"\xf7\xbf\xbf\xbf", b"\xe2\x82"] {
+            let found = splitter.pieces(text).unwrap();
+            assert_eq!(found.last().map(|piece| piece.1 as usize), Some(text.len()));
+        }
+    }
+
+    #[test]
+    fn tables_that_name_what_is_not_there_are_refused() {
+        let given = |entries: &[u32], pages: &[u16], end| {
+            let classes = [0u8; 256];
+            let given = Given {
+                pages,
+                classes: &classes,
+                entries,
+                stride: 2,
+                start: 0,
+                end,
+                behavior: 0,
+                invert: false,
+                covers: false,
+            };
+            Table::new(&given).is_some()
+        };
+        assert!(given(&[BACK, BACK], &[0; PAGES], 1));
+        assert!(!given(&[BACK], &[0; PAGES], 1));
+        assert!(!given(&[2 << SHIFT, BACK], &[0; PAGES], 1));
+        assert!(!given(&[1 << SHIFT, BACK], &[0; PAGES], 1));
+        assert!(!given(&[BACK, BACK], &[1; PAGES], 1));
+        assert!(!given(&[BACK, BACK], &[0; PAGES - 1], 1));
+        assert!(!given(&[BACK, BACK], &[0; PAGES], 0));
+        assert!(!given(&[BACK, BACK], &[0; PAGES], 2));
+    }
+}

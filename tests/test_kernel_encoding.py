@@ -1,0 +1,305 @@
+"""Splitting and encoding in the native kernel: what Python gives, and what the engines give."""
+
+from __future__ import annotations
+
+import random
+import threading
+from array import array
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchmarks.trust import kernel
+from bpe_interop.encode import Encoder
+from bpe_interop.encode.native import native
+from bpe_interop.engines import from_model
+from bpe_interop.errors import DisallowedSpecialError, EncodeError, PatternError
+from bpe_interop.kernel import running, set_aside, splitter_of
+from bpe_interop.model import AddedToken, Affixes, BPEModel, Fallback, PairList, RankTable, Vocab
+from bpe_interop.steps import Lowercase, Pattern, PrefixSpace, PreTokenizerStep, Split
+from bpe_interop.text import spellings
+from bpe_interop.text.patterns import parse
+from bpe_interop.text.split import Splitter
+from bpe_interop.text.unicode import LAST
+from bpe_interop.theory import split_tables as tables
+from bpe_interop.theory.automata import machine_of
+from bpe_interop.tokenizer import Tokenizer
+
+NATIVE = running().kernel == "native"
+needs_library = pytest.mark.skipif(not NATIVE, reason=f"Python only: {running().why_not}")
+
+PATTERNS = {
+    name: getattr(spellings, name)
+    for name in (
+        *("GPT2", "R50K", "CL100K", "CL100K_POSSESSIVE", "CL100K_TRAILING", "QWEN2", "O200K"),
+    )
+}
+
+
+def one(source: str) -> Split:
+    return Split(Pattern(source, "oniguruma"), "isolated")
+
+
+BYTES = {bytes([byte]): byte for byte in range(256)}
+
+
+def small(**changes: Any) -> BPEModel:
+    """A model of bytes with a few merges."""
+    ids = {**BYTES, b"ab": 256, b"abab": 257, b" a": 258, b"\xc3\xa9": 259, b"xyz": 260}
+    pairs = ((b"a", b"b"), (b"ab", b"ab"), (b" ", b"a"), (b"\xc3", b"\xa9"))
+    model = BPEModel(
+        vocab=Vocab(ids),
+        merges=PairList(pairs),
+        normalizer=(),
+        pretokenizer=(one(spellings.GPT2),),
+        added=(AddedToken("<s>", 300), AddedToken("<t>", 301, special=False)),
+    )
+    return replace(model, **changes)
+
+
+# The tables.
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_published_patterns_have_small_tables_without_gaps(name: str) -> None:
+    (table,) = tables.split_tables((one(PATTERNS[name]),))
+    assert table.covers
+    assert len(table.transitions) // table.stride < 25
+    assert len(table.pages) * tables.PAGE == LAST + 1
+
+
+def test_a_wrong_entry_is_found_by_the_proof() -> None:
+    """Each entry that a text can reach is changed in each flag and in its state."""
+    step = one(r"ab*c?|\s+(?!\S)|\s+")
+    (table,) = tables.split_tables((step,))
+    pattern = step.pattern
+    assert isinstance(pattern, Pattern)
+    machine = machine_of(parse(pattern))
+    signatures, numbers = tables._numbered(machine)
+    letters = {signature: letter_of(table, numbers, n) for n, signature in enumerate(signatures)}
+    tables._prove_transitions(machine, table, letters)
+    changed = 0
+    for place in range(0, len(table.transitions), table.stride):
+        for letter in (*{*letters.values()}, table.end):
+            for other in (1, 2, 4, table.stride << tables.SHIFT):
+                wrong = array("I", table.transitions)
+                wrong[place + letter] ^= other
+                entry = wrong[place + letter]
+                if entry >> tables.SHIFT >= len(wrong) or (other > 4 and entry & tables.BACK):
+                    continue  # it is refused by the kernel, or means the same
+                changed += 1
+                with pytest.raises((AssertionError, IndexError)):
+                    tables._prove_transitions(machine, replace(table, transitions=wrong), letters)
+    assert changed > 50
+
+
+def letter_of(table: tables.SplitTable, numbers: bytes, number: int) -> int:
+    code = numbers.index(number)
+    page = table.pages[code // tables.PAGE]
+    return table.classes[page * tables.PAGE + code % tables.PAGE]
+
+
+def test_a_wrong_class_is_found_by_the_proof() -> None:
+    step = one(spellings.GPT2)
+    pattern = step.pattern
+    assert isinstance(pattern, Pattern)
+    machine = machine_of(parse(pattern))
+    (table,) = tables.split_tables((step,))
+    signatures, numbers = tables._numbered(machine)
+    merged = [letter_of(table, numbers, number) for number in range(len(signatures))]
+    tables._prove_classes(machine, signatures, numbers, table, merged)
+    for code in (0x41, 0xE9, 0x65E5, 0x1F600, LAST):
+        wrong = bytearray(numbers)
+        wrong[code] = (wrong[code] + 1) % len(signatures)
+        with pytest.raises(AssertionError):
+            tables._prove_classes(machine, signatures, bytes(wrong), table, merged)
+    classes = bytearray(table.classes)
+    classes[0x41] ^= 1
+    wrong_table = replace(table, classes=bytes(classes))
+    with pytest.raises(AssertionError):
+        tables._prove_classes(machine, signatures, numbers, wrong_table, merged)
+
+
+@pytest.mark.parametrize(
+    "step", [one("(?<=a)b"), one("a*"), PrefixSpace(), Split(Pattern("a", "python"), "isolated")]
+)
+def test_what_has_no_table_is_said(step: PreTokenizerStep) -> None:
+    with pytest.raises(PatternError):
+        tables.split_tables((step,))
+
+
+def test_a_table_that_is_too_large_is_refused_here_or_there() -> None:
+    with pytest.raises(PatternError, match="more than a table holds"):
+        tables.split_tables((one("a{600}"),))
+    (table,) = tables.split_tables((one("a{300}b"),))
+    large = replace(table, transitions=table.transitions * 40)
+    assert splitter_of((large,)) is None
+    assert not NATIVE or splitter_of((table,)) is not None
+
+
+# Splitting.
+
+
+@needs_library
+@pytest.mark.parametrize("name", PATTERNS)
+def test_every_code_point_is_cut_as_by_python(name: str) -> None:
+    """Each one between letters, behind a space, before a digit: in one text of all of them."""
+    step = one(PATTERNS[name])
+    splitter = splitter_of(tables.split_tables((step,)))
+    assert splitter is not None
+    stride = 7
+    codes = range(len(name) % stride, LAST + 1, stride)
+    text = "".join(f" a{chr(code)}1" for code in codes if not 0xD800 <= code < 0xE000)
+    assert splitter.cut(text) == Splitter((step,))(text)
+
+
+@needs_library
+def test_characters_that_are_read_again_and_again_are_left_to_python() -> None:
+    splitter = splitter_of(tables.split_tables((one("ab*c|a"),)))
+    assert splitter is not None
+    assert splitter.cut("a" + "b" * 50) == ["a", "b" * 50]
+    step = one("x[^y]*y|x")
+    splitter = splitter_of(tables.split_tables((step,)))
+    assert splitter is not None
+    assert splitter.cut("x" * 300) == ["x"] * 300
+    assert splitter.cut("x" * 100_000) is None
+
+
+@needs_library
+@pytest.mark.parametrize(("name", "count"), [("pretokens", 120), ("ids", 120)])
+def test_the_kernel_answers_as_python_does(name: str, count: int) -> None:
+    """The short run of ``python -m benchmarks.trust kernel``."""
+    found = kernel.compare(name, count, seed=14)
+    assert found.different == []
+    assert count // 2 < found.native < count
+
+
+# Encoding.
+
+
+@needs_library
+def test_what_a_model_has_decides_who_encodes() -> None:
+    assert native(small()).encoder is not None
+    beyond = {
+        "affixes": small(affixes=Affixes(suffix=b"x"), merges=PairList(())),
+        "of several kinds": small(vocab=Vocab(small().vocab.ids, {256: "unused"})),
+        "characters": BPEModel(
+            Vocab({b"a": 0}), PairList(()), "char", normalizer=(), pretokenizer=()
+        ),
+        "another token": small(fallback=Fallback("unknown", unknown=300)),
+        "not stated": small(pretokenizer=None),
+        "no table": small(pretokenizer=(PrefixSpace(),)),
+        "irregular": small(vocab=Vocab({**small().vocab.ids, b"": 999})),
+        "irregular ": small(vocab=Vocab({**small().vocab.ids, b"ab": 2**32 - 1})),
+        "no table ": small(pretokenizer=(one("a{600}b"),)),
+    }
+    for why, model in beyond.items():
+        found = native(model)
+        assert found.encoder is None
+        assert why.strip() in found.why_not
+
+
+@needs_library
+def test_in_python_only_nothing_is_native() -> None:
+    model = small()
+    encoder = Encoder(model)
+    with set_aside():
+        assert encoder._native is None
+        assert encoder.encode("abab a") == [257, 258]
+    assert encoder._native is not None
+    assert encoder.encode("abab a") == [257, 258]
+
+
+@needs_library
+@pytest.mark.parametrize("engine", ["tokenizers", "tiktoken"])
+def test_awkward_texts_have_the_ids_of_the_engines(engine: str) -> None:
+    """Ranks for tiktoken, listed merges for tokenizers; every pattern; lookup first or not."""
+    rng = random.Random(5)
+    parts = [" ", "\n", "a", "b", "ab", "\u00e9", "'s", "12345", "xyz", "\U0001f600", "\u2028", "A"]
+    texts = ["".join(rng.choices(parts, k=rng.randrange(30))) for _ in range(60)]
+    texts += ["ab" * 40, "a" * 65, "\u00e9" * 33, " " * 70 + "a", ""]
+    ranks = RankTable({**BYTES, b"ab": 256, b"abab": 257, b" a": 258, b"\xc3\xa9": 259})
+    for name, source in PATTERNS.items():
+        model = small(pretokenizer=(one(source),))
+        if engine == "tiktoken":
+            pattern = Pattern(source, "fancy-regex")
+            model = small(
+                vocab=Vocab({**ranks.ranks, b"xyz": 260}),
+                merges=RankTable({**ranks.ranks, b"xyz": 260}),
+                lookup_first=True,
+                pretokenizer=(Split(pattern, "removed", invert=True),),
+                added=(),
+            )
+        encoder = Encoder(model)
+        assert encoder._native is not None
+        other = from_model(engine, model)
+        for text in texts:
+            assert encoder.encode(text) == other.encode(text), (name, text)
+
+
+@needs_library
+def test_a_missing_byte_is_told_by_python() -> None:
+    ids = {token: number for token, number in small().vocab.ids.items() if token != b"z"}
+    encoder = Encoder(small(vocab=Vocab(ids), lookup_first=True))
+    assert encoder.encode("xyz") == [260]
+    with pytest.raises(EncodeError, match='"z" is not in the vocabulary'):
+        encoder.encode("xyz z")
+    with pytest.raises(EncodeError, match='"z" is not in the vocabulary'):
+        encoder.encode_each(["a", "xyz z"], threads=2)
+
+
+@needs_library
+def test_added_tokens_and_normalizers_are_around_the_kernel() -> None:
+    encoder = Encoder(small(normalizer=(Lowercase(),)))
+    assert encoder.encode("ABAB<s><t>AB") == [257, 60, 115, 62, 301, 256]
+    allowed = frozenset({"<s>"})
+    assert encoder.encode("ABAB<s><t>AB", allowed) == [257, 300, 301, 256]
+    texts = ["ABAB<s>", "", "<t><s>ab", "\ud83d\ude00\ud83d"]
+    expected = [encoder.encode(text, allowed) for text in texts]
+    assert encoder.encode_each(texts, allowed, threads=2) == expected
+    assert expected[:3] == [[257, 300], [], [301, 300, 256]]
+    assert expected[3] == [240, 159, 152, 128, 239, 191, 189]
+
+
+@needs_library
+def test_long_texts_and_batches_in_threads_are_the_same() -> None:
+    rng = random.Random(3)
+    words = ["".join(rng.choices("ab\u00e9 x", k=rng.randrange(1, 20))) for _ in range(3000)]
+    texts = [" ".join(rng.choices(words, k=400)) for _ in range(60)]
+    tokenizer = Tokenizer(small())
+    with set_aside():
+        expected = [tokenizer.encode_ordinary(text) for text in texts]
+    assert tokenizer.encode_ordinary_batch(texts, num_threads=4) == expected
+    assert tokenizer.encode_batch(texts) == expected
+    assert [tokenizer.encode_to_numpy(text).tolist() for text in texts] == expected
+    whole = "".join(texts)
+    with set_aside():
+        ids = tokenizer.encode(whole)
+    assert len(ids) > 4096
+    assert tokenizer.encode(whole) == ids
+    with pytest.raises(DisallowedSpecialError):
+        tokenizer.encode_to_numpy("<s>")
+    assert tokenizer.encode_to_numpy("<s>", allowed_special={"<s>"}).tolist() == [300]
+    assert tokenizer.encode_to_numpy("ab").dtype == "uint32"
+
+
+@needs_library
+def test_threads_share_an_encoder() -> None:
+    encoder, wrong = Encoder(small()), []
+    texts = ["ab" * size + " \u00e9x" * (size % 7) for size in range(200)]
+    with set_aside():
+        expected = [encoder.encode(text) for text in texts]
+
+    def work(seed: int) -> None:
+        rng = random.Random(seed)
+        for place in rng.choices(range(len(texts)), k=1500):
+            if encoder.encode(texts[place]) != expected[place]:
+                wrong.append(place)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
