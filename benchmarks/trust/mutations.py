@@ -22,26 +22,32 @@ import click
 from .mutants import ROOT
 from .page import made_of, put, table, write_option
 
+_STAGES = (
+    "test_prove_conditions.py",
+    "test_prove_stages.py",
+    "test_prove_decoding.py",
+    "test_prove_around.py",
+    "test_prove_added.py",
+    "test_prove_ids.py",
+    "test_prove_affixes.py",
+    "test_prove_unused.py",
+)
+_CORE = ("test_prove_affixes.py", "test_core.py", "test_prove_conditions.py")
+_CUTS = ("test_prove.py", "test_prove_cuts.py", "test_prove_conditions.py")
+
 MODULES: dict[str, tuple[str, ...]] = {
-    "verify.stages.normalizing": ("test_prove_stages.py",),
-    "verify.stages.splitting": ("test_prove.py", "test_prove_cuts.py"),
-    "verify.stages.merging": ("test_prove_stages.py", "test_prove.py", "test_prove_affixes.py"),
-    "verify.stages.numbering": (
-        "test_prove_ids.py",
-        "test_prove_affixes.py",
-        "test_prove_decoding.py",
-    ),
-    "verify.stages.around": (
-        "test_prove_around.py",
-        "test_prove_added.py",
-        "test_prove_decoding.py",
-    ),
-    "verify.stages.decoding": ("test_prove_decoding.py", "test_prove_stages.py"),
-    "theory.cuts": ("test_prove_cuts.py",),
-    "theory.straddling": ("test_prove.py", "test_prove_cuts.py"),
-    "theory.spelled": ("test_prove_affixes.py", "test_core.py"),
-    "theory.core": ("test_prove_affixes.py", "test_core.py"),
-    "diff": ("test_diff.py", "test_prove_cuts.py"),
+    "verify.stages.normalizing": _STAGES,
+    "verify.stages.splitting": _CUTS,
+    "verify.stages.merging": (*_STAGES, "test_prove.py"),
+    "verify.stages.numbering": _STAGES,
+    "verify.stages.around": _STAGES,
+    "verify.stages.decoding": _STAGES,
+    "theory.cuts": _CUTS,
+    "theory.straddling": _CUTS,
+    "theory.spelled": _CORE,
+    "theory.core": _CORE,
+    "diff": ("test_diff.py", "test_prove_cuts.py", "test_prove_conditions.py"),
+    "diff.tokens": ("test_diff.py", *_STAGES),
     "fingerprint": ("test_fingerprint.py", "test_prove_cuts.py", "test_prove_affixes.py"),
 }
 """Where the proof compares, and the files of the tests that are to see it."""

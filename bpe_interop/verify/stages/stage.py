@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from ...diff import Difference, diff
 from ...encode import Encoder
-from ...errors import EncodeError, PatternError
+from ...errors import EncodeError, PatternError, UnstatedError
 from ...model import AddedToken, Affixes, BPEModel
 from ...theory.plain import found_as_added
 from ...theory.pretokens import occurrence
@@ -68,7 +68,7 @@ class InScope:
         """The ids of a text; None where it has none."""
         try:
             ids = self.encoder.encode(text, "all" if self._parses else frozenset())
-        except EncodeError:
+        except (EncodeError, PatternError, UnstatedError):
             return None
         return self.encoder.template(ids) if self._placed else ids
 
@@ -97,7 +97,7 @@ class TwoModels:
         """Whether both sides encode a text, and otherwise."""
         try:
             return self.one.encode(text) != self.two.encode(text)
-        except (EncodeError, PatternError):
+        except (EncodeError, PatternError, UnstatedError):
             return False
 
     def differ_in_scope(self, text: str) -> bool:

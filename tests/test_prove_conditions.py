@@ -1,0 +1,291 @@
+"""Conditions of a proof, each by a small pair that breaks it alone; the engines say what is right.
+
+Without the condition the pair would be called equal, or an equal pair would not be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import sentencepiece
+from small_documents import Json, Side, added, document
+from test_prove_decoding import HEAD, LETTERS, SPACE, STEPS, VOCAB, both, pieces_of, stage_of
+
+from bpe_interop.encode import Encoder
+from bpe_interop.formats import by_name
+from bpe_interop.model import BPEModel, SequenceTemplate
+from bpe_interop.steps import (
+    DecoderStep,
+    Fuse,
+    Lowercase,
+    Pattern,
+    Prepend,
+    Replace,
+    SentencePieceText,
+    StripAccents,
+)
+from bpe_interop.text.bytechars import BYTE_TO_CHAR
+from bpe_interop.verify.prove import Scope, prove
+from bpe_interop.verify.stages.stage import Stage
+from fixtures.piece_model import TRAINER, UNUSED, Piece, with_field
+
+_SUFFIX_FIELD = 24
+"""``treat_whitespace_as_suffix`` of a ``.model``."""
+
+SURFACE = Replace("<unk>", " \u2047 ")
+
+UNSAID: dict[str, None] = {"pretokenizer": None}
+
+
+def found(one: BPEModel, two: BPEModel, name: str, scope: Scope = "all") -> Stage:
+    """What is said of one stage, the same in both orders."""
+    [stage] = [s for s in prove(one, two, scope).stages if s.name == name]
+    [again] = [s for s in prove(two, one, scope).stages if s.name == name]
+    assert stage.outcome == again.outcome
+    return stage
+
+
+def replaced(pattern: str, content: str) -> Json:
+    return {"type": "Replace", "pattern": {"String": pattern}, "content": content}
+
+
+def in_order(*steps: Json) -> Json:
+    return {"type": "Sequence", "decoders": [*steps]}
+
+
+BYTE_LEVEL: Json = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+BYTE_LEVEL |= {"use_regex": False}
+
+
+# Decoders.
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (replaced("a", "x"), replaced("a", "y")),
+        (in_order(BYTE_LEVEL, replaced("a", "x")), in_order(BYTE_LEVEL, replaced("a", "y"))),
+        (BYTE_LEVEL, in_order(BYTE_LEVEL, replaced("a", "x"))),
+        (None, {"type": "Fuse"}),
+        (BYTE_LEVEL, {"type": "Fuse"}),
+    ],
+)
+def test_other_decoders_are_not_equal(one: Json | None, two: Json) -> None:
+    vocab = {"a": 0, "b": 1, "\u0120": 2}
+    left, right = (
+        Side(document(vocab, decoder=each, pre_tokenizer=BYTE_LEVEL)) for each in (one, two)
+    )
+    assert left.answer("a b") != right.answer("a b")
+    assert found(left.model, right.model, "decoding").outcome == "unknown"
+
+
+def test_an_unknown_token_counts_where_a_byte_is_missing() -> None:
+    """``byte_fallback`` alone leaves nothing known: there is no token of a byte."""
+    one, two = (
+        Side(document(VOCAB | {name: 5}, unk_token=name, byte_fallback=True))
+        for name in ("<unk>", "[UNK]")
+    )
+    assert one.answer("az") != two.answer("az")
+    stage = found(one.model, two.model, "decoding")
+    assert stage.outcome == "refuted"
+    assert stage.why == (
+        'the id 5 is "<unk>" to the decoder of the first, "[UNK]" to that of the second'
+    )
+
+
+def test_an_unknown_token_that_bytes_leave_no_text_for_does_not_count() -> None:
+    vocab = {char: number for number, char in enumerate(BYTE_TO_CHAR.values())}
+    one, two = (
+        Side(
+            document(
+                vocab | {name: 300},
+                unk_token=name,
+                pre_tokenizer=BYTE_LEVEL,
+                decoder=BYTE_LEVEL,
+            )
+        )
+        for name in ("<unk>", "[UNK]")
+    )
+    assert all(one.answer(text) == two.answer(text) for text in ("az", "\u00e9\u4e2d", "\x00"))
+    assert found(one.model, two.model, "decoding").outcome == "proved"
+
+
+def test_what_is_placed_around_a_text_may_be_unsaid() -> None:
+    one, two = (Side(document(VOCAB | {n: 5}, unk_token=n)).model for n in ("<unk>", "[U]"))
+    left, right = (replace(model, sequence_template=None) for model in (one, two))
+    assert found(left, right, "decoding").outcome == "refuted"
+
+
+def test_ids_that_only_one_side_gives_show_nothing_of_decoding() -> None:
+    one, two = (Side(document({"a": a, "b": 1 - a})) for a in (0, 1))
+    assert one.answer("ab") == ([0, 1], "a b")
+    assert two.answer("ab") == ([1, 0], "a b")
+    assert found(one.model, two.model, "decoding").outcome == "unknown"
+    assert prove(one.model, two.model).stage == "ids"
+
+
+def test_a_text_without_ids_shows_nothing_of_decoding() -> None:
+    """What has no token is an error in a rank file."""
+    one, two = (
+        by_name("tiktoken").load(
+            {
+                "t.tiktoken": b"YQ== 0\nYg== 1\n",
+                "t.tiktoken.json": b'{"name": "t", "pat_str": "[\\\\s\\\\S]", "special_tokens": {"'
+                + name
+                + b'": 3}, "explicit_n_vocab": null}',
+            }
+        )
+        for name in (b"zzzz", b"yyyy")
+    )
+    assert found(one, two, "decoding").outcome == "unknown"
+    assert prove(one, two, "ordinary").outcome == "proved"
+
+
+# Chains of steps that do what SentencePiece's decoding does (Theorem 20).
+
+
+@pytest.mark.parametrize(
+    "more",
+    [(Replace("a", "b"),), (Fuse(),)],
+)
+def test_only_the_joining_of_pieces_is_undone(more: tuple[DecoderStep, ...]) -> None:
+    pieces, other = both(pieces_of([*HEAD, *LETTERS], fallback=False))
+    assert pieces.decoder is not None
+    odd = replace(pieces, decoder=(*pieces.decoder, *more))
+    assert stage_of(pieces, other) == "proved"
+    assert stage_of(odd, other) == "unknown"
+
+
+def test_spaces_after_a_text_are_decoded_otherwise() -> None:
+    """With the dummy as a suffix, sentencepiece still leaves out a space at the start."""
+    data = pieces_of([*HEAD, *LETTERS], fallback=False)
+    data = with_field(data, TRAINER, _SUFFIX_FIELD, 1)
+    engine = sentencepiece.SentencePieceProcessor(model_proto=data)
+    assert engine.decode(engine.encode(" a")) == "a "
+    pieces = by_name("sentencepiece").load({"tokenizer.model": data})
+    chain = replace(pieces, decoder=(STEPS[0], SURFACE, Fuse()))
+    assert Encoder(chain).decode(engine.encode(" a")) == " a "
+    assert stage_of(pieces, chain) != "proved"
+
+
+def test_an_unused_space_is_not_what_a_text_begins_with() -> None:
+    listed = [Piece("\u2581", 0.0, UNUSED), *LETTERS[1:]]
+    data = pieces_of([*HEAD, *listed], fallback=False)
+    engine = sentencepiece.SentencePieceProcessor(model_proto=data)
+    assert engine.decode(engine.encode("a")) == " \u2047 a"
+    pieces, other = both(data)
+    chain = replace(other, decoder=(STEPS[0], SURFACE, Fuse(), SPACE))
+    assert Encoder(chain).decode(engine.encode("a")) == "\u2047 a"
+    assert stage_of(pieces, replace(other, decoder=(STEPS[0], SURFACE, Fuse(), SPACE))) != "proved"
+    assert stage_of(pieces, chain) != "proved"
+
+
+def test_the_space_that_is_left_out_must_have_been_written() -> None:
+    """Decoding leaves out a space at the start; here the normalizer wrote none."""
+    pieces, other = both(pieces_of([*HEAD, *LETTERS], fallback=False))
+    written = SentencePieceText(b"", collapse=False, dummy="prefix", escape=True)
+    unescaped = replace(written, escape=False)
+    bare = replace(written, dummy="none")
+    # It keeps two spaces of a token, which no plain steps do.
+    late = replace(written, collapse=True, kept=("  ",))
+    for steps, outcome in [
+        ((Replace(" ", "\u2581"), Prepend("\u2581")), "proved"),
+        ((written,), "proved"),
+        ((Replace(" ", "\u2581"), Prepend("a")), "unknown"),
+        ((Prepend("\u2581"), Lowercase()), "unknown"),
+        ((), "unknown"),
+        ((bare,), "unknown"),
+        ((unescaped,), "unknown"),
+        ((replace(late, dummy="none"),), "unknown"),
+        ((replace(late, escape=False),), "unknown"),
+        ((late,), "proved"),
+    ]:
+        assert stage_of(replace(pieces, normalizer=steps), other) == outcome, steps
+
+
+def test_patterns_in_a_chain_are_applied_as_patterns() -> None:
+    pieces, other = both(pieces_of([*HEAD, *LETTERS], fallback=False))
+    for pattern, outcome in (("\u2581", "proved"), ("[\u2581a]", "refuted")):
+        space = Replace(Pattern(pattern, "oniguruma"), " ")
+        chain = replace(other, decoder=(space, SURFACE, Fuse(), SPACE))
+        assert stage_of(pieces, chain) == outcome
+
+
+def test_a_piece_that_the_chain_does_not_know_is_not_equal() -> None:
+    pieces, other = both(pieces_of([*HEAD, *LETTERS], fallback=False))
+    ids = {token: number for token, number in other.vocab.ids.items() if token != b"a"}
+    less = replace(other, vocab=replace(other.vocab, ids=ids))
+    assert stage_of(pieces, less) == "proved"  # "a" is no id that both give
+    assert prove(pieces, less, "ordinary").outcome != "proved"
+
+
+# Normalizers.
+
+
+def test_normalizers_beside_an_unsaid_pre_tokenizer_are_compared() -> None:
+    lower = Side(document(VOCAB, normalizer={"type": "Lowercase"})).model
+    twice = replace(lower, normalizer=(Lowercase(), Lowercase()))
+    none = replace(lower, normalizer=())
+    for unsaid in (lower, replace(lower, pretokenizer=None)):
+        assert found(unsaid, none, "normalizer").outcome != "proved"
+        assert found(unsaid, twice, "normalizer").outcome == "proved"
+
+
+def test_a_pair_that_does_not_say_how_it_splits_has_a_verdict() -> None:
+    """No text has ids then, and none shows a difference; that is no error."""
+    one, two = (
+        replace(Side(document(VOCAB | {name: 8}, added_tokens=[added(name)])).model, **UNSAID)
+        for name in ("<x>", "<y>")
+    )
+    assert found(one, two, "added tokens").outcome == "unknown"
+    assert found(one, two, "pre-tokenizer").outcome == "unknown"
+
+
+# Added tokens, and templates.
+
+
+def test_tokens_that_one_side_takes_by_chance_are_not_equal() -> None:
+    """In lower case both are looked for as one text, of which tokenizers takes either."""
+    tokens = [added("b", "n"), added("B", "n")]
+    plain, lower = (
+        replace(
+            Side(document(VOCAB | {"b": 8, "B": 9}, added_tokens=tokens)).model, normalizer=steps
+        )
+        for steps in ((StripAccents(),), (Lowercase(),))
+    )
+    assert found(plain, lower, "added tokens").why == '"b" and "B" are looked for as one text'
+    assert found(plain, plain, "added tokens").outcome == "proved"
+
+
+def test_a_special_token_hides_another_only_where_it_is_to_be_text() -> None:
+    tokens = [added("zw")], ["yz", "xy"]
+    one, two = (
+        Side(
+            document(
+                {char: n for n, char in enumerate("wxyz")} | {"zw": 9, name: 10},
+                added_tokens=[*tokens[0], added(name, "s")],
+            )
+        )
+        for name in tokens[1]
+    )
+    assert one.ids("xyzw", "ordinary") != two.ids("xyzw", "ordinary")
+    assert found(one.model, two.model, "added tokens", "ordinary").outcome == "refuted"
+    assert found(one.model, two.model, "added tokens", "all").outcome == "proved"
+    assert found(one.model, two.model, "special tokens", "all").outcome == "refuted"
+
+
+def test_no_template_is_one_that_places_nothing() -> None:
+    nothing = replace(Side(document(VOCAB)).model, sequence_template=SequenceTemplate())
+    parts: list[Json] = [{"Sequence": {"id": letter, "type_id": 0}} for letter in "AB"]
+    template = partial(dict[str, object], type="TemplateProcessing", special_tokens={})
+    empty = Side(document(VOCAB, post_processor=template(single=parts[:1], pair=parts)))
+    swapped = Side(document(VOCAB, post_processor=template(single=parts[:1], pair=parts[::-1])))
+    stage = found(nothing, empty.model, "sequence template")
+    assert stage.outcome == "proved"
+    assert stage.why == "nothing is placed around a text on either side"
+    stage = found(swapped.model, swapped.model, "sequence template")
+    assert stage.why == "the same template"
+    single = replace(empty.model, sequence_template=SequenceTemplate())
+    assert found(single, swapped.model, "sequence template").outcome == "unknown"
