@@ -33,6 +33,7 @@ from bpe_interop.steps import (
     Split,
     UnicodeForm,
 )
+from bpe_interop.text.split import split as split_text
 from bpe_interop.theory.merges import canonical
 from bpe_interop.theory.plain import plain_steps
 
@@ -251,3 +252,62 @@ def test_what_differs_is_said_in_words() -> None:
     assert any(
         "bytes and characters" in f.how for f in diff(PLAIN, replace(PLAIN, alphabet="char"))
     )
+
+
+def test_who_does_not_say_is_named() -> None:
+    said = {each.how for each in diff(PLAIN, replace(PLAIN, added=None))}
+    assert said == {"the second does not say"}
+    said = {each.how for each in diff(replace(PLAIN, added=None), PLAIN)}
+    assert said == {"the first does not say"}
+
+
+def test_settings_of_a_format_are_compared() -> None:
+    one = replace(PLAIN, extras={"x": 1, "y": 2})
+    assert fields(one, replace(PLAIN, extras={"x": 1, "y": 2})) == {}
+    [found] = diff(one, replace(PLAIN, extras={"x": 1, "y": 3, "z": 4}))
+    assert found.field == "extras"
+    assert found.how == "settings that only a format understands: y, z"
+
+
+def test_lookups_beside_an_unsaid_pattern_are_all_compared() -> None:
+    """Where it is not said how texts are split, any token may be a pretoken."""
+    ids = {**IDS, b"cab": 6}
+    looking = replace(
+        PLAIN,
+        vocab=Vocab(ids),
+        merges=PairList(((b"a", b"b"),)),
+        pretokenizer=None,
+    )
+    first, second = (replace(looking, lookup_first=each) for each in (True, False))
+    assert fields(first, second) == {"lookup_first": "different"}
+    letters = (Split(Pattern(r"[\s\S]", "oniguruma"), "isolated"),)
+    first, second = (replace(each, pretokenizer=letters) for each in (first, second))
+    assert fields(first, second) == {}
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (Split(Pattern("a+", "oniguruma"), "removed", True), ("isolated", False)),
+        (Split(Pattern("a+", "oniguruma"), "removed", True), ("removed", False)),
+        (Split(Pattern(r"[\s\S]", "oniguruma"), "isolated"), ("contiguous", False)),
+        (Split(Pattern(r"[\s\S]", "oniguruma"), "isolated"), ("removed", False)),
+    ],
+)
+def test_behaviors_that_cut_otherwise_are_different(one: Split, two: tuple[Behavior, bool]) -> None:
+    other = replace(one, behavior=two[0], invert=two[1])
+    assert split_text((one,), "ab") != split_text((other,), "ab")
+    sides = [replace(PLAIN, pretokenizer=(step,)) for step in (one, other)]
+    assert fields(*sides) == fields(*sides[::-1]) == {"pretokenizer": "different"}
+
+
+def test_a_text_is_named_for_two_single_patterns_only() -> None:
+    short, long, literal = (
+        (Split(Pattern("a", "oniguruma"), "isolated"),),
+        (Split(Pattern("aa", "oniguruma"), "isolated"),) * 2,
+        (Split("a", "isolated"),),
+    )
+    for one, two in ((short, long), (long, short), (short, literal), (literal, short)):
+        sides = [replace(PLAIN, pretokenizer=steps) for steps in (one, two)]
+        [found] = diff(*sides)
+        assert "otherwise" not in found.how

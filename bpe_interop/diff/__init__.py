@@ -11,7 +11,6 @@ from ..errors import PatternError
 from ..model import (
     FIELDS,
     BPEModel,
-    SequenceTemplate,
     TemplatePart,
     TemplateText,
     TemplateToken,
@@ -193,9 +192,8 @@ def _step(step: PreTokenizerStep, place: int, model: BPEModel) -> object:
 
 
 def _sequence_template(a: BPEModel, b: BPEModel) -> str:
-    left = a.sequence_template or SequenceTemplate()
-    right = b.sequence_template or SequenceTemplate()
-    if left == right:
+    left, right = a.sequence_template, b.sequence_template
+    if left is None or right is None or left == right:
         return ""
     if left.single == right.single:
         return f"for a pair {_parts(left.pair)} and {_parts(right.pair)}"
