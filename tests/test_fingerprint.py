@@ -34,7 +34,7 @@ def tiny(**changes: Any) -> BPEModel:
         vocab=Vocab(ids),
         merges=RankTable(ids),
         normalizer=(),
-        pretokenizer=(Split(Pattern(GPT2, "python"), "isolated"),),
+        pretokenizer=(Split(Pattern(GPT2, "oniguruma"), "isolated"),),
         added=(AddedToken("<e>", 300),),
         sequence_template=SequenceTemplate(),
         decoder=(JoinBytes(),),
@@ -45,6 +45,10 @@ def tiny(**changes: Any) -> BPEModel:
 def changed(**changes: Any) -> set[str]:
     before, after = fingerprint(tiny()), fingerprint(tiny(**changes))
     return {part for part in PARTS if before[part] != after[part]}
+
+
+def text_line(**changes: Any) -> str:
+    return fingerprint(tiny(**changes))["text"]
 
 
 def test_the_lines_say_which_part_changed() -> None:
@@ -68,6 +72,14 @@ def test_spellings_that_split_alike_share_a_fingerprint() -> None:
         "text",
         "all",
     }
+
+
+def test_patterns_of_other_tables_do_not_share_a_fingerprint() -> None:
+    """Python's ``regex`` knows code points that the engines' tables do not have."""
+    own = (Split(Pattern(GPT2, "python"), "removed", invert=True),)
+    assert changed(pretokenizer=own) == {"text", "all"}
+    letters = (Split(Pattern("[a-z]+|[^a-z]+", dialect), "isolated") for dialect in DIALECTS)
+    assert len({text_line(pretokenizer=(step,)) for step in letters}) == 1
 
 
 def test_a_merge_list_shares_the_fingerprint_of_its_ranks() -> None:
@@ -120,10 +132,6 @@ def test_published_files_share_what_they_share(data: Data) -> None:
 
 
 # What must not share a line, and what should: each condition of the normal form alone.
-
-
-def text_line(**changes: Any) -> str:
-    return fingerprint(tiny(**changes))["text"]
 
 
 def test_steps_that_keep_what_others_drop_or_join_do_not_share_a_line() -> None:

@@ -9,11 +9,15 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+import regex
 import sentencepiece
+import tokenizers
 from small_documents import Json, Side, added, document
 from test_prove_decoding import HEAD, LETTERS, SPACE, STEPS, VOCAB, both, pieces_of, stage_of
 
 from bpe_interop.encode import Encoder
+from bpe_interop.engines import from_files as engine_from_files
+from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel, SequenceTemplate
 from bpe_interop.steps import (
@@ -289,3 +293,139 @@ def test_no_template_is_one_that_places_nothing() -> None:
     assert stage.why == "the same template"
     single = replace(empty.model, sequence_template=SequenceTemplate())
     assert found(single, swapped.model, "sequence template").outcome == "unknown"
+
+
+# Pre-tokenizers.
+
+LETTERS_AND_MERGES: Json = {
+    "vocab": {char: n for n, char in enumerate("ab \u2581.")} | {"ab": 10, "a.": 11},
+    "merges": ["ab", "a."],
+}
+
+
+def cutting(*steps: Json, **settings: object) -> Side:
+    cut: Json = {"type": "Sequence", "pretokenizers": [*steps]}
+    return Side(
+        document(pre_tokenizer=cut if steps else None, **{**LETTERS_AND_MERGES, **settings})
+    )
+
+
+def at(pattern: Json, behavior: str = "Removed", *, invert: bool = True) -> Json:
+    return {"type": "Split", "pattern": pattern, "behavior": behavior, "invert": invert}
+
+
+METASPACE: Json = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "never"}
+METASPACE |= {"split": False}
+RUN: Json = {"Regex": "a+"}
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "text"),
+    [
+        ([METASPACE], [], "a b"),
+        ([at(RUN)], [at(RUN, "Isolated")], "ab"),
+        ([at(RUN)], [at(RUN, "Removed", invert=False)], "ab"),
+        ([at(RUN)], [at({"String": "a"}, "Isolated", invert=False)], "ab"),
+        ([at({"String": "a"})], [at({"String": "b"})], "ab"),
+        ([at({"Regex": "a|b"})], [at({"Regex": "ab"}), at({"Regex": "ab"})], "ab"),
+        ([at({"Regex": "a|b"})], [at({"String": "ab"}), at({"Regex": "ab"})], "ab"),
+        # What only one side drops.
+        ([at({"Regex": "a|b"})], [at({"Regex": "[ab. ]"})], "a."),
+    ],
+)
+def test_steps_that_cut_otherwise_are_not_equal(
+    one: list[Json], two: list[Json], text: str
+) -> None:
+    left, right = cutting(*one), cutting(*two)
+    assert left.ids(text) != right.ids(text)
+    assert found(left.model, right.model, "pre-tokenizer").outcome != "proved"
+
+
+def test_steps_that_drop_alike_are_equal() -> None:
+    left, right = cutting(at({"Regex": "a|b"})), cutting(at({"Regex": "[ab]"}))
+    spelled = cutting(at({"Regex": "[ab]"}), at({"Regex": "a|b"}))
+    for text in ("ab", "a.b", "a b"):
+        assert left.ids(text) == right.ids(text) == spelled.ids(text)
+    assert found(left.model, right.model, "pre-tokenizer").outcome == "proved"
+    assert found(left.model, spelled.model, "pre-tokenizer").outcome == "proved"
+
+
+def test_what_a_step_writes_may_be_what_the_normalizer_writes() -> None:
+    left = cutting(METASPACE)
+    right = cutting(normalizer={"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"})
+    assert left.ids("a b") == right.ids("a b")
+    assert found(left.model, right.model, "pre-tokenizer").outcome == "proved"
+    unsaid = replace(left.model, normalizer=None)
+    assert found(unsaid, right.model, "pre-tokenizer").outcome != "proved"
+    unsaid = replace(left.model, pretokenizer=None)
+    assert found(unsaid, right.model, "pre-tokenizer").why.endswith("how texts are split")
+
+
+def test_what_was_tried_is_said_where_nothing_is_decided() -> None:
+    looks = at({"Regex": "(?<=a)b"}, "Isolated", invert=False)
+    one, two = cutting(looks, merges=[]), cutting(merges=[])
+    stage = found(one.model, two.model, "pre-tokenizer")
+    assert stage.outcome == "unknown"
+    assert "tested on all strings of up to" in stage.why
+
+
+# Patterns of Python's regex, which minbpe runs: its Unicode tables are others.
+
+NEW_LETTER = next(
+    chr(point)
+    for point in range(0x80, 0x110000)
+    if regex.match(r"\p{L}", chr(point))
+    and not tokenizers.pre_tokenizers.Split(
+        tokenizers.Regex(r"\p{L}"), "isolated", invert=True
+    ).pre_tokenize_str(f".{chr(point)}")[1:]
+)
+"""A letter to the installed ``regex``, and none to tokenizers."""
+
+
+def _minbpe_file(pattern: str, *merges: str) -> bytes:
+    """A minbpe model; what is merged is bytes, left to right."""
+    lines, size = ["minbpe v1", pattern, "0"], 256
+    for text in merges:
+        first, *rest = text.encode()
+        left = first
+        for byte in rest:
+            lines.append(f"{left} {byte}")
+            left, size = size, size + 1
+    return "\n".join([*lines, ""]).encode()
+
+
+def by_regex(pattern: str, *merges: str) -> BPEModel:
+    return by_name("minbpe").load({"t.model": _minbpe_file(pattern, *merges)})
+
+
+def test_letters_that_only_one_engine_knows_are_cut_otherwise() -> None:
+    pattern, text = r"\p{L}+|[^\p{L}]+", f".{NEW_LETTER}"
+    one = by_regex(pattern, text)
+    two = by_name("huggingface").load(by_name("huggingface").dump(one))
+    engine = tokenizers.Tokenizer.from_str(
+        by_name("huggingface").dump(one)["tokenizer.json"].decode()
+    )
+    assert regex.findall(pattern, text) == [".", NEW_LETTER]
+    assert Encoder(one).encode(text) != engine.encode(text).ids
+    assert found(one, two, "pre-tokenizer").outcome != "proved"
+    assert fingerprint(one)["text"] != fingerprint(two)["text"]
+    # Where no token shows it, or no class is asked for, they are equal.
+    for source, token in ((pattern, "ab"), ("[a-z]+|[^a-z]+", text)):
+        one = by_regex(source, token)
+        two = by_name("huggingface").load(by_name("huggingface").dump(one))
+        assert found(one, two, "pre-tokenizer").outcome == "proved"
+
+
+def test_the_engine_of_minbpe_has_the_tables_of_regex() -> None:
+    text = f".{NEW_LETTER}"
+    data = {"t.model": _minbpe_file(r"\p{L}+|[^\p{L}]+", text)}
+    engine = engine_from_files("tokenizers", "minbpe", data)
+    assert engine.encode(text) == Encoder(by_name("minbpe").load(data)).encode(text)
+
+
+def test_a_match_that_regex_may_miss_is_not_decided() -> None:
+    """Where ``(?i:`` begins a match, releases of ``regex`` look without case for others too."""
+    pattern = r"(?i:'s)?[^\p{Lu}k]+.|[\s\S]"
+    one = by_regex(pattern, "ab")
+    two = by_name("huggingface").load(by_name("huggingface").dump(one))
+    assert found(one, two, "pre-tokenizer").outcome == "unknown"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 
-from ..errors import EngineError
+from ..errors import EngineError, PatternError
 from ..formats import Files, by_name
 from ..model import BPEModel, PairList, show
+from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.bytechars import to_chars
+from ..text.patterns import as_run, asks_other_tables, emit
 from .library import guarded, library
 from .tokenizers import TokenizersEngine
 
@@ -16,7 +18,8 @@ from .tokenizers import TokenizersEngine
 def read(files: Files, model: BPEModel | None = None) -> TokenizersEngine:
     """The file's ids, merges and special tokens in ``BPE``, behind its pattern.
 
-    Ids and merges are read here once more and handed over as they stand.
+    Ids and merges are read here once more and handed over as they stand. The classes of the
+    pattern are spelled out as the installed ``regex`` has them, which is what minbpe runs.
 
     Raises:
         EngineMissingError: tokenizers is not installed.
@@ -41,7 +44,8 @@ def read(files: Files, model: BPEModel | None = None) -> TokenizersEngine:
             raise EngineError(f"tokenizers cannot tell the special token {show(word)} from a token")
     # tokenizers takes the number of an added token from the vocabulary where it stands there.
     vocab |= {word: int(number) for word, number in special}
-    shell = replace(own, merges=PairList(()), added=())
+    cuts = tuple(_with_its_tables(step) for step in own.pretokenizer or ())
+    shell = replace(own, merges=PairList(()), added=(), pretokenizer=cuts)
     shape = by_name("huggingface").dump(shell)["tokenizer.json"].decode("utf-8")
     with guarded("tokenizers", "on the minbpe model"):
         tokenizer = tokenizers.Tokenizer.from_str(shape)
@@ -53,3 +57,14 @@ def read(files: Files, model: BPEModel | None = None) -> TokenizersEngine:
         if tokenizer.token_to_id(word) != int(number):
             raise EngineError(f"tokenizers numbers {show(word)} otherwise than {number}")
     return TokenizersEngine(tokenizer)
+
+
+def _with_its_tables(step: PreTokenizerStep) -> PreTokenizerStep:
+    """A splitter with the classes of ``regex`` as ranges, where the pattern is understood."""
+    if not isinstance(step, Split) or not asks_other_tables(step):
+        return step
+    assert isinstance(step.pattern, Pattern)
+    try:
+        return replace(step, pattern=Pattern(emit(as_run(step.pattern), "oniguruma"), "oniguruma"))
+    except PatternError:
+        return step

@@ -269,6 +269,22 @@ def _listed(charset: CharSet) -> list[tuple[int, int]]:
     return [r for part in charset.parts for r in _listed(part)]
 
 
+def as_installed(node: Node) -> Node:
+    """The tree with each class as the ranges that it has in the installed ``regex``."""
+    classes = {one for one in leaves(node) if not isinstance(one, Chars)}
+    return _spelled_out(node, {one: Chars(_in_regex(one)) for one in classes})
+
+
+def _in_regex(charset: CharSet) -> Ranges:
+    if isinstance(charset, Chars):
+        return charset.ranges
+    if isinstance(charset, Property):
+        ranges = _measured(charset.name)
+        return unicode.complement(ranges) if charset.negated else ranges
+    joined = unicode.merge(r for part in charset.parts for r in _in_regex(part))
+    return joined if isinstance(charset, AnyOf) else unicode.complement(joined)
+
+
 @cache
 def _measured(name: str) -> Ranges:
     """The code points that have a property in the installed ``regex``."""

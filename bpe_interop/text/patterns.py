@@ -5,17 +5,34 @@ Three dialects write much alike and mean some of it differently; see text/patter
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from ..errors import PatternError
-from ..steps import Dialect, Pattern
-from .matching import Matcher
+from ..steps import Dialect, Pattern, Split
+from .charsets import Chars
+from .matching import Matcher, as_installed
 from .pattern_emitter import emit
 from .pattern_parser import parse
-from .regex_syntax import Node
+from .regex_syntax import Node, leaves
 from .spellings import FAMILIES, spaces_never_join, trees
 
-__all__ = ["Matcher", "emit", "parse", "preferred", "same", "spaces_never_join", "translate"]
+__all__ = [
+    "Matcher",
+    "as_run",
+    "asks_other_tables",
+    "emit",
+    "has_other_tables",
+    "parse",
+    "preferred",
+    "same",
+    "spaces_never_join",
+    "translate",
+]
+
+_BEGINS_ANYHOW = re.compile(r"(?<!')\(\?i")
+"""``(?i:`` where it may begin a match: there ``regex`` misses matches (text/matching.py)."""
 
 
 def same(a: Pattern, b: Pattern) -> bool:
@@ -28,6 +45,39 @@ def same(a: Pattern, b: Pattern) -> bool:
         PatternError: one of them is not understood.
     """
     return a == b or parse(a) == parse(b)
+
+
+@lru_cache(maxsize=64)
+def has_other_tables(pattern: Pattern) -> bool:
+    """Whether a pattern is matched with other Unicode tables than the shipped ones.
+
+    That is one of Python's ``regex`` that asks for a class of characters.
+    """
+    if pattern.dialect != "python":
+        return False
+    try:
+        return not all(isinstance(one, Chars) for one in leaves(parse(pattern)))
+    except PatternError:
+        return True
+
+
+def asks_other_tables(step: object) -> bool:
+    """Whether a step is a splitter by such a pattern."""
+    pattern = step.pattern if isinstance(step, Split) else ""
+    return isinstance(pattern, Pattern) and has_other_tables(pattern)
+
+
+def as_run(pattern: Pattern) -> Node:
+    """The tree of a pattern, its classes as its engine has them: those of Python as installed.
+
+    Raises:
+        PatternError: it is not understood, or ``regex`` matches otherwise than the tree says.
+    """
+    if pattern.dialect != "python":
+        return parse(pattern)
+    if _BEGINS_ANYHOW.search(pattern.source):
+        raise PatternError("not decided: where (?i: begins a match, Python's regex misses some")
+    return as_installed(parse(pattern))
 
 
 def translate(pattern: Pattern, dialect: Dialect) -> Pattern:

@@ -17,7 +17,7 @@ from ..steps import (
     PreTokenizerStep,
     Split,
 )
-from ..text.patterns import parse
+from ..text.patterns import as_run
 from ..text.regex_syntax import Node
 from ..text.split import split
 from .automata import continuation, uncovered
@@ -78,7 +78,7 @@ def _by_automaton(step: Split, text: str) -> Occurrence:
 @lru_cache(maxsize=64)
 def _parsed(pattern: Pattern) -> tuple[Node, bool]:
     """A pattern's tree, and whether it leaves nothing of any text: asked for many contents."""
-    tree = parse(pattern)
+    tree = as_run(pattern)
     return tree, uncovered(tree) is None
 
 

@@ -24,7 +24,6 @@ from ..steps import (
     ByteChars,
     Digits,
     Metaspace,
-    Pattern,
     PrefixSpace,
     PreTokenizerStep,
     Punctuation,
@@ -33,7 +32,7 @@ from ..steps import (
     Words,
 )
 from ..text.charsets import Chars, CharSet, chars, negate, unite
-from ..text.patterns import parse
+from ..text.patterns import as_run
 from ..text.regex_syntax import (
     Leaf,
     Node,
@@ -304,13 +303,7 @@ def meaning(step: PreTokenizerStep) -> tuple[Node, Behavior, bool]:
     pattern = step.pattern
     if isinstance(pattern, str):
         return sequence([Leaf(chars(char)) for char in pattern]), step.behavior, step.invert
-    return _parsed(pattern), step.behavior, step.invert
-
-
-def _parsed(pattern: Pattern) -> Node:
-    if pattern.dialect == "python":
-        raise PatternError("not decided: the tables of Python's regex are others")
-    return parse(pattern)
+    return as_run(pattern), step.behavior, step.invert
 
 
 def _class(name: ClassName) -> CharSet:

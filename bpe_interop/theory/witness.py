@@ -25,7 +25,7 @@ from ..steps import (
 )
 from ..text.bytechars import is_mapped, to_bytes
 from ..text.normalize import normalize
-from ..text.patterns import parse
+from ..text.patterns import as_run
 from ..text.split import split
 from .automata import first_difference
 from .merges import textual
@@ -64,7 +64,7 @@ def split_otherwise(steps: Sequence[PreTokenizerStep], pattern: Pattern) -> str 
         and not isinstance(step.pattern, str)
     ):
         try:
-            witness = first_difference(parse(step.pattern), parse(pattern))
+            witness = first_difference(as_run(step.pattern), as_run(pattern))
         except PatternError:
             witness = None
         if witness is not None:

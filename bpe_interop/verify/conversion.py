@@ -15,6 +15,7 @@ from ..formats.round_trip import RoundTrip
 from ..io import TokenizerSource
 from ..loss import Loss
 from ..model import BPEModel, show
+from ..text.patterns import asks_other_tables
 from ..ticks import begin
 from .assumptions import EXAMINED, assumptions
 from .compare import Tally, compare
@@ -157,7 +158,7 @@ def _run(
         modes = [mode for mode in modes if not mode.add_special_tokens]
     begin(tick, f"{what} in {engine.name}", len(texts))
     tally = compare(own, engine, texts, modes, tick, patience=1)
-    _raise_if_different(tally, engine, what)
+    _raise_if_different(tally, engine, what, own.encoder.model)
     first = tally.failures[0] if tally.failures else None
     failed = f"on {show(first.text[:40])}, {first.side}: {first.what}" if first else ""
     if tally.alone or not tally.compared:
@@ -186,7 +187,7 @@ def _modes(engine: Engine, model: BPEModel) -> list[Mode]:
     return decoding(modes, [model])
 
 
-def _raise_if_different(tally: Tally, engine: Engine, what: str) -> None:
+def _raise_if_different(tally: Tally, engine: Engine, what: str, model: BPEModel) -> None:
     mismatch = tally.mismatch
     if mismatch is None:
         return
@@ -196,8 +197,19 @@ def _raise_if_different(tally: Tally, engine: Engine, what: str) -> None:
     raise CheckFailedError(
         f"{what} is not the tokenizer that we read, in {engine.name} {engine.version}: "
         f"{show(mismatch.text)} ({mismatch.mode.scope}) gives {answers}",
-        fix="nothing was kept; please report this with the source file",
+        fix=_what_to_do(model),
     )
+
+
+def _what_to_do(model: BPEModel) -> str:
+    """What to do where what was written is another tokenizer: most often that is our fault."""
+    if any(asks_other_tables(step) for step in model.pretokenizer or ()):
+        return (
+            "nothing was kept; the source is cut by Python's regex, whose Unicode tables are of "
+            "another version than those of the target's engine, and a token shows it: write out "
+            "in the pattern which characters are meant"
+        )
+    return "nothing was kept; please report this with the source file"
 
 
 _MERGING = ("alphabet", "affixes", "vocab", "merges", "lookup_first", "fallback")
@@ -274,7 +286,7 @@ def establish(
         otherwise = (otherwise or "gives {} other ids").format(show(proof.witness or ""))
         raise CheckFailedError(
             f"what was written {otherwise} ({proof.stage})",
-            fix="nothing was kept; please report this with the source file",
+            fix=_what_to_do(kept),
         )
     outcome, why = _outcome(proof, doubts(names), texts)
     return Established(

@@ -6,15 +6,12 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NoReturn
 
-from ...errors import FormatError, PatternError, not_utf8
+from ...errors import FormatError, not_utf8
 from ...model import MAX_ID, AddedToken, BPEModel, Origin, PairList, SequenceTemplate, Vocab, show
 from ...steps import JoinBytes, Pattern, Split
-from ...text.charsets import Chars
-from ...text.patterns import parse
-from ...text.regex_syntax import leaves
+from ...text.patterns import has_other_tables
 from .. import Files
 from .pattern import captures
 
@@ -69,7 +66,8 @@ def load(files: Files) -> BPEModel:
     if lines.next("the version").strip().encode() != VERSION:
         lines.fail(f"the first line is not {VERSION.decode()!r}", "this is not a minbpe model")
     source = _pattern(lines)
-    cut = (Split(Pattern(source, "python"), "removed", invert=True),) if source else ()
+    pattern = Pattern(source, "python")
+    cut = (Split(pattern, "removed", invert=True),) if source else ()
     added = _special(lines)
     contents, pairs = _merges(lines)
     for token in added:
@@ -92,7 +90,7 @@ def load(files: Files) -> BPEModel:
             "minbpe",
             name=stem_of(name.removesuffix(SUFFIX)),
             files={name: hashlib.sha256(files[name]).hexdigest()},
-            notes=(_UNICODE,) if source and _asks_tables(source) else (),
+            notes=(_UNICODE,) if source and has_other_tables(pattern) else (),
         ),
     )
 
@@ -148,16 +146,6 @@ def _pattern(lines: _Lines) -> str:
             "write them as (?:...)",
         )
     return source
-
-
-@lru_cache(maxsize=16)
-def _asks_tables(source: str) -> bool:
-    """Whether a pattern depends on Unicode tables; one that is not understood may."""
-    try:
-        sets = leaves(parse(Pattern(source, "python")))
-        return not all(isinstance(one, Chars) for one in sets)
-    except PatternError:
-        return True
 
 
 def _special(lines: _Lines) -> tuple[AddedToken, ...]:

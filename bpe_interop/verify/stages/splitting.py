@@ -14,7 +14,7 @@ from typing import TypeAlias
 from ...errors import PatternError
 from ...model import show
 from ...steps import Pattern, PreTokenizerStep, Split
-from ...text.patterns import parse
+from ...text.patterns import as_run, asks_other_tables
 from ...text.split import split
 from ...theory.automata import first_difference
 from ...theory.chains import pipeline
@@ -43,7 +43,8 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
     if left == right:
         return Stage(_NAME, "proved", "the same steps" if left else "none on either side")
     difference = pair.fields.get("pretokenizer")
-    if difference is None:
+    tables = [tuple(map(asks_other_tables, steps)) for steps in (left, right)]
+    if difference is None and tables[0] == tables[1]:
         return Stage(_NAME, "proved", "patterns that split every text alike, for this vocabulary")
     one, two = pipeline(pair.a), pipeline(pair.b)
     if one is not None and two is not None and one[0] == two[0]:
@@ -55,7 +56,8 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
     if compared.text is None and not compared.why:
         return Stage(_NAME, "proved", f"other steps that cut every text alike ({compared.by})")
     if compared.text is None:
-        return _tested(pair, left, right, f"other steps ({difference.how}), {compared.why}")
+        how = "patterns of engines with other tables" if difference is None else difference.how
+        return _tested(pair, left, right, f"other steps ({how}), {compared.why}")
     if _no_token_across(pair, left, right):
         why = f"they split {show(compared.text)} otherwise, but no token stands across such a cut"
         return Stage(_NAME, "proved", f"{why} (Theorem 10)")
@@ -94,8 +96,8 @@ class _Compared:
 def _decided(left: Steps, right: Steps) -> _Compared:
     one, two = _only_pattern(left), _only_pattern(right)
     try:
-        if one is not None and two is not None and "python" not in (one.dialect, two.dialect):
-            return _Compared(first_difference(parse(one), parse(two)), by="Theorem 11")
+        if one is not None and two is not None:
+            return _Compared(first_difference(as_run(one), as_run(two)), by="Theorem 11")
     except PatternError:
         pass
     try:
