@@ -13,11 +13,15 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, Union
 
 from .errors import BpeInteropError, UnstatedError
-from .formats.huggingface.companions.files import MODEL_CONFIG, read_companions
-from .formats.huggingface.companions.model_config import read_model_config, tell_model_config
-from .formats.huggingface.companions.roles import ROLES
+from .formats.huggingface.companions import (
+    MODEL_CONFIG,
+    read_companions,
+    read_model_config,
+    tell_model_config,
+)
 from .model import MAX_ID, AddedToken, BPEModel, Json, RankTable, TemplateToken, Vocab, show
 from .theory.pretokens import occurrence
+from .transformers_classes import ROLES
 
 Wanted: TypeAlias = Union[Mapping[str, "int | None"], Iterable[str]]
 """Texts of special tokens; with an id each where it matters, None for the next one."""

@@ -35,6 +35,57 @@ FAITHFUL = frozenset({DEFAULT, "PreTrainedTokenizer", "BloomTokenizer", "Parakee
 """Names (without ``Fast`` at the end) for which ``AutoTokenizer`` runs the file as it is."""
 
 
+ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+"""The roles that every class knows, in transformers' order. Others are a model's own."""
+
+DECODER = "added_tokens_decoder"
+EXTRA_NAMES, EXTRA_LIST = EXTRA = ("extra_special_tokens", "additional_special_tokens")
+"""Two keys for further special tokens. transformers 5 reads a list or an object (a model's own
+roles) under the first, and a list under the second; 4.57 reads an object under the first and a
+list under the second (``tokenization_utils_base.py`` of each)."""
+
+OF_OTHERS = frozenset(
+    {
+        "add_prefix_space",
+        "auto_map",
+        "backend",
+        "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output",
+        "device_map",
+        "fast_tokenizer_files",
+        "files_loaded",
+        "fix_mistral_regex",
+        "gguf_file",
+        "init_inputs",
+        "is_local",
+        "legacy",
+        "local_files_only",
+        "merges",
+        "merges_file",
+        "model_specific_special_tokens",
+        "name_or_path",
+        "post_processor",
+        "slow_tokenizer_class",
+        "special_tokens_map_file",
+        "tokenizer_file",
+        "tokenizer_object",
+        "tokenizer_padding",
+        "tokenizer_truncation",
+        "use_fast",
+        "vocab",
+        "vocab_file",
+    }
+)
+"""Settings of other classes, or of where files lay: what is written names none of them."""
+
+AROUND: Mapping[str, tuple[str, str]] = {
+    "none": ("", ""),
+    "bos": ("bos", ""),
+    "cls sep": ("cls", "sep"),
+    "bos eos": ("bos", "eos"),
+}
+"""The roles of the tokens before and after a text, by the kind of a class's template."""
+
+
 @dataclass(frozen=True, slots=True)
 class Built:
     """What a class builds, each step spelled as in a ``tokenizer.json``.

@@ -20,7 +20,7 @@ from command_line import Command
 from conftest import FIXTURES
 from harmful_job import Harmful
 
-from bpe_interop.corpora import EVERYTHING, cut, find_shards
+from bpe_interop.corpora import cut, find_shards
 from bpe_interop.errors import EngineError, SourceError, TargetError
 from bpe_interop.shards import Run, carry, dask, run_parts
 from bpe_interop.shards.dask import DaskWorkers, dask_workers
@@ -29,7 +29,7 @@ from bpe_interop.token_files import Settings, Way, check_token_files, encode_cor
 from bpe_interop.token_files.encoding import EncodeJob
 from bpe_interop.verify.by_parts import ByParts, compare_by_parts
 from bpe_interop.verify.sides import ORDINARY, open_side, side_of
-from bpe_interop.verify.sweep import Sides, compare_corpora
+from bpe_interop.verify.sweep import Corpora, Sides, compare_corpora
 
 GPT2, CL100K = (
     FIXTURES / "tokenizers" / name / "huggingface" for name in ("gpt2-tiny", "cl100k-tiny")
@@ -79,7 +79,7 @@ def sides() -> Sides:
 
 @pytest.fixture(scope="module")
 def on_one_core(sides: Sides, corpus: Path) -> str:
-    return compare_corpora(sides, [corpus], processes=0).to_json()
+    return compare_corpora(sides, Corpora((corpus,), processes=0)).to_json()
 
 
 def test_the_report_has_the_same_bytes(
@@ -90,12 +90,9 @@ def test_the_report_has_the_same_bytes(
     )
     report = compare_by_parts(
         sides,
+        Corpora((corpus,)),
         ByParts(local, (left, right), (None, None)),
         "ordinary",
-        [corpus],
-        field=None,
-        selection=EVERYTHING,
-        state=None,
         patience=1_000,
         tick=lambda progress: None,
     )

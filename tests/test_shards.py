@@ -16,7 +16,7 @@ import pytest
 from conftest import FIXTURES
 from out_of_order import Shuffled
 
-from bpe_interop.corpora import EVERYTHING, find_shards, read_documents
+from bpe_interop.corpora import find_shards, read_documents
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
 from bpe_interop.io import take_lock
 from bpe_interop.pages import to_json
@@ -79,12 +79,9 @@ def compare(
 def compared(sides: Sides, by: ByParts, corpus: Path, state: Path | None = None) -> CorpusReport:
     return compare_by_parts(
         sides,
+        Corpora((corpus,), state=state),
         by,
         "all",
-        [corpus],
-        field=None,
-        selection=EVERYTHING,
-        state=state,
         patience=1_000,
         tick=lambda progress: None,
     )
@@ -107,7 +104,7 @@ def prepared(
 def on_one_core(corpus: Path) -> str:
     with Shuffled(0) as executor:
         sides, _ = prepared(executor, None, 1.0, (GPT2, CL100K))
-    return compare_corpora(sides, [corpus], processes=0).to_json()
+    return compare_corpora(sides, Corpora((corpus,), processes=0)).to_json()
 
 
 @pytest.mark.parametrize(("make", "slots"), [*executors()])
@@ -352,7 +349,7 @@ def test_an_engine_that_reads_a_directory_does_not_travel(corpus: Path) -> None:
         _, by = prepared(executor, 1, 1.0, (GPT2, GPT2))
     asked = replace(by, engines=(None, "transformers"))
     with pytest.raises(SourceError, match="reads a directory"):
-        check_by_parts([corpus], asked, None, EVERYTHING)
+        check_by_parts(Corpora((corpus,)), asked)
 
 
 def test_no_documents_are_no_equality(tmp_path: Path) -> None:

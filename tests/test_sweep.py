@@ -10,10 +10,11 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,9 +25,25 @@ from bpe_interop.sources import load_source
 from bpe_interop.verify import sweep
 from bpe_interop.verify.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.verify.sides import ORDINARY, PARSED, Own, open_side, side_of
-from bpe_interop.verify.sweep import Progress, Sides, compare_corpora
+from bpe_interop.verify.sweep import Corpora, Progress, Sides
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
+
+
+def compare_corpora(
+    sides: Sides,
+    names: Iterable[str | Path],
+    *,
+    isolate: bool = False,
+    wanted: sweep.Wanted = lambda text: True,
+    patience: int = sys.maxsize,
+    tick: sweep.Tick = lambda progress: None,
+    **reading: Any,
+) -> CorpusReport:
+    texts = Corpora(tuple(names), **reading)
+    return sweep.compare_corpora(
+        sides, texts, isolate=isolate, wanted=wanted, patience=patience, tick=tick
+    )
 
 
 class Letters:
@@ -517,8 +534,7 @@ SCRIPT = """
     import sys
     sys.path[:0] = [{tests!r}]
     from pathlib import Path
-    from test_sweep import Letters, letters
-    from bpe_interop.verify.sweep import compare_corpora
+    from test_sweep import Letters, compare_corpora, letters
 
     def tick(progress):
         print("batch", flush=True)

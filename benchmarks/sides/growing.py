@@ -116,7 +116,7 @@ def verify(source: str, preset: str, corpus: str) -> Side:
     from bpe_interop.engines import from_model
     from bpe_interop.verify.corpus_report import SideName
     from bpe_interop.verify.sides import ORDINARY
-    from bpe_interop.verify.sweep import Sides, compare_corpora
+    from bpe_interop.verify.sweep import Corpora, Sides, compare_corpora
 
     model = import_module("bpe_interop").load(source, preset=preset).model
     names = ("tiktoken", "tokenizers")
@@ -125,7 +125,7 @@ def verify(source: str, preset: str, corpus: str) -> Side:
     sides = Sides(ways[0], ways[1], one, two, (ORDINARY,))
 
     def run() -> None:
-        counts = compare_corpora(sides, [corpus]).counts
+        counts = compare_corpora(sides, Corpora((corpus,))).counts
         if counts.differing or counts.compared != counts.documents:
             raise SystemExit(f"{counts.differing:,} of {counts.documents:,} documents differ")
 

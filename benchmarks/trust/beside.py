@@ -19,7 +19,7 @@ from bpe_interop.verify.lock import dump as dump_lock
 from bpe_interop.verify.lock import load as load_lock
 from bpe_interop.verify.lock import lock
 from bpe_interop.verify.sides import ORDINARY, PARSED, Own
-from bpe_interop.verify.sweep import Sides, compare_corpora
+from bpe_interop.verify.sweep import Corpora, Sides, compare_corpora
 
 _TEXTS = (
     "Hello 12, \u00e9\u4e2d\U0001f600 <|endoftext|>  x\n",
@@ -87,7 +87,7 @@ def _compared() -> tuple[tuple[bytes, ...], bytes]:
     sides = two_sides()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "state.json")
-        report = compare_corpora(sides, [_CORPUS], processes=0, state=path)
+        report = compare_corpora(sides, Corpora((_CORPUS,), processes=0, state=path))
         state = path.read_bytes()
     failed = tuple(Failed(each.source, "a", "killed", "no", "a") for each in report.found[:2])
     reports = sides.report(), replace(report, failures=failed, notes=("a note",))
@@ -100,7 +100,7 @@ def _read_state(files: Files) -> None:
         for name, data in files.items():
             path = Path(folder, name)
             path.write_bytes(data)
-            compare_corpora(two_sides(), [_CORPUS], processes=0, state=path)
+            compare_corpora(two_sides(), Corpora((_CORPUS,), processes=0, state=path))
 
 
 def _read_report(files: Files) -> None:

@@ -28,7 +28,7 @@ import click
 import bpe_interop
 from bpe_interop.errors import BpeInteropError
 from bpe_interop.sources import load_source
-from bpe_interop.verify.sweep import compare_corpora
+from bpe_interop.verify.sweep import Corpora, compare_corpora
 
 from .beside import two_sides
 from .page import made_of, put, table, write_option
@@ -84,7 +84,7 @@ def _save(target: str) -> Callable[[], object]:
 
 def _compare() -> None:
     """What ``verify --state`` does with its corpora and its state file."""
-    compare_corpora(two_sides(), ["text.txt"], processes=0, state=Path("state.json"))
+    compare_corpora(two_sides(), Corpora(("text.txt",), processes=0, state=Path("state.json")))
 
 
 def _with_folder(folder: Path) -> None:

@@ -74,12 +74,12 @@ class Format:
     spec: str
     engines: Mapping[str, str]
     holds: frozenset[str]
-    needs: frozenset[str]
     sniff: Callable[[Files], bool]
     load: Callable[[Files], BPEModel]
     dump: Callable[[BPEModel], Files]
     explain: Callable[[RoundTrip], Iterable[Loss]]
     names: FileNames
+    needs: frozenset[str] = frozenset({"normalizer", "pretokenizer", "added"})
     aliases: tuple[str, ...] = ()
     options: Mapping[str, Callable[[BPEModel, Files], Files]] = field(default_factory=dict)
     drops: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from .by_parts import ByParts
 from .lock_report import compare_with_lock, locked
 from .prove import SCOPES, Scope, about, prove
 from .report import Example, Report, report_of
-from .runs import AFTER_PROOF, PATIENCE, Corpora, Pairing, Ran, RunOptions, run
+from .runs import AFTER_PROOF, PATIENCE, Pairing, Ran, RunOptions, check_texts, run
 from .sides import (
     Failure,
     Inside,
@@ -31,7 +31,7 @@ from .sides import (
     side_of,
 )
 from .stages import Stage, counts
-from .sweep import Progress, Sides
+from .sweep import Corpora, Progress, Sides
 from .verdict import witnessed
 
 __all__ = [
@@ -112,7 +112,7 @@ def verify(
         pool = pool_of(options.executor, options.slots)
         by_parts = ByParts(pool, carried, (engine_a, engine_b), options.limit)
         texts = replace(texts, by_parts=by_parts)
-    texts.check(pairing.sides)
+    check_texts(texts, pairing.sides)
     one, two = pairing.a.model, pairing.b.model
     begin(options.tick, "proving")
     proof = prove(one, two, scope) if one is not None and two is not None else None

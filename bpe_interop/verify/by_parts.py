@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
@@ -38,6 +38,7 @@ from .prove import Scope
 from .sides import Inside, Mode, side_of
 from .sweep import (
     ENDED_EARLY,
+    Corpora,
     Progress,
     Sides,
     account,
@@ -174,13 +175,9 @@ class ByParts:
 
 def compare_by_parts(
     sides: Sides,
+    corpora: Corpora,
     by: ByParts,
     scope: Scope,
-    corpora: Iterable[str | Path],
-    *,
-    field: str | None,
-    selection: Selection,
-    state: str | Path | None,
     patience: int,
     tick: Callable[[Progress], None],
 ) -> CorpusReport:
@@ -190,8 +187,8 @@ def compare_by_parts(
         SourceError, TargetError: as there; and the selection depends on the parts before.
         EngineError: a part was not done in two attempts.
     """
-    check_parts_can_be_read(selection)
-    shards = find_shards(corpora, field=field)
+    check_parts_can_be_read(corpora.selection)
+    shards = find_shards(corpora.names, field=corpora.field)
     unchanged = Unchanged(shards)
     parts = cut(shards)
     a, b = (
@@ -200,8 +197,9 @@ def compare_by_parts(
             by.carried, by.engines, (sides.name_a, sides.name_b), strict=True
         )
     )
-    job = CompareJob(a, b, sides.modes, scope, selection)
+    job = CompareJob(a, b, sides.modes, scope, corpora.selection)
     with ExitStack() as last:
+        state = corpora.state
         done = None if state is None else Done(Path(state), _about(job), shards, parts)
         before: dict[int, Compared] = {} if done is None else done.read(Compared.of)
         if done is not None:
@@ -235,16 +233,14 @@ def compare_by_parts(
     )
 
 
-def check_by_parts(
-    corpora: Iterable[str | Path], by: ByParts, field: str | None, selection: Selection
-) -> None:
+def check_by_parts(corpora: Corpora, by: ByParts) -> None:
     """Looks at the corpora and at the tokenizers before anything else is done.
 
     Raises:
         SourceError: a corpus cannot be read by parts, or an engine reads a directory.
     """
-    check_parts_can_be_read(selection)
-    cut(find_shards(corpora, field=field))
+    check_parts_can_be_read(corpora.selection)
+    cut(find_shards(corpora.names, field=corpora.field))
     for engine, carried in zip(by.engines, by.carried, strict=True):
         if engine is not None and engine in FACTS and FACTS[engine].directories:
             raise SourceError(

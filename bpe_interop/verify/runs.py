@@ -6,20 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
 from typing import TypeAlias
 
-from ..corpora import EVERYTHING, Selection
 from ..model import BPEModel, show
 from ..shards import LIMIT, Workers
 from ..ticks import begin
-from .by_parts import ByParts, check_by_parts, compare_by_parts
+from .by_parts import check_by_parts, compare_by_parts
 from .children import ChildPair
 from .compare import Decoded, LocalPair, Pair, Tally, compare_in
 from .corpus_report import CorpusReport, Found
 from .sides import Inside, Mismatch, Mode, Own, Side
 from .stress import awkward, completed, every_token, texts_with, thorough
-from .sweep import ENDED_EARLY, Progress, Sides, check_corpora, compare_corpora
+from .sweep import ENDED_EARLY, Corpora, Progress, Sides, check_corpora, compare_corpora
 
 _CHUNK = 4_096
 _APART = {"control", "unknown", "unused", "byte"}
@@ -118,39 +116,6 @@ AFTER_PROOF = 1_024
 
 PATIENCE = 1_000
 """How often one side alone may fail before a comparison ends."""
-
-
-@dataclass(frozen=True, slots=True)
-class Corpora:
-    """Texts to compare on, and how they are read.
-
-    Attributes:
-        names: files, directories and globs of plain text (in documents of whole lines), JSONL or
-            Parquet (``FILE:FIELD``), compressed or not.
-        field: the key or column that holds the texts, where a name has none.
-        selection: which documents are taken, and what is done where they are not UTF-8.
-        state: a file in which it is kept how far the corpora were compared, to go on from.
-        processes: how many child processes compare; 0 for none, None for as many as pay.
-        by_parts: the workers that do it instead; :func:`.verify` makes it of an executor.
-    """
-
-    names: tuple[str | Path, ...] = ()
-    field: str | None = None
-    selection: Selection = EVERYTHING
-    state: str | Path | None = None
-    processes: int | None = None
-    by_parts: ByParts | None = None
-
-    def check(self, sides: Sides) -> None:
-        """Looks at the files before anything else is done, which takes longer.
-
-        Raises:
-            SourceError, TargetError: as :func:`.sweep.check_corpora`.
-        """
-        if self.names and self.by_parts is not None:
-            check_by_parts(self.names, self.by_parts, self.field, self.selection)
-        elif self.names:
-            check_corpora(sides, self.names, self.field, self.selection, self.state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,28 +240,28 @@ def _over(
 ) -> CorpusReport:
     if corpora.by_parts is not None:
         return compare_by_parts(
-            sides,
-            corpora.by_parts,
-            inside.scope,
-            corpora.names,
-            field=corpora.field,
-            selection=corpora.selection,
-            state=corpora.state,
-            patience=PATIENCE,
-            tick=options.watch,
+            sides, corpora, corpora.by_parts, inside.scope, PATIENCE, options.watch
         )
     return compare_corpora(
         sides,
-        corpora.names,
-        field=corpora.field,
-        selection=corpora.selection,
-        processes=corpora.processes,
+        corpora,
         isolate=options.isolate,
-        state=corpora.state,
         wanted=inside,
         patience=PATIENCE,
         tick=options.watch,
     )
+
+
+def check_texts(corpora: Corpora, sides: Sides) -> None:
+    """Looks at the files before anything else is done, which takes longer.
+
+    Raises:
+        SourceError, TargetError: as :func:`.sweep.check_corpora`.
+    """
+    if corpora.names and corpora.by_parts is not None:
+        check_by_parts(corpora, corpora.by_parts)
+    elif corpora.names:
+        check_corpora(sides, corpora)
 
 
 def _awkward_texts(pairing: Pairing, *, every: bool, tokens: bool) -> Iterator[str]:

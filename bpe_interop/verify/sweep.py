@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..corpora import (
     BEGINNING,
@@ -33,6 +33,9 @@ from .compare import Answers, LocalPair, Pair
 from .corpus_report import CorpusReport, Counts, Failed, Found, SideName, Source, keep
 from .sides import Build, Failure, Mismatch, Mode
 from .sweep_state import Saved
+
+if TYPE_CHECKING:
+    from .by_parts import ByParts
 
 WORTH_PROCESSES = 1 << 22
 """Bytes on disk from which child processes are worth the second or more that they take to start."""
@@ -101,18 +104,37 @@ class Progress:
         return self.bytes / self.seconds if self.seconds > 0 else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Corpora:
+    """Texts to compare on, and how they are read.
+
+    Attributes:
+        names: files, directories and globs of plain text (in documents of whole lines), JSONL or
+            Parquet (``FILE:FIELD``), compressed or not.
+        field: the key or column that holds the texts, where a name has none.
+        selection: which documents are taken, and what is done where they are not UTF-8.
+        state: a file in which it is kept how far the corpora were compared, to go on from.
+        processes: how many child processes compare; 0 for none. None is as many as there are
+            cores where that is faster: for sides that run one text after another.
+        by_parts: the workers that do it instead; :func:`.verify` makes it of an executor.
+    """
+
+    names: tuple[str | Path, ...] = ()
+    field: str | None = None
+    selection: Selection = EVERYTHING
+    state: str | Path | None = None
+    processes: int | None = None
+    by_parts: ByParts | None = None
+
+
 Tick: TypeAlias = Callable[[Progress], None]
 
 
 def compare_corpora(
     sides: Sides,
-    corpora: Iterable[str | Path],
+    corpora: Corpora,
     *,
-    field: str | None = None,
-    selection: Selection = EVERYTHING,
-    processes: int | None = None,
     isolate: bool = False,
-    state: str | Path | None = None,
     wanted: Wanted = lambda text: True,
     patience: int = sys.maxsize,
     tick: Tick = lambda progress: None,
@@ -125,14 +147,9 @@ def compare_corpora(
 
     Args:
         sides: the two tokenizers.
-        corpora: names of files, directories and globs (see :func:`.corpora.find_shards`).
-        field: the key or column with the texts of JSONL and Parquet, where a name has none.
-        selection: which documents are taken.
-        processes: how many child processes work at once; 0 for none. By default as many as there
-            are cores where that is faster: for sides that run one text after another.
+        corpora: the texts, and how they are read.
         isolate: use a child process in any case, so that a text that kills an engine is an
             outcome of its own.
-        state: a file in which the state is kept, and from which a run goes on that finds it there.
         wanted: documents for whose text it is false are left out, and counted.
         patience: end after one side alone failed so often.
         tick: called after each batch.
@@ -142,39 +159,36 @@ def compare_corpora(
         TargetError: the state cannot be written.
         BpeInteropError: a side cannot be built.
     """
-    shards = find_shards(corpora, field=field)
+    shards = find_shards(corpora.names, field=corpora.field)
     sizes = [_size(shard) for shard in shards]
-    saved = (
-        None
-        if state is None
-        else Saved(Path(state), shards, selection, versions_here(sides.libraries))
-    )
+    saved = _saved(sides, corpora, shards)
     report, mark = sides.report(), BEGINNING
     if saved is not None:
         report, mark = saved.read(report)
         saved.write(report, mark)  # now, rather than after hours, it is seen that it cannot be
+    processes = corpora.processes
     if processes is None:
         processes = cores() if _pays(sides, sizes) else 0
     run = _Run(sides, max(processes, int(isolate)), report, mark, saved, patience, tick, sizes)
-    return run.over(batches(select(shards, selection, mark, report.counts.bytes), wanted))
+    return run.over(batches(select(shards, corpora.selection, mark, report.counts.bytes), wanted))
 
 
-def check_corpora(
-    sides: Sides,
-    corpora: Iterable[str | Path],
-    field: str | None = None,
-    selection: Selection = EVERYTHING,
-    state: str | Path | None = None,
-) -> None:
+def check_corpora(sides: Sides, corpora: Corpora) -> None:
     """Checks that corpora can be opened, and that a state can be read and written.
 
     Raises:
         SourceError, FormatError, TargetError: as :func:`compare_corpora`.
     """
-    shards = find_shards(corpora, field=field)
-    if state is not None:
-        saved = Saved(Path(state), shards, selection, versions_here(sides.libraries))
+    saved = _saved(sides, corpora, find_shards(corpora.names, field=corpora.field))
+    if saved is not None:
         saved.write(*saved.read(sides.report()))
+
+
+def _saved(sides: Sides, corpora: Corpora, shards: tuple[Shard, ...]) -> Saved | None:
+    """The state of the comparison, where one is kept."""
+    if corpora.state is None:
+        return None
+    return Saved(Path(corpora.state), shards, corpora.selection, versions_here(sides.libraries))
 
 
 def _size(shard: Shard) -> int | None:

@@ -16,6 +16,7 @@ llama.cpp does with them (``src/llama-vocab.cpp``). ``head.py`` has the wire for
 
 from __future__ import annotations
 
+from ...model import FIELDS
 from .. import Files, Format, when_called
 from ..table import TABLE
 from .head import is_gguf
@@ -34,23 +35,7 @@ FORMAT = Format(
     title="GGUF",
     spec="https://github.com/ggml-org/ggml/blob/master/docs/gguf.md",
     engines={"llama.cpp": "bpe_interop.engines.llamacpp:read"},
-    holds=frozenset(
-        {
-            "alphabet",
-            "vocab",
-            "merges",
-            "lookup_first",
-            "fallback",
-            "normalizer",
-            "pretokenizer",
-            "added",
-            "sequence_template",
-            "decoder",
-            "chat_template",
-            "extras",
-        }
-    ),
-    needs=frozenset({"normalizer", "pretokenizer", "added"}),
+    holds=frozenset(FIELDS) - {"affixes"},
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),

@@ -53,7 +53,6 @@ FORMAT = Format(
         "transformers": "bpe_interop.engines.transformers:read",
     },
     holds=frozenset(FIELDS),
-    needs=frozenset({"normalizer", "pretokenizer", "added"}),
     says=frozenset({"sequence_template"}),
     sniff=sniff,
     load=load,

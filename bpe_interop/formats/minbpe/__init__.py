@@ -36,7 +36,6 @@ FORMAT = Format(
     spec="https://github.com/karpathy/minbpe/blob/master/minbpe/base.py",
     engines={"tokenizers": "bpe_interop.engines.minbpe:read"},
     holds=frozenset({"alphabet", "vocab", "merges", "pretokenizer", "added", "decoder"}),
-    needs=frozenset({"normalizer", "pretokenizer", "added"}),
     says=frozenset({"sequence_template"}),
     sniff=sniff,
     load=load,

@@ -18,6 +18,7 @@ Beside it, ``tokenizer_config.json`` may say what stands around a text, and the 
 
 from __future__ import annotations
 
+from ...model import FIELDS
 from .. import Files, Format, when_called
 from ..table import TABLE
 from .config_file import CONFIG
@@ -42,21 +43,7 @@ FORMAT = Format(
     title="SentencePiece model",
     spec="https://github.com/google/sentencepiece/blob/master/src/sentencepiece_model.proto",
     engines={"sentencepiece": "bpe_interop.engines.sentencepiece:read"},
-    holds=frozenset(
-        {
-            "alphabet",
-            "vocab",
-            "merges",
-            "fallback",
-            "normalizer",
-            "added",
-            "sequence_template",
-            "decoder",
-            "chat_template",
-            "extras",
-        }
-    ),
-    needs=frozenset({"normalizer", "pretokenizer", "added"}),
+    holds=frozenset(FIELDS) - {"affixes", "lookup_first", "pretokenizer"},
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),

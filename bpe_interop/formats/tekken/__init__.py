@@ -53,7 +53,6 @@ FORMAT = Format(
     holds=frozenset(
         {"alphabet", "vocab", "merges", "lookup_first", "pretokenizer", "added", "decoder"}
     ),
-    needs=frozenset({"normalizer", "pretokenizer", "added"}),
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),

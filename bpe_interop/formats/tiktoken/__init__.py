@@ -23,6 +23,7 @@ from collections.abc import Mapping
 
 from ...errors import FormatError, UnsupportedError
 from ...model import (
+    FIELDS,
     BPEModel,
     Origin,
     RankTable,
@@ -183,20 +184,7 @@ FORMAT = Format(
         "tiktoken": "bpe_interop.engines.tiktoken:read",
         "gigatoken": "bpe_interop.engines.gigatoken:read",
     },
-    holds=frozenset(
-        {
-            "alphabet",
-            "vocab",
-            "merges",
-            "lookup_first",
-            "pretokenizer",
-            "added",
-            "sequence_template",
-            "decoder",
-            "chat_template",
-        }
-    ),
-    needs=frozenset({"normalizer", "pretokenizer", "added"}),
+    holds=frozenset(FIELDS) - {"affixes", "fallback", "normalizer", "extras"},
     sniff=sniff,
     load=load,
     dump=dump,

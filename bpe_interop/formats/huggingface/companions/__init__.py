@@ -16,18 +16,27 @@ from typing import cast
 
 from ....model import AddedToken, Alphabet, BPEModel, Json, SequenceTemplate
 from ....strict_json import Node
-from ....transformers_classes import DEFAULT
+from ....transformers_classes import (
+    DECODER,
+    DEFAULT,
+    EXTRA,
+    EXTRA_LIST,
+    EXTRA_NAMES,
+    OF_OTHERS,
+    ROLES,
+)
 from ..template import read_post_processor
 from .auto_class import WORDS, Serving, around, explain, serve, served_roles
 from .chat import chat_templates_json, read_chat_templates
-from .files import CONFIG, NAMES, SPECIAL_MAP, Companions, read_companions
+from .files import CONFIG, MODEL_CONFIG, NAMES, SPECIAL_MAP, Companions, read_companions
 from .kept import with_class
 from .model_config import read_model_config, tell_model_config
-from .roles import DECODER, EXTRA, EXTRA_LIST, EXTRA_NAMES, ROLES, extra_tokens, read_roles
+from .roles import extra_tokens, read_roles
 from .tokens import tell_ids
 
 __all__ = [
     "CONFIG",
+    "MODEL_CONFIG",
     "NAMES",
     "SPECIAL_MAP",
     "WORDS",
@@ -36,7 +45,9 @@ __all__ = [
     "explain",
     "read_beside",
     "read_companions",
+    "read_model_config",
     "serve",
+    "tell_model_config",
     "write_beside",
 ]
 
@@ -51,38 +62,6 @@ _READ = frozenset(
         *EXTRA,
     }
 )
-_OF_OTHERS = frozenset(
-    {
-        "add_prefix_space",
-        "auto_map",
-        "backend",
-        "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output",
-        "device_map",
-        "fast_tokenizer_files",
-        "files_loaded",
-        "fix_mistral_regex",
-        "gguf_file",
-        "init_inputs",
-        "is_local",
-        "legacy",
-        "local_files_only",
-        "merges",
-        "merges_file",
-        "model_specific_special_tokens",
-        "name_or_path",
-        "post_processor",
-        "slow_tokenizer_class",
-        "special_tokens_map_file",
-        "tokenizer_file",
-        "tokenizer_object",
-        "tokenizer_padding",
-        "tokenizer_truncation",
-        "use_fast",
-        "vocab",
-        "vocab_file",
-    }
-)
-"""Settings of other classes, or of where files lay: what is written names none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +131,7 @@ def _settings(files_beside: Companions, listed: Iterable[str]) -> dict[str, Json
     for key, value in config.be(dict).items():
         is_role = key.endswith("_token") and isinstance(value, (str, dict))
         role = key.removesuffix("_token")
-        if key in _READ or key in _OF_OTHERS or is_role or role in ROLES or value is None:
+        if key in _READ or key in OF_OTHERS or is_role or role in ROLES or value is None:
             continue
         kept[key] = value
     extra = [text for text in extra_tokens(files_beside) if text in listed]

@@ -20,11 +20,13 @@ from ....model import (
 from ....strict_json import Node
 from ....text.bytechars import CHAR_TO_BYTE
 from ....transformers_classes import (
+    AROUND,
     CLASSES,
     DEFAULT,
     FAITHFUL,
     FORCED,
     MODEL_TYPES,
+    ROLES,
     UNKNOWN,
     Built,
 )
@@ -34,7 +36,7 @@ from ..steps import read_pretokenizer
 from ..template import read_post_processor
 from ..vocab import BYTE_TOKENS
 from .files import CONFIG, MODEL_CONFIG, SPECIAL_MAP, Companions
-from .roles import ROLES, Stated, extra_tokens, padding_role, read_roles
+from .roles import Stated, extra_tokens, padding_role, read_roles
 from .tokens import added_as_served, read_wishes, tell_tokens
 
 
@@ -197,20 +199,12 @@ def _other_fallback(built: Built, model: Node, cut: Alphabet) -> bool:
     return unknown and bool(model.get("fuse_unk").value) != built.fuse_unk
 
 
-_AROUND: Mapping[str, tuple[str, str]] = {
-    "none": ("", ""),
-    "bos": ("bos", ""),
-    "cls sep": ("cls", "sep"),
-    "bos eos": ("bos", "eos"),
-}
-
-
 def _other_template(built: Built, processor: Node, roles: Mapping[str, int]) -> bool:
     if built.template == "kept":
         return False
     if built.template == "own":
         return True
-    wanted = [[roles[role]] if role in roles else [] for role in _AROUND[built.template]]
+    wanted = [[roles[role]] if role in roles else [] for role in AROUND[built.template]]
     return around(read_post_processor(processor).template) != wanted
 
 

@@ -14,16 +14,8 @@ from dataclasses import dataclass
 
 from ....model import show
 from ....strict_json import Node
+from ....transformers_classes import DECODER, EXTRA, ROLES
 from .files import CONFIG, SPECIAL_MAP, Companions
-
-ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
-"""The roles that every class knows, in transformers' order. Others are a model's own."""
-
-DECODER = "added_tokens_decoder"
-EXTRA_NAMES, EXTRA_LIST = EXTRA = ("extra_special_tokens", "additional_special_tokens")
-"""Two keys for further special tokens. transformers 5 reads a list or an object (a model's own
-roles) under the first, and a list under the second; 4.57 reads an object under the first and a
-list under the second (``tokenization_utils_base.py`` of each)."""
 
 _END = "_token"
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from ....diff import normalized_matters
 from ....model import AddedToken, show
 from ....strict_json import Node
+from ....transformers_classes import DECODER
 from .files import ADDED, CONFIG, SPECIAL_MAP, Companions
-from .roles import DECODER, Stated
+from .roles import Stated
 
 _SIDES = ("lstrip", "rstrip", "single_word")
 
