@@ -56,6 +56,11 @@ class AddedToken:
     ascii_space: bool = False
     longest_first: bool = False
 
+    @property
+    def looks_around(self) -> bool:
+        """Whether what it takes of a text, or where it matches, depends on what is beside it."""
+        return self.lstrip or self.rstrip or self.single_word
+
 
 @dataclass(frozen=True, slots=True)
 class TemplateText:

@@ -163,7 +163,7 @@ def _always_found(model: BPEModel) -> tuple[AddedToken, ...]:
         token
         for token in (*(model.added or ()), *found_as_added(model))
         if token.normalized
-        and not (token.special or token.lstrip or token.rstrip or token.single_word)
+        and not (token.special or token.looks_around)
         and is_left_alone(model, token.text)
     )
 

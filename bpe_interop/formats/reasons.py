@@ -7,10 +7,11 @@ from typing import TypeAlias
 
 from ..diff.reread import changed_losses
 from ..loss import Grade, Loss
-from ..model import Affixes, BPEModel
+from ..model import AddedToken, Affixes, BPEModel
+from ..steps import JoinBytes
 from ..theory.byte_ranks import as_byte_ranks
 from ..theory.rewrite import Rewrite
-from ..theory.witness import with_affixes
+from ..theory.witness import decoded_otherwise, first_changed, with_affixes
 from ..witnesses import first_apart
 from .round_trip import RoundTrip
 
@@ -39,6 +40,35 @@ def explained(trip: RoundTrip, reasons: Mapping[str, Reason]) -> Iterator[Loss]:
 def shown_by(witness: str | None, field: str, grade: Grade, what: str, consequence: str) -> Loss:
     """A loss that a text shows, or that is only not excluded where none is found."""
     return Loss(field, grade, what, consequence, witness=witness, shown=witness is not None)
+
+
+def of_bytes(holder: str) -> dict[str, Reason]:
+    """The reasons of a format that merges bytes, normalizes nothing and joins bytes.
+
+    Args:
+        holder: what the sentences call it.
+    """
+
+    def decoder(model: BPEModel, apart: Apart) -> Iterator[Loss]:
+        if model.decoder != (JoinBytes(),):
+            yield shown_by(
+                decoded_otherwise(model),
+                "decoder",
+                "text",
+                f"{holder} joins the tokens' bytes and reads them as UTF-8",
+                "some ids would decode to another text",
+            )
+
+    def chat_template(model: BPEModel, apart: Apart) -> Iterator[Loss]:
+        yield Loss("chat_template", "metadata", "the chat template", "it is left out")
+
+    return {
+        "affixes": lambda model, apart: affixes_lost(model, holder),
+        "normalizer": lambda model, apart: normalizer_lost(model, holder),
+        "decoder": decoder,
+        "chat_template": chat_template,
+        "extras": lambda model, apart: extras_lost(model),
+    }
 
 
 def with_changed(trip: RoundTrip, losses: Iterable[Loss]) -> Iterator[Loss]:
@@ -82,6 +112,27 @@ def affixes_lost(model: BPEModel, holder: str) -> Iterator[Loss]:
             witness=witness,
             shown=witness is not None,
         )
+
+
+def normalizer_lost(model: BPEModel, holder: str) -> Iterator[Loss]:
+    """The loss of a normalizer where there is none."""
+    if model.normalizer:
+        yield shown_by(
+            first_changed(model.normalizer),
+            "normalizer",
+            "ids",
+            f"texts are normalized before they are cut; {holder} never does",
+            "texts that the normalizer changes would have other ids",
+        )
+
+
+def flag_witness(token: AddedToken) -> str | None:
+    """A text on which the first of a token's flags does something; None for other flags."""
+    if token.lstrip:
+        return f" {token.text}"
+    if token.rstrip:
+        return f"{token.text} "
+    return f"a{token.text}" if token.single_word else None
 
 
 def alphabet_lost(rewrite: Rewrite, holder: str, witness: str | None) -> Loss:

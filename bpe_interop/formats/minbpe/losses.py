@@ -8,13 +8,13 @@ from types import MappingProxyType
 
 from ...loss import Loss
 from ...model import AddedToken, Affixes, BPEModel, Fallback, PairList, SequenceTemplate, show
-from ...steps import JoinBytes, Pattern, Split
+from ...steps import Pattern, Split
 from ...text.patterns import same
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.merges import canonical, whole_lookups
 from ...theory.pretokens import missing_bytes, occurrence
-from ...theory.witness import decoded_otherwise, first_changed, split_otherwise, text_with
-from ..reasons import Apart, Reason, affixes_lost, alphabet_lost, explained, extras_lost, shown_by
+from ...theory.witness import split_otherwise, text_with
+from ..reasons import Apart, Reason, alphabet_lost, explained, flag_witness, of_bytes, shown_by
 from ..round_trip import RoundTrip
 from .pattern import express
 from .read import BYTES
@@ -33,10 +33,6 @@ def _alphabet(model: BPEModel, apart: Apart) -> Iterator[Loss]:
     if model.alphabet != "byte":
         rewrite = as_byte_ranks(model)
         yield alphabet_lost(rewrite, "minbpe", rewrite.witness)
-
-
-def _affixes(model: BPEModel, apart: Apart) -> Iterator[Loss]:
-    yield from affixes_lost(model, "minbpe")
 
 
 def _vocab(model: BPEModel, apart: Apart) -> Iterator[Loss]:
@@ -160,17 +156,6 @@ def _fallback(model: BPEModel, apart: Apart) -> Iterator[Loss]:
     )
 
 
-def _normalizer(model: BPEModel, apart: Apart) -> Iterator[Loss]:
-    if model.normalizer:
-        yield shown_by(
-            first_changed(model.normalizer),
-            "normalizer",
-            "ids",
-            "texts are normalized before they are cut; minbpe never does",
-            "texts that the normalizer changes would have other ids",
-        )
-
-
 def _pretokenizer(model: BPEModel, apart: Apart) -> Iterator[Loss]:
     steps, source = model.pretokenizer or (), express(model)
     if isinstance(source, Loss):
@@ -203,7 +188,7 @@ def _added(model: BPEModel, apart: Apart) -> Iterator[Loss]:
             else (f"{show(token.text)} is {', '.join(_flags(token))}, which minbpe does not know")
         )
         yield shown_by(
-            token.text if refused else _flag_witness(token),
+            token.text if refused or not token.special else flag_witness(token),
             "added",
             "text",
             f"an added token that minbpe cannot have: {named}",
@@ -241,17 +226,6 @@ def _flags(token: AddedToken) -> list[str]:
     return [*([] if token.special else ["not special"]), *(n for n in names if getattr(token, n))]
 
 
-def _flag_witness(token: AddedToken) -> str | None:
-    """A text on which the first of the token's flags does something."""
-    if not token.special:
-        return token.text
-    if token.lstrip:
-        return f" {token.text}"
-    if token.rstrip:
-        return f"{token.text} "
-    return f"a{token.text}" if token.single_word else None
-
-
 def _sequence_template(model: BPEModel, apart: Apart) -> Iterator[Loss]:
     if model.sequence_template != SequenceTemplate():
         yield Loss(
@@ -263,39 +237,16 @@ def _sequence_template(model: BPEModel, apart: Apart) -> Iterator[Loss]:
         )
 
 
-def _decoder(model: BPEModel, apart: Apart) -> Iterator[Loss]:
-    if model.decoder != (JoinBytes(),):
-        yield shown_by(
-            decoded_otherwise(model),
-            "decoder",
-            "text",
-            "minbpe joins the tokens' bytes and reads them as UTF-8",
-            "some ids would decode to another text",
-        )
-
-
-def _chat_template(model: BPEModel, apart: Apart) -> Iterator[Loss]:
-    yield Loss("chat_template", "metadata", "the chat template", "it is left out")
-
-
-def _extras(model: BPEModel, apart: Apart) -> Iterator[Loss]:
-    yield from extras_lost(model)
-
-
 _REASONS: Mapping[str, Reason] = MappingProxyType(
     {
+        **of_bytes("minbpe"),
         "alphabet": _alphabet,
-        "affixes": _affixes,
         "vocab": _vocab,
         "merges": _merges,
         "lookup_first": _lookup_first,
         "fallback": _fallback,
-        "normalizer": _normalizer,
         "pretokenizer": _pretokenizer,
         "added": _added,
         "sequence_template": _sequence_template,
-        "decoder": _decoder,
-        "chat_template": _chat_template,
-        "extras": _extras,
     }
 )

@@ -9,6 +9,7 @@ from ...loss import Loss
 from ...model import AddedToken, BPEModel, RankTable, show
 from ...text.normalize import normalize
 from ...theory.merges import canonical
+from ..reasons import flag_witness
 from .flags import has_byte_tokens
 from .pieces import found_as_piece, pieces_of
 from .ranking import ranking
@@ -144,7 +145,7 @@ def added_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
             "text",
             f"{len(tokens)} added tokens {what}, such as {show(tokens[0].text)}",
             consequence,
-            witness=_example(tokens[0]),
+            witness=flag_witness(tokens[0]) or ("a" * tokens[0].normalized + tokens[0].text),
         )
     changes = []
     if defined:
@@ -194,7 +195,7 @@ def _reason(token: AddedToken, held: AddedToken | None, model: BPEModel) -> tupl
             "share their id or their text with another token",
             "a piece has one type: it would be an ordinary piece, not a special token",
         )
-    if token.lstrip or token.rstrip or token.single_word:
+    if token.looks_around:
         return (
             "with lstrip, rstrip or single_word",
             "a control piece has no such flags: where it is looked for, the text around it would "
@@ -213,12 +214,3 @@ def _reason(token: AddedToken, held: AddedToken | None, model: BPEModel) -> tupl
 def _normalized_matters(token: AddedToken, model: BPEModel) -> bool:
     changed = normalize(model.normalizer or (), token.text) != token.text
     return changed or normalized_matters(list(model.added or ()))
-
-
-def _example(token: AddedToken) -> str:
-    """A text in which the token does what is lost."""
-    if token.lstrip:
-        return f" {token.text}"
-    if token.rstrip:
-        return f"{token.text} "
-    return f"a{token.text}" if token.single_word or token.normalized else token.text

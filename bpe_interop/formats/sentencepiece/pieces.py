@@ -35,7 +35,7 @@ def found_as_piece(token: AddedToken, model: BPEModel) -> bool:
     normalized form, before a ``Metaspace`` writes spaces otherwise. Special tokens that are
     looked for together with it hide it where they stand, even where they are ordinary text.
     """
-    flags = token.special or token.lstrip or token.rstrip or token.single_word
+    flags = token.special or token.looks_around
     if flags or not token.normalized:
         return False
     if model.pretokenizer and (" " in token.text or SPACE in token.text):

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from ...loss import Loss
-from ...model import Affixes, BPEModel, Fallback, PairList, show
-from ...steps import JoinBytes, Pattern, Split
+from ...model import BPEModel, Fallback, PairList, show
+from ...steps import Pattern, Split
 from ...text.patterns import same
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.pretokens import missing_bytes
-from ...theory.witness import decoded_otherwise, first_changed, text_for, text_with
+from ...theory.witness import text_for, text_with
 from ..one_pattern import express
-from ..reasons import Apart, Reason, explained, shown_by
+from ..reasons import Apart, Reason, explained, of_bytes, shown_by
 from ..round_trip import RoundTrip
 from .read import ROLES
 from .write import special_names, written_tokens
@@ -30,17 +30,6 @@ def _alphabet(model: BPEModel, apart: Apart) -> Iterator[Loss]:
             "alphabet",
             "ids",
             "merging starts from characters, tekken's from bytes",
-            "the ids of most texts would differ",
-            shown=False,
-        )
-
-
-def _affixes(model: BPEModel, apart: Apart) -> Iterator[Loss]:
-    if model.affixes != Affixes():
-        yield Loss(
-            "affixes",
-            "ids",
-            "symbols are merged with something glued to them; tekken.json has no such thing",
             "the ids of most texts would differ",
             shown=False,
         )
@@ -126,17 +115,6 @@ def _fallback(model: BPEModel, apart: Apart) -> Iterator[Loss]:
         )
 
 
-def _normalizer(model: BPEModel, apart: Apart) -> Iterator[Loss]:
-    if model.normalizer:
-        yield shown_by(
-            first_changed(model.normalizer),
-            "normalizer",
-            "ids",
-            "texts are normalized before they are cut; tekken never does",
-            "texts that the normalizer changes would have other ids",
-        )
-
-
 def _pretokenizer(model: BPEModel, apart: Apart) -> Iterator[Loss]:
     steps = model.pretokenizer or ()
     pattern = express(steps)
@@ -171,7 +149,7 @@ def _only_names(model: BPEModel) -> bool:
     first = min(rank_table(model).values(), default=0)
     plain = all(
         token.special
-        and not (token.lstrip or token.rstrip or token.single_word or token.normalized)
+        and not (token.looks_around or token.normalized)
         and not (token.ascii_space or token.longest_first)
         and token.roles == ((ROLES[token.text],) if token.text in ROLES else ())
         for token in added
@@ -190,21 +168,6 @@ def _sequence_template(model: BPEModel, apart: Apart) -> Iterator[Loss]:
     )
 
 
-def _decoder(model: BPEModel, apart: Apart) -> Iterator[Loss]:
-    if model.decoder != (JoinBytes(),):
-        yield Loss(
-            "decoder",
-            "text",
-            "tekken joins the tokens' bytes and reads them as UTF-8",
-            "some ids would decode to another text",
-            witness=decoded_otherwise(model),
-        )
-
-
-def _chat_template(model: BPEModel, apart: Apart) -> Iterator[Loss]:
-    yield Loss("chat_template", "metadata", "the chat template", "it is left out; no id changes")
-
-
 def _extras(model: BPEModel, apart: Apart) -> Iterator[Loss]:
     """Settings of other formats; of its own, those that count tokens the model has otherwise."""
     if model.extras.keys() - {"tekken"} or not _only_names(model) or [*_vocab(model, apart)]:
@@ -218,18 +181,15 @@ def _extras(model: BPEModel, apart: Apart) -> Iterator[Loss]:
 
 _REASONS: Mapping[str, Reason] = MappingProxyType(
     {
+        **of_bytes("tekken"),
         "alphabet": _alphabet,
-        "affixes": _affixes,
         "vocab": _vocab,
         "merges": _merges,
         "lookup_first": _lookup_first,
         "fallback": _fallback,
-        "normalizer": _normalizer,
         "pretokenizer": _pretokenizer,
         "added": _added,
         "sequence_template": _sequence_template,
-        "decoder": _decoder,
-        "chat_template": _chat_template,
         "extras": _extras,
     }
 )

@@ -6,24 +6,30 @@ Theorem 13, lookups as in Theorem 8 (``docs/theory.md``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from ...diff import normalized_matters
 from ...loss import Loss
 from ...model import (
-    AddedToken,
     BPEModel,
     Fallback,
     show,
 )
-from ...steps import JoinBytes, JoinPieces, NormalizerStep
+from ...steps import JoinBytes, JoinPieces
 from ...text.charsmap import SPACE
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.merges import canonical
 from ...theory.pretokens import missing_bytes, occurrence
-from ...theory.witness import decoded_otherwise, first_changed, text_with
+from ...theory.witness import decoded_otherwise, text_with
 from ..one_pattern import express
-from ..reasons import affixes_lost, alphabet_lost, extras_lost, with_changed
+from ..reasons import (
+    affixes_lost,
+    alphabet_lost,
+    extras_lost,
+    flag_witness,
+    normalizer_lost,
+    with_changed,
+)
 from ..round_trip import RoundTrip
 from .ranks import MAX_RANK
 from .sidecar import prefixed_text
@@ -38,7 +44,7 @@ def _losses(model: BPEModel) -> Iterator[Loss]:
     yield from rank_file_losses(model)
     yield from _vocab_losses(model)
     yield from _fallback_losses(model)
-    yield from _normalizer_losses(model.normalizer or ())
+    yield from normalizer_lost(model, "tiktoken")
     if model.pretokenizer is not None:
         expressed = express(model.pretokenizer)
         if isinstance(expressed, Loss):
@@ -88,19 +94,6 @@ def _fallback_losses(model: BPEModel) -> Iterator[Loss]:
         )
 
 
-def _normalizer_losses(steps: Sequence[NormalizerStep]) -> Iterator[Loss]:
-    if steps:
-        witness = first_changed(steps)
-        yield Loss(
-            "normalizer",
-            "ids",
-            "texts are normalized before they are cut; tiktoken never does",
-            "texts that the normalizer changes would have other ids",
-            witness=witness,
-            shown=witness is not None,
-        )
-
-
 def _decoder_losses(model: BPEModel) -> Iterator[Loss]:
     if model.decoder in (None, (JoinBytes(),)):
         return
@@ -132,12 +125,12 @@ def _added_losses(model: BPEModel) -> Iterator[Loss]:
             "where they are allowed, and spells elsewhere",
             next(iter(spelled), None),
         )
-    flagged = [token for token in added if token.lstrip or token.rstrip or token.single_word]
+    flagged = [token for token in added if token.looks_around]
     if flagged:
         yield _added_loss(
             f"{len(flagged)} added tokens with lstrip, rstrip or single_word",
             "tiktoken knows no such flags: the text around the token would be kept or matched",
-            _flag_witness(flagged[0]),
+            flag_witness(flagged[0]),
         )
     late = [token for token in added if token.normalized]
     if late and (normalizes or normalized_matters(list(added))):
@@ -154,13 +147,6 @@ def _added_losses(model: BPEModel) -> Iterator[Loss]:
             "which of the two tiktoken finds goes by the order of a hash table",
             None,
         )
-
-
-def _flag_witness(token: AddedToken) -> str:
-    """A text in which the first of the token's flags does something."""
-    if token.lstrip:
-        return f" {token.text}"
-    return f"{token.text} " if token.rstrip else f"a{token.text}"
 
 
 def _added_loss(what: str, consequence: str, witness: str | None) -> Loss:

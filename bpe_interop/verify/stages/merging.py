@@ -162,7 +162,7 @@ def _found_first(model: BPEModel) -> set[tuple[str, int]] | None:
     for token in model.added or ():
         if not token.normalized:
             continue
-        if token.special or token.lstrip or token.rstrip or token.single_word:
+        if token.special or token.looks_around:
             return None
         added.add((token.text, token.id))
     return added
