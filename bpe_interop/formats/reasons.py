@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from ..diff.reread import changed_losses
+from ..diff import diff
 from ..loss import Grade, Loss
 from ..model import AddedToken, Affixes, BPEModel
 from ..steps import JoinBytes
@@ -86,11 +86,19 @@ def with_changed(trip: RoundTrip, losses: Iterable[Loss]) -> Iterator[Loss]:
     if model.alphabet == "byte" and model.affixes == Affixes():
         return
     rewrite = as_byte_ranks(model)
-    fields = frozenset(loss.field for loss in foreseen)
-    grade: Grade = "metadata" if rewrite.rule is not None else "ids"
-    for loss in changed_losses(model, trip.again, fields, grade, rewrite.witness):
-        if loss.field in _rewritten(model):
-            yield loss
+    exact, witness = rewrite.rule is not None, rewrite.witness
+    fields = _rewritten(model) - {loss.field for loss in foreseen}
+    for difference in diff(model, trip.again):
+        unknown = difference.kind == "unstated" and getattr(model, difference.field) is None
+        if difference.field in fields and not unknown:
+            yield Loss(
+                difference.field,
+                "metadata" if exact else "ids",
+                f"reading back gives another {difference.field}: {difference.how}",
+                "no id changes" if exact else "texts would have other ids",
+                witness=witness,
+                shown=exact or witness is not None,
+            )
 
 
 def _rewritten(model: BPEModel) -> frozenset[str]:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .merging import BYTES, Learner, Merge
-from .pretokens import count
-from .reading import Texts, cuts, read_texts
+from .reading import Texts, count, cuts, read_texts
 from .request import ALGORITHMS, Algorithm, Option, Request, steps
 from .training import Tick, Training, empty, untrained, with_merges
 

@@ -1,11 +1,13 @@
-"""The texts to learn from: given as they are, or in corpora."""
+"""The texts to learn from, given as they are or in corpora, and the pretokens in them, counted."""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, Union
 
@@ -15,6 +17,7 @@ from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.normalize import repair
 from ..text.patterns import parse
 from ..text.spellings import is_known
+from ..text.split import compiled
 from .training import Tick, empty
 
 Texts: TypeAlias = Union[str, Path, Iterable[Union[str, Path]]]
@@ -181,3 +184,38 @@ def _last(cut: re.Pattern[str], text: str) -> int:
         if places and places[-1] < len(text):
             return places[-1]
     return 0
+
+
+@dataclass(slots=True)
+class Pretokens:
+    """Distinct pretokens in the order they first came, and how often each came.
+
+    ``size`` bytes were read; ``unmatched`` of them are in no pretoken.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    size: int = 0
+    unmatched: int = 0
+
+
+def count(
+    texts: Iterable[str],
+    steps: tuple[PreTokenizerStep, ...],
+    tick: Callable[[int], None] = lambda count: None,
+) -> Pretokens:
+    """Cuts texts into pretokens and counts these; ``tick`` is called with the bytes read.
+
+    Raises:
+        PatternError: the pattern cannot be run, or not to its end.
+    """
+    counted = Pretokens()
+    cut = compiled(steps)
+    for text in texts:
+        size = len(text.encode("utf-8"))
+        pretokens = cut(text)
+        counted.counts.update(pretokens)
+        counted.size += size
+        if sum(map(len, pretokens)) != len(text):
+            counted.unmatched += size - len("".join(pretokens).encode("utf-8"))
+        tick(counted.size)
+    return counted

@@ -17,19 +17,29 @@ from typing import cast
 from ....model import AddedToken, Alphabet, BPEModel, Json, SequenceTemplate
 from ....strict_json import Node
 from ....transformers_classes import (
+    CLASSES,
     DECODER,
     DEFAULT,
     EXTRA,
     EXTRA_LIST,
     EXTRA_NAMES,
+    LOADED_ALIKE,
     OF_OTHERS,
     ROLES,
 )
 from ..template import read_post_processor
 from .auto_class import WORDS, Serving, around, explain, serve, served_roles
 from .chat import chat_templates_json, read_chat_templates
-from .files import CONFIG, MODEL_CONFIG, NAMES, SPECIAL_MAP, Companions, read_companions
-from .kept import with_class
+from .files import (
+    ADDED,
+    CONFIG,
+    GENERATION,
+    MODEL_CONFIG,
+    NAMES,
+    SPECIAL_MAP,
+    Companions,
+    read_companions,
+)
 from .model_config import read_model_config, tell_model_config
 from .roles import extra_tokens, read_roles
 from .tokens import tell_ids
@@ -62,6 +72,11 @@ _READ = frozenset(
         *EXTRA,
     }
 )
+
+
+_CLASS = "tokenizer_class"
+_AS_IT_IS = "PreTrainedTokenizerFast"
+"""The class that runs a ``tokenizer.json`` as it is, by the name that every version knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +212,7 @@ def write_beside(
     if template is not None:
         config["chat_template"] = template
     common: dict[str, Json] = {f"{n}_token": roles[n].text for n in ROLES if n in roles}
-    named = with_class(model, added, config, common, root)
+    named = _with_class(model, added, config, common, root)
     return {CONFIG: _json_bytes(named), SPECIAL_MAP: _json_bytes(common)}
 
 
@@ -216,3 +231,57 @@ def _flags(template: SequenceTemplate | None, roles: Mapping[str, AddedToken]) -
 
 def _json_bytes(value: Mapping[str, Json]) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode("utf-8")
+
+
+def _with_class(
+    model: BPEModel,
+    added: Iterable[AddedToken],
+    config: Mapping[str, Json],
+    special_map: Mapping[str, Json],
+    root: Node,
+) -> dict[str, Json]:
+    """The ``tokenizer_config.json`` with the class that it names.
+
+    It is the one that the source asked for where both the lowest and the newest transformers
+    serve with it what they serve without it, and else the one that runs the file as it is. The
+    roles for which a class assumes a token, and the model has none, are written as null.
+
+    Args:
+        model: what is written; its origin says which class the source asked for.
+        added: the added tokens that are written.
+        config: the ``tokenizer_config.json`` without its class.
+        special_map: the ``special_tokens_map.json``.
+        root: the ``tokenizer.json``; the merges are not looked at.
+    """
+    as_it_is: dict[str, Json] = {_CLASS: _AS_IT_IS, **config}
+    name = model.origin.served_as
+    if name not in LOADED_ALIKE:
+        return as_it_is
+    none = {f"{role}_token": None for role in CLASSES[name].roles}
+    named: dict[str, Json] = {_CLASS: name, **none, **config}
+    listed = tuple(added)
+    plain, own = (
+        _served(_beside(each, special_map), root, listed, model) for each in (as_it_is, named)
+    )
+    alike = (own[0].added, own[1]) == (plain[0].added, plain[1])
+    return named if alike and not own[0].fields else as_it_is
+
+
+def _beside(config: Mapping[str, Json], special_map: Mapping[str, Json]) -> Companions:
+    return Companions(
+        Node(dict(config), CONFIG),
+        Node(dict(special_map), SPECIAL_MAP),
+        Node({}, ADDED),
+        Node({}, MODEL_CONFIG),
+        Node({}, GENERATION),
+    )
+
+
+def _served(
+    beside: Companions, root: Node, added: tuple[AddedToken, ...], model: BPEModel
+) -> tuple[Serving, dict[str, str]]:
+    """What AutoTokenizer runs, and its roles."""
+    byte_level = model.alphabet == "byte"
+    serving = serve(beside, root, added, model.alphabet, byte_level)
+    roles = served_roles(beside, root, serving.choice)
+    return serving, {stated.role: stated.text for stated in roles}
