@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
+from functools import cache
 from itertools import chain
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from .errors import FormatError, UnsupportedError
 from .kernel import LazyDict, LazyList
@@ -119,6 +121,66 @@ class Node:
                 )
             idle[key] = value
         return idle
+
+
+def read_as(kind: type[T], node: Node, *beside: str) -> T:
+    """A dataclass out of an object that has its fields, as ``dataclasses.asdict`` writes them.
+
+    Fields may be texts, numbers, truth values, dataclasses, literals, tuples, mappings from
+    texts, and None.
+
+    Args:
+        kind: the dataclass.
+        node: the object.
+        beside: keys that it has besides.
+
+    Raises:
+        FormatError: a field is missing or is no such value, or a key is not known.
+    """
+    forms = _forms_of(cast(Any, kind))
+    for key in node.be(dict):
+        if key not in forms and key not in beside:
+            node.fail(f"the key {key!r} is not known")
+    return kind(**{name: _read(form, node[name]) for name, form in forms.items()})
+
+
+@cache
+def _forms_of(kind: type[Any]) -> Mapping[str, Any]:
+    return get_type_hints(kind)
+
+
+def _read(form: Any, node: Node) -> Any:
+    """A value of a type, as far as :func:`read_as` knows types."""
+    origin, inner = get_origin(form), get_args(form)
+    if type(None) in inner:
+        (only,) = (each for each in inner if each is not type(None))
+        return _read(only, node) if node.given else None
+    if origin is Literal:
+        return node.value if node.value in inner else node.fail(f"{node.value!r} is not known")
+    if origin is tuple and inner[-1] is ...:
+        return tuple(_read(inner[0], each) for each in node.items())
+    if origin is tuple:
+        given = list(node.items())
+        if len(given) != len(inner):
+            node.fail(f"expected {len(inner)} members, found {len(given)}")
+        return tuple(map(_read, inner, given))
+    if origin is Mapping:
+        return {key: _read(inner[1], node[key]) for key in node.be(dict)}
+    if is_dataclass(form):
+        return read_as(cast("type[Any]", form), node)
+    return node.value if form is float and type(node.value) is int else node.be(form)
+
+
+def check_schema(node: Node, known: int) -> None:
+    """Refuses JSON of another version than the known one.
+
+    Raises:
+        FormatError: it is another.
+    """
+    schema = node["schema"].be(int)
+    if schema != known:
+        newer = "upgrade bpe-interop" if schema > known else "make it again"
+        node.fail(f"its schema is {schema}, and this version reads {known}", fix=newer)
 
 
 def parse(data: bytes, file: str) -> Node:

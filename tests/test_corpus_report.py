@@ -186,7 +186,7 @@ REPORT = CorpusReport(
         (["kind"], "other", "this is no"),
         (["counts", "bytes"], "1", r"\$\.counts\.bytes: expected an integer"),
         (["files", "x.txt", "more"], 1, "the key 'more' is not known"),
-        (["found", 0, "decoding"], ["x"], "both sides"),
+        (["found", 0, "decoding"], ["x"], "expected 2 members, found 1"),
         (["found", 0, "ids_a", 0], None, r"ids_a\[0\]"),
         (["found", 0, "source", "plain"], 1, "expected true or false"),
         (["failures", 0, "how"], None, "how"),

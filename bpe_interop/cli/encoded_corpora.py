@@ -187,7 +187,7 @@ def _show(written: Written, asked: CorpusOptions, as_data: bool) -> None:
         lines("not written", [state])
         return
     counts = manifest.counts
-    full = sum(piece.encoded.documents > 0 for piece in manifest.pieces)
+    full = sum(piece.encoded.documents > 0 for piece in manifest.shards)
     lines("wrote", [f"{asked.folder}: {full:,} shards, {manifest.settings.layout}"])
     lines(
         "documents",

@@ -80,14 +80,14 @@ def check_token_files(
             except SourceError as error:
                 unread.append(str(error).split("\n")[0])
         wrong = compared.wrong
-    files = sum(len(piece.encoded.files) for piece in manifest.pieces)
+    files = sum(len(piece.encoded.files) for piece in manifest.shards)
     return Checked(manifest, files, sampled, same, tuple(wrong), tuple(dict.fromkeys(unread)))
 
 
 def _wrong_files(folder: Path, manifest: Manifest, tick: Callable[[int], None]) -> Iterator[str]:
     """Files that are missing, changed, or not of the folder."""
     named: set[str] = {NAME}
-    for number, piece in enumerate(manifest.pieces):
+    for number, piece in enumerate(manifest.shards):
         names = {f"{stem_of(number)}.{name}" for name in LAYOUTS[manifest.settings.layout].names}
         if {file.name for file in piece.encoded.files} != (
             names if piece.encoded.documents else set()
@@ -117,13 +117,13 @@ def _wrong_files(folder: Path, manifest: Manifest, tick: Callable[[int], None]) 
 def _drawn(manifest: Manifest, sample: int, seed: int) -> dict[int, list[int]]:
     """Numbers of documents by the number of their shard."""
     chosen = random.Random(seed)
-    ends = [*accumulate(piece.encoded.documents for piece in manifest.pieces)]
-    full = [number for number, piece in enumerate(manifest.pieces) if piece.encoded.documents]
+    ends = [*accumulate(piece.encoded.documents for piece in manifest.shards)]
+    full = [number for number, piece in enumerate(manifest.shards) if piece.encoded.documents]
     if not full:
         return {}
     # Each shard that is looked into is read up to the last document that was drawn.
     few = sorted(chosen.sample(full, min(len(full), max(1, -(-sample // _IN_SHARD)))))
-    within = [(n, at) for n in few for at in range(manifest.pieces[n].encoded.documents)]
+    within = [(n, at) for n in few for at in range(manifest.shards[n].encoded.documents)]
     drawn: dict[int, list[int]] = {}
     for number, at in sorted(chosen.sample(within, min(sample, len(within), ends[-1]))):
         drawn.setdefault(number, []).append(at)
@@ -155,7 +155,7 @@ def _part(manifest: Manifest, number: int) -> Part:
     Raises:
         SourceError: its file is not there, or not as it was.
     """
-    piece: Piece = manifest.pieces[number]
+    piece: Piece = manifest.shards[number]
     origin = manifest.origins[piece.file]
     kind = cast(Kind, origin.kind)
     shard = Shard(origin.label, named(origin.path), kind, origin.field, origin.name)

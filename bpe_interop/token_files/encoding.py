@@ -16,7 +16,7 @@ from ..errors import BpeInteropError, TargetError
 from ..formats import Files
 from ..shards import Ticket, opened_from
 from ..shards.orders import Check
-from ..strict_json import Node
+from ..strict_json import Node, read_as
 from ..tokenizer import Tokenizer
 from .columns import sha256_of_file, sync
 from .layouts import LAYOUTS
@@ -59,11 +59,7 @@ class Encoded:
     @classmethod
     def of(cls, node: Node) -> Encoded:
         """From JSON."""
-        files = (
-            File(each["name"].be(str), each["bytes"].be(int), each["sha256"].be(str))
-            for each in node["files"].items()
-        )
-        return cls(files=tuple(files), **{name: node[name].be(int) for name in COUNTED})
+        return read_as(cls, node)
 
 
 COUNTED = ("documents", "empty", "replaced", "rows", "tokens", "bytes")

@@ -6,14 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
 
-from ..corpora import Selection
 from ..errors import FormatError, SourceError
 from ..io import unreadable
-from ..strict_json import Node, parse
+from ..strict_json import check_schema, parse, read_as
 from .encoding import COUNTED, Encoded
-from .settings import SIZES, Dtype, Layout, Settings, Special
+from .settings import Dtype, Settings
 
 KIND = "bpe-interop token files"
 SCHEMA = 1
@@ -69,13 +67,13 @@ class Manifest:
     tokenizer: TokenizerFacts
     versions: Mapping[str, str]
     origins: tuple[Origin, ...]
-    pieces: tuple[Piece, ...]
+    shards: tuple[Piece, ...]
 
     @property
     def counts(self) -> dict[str, int]:
         """The counts of all shards together."""
         return {
-            name: sum(getattr(piece.encoded, name) for piece in self.pieces) for name in COUNTED
+            name: sum(getattr(piece.encoded, name) for piece in self.shards) for name in COUNTED
         }
 
     def to_json(self) -> str:
@@ -89,7 +87,7 @@ class Manifest:
             "versions": dict(self.versions),
             "counts": self.counts,
             "origins": [asdict(each) for each in self.origins],
-            "shards": [asdict(each) for each in self.pieces],
+            "shards": [asdict(each) for each in self.shards],
         }
         return json.dumps(data, ensure_ascii=True, indent=1) + "\n"
 
@@ -115,69 +113,8 @@ def read_manifest(folder: Path) -> Manifest:
     node = parse(data, str(place))
     if node.get("kind").value != KIND:
         node.fail(f"this is no manifest of {KIND}")
-    schema = node["schema"].be(int)
-    if schema != SCHEMA:
-        node.fail(f"its schema is {schema}, and this version reads {SCHEMA}")
-    dtype = node["dtype"].be(str)
-    if dtype not in SIZES:
-        node["dtype"].fail(f"{dtype!r} is not known")
-    manifest = Manifest(
-        _settings(node["settings"]),
-        dtype,
-        _tokenizer(node["tokenizer"]),
-        {name: node["versions"][name].be(str) for name in node["versions"].be(dict)},
-        tuple(map(_origin, node["origins"].items())),
-        tuple(map(_piece, node["shards"].items())),
-    )
+    check_schema(node, SCHEMA)
+    manifest = read_as(Manifest, node, "kind", "schema", "counts")
     if {name: node["counts"][name].be(int) for name in COUNTED} != manifest.counts:
         raise FormatError("the counts of the shards do not add up to counts", where=str(place))
     return manifest
-
-
-def _settings(node: Node) -> Settings:
-    chosen = node["selection"]
-    selection = Selection(
-        sample=None if chosen["sample"].value is None else float(chosen["sample"].be(float)),
-        seed=chosen["seed"].be(int),
-        errors="replace" if chosen["errors"].be(str) == "replace" else "strict",
-    )
-    return Settings(
-        cast(Layout, node["layout"].be(str)),
-        cast("Dtype | None", _or_none(node["dtype"], str)),
-        cast(Special, node["special"].be(str)),
-        node["template"].be(bool),
-        _or_none(node["eos"], str),
-        _or_none(node["max_length"], int),
-        selection,
-    )
-
-
-def _or_none(node: Node, kind: type[Any]) -> Any:
-    return None if node.value is None else node.be(kind)
-
-
-def _tokenizer(node: Node) -> TokenizerFacts:
-    return TokenizerFacts(
-        node["label"].be(str),
-        node["format"].be(str),
-        _or_none(node["preset"], str),
-        node["sha256"].be(str),
-        node["fingerprint"].be(str),
-        _or_none(node["engine"], str),
-        {name: node["files"][name].be(str) for name in node["files"].be(dict)},
-    )
-
-
-def _origin(node: Node) -> Origin:
-    names = "label", "path", "kind", "field", "name", "identity"
-    return Origin(*(node[name].be(str) for name in names))
-
-
-def _piece(node: Node) -> Piece:
-    return Piece(
-        node["file"].be(int),
-        node["start"].be(int),
-        _or_none(node["end"], int),
-        node["size"].be(int),
-        Encoded.of(node["encoded"]),
-    )

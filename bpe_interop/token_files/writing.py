@@ -320,7 +320,7 @@ def _there(done: dict[int, Encoded], folder: Path) -> dict[int, Encoded]:
 
 def _clean(folder: Path, manifest: Manifest) -> None:
     """Removes what killed workers left."""
-    named = {file.name for piece in manifest.pieces for file in piece.encoded.files}
+    named = {file.name for piece in manifest.shards for file in piece.encoded.files}
     for path in folder.iterdir():
         if path.is_file() and path.name.startswith(SHARD) and path.name not in named:
             path.unlink()

@@ -9,7 +9,7 @@ from operator import add, attrgetter
 from typing import Any, Protocol, TypeVar
 
 from ..errors import SourceError
-from ..strict_json import Node, parse
+from ..strict_json import Node, check_schema, parse, read_as
 
 SCHEMA = 1
 """The version of the JSON that is written, and the only one that is read."""
@@ -301,90 +301,4 @@ def read_report(node: Node) -> CorpusReport:
     if node.get("kind").value != KIND:
         node.fail(f"this is no {KIND}")
     check_schema(node, SCHEMA)
-    _only(node, CorpusReport, "kind", "schema")
-    files = {name: _counts(node["files"][name]) for name in node["files"].be(dict)}
-    versions = {name: _texts(node["versions"][name]) for name in node["versions"].be(dict)}
-    return CorpusReport(
-        a=_side(node["a"]),
-        b=_side(node["b"]),
-        scopes=_texts(node["scopes"]),
-        counts=_counts(node["counts"]),
-        files=files,
-        found=tuple(map(_found, node["found"].items())),
-        failures=tuple(map(_failed, node["failures"].items())),
-        versions=versions,
-        notes=_texts(node["notes"]),
-        interrupted=node["interrupted"].be(bool),
-    )
-
-
-def check_schema(node: Node, known: int) -> None:
-    """Refuses JSON of another version than the known one.
-
-    Raises:
-        FormatError: it is another.
-    """
-    schema = node["schema"].be(int)
-    if schema != known:
-        newer = "upgrade bpe-interop" if schema > known else "make it again"
-        node.fail(f"its schema is {schema}, and this version reads {known}", fix=newer)
-
-
-def _only(node: Node, kind: type[Any], *more: str) -> None:
-    names = {*more, *(each.name for each in fields(kind))}
-    for key in node.be(dict):
-        if key not in names:
-            node.fail(f"the key {key!r} is not known")
-
-
-def _texts(node: Node) -> tuple[str, ...]:
-    return tuple(each.be(str) for each in node.items())
-
-
-def _ids(node: Node) -> tuple[int, ...]:
-    return tuple(each.be(int) for each in node.items())
-
-
-def _side(node: Node) -> SideName:
-    _only(node, SideName)
-    return SideName(*(node[each.name].be(str) for each in fields(SideName)))
-
-
-def _counts(node: Node) -> Counts:
-    _only(node, Counts)
-    return Counts(*(node[name].be(int) for name in _COUNTS))
-
-
-def _source(node: Node) -> Source:
-    _only(node, Source)
-    return Source(
-        node["file"].be(str),
-        node["line"].be(int),
-        node["offset"].be(int),
-        node["size"].be(int),
-        node["plain"].be(bool),
-        node["digest"].be(str),
-    )
-
-
-def _found(node: Node) -> Found:
-    _only(node, Found)
-    texts = _texts(node["decoding"]) if node["decoding"].given else ()
-    if len(texts) not in (0, 2):
-        node["decoding"].fail("expected the texts of both sides")
-    return Found(
-        _source(node["source"]),
-        node["scope"].be(str),
-        node["rank"].be(int),
-        node["text"].be(str),
-        _ids(node["ids_a"]),
-        _ids(node["ids_b"]),
-        (texts[0], texts[1]) if texts else None,
-        node["shrunk"].be(bool),
-    )
-
-
-def _failed(node: Node) -> Failed:
-    _only(node, Failed)
-    texts = (node[name].be(str) for name in ("side", "how", "what", "text"))
-    return Failed(_source(node["source"]), *texts)
+    return read_as(CorpusReport, node, "kind", "schema")

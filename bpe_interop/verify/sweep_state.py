@@ -10,8 +10,8 @@ from pathlib import Path
 from ..corpora import BEGINNING, Mark, Place, Selection, Shard, identity, stamp
 from ..errors import FormatError, SourceError
 from ..io import replace_file, unreadable
-from ..strict_json import Node, parse
-from .corpus_report import CorpusReport, check_schema, read_report
+from ..strict_json import Node, check_schema, parse
+from .corpus_report import CorpusReport, read_report
 
 SCHEMA = 2
 KIND = "bpe-interop comparison begun"
