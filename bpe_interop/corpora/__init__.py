@@ -28,6 +28,7 @@ from .selection import (
     parse_sample,
     read_documents,
     select,
+    signatures,
     stamp,
     whole_name,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "parse_sample",
     "read_documents",
     "select",
+    "signatures",
     "size_of",
     "stamp",
     "whole_name",

@@ -388,6 +388,13 @@ def stamp(shard: Shard) -> str:
         return "" if shard.path is None else str(shard.path.stat().st_mtime_ns)
 
 
+def signatures(shards: Iterable[Shard]) -> list[list[str]]:
+    """What a state keeps of each file, so that a later run sees whether it is the same."""
+    return [
+        [shard.label, shard.kind, shard.field, identity(shard), stamp(shard)] for shard in shards
+    ]
+
+
 def whole_name(shard: Shard) -> str:
     """A name by which a file is found from any folder; empty for standard input."""
     if isinstance(shard.path, RemoteFile):

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from ..corpora import Part, Shard, identity, stamp
+from ..corpora import Part, Shard, signatures
 from ..errors import FormatError, SourceError, TargetError
 from ..io import take_lock, unreadable
 from ..strict_json import Node, parse
@@ -25,6 +25,35 @@ SCHEMA = 2
 _SYNCED_EVERY = 10.0
 """Seconds after which what was written must be on the disk."""
 _ANOTHER = "name another state file"
+
+
+def state_of(path: Path) -> bytes | None:
+    """What a state file holds; None where there is none yet.
+
+    Raises:
+        SourceError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise unreadable(error, str(path)) from None
+
+
+def parse_state(data: bytes, where: str, kind: str) -> Node:
+    """The JSON of a state file of some kind.
+
+    Raises:
+        FormatError: it is none.
+    """
+    try:
+        node = parse(data, where)
+    except FormatError as error:
+        raise FormatError(error.what, where=error.where, fix=_ANOTHER) from None
+    if node.get("kind").value != kind:
+        node.fail(f"this is no {kind}", fix=_ANOTHER)
+    return node
 
 
 class Done:
@@ -46,17 +75,13 @@ class Done:
         self, path: Path, about: Mapping[str, Any], shards: Iterable[Shard], parts: Iterable[Part]
     ) -> None:
         self._path = path
-        files = [
-            [shard.label, shard.kind, shard.field, identity(shard), stamp(shard)]
-            for shard in shards
-        ]
         ends = [[part.file, part.start, part.end] for part in parts]
         listed = json.dumps(ends).encode("ascii")
         self._head = {
             "kind": KIND,
             "schema": SCHEMA,
             "about": json.loads(json.dumps(about)),
-            "files": files,
+            "files": signatures(shards),
             "parts": [len(ends), hashlib.sha256(listed).hexdigest()],
         }
         self._file: BinaryIO | None = None
@@ -68,21 +93,11 @@ class Done:
         Args:
             decode: a result from its JSON.
         """
-        try:
-            lines = self._path.read_bytes().split(b"\n")
-        except FileNotFoundError:
+        where, data = str(self._path), state_of(self._path)
+        if not data:
             return {}
-        except OSError as error:
-            raise unreadable(error, str(self._path)) from None
-        where = str(self._path)
-        if lines == [b""]:
-            return {}
-        try:
-            head = parse(lines[0], where)
-        except FormatError as error:
-            raise FormatError(error.what, where=error.where, fix=_ANOTHER) from None
-        if head.get("kind").value != KIND:
-            head.fail(f"this is no file of {KIND}", fix=_ANOTHER)
+        lines = data.split(b"\n")
+        head = parse_state(lines[0], where, KIND)
         for key, what in (
             ("schema", "by another version"),
             ("files", "on another corpus, or the files have changed"),

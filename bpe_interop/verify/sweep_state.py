@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from ..corpora import BEGINNING, Mark, Place, Selection, Shard, identity, stamp
-from ..errors import FormatError, SourceError
-from ..io import replace_file, unreadable
-from ..strict_json import Node, check_schema, parse
+from ..corpora import BEGINNING, Mark, Place, Selection, Shard, signatures
+from ..errors import SourceError
+from ..io import replace_file
+from ..shards.done import parse_state, state_of
+from ..strict_json import Node, check_schema
 from .corpus_report import CorpusReport, read_report
 
 SCHEMA = 2
 KIND = "bpe-interop comparison begun"
-_ANOTHER = "name another state file"
 
 
 class Saved:
@@ -34,10 +34,7 @@ class Saved:
     ) -> None:
         self._path, self._versions = path, dict(versions)
         self._corpus = {
-            "shards": [
-                [shard.label, shard.kind, shard.field, identity(shard), stamp(shard)]
-                for shard in shards
-            ],
+            "shards": signatures(shards),
             "selection": asdict(selection),
         }
         self._labels = [shard.label for shard in shards]
@@ -53,18 +50,10 @@ class Saved:
                 its documents, other versions, or other sides.
             FormatError: it is no state file, or one of another version.
         """
-        try:
-            data = self._path.read_bytes()
-        except FileNotFoundError:
+        data = state_of(self._path)
+        if data is None:
             return report, BEGINNING
-        except OSError as error:
-            raise unreadable(error, str(self._path)) from None
-        try:
-            node = parse(data, str(self._path))
-        except FormatError as error:
-            raise FormatError(error.what, where=error.where, fix=_ANOTHER) from None
-        if node.get("kind").value != KIND:
-            node.fail(f"this is no {KIND}", fix=_ANOTHER)
+        node = parse_state(data, str(self._path), KIND)
         check_schema(node, SCHEMA)
         self._check_same(node)
         mark = node["mark"]
