@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 
 from ..encode import Encoder
 from ..engines import Engine
+from .corpus_report import oddness_of
 from .sides import (
     Failure,
     Mismatch,
@@ -48,18 +49,15 @@ class Answers:
 
     def keep(self, mismatch: Mismatch) -> None:
         """Keeps a difference, if it is plainer than the one there is."""
-        if self.mismatch is None or oddness(mismatch) < oddness(self.mismatch):
-            self.mismatch = mismatch
+        self.mismatch = min(filter(None, (self.mismatch, mismatch)), key=oddness)
 
 
 def oddness(mismatch: Mismatch) -> tuple[bool, bool, bool, bool, int]:
     """Differing ids before differing decoding, ordinary text before special tokens and templates,
     what prints everywhere first, then short texts.
     """
-    text, mode = mismatch.text, mismatch.mode
-    plain = text.isascii() and text.isprintable()
-    parsed = mode.special == "parse"
-    return mismatch.decoding is not None, mode.add_special_tokens, parsed, not plain, len(text)
+    mode, decoding = mismatch.mode, mismatch.decoding is not None
+    return decoding, mode.add_special_tokens, mode.special == "parse", *oddness_of(mismatch.text)
 
 
 def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode]) -> list[Answers]:
@@ -339,8 +337,7 @@ class Tally:
 
     def see(self, mismatch: Mismatch) -> None:
         """Keeps a difference, if it is plainer than the one there is."""
-        if self.mismatch is None or oddness(mismatch) < oddness(self.mismatch):
-            self.mismatch = mismatch
+        self.mismatch = min(filter(None, (self.mismatch, mismatch)), key=oddness)
 
 
 def compare(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from operator import add, attrgetter
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from ..errors import SourceError
 from ..strict_json import Node, check_schema, parse, read_as
@@ -264,15 +264,19 @@ def keep(items: Iterable[K]) -> tuple[K, ...]:
     return tuple(first.values())[:KEPT]
 
 
-def _plainness(difference: Found) -> tuple[Any, ...]:
-    plain = difference.text.isascii() and difference.text.isprintable()
-    return (
-        difference.decoding is not None,
-        difference.rank,
-        not plain,
-        len(difference.text),
-        difference.text,
-    )
+def is_plain(text: str) -> bool:
+    """Whether a text prints everywhere as it is."""
+    return text.isascii() and text.isprintable()
+
+
+def oddness_of(text: str) -> tuple[bool, int]:
+    """The order of texts that are shown: what prints everywhere, then short ones."""
+    return not is_plain(text), len(text)
+
+
+def _plainness(difference: Found) -> tuple[object, ...]:
+    text = difference.text
+    return difference.decoding is not None, difference.rank, *oddness_of(text), text
 
 
 def _added(one: Mapping[str, Counts], two: Mapping[str, Counts]) -> dict[str, Counts]:

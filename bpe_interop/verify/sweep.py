@@ -30,7 +30,7 @@ from ..engines.facts import FACTS, facts
 from ..shards.worker import versions_here
 from .children import ChildPair, cores, run_batches
 from .compare import Answers, LocalPair, Pair
-from .corpus_report import CorpusReport, Counts, Failed, Found, SideName, Source, keep
+from .corpus_report import CorpusReport, Counts, Failed, Found, SideName, Source, is_plain, keep
 from .sides import Build, Failure, Mismatch, Mode
 from .sweep_state import Saved
 
@@ -431,6 +431,6 @@ def _source(document: Document, common: int) -> Source:
         line=place.line + before.count("\n"),
         offset=place.offset + size_of(before),
         size=len(text),
-        plain=text.isascii() and text.isprintable(),
+        plain=is_plain(text),
         digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
     )
