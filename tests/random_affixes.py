@@ -6,17 +6,14 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any, TypeAlias
 
+from fixtures.json_documents import document_of, model_of
+
 Json: TypeAlias = dict[str, Any]
 
 
 def document(model: Mapping[str, Any], **steps: Any) -> Json:
     """A ``tokenizer.json`` around a model."""
-    stated: Json = {"type": "BPE", "dropout": None, "unk_token": None, "fuse_unk": False}
-    stated |= {"continuing_subword_prefix": None, "end_of_word_suffix": None}
-    stated |= {"byte_fallback": False, "ignore_merges": False}
-    around: Json = dict.fromkeys(("truncation", "padding", "normalizer", "pre_tokenizer"))
-    around |= {"version": "1.0", "added_tokens": [], "post_processor": None, "decoder": None}
-    return around | steps | {"model": stated | dict(model)}
+    return document_of(model_of(**model), **steps)
 
 
 def random_affixed(rng: Random) -> Json:

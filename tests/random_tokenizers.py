@@ -12,6 +12,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
+from fixtures.json_documents import document_of
 
 Json: TypeAlias = dict[str, Any]
 
@@ -128,17 +129,13 @@ def _model(
 
 
 def _document(rng: Random, model: Json, normalizer: Any, pretokenizer: Any) -> Json:
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": _added(rng, model["vocab"], normalizer),
-        "normalizer": normalizer,
-        "pre_tokenizer": pretokenizer,
-        "post_processor": None,
-        "decoder": _decoder(rng, model),
-        "model": model,
-    }
+    return document_of(
+        model,
+        added_tokens=_added(rng, model["vocab"], normalizer),
+        normalizer=normalizer,
+        pre_tokenizer=pretokenizer,
+        decoder=_decoder(rng, model),
+    )
 
 
 def _added(rng: Random, vocab: dict[str, int], normalizer: Any) -> list[Json]:

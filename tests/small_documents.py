@@ -11,6 +11,7 @@ import tokenizers
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel
 from bpe_interop.verify.prove import Scope
+from fixtures.json_documents import document_of, model_of
 
 Json: TypeAlias = dict[str, Any]
 
@@ -34,29 +35,15 @@ def document(
     **settings: object,
 ) -> Json:
     """A document over characters; ``settings`` are the model's own."""
-    model = {
-        "type": "BPE",
-        "dropout": None,
-        "unk_token": None,
-        "continuing_subword_prefix": None,
-        "end_of_word_suffix": None,
-        "fuse_unk": False,
-        "byte_fallback": False,
-        "ignore_merges": False,
-        "vocab": dict(vocab),
-        "merges": [list(pair) for pair in merges],
-    }
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": list(added_tokens),
-        "normalizer": normalizer,
-        "pre_tokenizer": pre_tokenizer,
-        "post_processor": post_processor,
-        "decoder": decoder,
-        "model": {**model, **settings},
-    }
+    model = model_of(vocab=dict(vocab), merges=[list(pair) for pair in merges])
+    return document_of(
+        {**model, **settings},
+        added_tokens=list(added_tokens),
+        normalizer=normalizer,
+        pre_tokenizer=pre_tokenizer,
+        post_processor=post_processor,
+        decoder=decoder,
+    )
 
 
 class Side:

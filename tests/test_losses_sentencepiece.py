@@ -30,6 +30,7 @@ from bpe_interop.model import (
     Vocab,
 )
 from bpe_interop.steps import JoinPieces, SentencePieceText
+from fixtures.json_documents import document_of, model_of
 from fixtures.piece_model import BYTE, CONTROL, UNKNOWN, UNUSED, USER_DEFINED, Piece, pieces_of
 
 FORMAT = by_name("sentencepiece")
@@ -88,28 +89,20 @@ def document(
     vocab = {token: number * holes for number, token in enumerate(listed)}
     for tag in tags:
         vocab.setdefault(tag["content"], tag["id"])
-    value = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [added("<unk>", 0, special=True), *tags],
-        "normalizer": normalizer or (None if pre_tokenizer else TO_MARK),
-        "pre_tokenizer": pre_tokenizer,
-        "post_processor": None,
-        "decoder": decoding or decoder(strip=normalizer == LLAMA),
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": "<unk>",
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": True,
-            "byte_fallback": fallback,
-            "vocab": vocab,
-            "merges": [pair.split() for pair in merges.split(", ") if pair],
-            **model,
-        },
+    stated = {
+        "unk_token": "<unk>",
+        "fuse_unk": True,
+        "byte_fallback": fallback,
+        "vocab": vocab,
+        "merges": [pair.split() for pair in merges.split(", ") if pair],
     }
+    value = document_of(
+        model_of(**{**stated, **model}),
+        added_tokens=[added("<unk>", 0, special=True), *tags],
+        normalizer=normalizer or (None if pre_tokenizer else TO_MARK),
+        pre_tokenizer=pre_tokenizer,
+        decoder=decoding or decoder(strip=normalizer == LLAMA),
+    )
     return json.dumps(value).encode()
 
 

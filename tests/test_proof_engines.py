@@ -26,6 +26,7 @@ from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.theory.core import Decision, System, decide, system_of
 from bpe_interop.theory.merges import canonical_of
 from bpe_interop.verify.prove import prove
+from fixtures.json_documents import document_of, model_of
 from fixtures.piece_model import UNKNOWN, Piece, with_pieces, write
 
 Run: TypeAlias = Callable[[bytes], list[bytes]]
@@ -232,28 +233,9 @@ def hugging_face_file(
     rng: Random, vocab: dict[str, int], pairs: Iterable[tuple[bytes, bytes]], step: Any
 ) -> File:
     spell = (lambda t: "".join(map(BYTE_TO_CHAR.__getitem__, t))) if step else bytes.decode
-    document: dict[str, Any] = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": None,
-        "pre_tokenizer": step,
-        "post_processor": None,
-        "decoder": step,
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": rng.random() < 0.5,
-            "vocab": vocab,
-            "merges": [[spell(x), spell(y)] for x, y in pairs],
-        },
-    }
+    merges = [[spell(x), spell(y)] for x, y in pairs]
+    stated = model_of(ignore_merges=rng.random() < 0.5, vocab=vocab, merges=merges)
+    document = document_of(stated, pre_tokenizer=step, decoder=step)
     text = json.dumps(document)
     engine = tokenizers.Tokenizer.from_buffer(text.encode())
     model = by_name("huggingface").load({"tokenizer.json": text.encode()})

@@ -19,6 +19,7 @@ from bpe_interop.text.spellings import (
     QWEN2,
     R50K,
 )
+from fixtures.json_documents import document_of
 
 from ...made import ROOT
 from .sources import ALL_BYTES, Json, Source, spelled
@@ -173,17 +174,12 @@ def _document(rng: Random, model: Json, mapped: bool, normalizer: Any, splitter:
         splitter = steps[0]
         if len(steps) > 1:
             splitter = {"type": "Sequence", "pretokenizers": steps}
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": normalizer,
-        "pre_tokenizer": splitter,
-        "post_processor": None,
-        "decoder": random_decoder(rng, model, mapped),
-        "model": model,
-    }
+    return document_of(
+        model,
+        normalizer=normalizer,
+        pre_tokenizer=splitter,
+        decoder=random_decoder(rng, model, mapped),
+    )
 
 
 def _model(rng: Random, letters: str, mapped: bool, prefix: str | None, suffix: str | None) -> Json:

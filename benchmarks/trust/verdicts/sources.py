@@ -18,6 +18,7 @@ from bpe_interop.model import BPEModel, SequenceTemplate
 from bpe_interop.steps import Pattern, Split
 from bpe_interop.text.bytechars import BYTE_TO_CHAR, to_chars
 from bpe_interop.text.spellings import GPT2
+from fixtures.json_documents import document_of, model_of
 from fixtures.piece_model import Piece, with_pieces, write
 
 Json: TypeAlias = dict[str, Any]
@@ -260,24 +261,9 @@ class _Pair(_Tokenizers):
 
     def __init__(self, facts: Json) -> None:
         level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-        model = {
-            **_MODEL,
-            "vocab": facts["vocab"],
-            "merges": facts["merges"],
-        }
-        super().__init__(
-            {
-                "version": "1.0",
-                "truncation": None,
-                "padding": None,
-                "added_tokens": [],
-                "normalizer": None,
-                "pre_tokenizer": level | {"use_regex": True},
-                "post_processor": None,
-                "decoder": level | {"use_regex": True},
-                "model": model,
-            }
-        )
+        model = model_of(vocab=facts["vocab"], merges=facts["merges"])
+        step = level | {"use_regex": True}
+        super().__init__(document_of(model, pre_tokenizer=step, decoder=step))
 
 
 _ORACLES: dict[str, Any] = {
@@ -290,24 +276,12 @@ _ORACLES: dict[str, Any] = {
 
 # Files of this library's writers, taken in again.
 
-_MODEL: Json = {
-    "type": "BPE",
-    "dropout": None,
-    "unk_token": None,
-    "continuing_subword_prefix": None,
-    "end_of_word_suffix": None,
-    "fuse_unk": False,
-    "byte_fallback": False,
-    "ignore_merges": False,
-}
-"""What a document's model says where nothing is said."""
-
 
 def taken_in(format: str, files: dict[str, bytes], letters: str) -> Source:
     """A source from files that this library wrote."""
     if format == "huggingface":
         facts = json.loads(files["tokenizer.json"])
-        facts["model"] = {**_MODEL, **facts["model"]}
+        facts["model"] = model_of(**facts["model"])
         merges = facts["model"]["merges"]
         facts["model"]["merges"] = [m.split(" ") if isinstance(m, str) else m for m in merges]
     elif format == "tiktoken":
