@@ -52,7 +52,7 @@ def parse_state(data: bytes, where: str, kind: str) -> Node:
     except FormatError as error:
         raise FormatError(error.what, where=error.where, fix=_ANOTHER) from None
     if node.get("kind").value != kind:
-        node.fail(f"this is no {kind}", fix=_ANOTHER)
+        node.fail(f"this is no file of {kind}", fix=_ANOTHER)
     return node
 
 
