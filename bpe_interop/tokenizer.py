@@ -45,7 +45,8 @@ class Tokenizer(Vocabulary):
     Args:
         model: the tokenizer's facts.
         engine: encode with an installed library: its name, or ``"auto"`` for the fastest that
-            runs this model exactly (ours where there is none). The ids are the same. A text
+            runs this model exactly (ours where there is none, and with the native kernel where
+            that holds the model, which is faster). The ids are the same. A text
             that the library fails on is encoded by our own encoder.
 
     Raises:

@@ -32,7 +32,7 @@ from bpe_interop.text.bytechars import to_chars
 from bpe_interop.theory.merges import Canonical, canonical_of
 from bpe_interop.verify.prove import prove
 
-from .kernel_texts import Answered, cut, encoded
+from .kernel_texts import Answered, cut, decoded, encoded
 from .page import made_of, put, table, write_option
 from .readers import damaged, seeds
 
@@ -262,6 +262,7 @@ WORKS: dict[str, Callable[[random.Random], Callable[[], object]]] = {
     "models compared": models_compared,
     "pretokens": cut,
     "ids": lambda rng: encoded(rng, merge_system),
+    "ids decoded": lambda rng: decoded(rng, merge_system),
 }
 """What the kernel does: from random numbers to a thing that is done."""
 

@@ -18,7 +18,16 @@ from bpe_interop.encode.native import native
 from bpe_interop.errors import PatternError
 from bpe_interop.kernel import is_aside, splitter_of
 from bpe_interop.model import AddedToken, Alphabet, BPEModel, MergeRule, RankTable, Vocab
-from bpe_interop.steps import Behavior, Digits, Pattern, PreTokenizerStep, Punctuation, Split, Words
+from bpe_interop.steps import (
+    Behavior,
+    Digits,
+    JoinBytes,
+    Pattern,
+    PreTokenizerStep,
+    Punctuation,
+    Split,
+    Words,
+)
 from bpe_interop.text import spellings
 from bpe_interop.text.split import Splitter
 from bpe_interop.theory.split_tables import split_tables
@@ -157,5 +166,21 @@ def encoded(rng: random.Random, system: System) -> Callable[[], object]:
         arrays = [[*encoder.encode_array(text, allowed)] for text in texts]
         by_kernel = not is_aside() and native(encoder.model).encoder is not None
         return Answered((one_by_one, at_once, arrays), native=by_kernel)
+
+    return work
+
+
+def decoded(rng: random.Random, system: System) -> Callable[[], object]:
+    """Decodes ids, few and many; now and then one of them has no token."""
+    model = replace(random_model(rng, system), decoder=(JoinBytes(),))
+    known = [*model.vocab.ids.values(), *(token.id for token in model.added or ())]
+    if rng.random() < 0.2:
+        known.append(rng.choice((2**22, 2**32 - 1, max(model.vocab.ids.values()) + 1)))
+    ids = rng.choices(known, k=rng.choice((0, 3, 40, 200)))
+
+    def work() -> Answered:
+        encoder = Encoder(replace(model))
+        text = encoder.decode(ids, skip_special=len(ids) % 2 > 0), encoder.decode_bytes(ids)
+        return Answered(text, native=not is_aside() and "_native_bytes" in vars(encoder._decoder))
 
     return work

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property
-from typing import TypeAlias, TypeVar, Union
+from typing import Literal, TypeAlias, TypeVar, Union
 
 from ..diff.entries import numbered
 from ..errors import DecodeError
+from ..kernel import ByteDecoder, decoder_of, is_aside
 from ..model import AddedToken, BPEModel, show
 from ..steps import (
     ByteTokens,
@@ -37,6 +38,9 @@ T = TypeVar("T")
 Meaning: TypeAlias = Union[bytes, str, tuple[str, PieceKind]]
 """What an id is to a decoder: bytes, a token as its file spells it, or a piece and its kind."""
 
+_MANY = 32
+"""Ids from which the kernel pays: to call it costs as much as to look up a few."""
+
 _BYTE_TOKEN = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 
 
@@ -63,7 +67,7 @@ class Decoder:
             ids = [number for number in ids if number not in self._special]
         only = steps[0] if len(steps) == 1 else None
         if self._model.alphabet == "byte" and isinstance(only, JoinBytes):
-            return b"".join(self._look_up(ids, self._decoded)).decode("utf-8", errors)
+            return str(self._joined(ids, "text"), "utf-8", errors)
         if isinstance(only, JoinPieces):
             return decode_pieces(only, self._look_up(ids, self._pieces))
         return decode_tokens(steps, self._look_up(ids, self._spelled))
@@ -90,7 +94,7 @@ class Decoder:
         Raises:
             DecodeError: an id is not in the model, or is that of several added tokens.
         """
-        return b"".join(self._look_up(ids, self._bytes))
+        return bytes(self._joined(ids, "bytes"))
 
     def token_bytes(self, number: int) -> bytes:
         """One token's own bytes, to be shown. Of several texts with one id, the first listed.
@@ -199,6 +203,23 @@ class Decoder:
         if number in self._named and self._named[number].special:
             return "control"
         return "byte" if self._model.vocab.kinds.get(number) == "byte" else "piece"
+
+    def _joined(self, ids: Sequence[int], what: Literal["text", "bytes"]) -> bytes | memoryview:
+        """The bytes of ids, as decoded text has them or each token's own."""
+        if len(ids) >= _MANY and not is_aside():
+            native = self._native_text if what == "text" else self._native_bytes
+            joined = None if native is None else native.join(ids)
+            if joined is not None:
+                return joined
+        return b"".join(self._look_up(ids, self._decoded if what == "text" else self._bytes))
+
+    @cached_property
+    def _native_text(self) -> ByteDecoder | None:
+        return decoder_of(self._decoded)
+
+    @cached_property
+    def _native_bytes(self) -> ByteDecoder | None:
+        return decoder_of(self._bytes)
 
     def _look_up(self, ids: Sequence[int], table: Mapping[int, T]) -> list[T]:
         try:

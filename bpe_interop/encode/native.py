@@ -14,6 +14,7 @@ from ..kernel import (
     ByteEncoder,
     encoder_of_form,
     encoder_of_list,
+    is_aside,
     running,
     splitter_of,
 )
@@ -63,6 +64,15 @@ def native(model: BPEModel) -> Native:
     if encoder is None:
         return Native(None, "its merges or tokens are irregular")
     return Native(encoder)
+
+
+def native_encoder(model: BPEModel) -> ByteEncoder | None:
+    """The kernel's encoder of a model, where it is there and not set aside.
+
+    Raises:
+        The errors of :func:`native`.
+    """
+    return None if is_aside() else native(model).encoder
 
 
 def _beyond(model: BPEModel) -> str:

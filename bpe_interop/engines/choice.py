@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..encode.native import native_encoder
 from ..errors import EngineError, LossyConversionError, PatternError
 from ..formats.round_trip import RoundTrip
 from ..gate import describe
@@ -35,7 +36,13 @@ def exact_engine(name: str, model: BPEModel) -> Engine:
 
 
 def fastest_engine(model: BPEModel) -> Engine | None:
-    """The fastest installed engine that runs a model exactly; None where there is none."""
+    """The fastest installed engine that runs a model exactly.
+
+    None where there is none, and where the native kernel encodes the model: no engine that is
+    proved to give its ids is faster.
+    """
+    if native_encoder(model) is not None:
+        return None
     for name in FASTEST:
         trip = RoundTrip(model, engine_format(name))
         if any(getattr(model, field) is None for field in trip.format.needs) or _lost(trip):

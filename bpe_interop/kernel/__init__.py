@@ -12,6 +12,7 @@ not there, or that it fails.
 from __future__ import annotations
 
 from .canonical import Form, form_of_list, form_of_ranks, listed_as_ranked
+from .decoding import ByteDecoder, decoder_of
 from .encoding import ByteEncoder, encoder_of_form, encoder_of_list
 from .lazy import LazyDict, LazyList, as_dict
 from .library import VARIABLE, Running, is_aside, running, set_aside
@@ -22,6 +23,7 @@ from .tables import ListedNumbers, Numbers, Table
 
 __all__ = [
     "VARIABLE",
+    "ByteDecoder",
     "ByteEncoder",
     "Form",
     "LazyDict",
@@ -35,6 +37,7 @@ __all__ = [
     "TableSplitter",
     "Taken",
     "as_dict",
+    "decoder_of",
     "encoder_of_form",
     "encoder_of_list",
     "form_of_list",

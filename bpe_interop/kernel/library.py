@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 7
+_INTERFACE = 8
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -132,6 +132,9 @@ class Library:
         )
         self.ids_count = declared("ids_count", number)
         self.ids_copy = declared("ids_copy", number, pointer, size, pointer, size)
+        self.decoder_new = declared("decoder_new", text, size, pointer, pointer, size)
+        self.decoder_size = declared("decoder_size", number, pointer, size)
+        self.decoder_join = declared("decoder_join", number, pointer, size, pointer, size)
 
 
 @cache

@@ -7,6 +7,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use crate::canonical::{form, Alphabet, Rule, SYMBOL};
 use crate::comparing::{apart, same_pairs};
+use crate::decoding::Decoder;
 use crate::encoding::{Encoder, LONGEST};
 use crate::equality::listed_as_ranked;
 use crate::json;
@@ -20,7 +21,7 @@ use crate::table::Table;
 use crate::tokens::Tokens;
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 7;
+const INTERFACE: u32 = 8;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -772,5 +773,59 @@ pub unsafe extern "C" fn ids_copy(
         copy(from, ids, count)?;
         copy(last, ends, end_count)?;
         Ok(DONE)
+    })
+}
+
+/// What ids stand for: their bytes one after the other, and how many each has.
+///
+/// # Safety
+/// `size` bytes at `bytes`, `count` values at `ids` and at `sizes`.
+#[no_mangle]
+pub unsafe extern "C" fn decoder_new(
+    bytes: *const u8,
+    size: usize,
+    ids: *const u32,
+    sizes: *const u32,
+    count: usize,
+) -> i64 {
+    guarded(|| {
+        let made = Decoder::new(given(bytes, size), given(ids, count), given(sizes, count));
+        Ok(hold(Object::Decoder(or_python(made)?)))
+    })
+}
+
+/// How many bytes ids have together.
+///
+/// # Safety
+/// `count` values at `ids`.
+#[no_mangle]
+pub unsafe extern "C" fn decoder_size(decoder: i64, ids: *const u32, count: usize) -> i64 {
+    guarded(|| {
+        let object = or_python(get(decoder))?;
+        let size = or_python(object.decoder())?.size(given(ids, count));
+        Ok(or_python(size)? as i64)
+    })
+}
+
+/// The bytes of ids; into the rest of the room, something.
+///
+/// # Safety
+/// `count` values at `ids`, room for `room` bytes at `out`.
+#[no_mangle]
+pub unsafe extern "C" fn decoder_join(
+    decoder: i64,
+    ids: *const u32,
+    count: usize,
+    out: *mut u8,
+    room: usize,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(decoder))?;
+        if out.is_null() {
+            return Err(NotMine);
+        }
+        let out = std::slice::from_raw_parts_mut(out, room);
+        let size = or_python(object.decoder())?.join(given(ids, count), out);
+        Ok(or_python(size)? as i64)
     })
 }

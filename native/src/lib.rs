@@ -6,6 +6,7 @@
 
 mod canonical;
 mod comparing;
+mod decoding;
 mod encoding;
 mod equality;
 #[allow(unsafe_code)]

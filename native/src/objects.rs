@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::canonical::Form;
+use crate::decoding::Decoder;
 use crate::encoding::Encoder;
 use crate::merges::Merges;
 use crate::splitting::Splitter;
@@ -18,6 +19,7 @@ pub enum Object {
     Splitter(Splitter),
     Encoder(Box<Encoder>),
     Ids(Vec<u32>, Vec<u64>),
+    Decoder(Decoder),
 }
 
 struct Held {
@@ -92,6 +94,14 @@ impl Object {
     pub fn encoder(&self) -> Option<&Encoder> {
         match self {
             Object::Encoder(encoder) => Some(encoder),
+            _ => None,
+        }
+    }
+
+    /// The decoder, if this is one.
+    pub fn decoder(&self) -> Option<&Decoder> {
+        match self {
+            Object::Decoder(decoder) => Some(decoder),
             _ => None,
         }
     }
