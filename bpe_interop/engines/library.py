@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import ClassVar, Literal, TypeAlias
 
 from ..errors import BpeInteropError, EngineError, EngineMissingError
@@ -61,12 +61,7 @@ class guarded:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None or isinstance(error, (BpeInteropError, MemoryError)):
             return
         panicked = type(error).__name__ == "PanicException"

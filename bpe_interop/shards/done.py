@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO
 
 from ..corpora import Part, Shard, signatures
@@ -141,12 +140,7 @@ class Done:
             raise self._unwritable(error) from None
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Closes it."""
         if self._file is not None:
             self._file.close()

@@ -8,7 +8,6 @@ import sys
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO
 
 from ..errors import SourceError
@@ -48,12 +47,7 @@ class Column:
         """The column."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         """Ends the file."""
         with self._file as file:
             if self._npy and kind is None:

@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol
 
 from ..corpora import Document
@@ -41,12 +40,7 @@ class Writer(Protocol):
         """Itself."""
         ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         """Ends the files."""
         ...
 
@@ -94,12 +88,7 @@ class _Flat:
         self._lasts.append(0)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         """Writes what is left."""
         with self._last:
             if kind is None:
@@ -136,14 +125,9 @@ class _Megatron(_Flat):
         rows, documents = (Column(path, INT64) for path in self._parts)
         super().__init__(Column(folder / f"{stem}.bin", code), rows, documents, code)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         """Writes the index out of the ends of rows and documents."""
-        super().__exit__(kind, error, trace)
+        super().__exit__(kind, *error)
         if kind is None:
             self._write_index()
         for path in self._parts:
@@ -227,12 +211,7 @@ class _Parquet:
         """Itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         """Writes what is left, and the footer."""
         try:
             if kind is None:
