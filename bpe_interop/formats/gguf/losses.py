@@ -34,7 +34,7 @@ def explain(trip: RoundTrip) -> Iterator[Loss]:
     for difference in trip.differences:
         if difference.field == "extras" and any(isinstance(way, Kept) for way in trip.ways):
             yield from _put_into(trip.model)
-        else:
+        elif difference.field in _BY_FIELD:
             yield from _BY_FIELD[difference.field](trip.model, trip.again)
 
 
