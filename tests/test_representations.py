@@ -21,7 +21,7 @@ from bpe_interop.model import PairList, RankTable
 from bpe_interop.notebook import HEADLINES, SIGNS, chips, framed, verdict_block
 from bpe_interop.pages import to_html
 from bpe_interop.statistics import Statistics, measure
-from bpe_interop.verify.telling import summary
+from bpe_interop.verify.summary import summary
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny"
 HUGGING_FACE = FIXTURES / "tokenizers" / "nfc-tiny" / "huggingface"

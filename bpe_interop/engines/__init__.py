@@ -16,7 +16,7 @@ from ..formats.round_trip import RoundTrip
 from ..model import BPEModel
 from .facts import FACTS
 from .library import Special, installed
-from .named import listed, registry
+from .tiktoken_encodings import listed, registry
 
 __all__ = [
     "NAMES",

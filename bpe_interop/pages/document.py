@@ -11,8 +11,8 @@ from ..engines import versions
 from ..verify import counts
 from ..verify.report import Example, Report
 from ..verify.sides import Mismatch
-from ..verify.telling import summary
-from .telling import differences, examples, failed
+from ..verify.summary import summary
+from .words import differences, examples, failed
 
 KIND = "bpe-interop verification"
 SCHEMA = 1

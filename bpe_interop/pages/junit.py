@@ -17,9 +17,9 @@ from ..verify import Stage, counts
 from ..verify.corpus_report import CorpusReport, Counts, Found
 from ..verify.report import Report
 from ..verify.sides import Mismatch
-from ..verify.telling import summary
-from .telling import accepted, file_outcome, place, word
+from ..verify.summary import summary
 from .visible import shortened
+from .words import accepted, file_outcome, place, word
 
 Kind: TypeAlias = Literal["failure", "error", "skipped", ""]
 

@@ -20,9 +20,9 @@ from ..errors import BpeInteropError, EngineMissingError, SourceError
 from ..limits import PAGE_TOKENIZERS
 from ..presets import PRESETS
 from .chats import Chat, read_chat
-from .merged import how_merged
 from .page import digest, templates
 from .panels import Viewed, chat_panels, chat_text, check_size, panels
+from .token_history import how_merged
 from .view import sheet
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from ..verify import about
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import Counts
 from ..verify.report import Example, Report
-from ..verify.telling import summary
-from .telling import differences, examples, file_outcome, place, troubles, word
+from ..verify.summary import summary
 from .visible import shortened
+from .words import differences, examples, file_outcome, place, troubles, word
 
 if TYPE_CHECKING:
     from jinja2 import Environment

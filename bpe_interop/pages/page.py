@@ -11,10 +11,11 @@ from ..model import escaped, show
 from ..notebook import HEADLINES, SIGNS
 from ..verify import about, counts
 from ..verify.report import Report
-from ..verify.telling import summary
+from ..verify.summary import summary
 from .document import installed
 from .rows import rows
-from .telling import (
+from .visible import Part, parts, shortened, token_parts
+from .words import (
     differences,
     examples,
     failed,
@@ -23,7 +24,6 @@ from .telling import (
     troubles,
     word,
 )
-from .visible import Part, parts, shortened, token_parts
 
 if TYPE_CHECKING:
     from jinja2 import Environment

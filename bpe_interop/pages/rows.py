@@ -8,8 +8,8 @@ from itertools import groupby
 
 from ..verify.alignment import Span
 from ..verify.report import Example
-from .telling import place
 from .visible import Part, parts, right_to_left, shortened, token_parts
+from .words import place
 
 AROUND = 6
 """How many columns that are alike are shown on each side of one that differs."""

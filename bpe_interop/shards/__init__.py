@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from .carried import Carried, Ticket, carry, opened_from
-from .done import Done
 from .executors import Pool, Workers, pool_of
 from .orders import Job, Work
 from .running import LIMIT, Run, Tick, run_parts
+from .state_file import Done
+from .tickets import Carried, Ticket, carry, opened_from
 
 __all__ = [
     "LIMIT",

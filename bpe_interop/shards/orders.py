@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from ..corpora import Part
 from ..errors import BpeInteropError
 from ..formats import Files
-from .carried import Ticket
+from .tickets import Ticket
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)

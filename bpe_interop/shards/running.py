@@ -13,9 +13,9 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from ..corpora import Part
 from ..errors import BpeInteropError, EngineError, TargetError
 from ..formats import Files
-from .carried import Carried
 from .executors import Workers
 from .orders import Failed, Finished, Job, Missing, Order, OtherVersions, Reply, Stopped
+from .tickets import Carried
 from .worker import versions_here
 
 R = TypeVar("R")

@@ -15,7 +15,7 @@ from .prove import Proof, Scope
 from .runs import Ran, mismatch_of
 from .sides import Failure, Mismatch, Mode, Side
 from .stages import Stage, counts
-from .telling import summary
+from .summary import summary
 from .verdict import Verdict, conclude
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..corpora import BEGINNING, Mark, Place, Selection, Shard, signatures
 from ..errors import SourceError
 from ..io import replace_file
-from ..shards.done import parse_state, state_of
+from ..shards.state_file import parse_state, state_of
 from ..strict_json import Node, check_schema
 from .corpus_report import CorpusReport, read_report
 
