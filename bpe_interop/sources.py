@@ -1,20 +1,25 @@
-"""Names of tokenizers to models: a path, ``tiktoken:NAME``, ``hf:org/name[@revision]``."""
+"""Names of tokenizers to models: a path, ``tiktoken:NAME``, ``hf:org/name[@revision][:FILE]``."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
+from typing import Final, TypedDict
 
 from . import gc_pause, presets, statement
 from .engines import registry
-from .errors import EngineMissingError, FormatError, SourceError
+from .errors import BpeInteropError, EngineMissingError, FormatError, SourceError
 from .formats import Format, by_name, each_format, file_names
-from .io import TokenizerSource, find
+from .io import TokenizerSource, find, find_head
 from .model import BPEModel
+
+_BLOCK: Final = 1 << 20
+"""So many bytes are asked of the hub at once, besides those that are needed."""
 
 
 class SourceOptions(TypedDict, total=False):
@@ -37,8 +42,9 @@ def load_source(
     """Reads the tokenizer that a name or a path stands for.
 
     Args:
-        source: a file, a directory, ``tiktoken:NAME`` (or ``tiktoken:MODEL``), or
-            ``hf:org/name[@revision]``.
+        source: a file, a directory, ``tiktoken:NAME`` (or ``tiktoken:MODEL``),
+            ``hf:org/name[@revision]``, or one file there, ``hf:org/name[@revision]:FILE``. Of a
+            file that holds a model besides (GGUF) only the head is read, by ranges.
         format: read it as this format; otherwise it is recognised by content.
         preset: the preset that says what the files leave unsaid.
         offline: never use the network.
@@ -54,7 +60,7 @@ def load_source(
     if not label or label in ("tiktoken:", "hf:"):
         raise SourceError(
             f"{label!r} names no tokenizer",
-            fix="name a file, a directory, tiktoken:NAME, or hf:org/name[@revision]",
+            fix="name a file, a directory, tiktoken:NAME, or hf:org/name[@revision][:FILE]",
         )
     named_by = _registered(label)
     if named_by is not None:
@@ -65,8 +71,7 @@ def load_source(
         files = registry(label.partition(":")[2], offline=offline)
         loaded = _read(TokenizerSource(label, named_by, files, None), "")
     elif label.startswith("hf:"):
-        directory = _download(label.removeprefix("hf:"), offline)
-        loaded = _from_path(directory, format, label)
+        loaded = _from_hub(label, format, offline)
     else:
         loaded = _from_path(Path(source), format, label)
     model = statement.supplied(presets.fill(loaded.model, named), said)
@@ -95,37 +100,76 @@ def _read(source: TokenizerSource[None], folder: str) -> TokenizerSource[BPEMode
         raise
 
 
-def _download(name: str, offline: bool) -> Path:
+def _from_hub(label: str, format: str | None, offline: bool) -> TokenizerSource[BPEModel]:
+    """A repository of the hub, or one file in it."""
     try:
         import huggingface_hub
     except ImportError:
         raise EngineMissingError(
             "huggingface_hub is needed to read from the hub", fix="install huggingface_hub"
         ) from None
-    repository, _, revision = name.partition("@")
-    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", repository):
+    name = label.removeprefix("hf:")
+    address, colon, file = name.partition(":")
+    repository, _, revision = address.partition("@")
+    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", repository) or bool(colon) != bool(file):
         raise SourceError(
             "this is not the name of a repository",
-            where=f"hf:{name}",
-            fix="write hf:org/name[@revision]",
+            where=label,
+            fix="write hf:org/name[@revision], and :FILE behind it for one file",
         )
+    place = {"repo_id": repository, "revision": revision or None}
+    try:
+        with _quietly():
+            if not file:
+                patterns = [pattern for names in file_names() for pattern in names.hub]
+                folder = huggingface_hub.snapshot_download(
+                    **place, allow_patterns=patterns, local_files_only=offline
+                )
+                return _from_path(Path(folder), format, label)
+            source = None
+            if not offline:
+                source = _head_by_ranges(repository, revision, file, format)
+            if source is not None:
+                return _read(replace(source, label=label), f"hf:{address}:")
+            path = huggingface_hub.hf_hub_download(filename=file, **place, local_files_only=offline)
+            return _from_path(Path(path), format, label)
+    except BpeInteropError:
+        raise
+    except (OSError, ValueError, ImportError) as error:
+        raise _not_had(name, offline, error) from None
+
+
+def _head_by_ranges(
+    repository: str, revision: str, file: str, format: str | None
+) -> TokenizerSource[None] | None:
+    """The head of a file that holds more than a tokenizer; None where it is no such file.
+
+    Nothing is kept on the disk, and of the file only what was read is fetched.
+    """
+    from huggingface_hub import HfFileSystem
+
+    files = HfFileSystem(skip_instance_cache=True)
+    path = f"{repository}/{file}"
+    with files.open(path, "rb", revision=revision or None, block_size=_BLOCK) as stream:
+        try:
+            return find_head(stream, file.rpartition("/")[2], format)
+        except FormatError as error:
+            error.where = f"hf:{repository}:{error.where}"
+            raise
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """A block in which huggingface_hub shows no progress where there is no terminal."""
     utils = importlib.import_module("huggingface_hub.utils")
     quiet = not sys.stderr.isatty() and not utils.are_progress_bars_disabled()
     if quiet:
         utils.disable_progress_bars()
     try:
-        folder = huggingface_hub.snapshot_download(
-            repository,
-            revision=revision or None,
-            allow_patterns=[pattern for names in file_names() for pattern in names.hub],
-            local_files_only=offline,
-        )
-    except (OSError, ValueError) as error:
-        raise _not_had(name, offline, error) from None
+        yield
     finally:
         if quiet:
             utils.enable_progress_bars()
-    return Path(folder)
 
 
 def _not_had(name: str, offline: bool, error: Exception) -> SourceError:

@@ -130,7 +130,7 @@ def _tell_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 def cli() -> None:
     """Move BPE tokenizers between formats: exactly, or with an error that says why not.
 
-    A source is a file, a directory, tiktoken:NAME, or hf:org/name[@revision].
+    A source is a file, a directory, tiktoken:NAME, or hf:org/name[@revision][:FILE].
 
     Exit codes: 0 yes; 1 no (different, or a refused conversion); 2 no answer.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .existing import Existing, existing_file
-from .reading import TokenizerSource, beginning, find, read, unreadable
+from .reading import TokenizerSource, beginning, find, find_head, read, unreadable
 from .replacing import keep_apart
 from .staging import held_alone, take_lock
 from .tiktoken_cache import cached
@@ -29,6 +29,7 @@ __all__ = [
     "check_target",
     "existing_file",
     "find",
+    "find_head",
     "held_alone",
     "is_file_target",
     "keep_apart",

@@ -272,6 +272,31 @@ def beginning(path: Path, size: int = 256) -> bytes:
         raise unreadable(error, str(path)) from None
 
 
+def find_head(file: BinaryIO, name: str, format: str | None = None) -> TokenizerSource[None] | None:
+    """The tokenizer in the head of an open file; None where the file is no such one.
+
+    Args:
+        file: opened for reading bytes, at its begin; it need not lie on a disk.
+        name: its name.
+        format: the format that it must be of.
+
+    Raises:
+        SourceError: the file is of another format than the one that was named.
+        FormatError, UnsupportedError: its head is malformed.
+    """
+    reader = _head_reader(file)
+    if reader is None:
+        return None
+    files = {name: reader(file, name)}
+    wanted = by_name(format) if format else None
+    row = _recognise(files, wanted)
+    if row is None:
+        raise SourceError(
+            f"this is no {wanted.title if wanted else 'tokenizer'}", where=name, fix="check --from"
+        )
+    return TokenizerSource(name, row, files, None)
+
+
 def _head_reader(file: BinaryIO) -> Callable[[BinaryIO, str], bytes] | None:
     """What reads the part of a file that counts, where that is not all of it."""
     known = [names for names in file_names() if names.magic]
