@@ -66,7 +66,7 @@ def load(
     offline: bool = False,
     said: Statement | None = None,
 ) -> Tokenizer:
-    """Loads a tokenizer from a file, a directory, ``tiktoken:NAME`` or ``hf:org/name[@revision][:FILE]``.
+    """Loads a tokenizer: a file, a directory, ``tiktoken:NAME``, ``hf:org/name[@revision][:FILE]``.
 
     Args:
         source: the path or name.
