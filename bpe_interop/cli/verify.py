@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import click
+from click.shell_completion import CompletionItem
 
 from ..corpora import find_shards, parse_sample
 from ..engines import NAMES
+from ..engines.facts import is_address
 from ..io import keep_apart
 from ..pages import Require, to_json, write_reports
 from ..verify import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
@@ -28,7 +30,35 @@ from .reports import report_option
 from .screen import comparing
 from .verdict import show_report
 
-_ENGINES = click.Choice(NAMES)
+
+class _EngineType(click.ParamType):
+    """An engine, or a server of one by its address."""
+
+    name = "engine"
+    _named = click.Choice(NAMES)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it is given.
+
+        Raises:
+            click.UsageError: there is no such engine.
+        """
+        if isinstance(value, str) and is_address(value):
+            return value
+        return str(self._named.convert(value, param, ctx))
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names of engines."""
+        return self._named.shell_complete(ctx, param, incomplete)
+
+
+_ENGINE = _EngineType()
+_RUN = (
+    f"Run {{}} in this engine instead of ours: {', '.join(NAMES)}, or llama.cpp@http://HOST:PORT, "
+    "a llama-server that runs."
+)
 _CODES = {"proved": 0, "tested": 0, "refuted": 1, "unknown": 2}
 _INTERRUPTED = 130
 _HELP_CODES = {
@@ -112,8 +142,8 @@ class _Texts:
     metavar="NAME",
     help="Known facts that B does not state.",
 )
-@click.option("--engine-a", type=_ENGINES, help="Run A in this engine instead of ours.")
-@click.option("--engine-b", type=_ENGINES, help="Run B in this engine instead of ours.")
+@click.option("--engine-a", type=_ENGINE, metavar="ENGINE", help=_RUN.format("A"))
+@click.option("--engine-b", type=_ENGINE, metavar="ENGINE", help=_RUN.format("B"))
 @corpus_option("Compare on these texts as well")
 @click.option("--field", metavar="NAME", help="The field of JSONL or Parquet with the texts.")
 @click.option(

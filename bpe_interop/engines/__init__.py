@@ -117,6 +117,21 @@ def from_files(name: str, format: str, files: Files, model: BPEModel | None = No
     return engine
 
 
+def from_address(name: str) -> Engine:
+    """A server that runs, by ``ENGINE@http://HOST:PORT``.
+
+    Raises:
+        EngineError: there is none of this engine, or nothing answers there.
+    """
+    engine, _, address = name.partition("@")
+    known = FACTS.get(engine)
+    module, _, built = (known.served if known else "").partition(":")
+    if not module:
+        raise _no_such(engine, "a server")
+    made: Engine = getattr(importlib.import_module(f".{module}", __name__), built)(address)
+    return made
+
+
 def from_model(name: str, model: BPEModel) -> Engine:
     """An engine that runs a model, written in the engine's own format.
 

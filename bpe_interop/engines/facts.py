@@ -18,6 +18,8 @@ class Facts:
         all_cores: whether one process of it uses all cores for many texts.
         doubt: why what it does is not held to what a model says; empty where it is.
         distribution: the package that brings it, where that has another name.
+        served: what runs it as a server that is asked by its address, as ``module:class``; empty
+            for nothing. On the command line it is ``ENGINE@http://HOST:PORT``.
         assumes: what a proof takes for granted of it besides, as a sentence; empty for nothing.
     """
 
@@ -26,6 +28,7 @@ class Facts:
     all_cores: bool = False
     doubt: str = ""
     distribution: str = ""
+    served: str = ""
     assumes: str = ""
 
 
@@ -43,12 +46,19 @@ FACTS: Mapping[str, Facts] = MappingProxyType(
         "mistral-common": Facts(parses_special=False),
         "llama.cpp": Facts(
             distribution="xllamacpp",
+            served="llamacpp_server:LlamaServerEngine",
             assumes="no text holds one of the characters that Unicode 16.0 added: llama.cpp's "
             "classes are those of 15.1",
         ),
     }
 )
 """The engines there are."""
+
+
+def is_address(name: str) -> bool:
+    """Whether this names an engine as a server, ``ENGINE@http://HOST:PORT``."""
+    engine, at, _ = name.partition("@")
+    return bool(at) and bool(facts(engine).served)
 
 
 def facts(name: str) -> Facts:

@@ -22,6 +22,9 @@ from .library import Special, installed, shortened
 
 NAME = "llama.cpp"
 DISTRIBUTION = "xllamacpp"
+OTHER = "llama_cpp_python"
+"""What brings llama.cpp too; it is taken where the first is not installed."""
+UNKNOWN_BUILD = "UnknownBuildError"
 
 _TEXTS = 256
 """So many texts are sent at once; a crash costs one of these batches."""
@@ -42,9 +45,10 @@ class LlamaCppEngine:
         """``head`` is a GGUF file without tensors.
 
         Raises:
-            EngineError: llama.cpp does not load it, or its build is not known.
+            EngineMissingError: its build is not known.
+            EngineError: llama.cpp does not load it.
         """
-        self.version = installed(DISTRIBUTION) or ""
+        self.version = installed(DISTRIBUTION) or installed(OTHER) or ""
         self._folder = tempfile.TemporaryDirectory(prefix="bpe-interop-")
         self._path = Path(self._folder.name, "vocabulary.gguf")
         self._path.write_bytes(head)
@@ -128,6 +132,12 @@ class LlamaCppEngine:
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             self.close()
+            kind, _, why = str(answer["error"]).partition(": ")
+            if kind == UNKNOWN_BUILD:
+                raise EngineMissingError(
+                    f"not checked: this build of {NAME} is not known: {why}",
+                    fix=f"install another version of {DISTRIBUTION}",
+                )
             raise EngineError(f"{NAME} failed {doing}: {answer['error']}")
         return answer["ok"]
 
@@ -136,10 +146,11 @@ def read(files: Files, model: BPEModel | None) -> LlamaCppEngine:
     """Reads a GGUF file, or its head.
 
     Raises:
-        EngineMissingError: xllamacpp is not installed.
-        EngineError: llama.cpp does not load the file, or its build is not known.
+        EngineMissingError: neither xllamacpp nor llama-cpp-python is installed, or its build is
+            not known.
+        EngineError: llama.cpp does not load the file.
     """
-    if find_spec(DISTRIBUTION) is None:
+    if find_spec(DISTRIBUTION) is None and find_spec("llama_cpp") is None:
         raise EngineMissingError(
             f"not checked: {NAME} is not installed", fix=f"install {DISTRIBUTION}"
         )

@@ -7,7 +7,9 @@ the model is loaded, or why not. The process is what a crash of the library take
 
 The library is the one inside the wheel ``xllamacpp``, called by its C interface
 (``include/llama.h``). Its structure of parameters differs between versions, so what
-``llama_model_default_params`` gives is held to what is expected before it is used.
+``llama_model_default_params`` gives is held to what is expected before it is used. Where only
+``llama-cpp-python`` is installed, the functions are those of its module ``llama_cpp``, which
+declares the structure for its own build. Either must give known ids for a tiny vocabulary first.
 """
 
 from __future__ import annotations
@@ -17,10 +19,15 @@ import importlib.util
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Final
+
+from ..formats.gguf.rendering import rendered
+from ..formats.gguf.types import NORMAL
+from ..text.bytechars import to_chars
 
 SIZE: Final = 80
 """Bytes of ``llama_model_params`` in the builds that are known."""
@@ -39,6 +46,14 @@ _EXPECTED: Final[dict[int, bytes]] = {
 class _Params(ctypes.Structure):
     _fields_: ClassVar[list[tuple[str, Any]]] = [("bytes", ctypes.c_ubyte * SIZE)]
 
+    def ask_for_vocabulary(self) -> None:
+        """Sets ``vocab_only``, once everything is found where it is expected."""
+        defaults = bytes(self.bytes)
+        for place, expected in _EXPECTED.items():
+            if defaults[place : place + len(expected)] != expected:
+                raise UnknownBuildError(f"its parameters are laid out otherwise at byte {place}")
+        self.bytes[VOCAB_ONLY] = 1
+
 
 class UnknownBuildError(Exception):
     """The library is not laid out as the builds that are known."""
@@ -47,14 +62,12 @@ class UnknownBuildError(Exception):
 class Vocabulary:
     """A vocabulary that llama.cpp loaded from a file."""
 
-    def __init__(self, path: str) -> None:
-        library = _library()
+    def __init__(self, library: Any, path: str) -> None:
         params = library.llama_model_default_params()
-        defaults = bytes(params.bytes)
-        for place, expected in _EXPECTED.items():
-            if defaults[place : place + len(expected)] != expected:
-                raise UnknownBuildError(f"its parameters are laid out otherwise at byte {place}")
-        params.bytes[VOCAB_ONLY] = 1
+        if isinstance(params, _Params):
+            params.ask_for_vocabulary()
+        else:  # llama-cpp-python's own declaration
+            params.vocab_only = True
         self._library = library
         self._model = library.llama_model_load_from_file(os.fsencode(path), params)
         if not self._model:
@@ -148,46 +161,75 @@ def _last_message() -> str:
 
 
 def _library() -> Any:
-    """The library of the wheel, its functions declared as ``include/llama.h`` has them."""
+    """The library that is installed, with its functions as ``include/llama.h`` has them."""
     spec = importlib.util.find_spec("xllamacpp")
-    if spec is None or spec.origin is None:
-        raise UnknownBuildError("xllamacpp is not installed")
-    names = sorted(Path(spec.origin).parent.glob("xllamacpp*.so"))
+    if spec is not None and spec.origin is not None:
+        library = _of_wheel(spec.origin)
+    elif importlib.util.find_spec("llama_cpp") is not None:
+        library = importlib.import_module("llama_cpp")
+    else:
+        raise UnknownBuildError("neither xllamacpp nor llama-cpp-python is installed")
+    for name in _FUNCTIONS:
+        if getattr(library, name, None) is None:
+            raise UnknownBuildError(f"it has no function {name}")
+    library.llama_log_set(ctypes.cast(_KEEP, ctypes.c_void_p), None)
+    _check(library)
+    return library
+
+
+def _check(library: Any) -> None:
+    """Holds a library to known ids: a build that is laid out otherwise may give anything."""
+    keys = {
+        "general.architecture": ("string", "gpt2"),
+        "tokenizer.ggml.model": ("string", "gpt2"),
+        "tokenizer.ggml.pre": ("string", "gpt-2"),
+        "tokenizer.ggml.tokens": (
+            "array",
+            ("string", [to_chars(bytes([byte])).encode() for byte in range(256)] + [b"ab"]),
+        ),
+        "tokenizer.ggml.token_type": ("array", ("int32", [NORMAL] * 257)),
+        "tokenizer.ggml.merges": ("array", ("string", [b"a b"])),
+    }
+    with tempfile.TemporaryDirectory(prefix="bpe-interop-") as folder:
+        path = Path(folder, "known.gguf")
+        path.write_bytes(rendered(keys))
+        try:
+            ids = Vocabulary(library, str(path)).encode("aab \u00e9", False, False)
+        except ValueError as error:
+            raise UnknownBuildError(f"it does not load a tiny vocabulary: {error}") from None
+    if ids != [97, 256, 32, 195, 169]:
+        raise UnknownBuildError(f"it gives a tiny vocabulary the ids {ids}")
+
+
+def _of_wheel(origin: str) -> Any:
+    """The library inside the wheel ``xllamacpp``."""
+    names = sorted(Path(origin).parent.glob("xllamacpp*.so"))
     if not names:
         raise UnknownBuildError("the wheel holds no library")
     library = ctypes.CDLL(str(names[0]))
-    pointer, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32
-    ids = ctypes.POINTER(ctypes.c_int32)
-    for name, result, arguments in (
-        ("llama_model_default_params", _Params, []),
-        ("llama_model_load_from_file", pointer, [text, _Params]),
-        ("llama_model_get_vocab", pointer, [pointer]),
-        (
-            "llama_tokenize",
-            number,
-            [pointer, text, number, ids, number, ctypes.c_bool, ctypes.c_bool],
-        ),
-        (
-            "llama_detokenize",
-            number,
-            [pointer, ids, number, text, number, ctypes.c_bool, ctypes.c_bool],
-        ),
-        ("llama_vocab_type", ctypes.c_int, [pointer]),
-        ("llama_vocab_get_attr", ctypes.c_int, [pointer, number]),
-        ("llama_vocab_n_tokens", number, [pointer]),
-        (
-            "llama_token_to_piece",
-            number,
-            [pointer, number, text, number, number, ctypes.c_bool],
-        ),
-        ("llama_log_set", None, [pointer, pointer]),
-    ):
+    for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(library, name, None)
-        if function is None:
-            raise UnknownBuildError(f"it has no function {name}")
-        function.restype, function.argtypes = result, arguments
-    library.llama_log_set(ctypes.cast(_KEEP, pointer), None)
+        if function is not None:
+            function.restype, function.argtypes = result, arguments
     return library
+
+
+_POINTER, _TEXT, _NUMBER, _FLAG = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_bool
+_IDS: Final = ctypes.POINTER(ctypes.c_int32)
+
+_FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
+    "llama_model_default_params": (_Params, []),
+    "llama_model_load_from_file": (_POINTER, [_TEXT, _Params]),
+    "llama_model_get_vocab": (_POINTER, [_POINTER]),
+    "llama_tokenize": (_NUMBER, [_POINTER, _TEXT, _NUMBER, _IDS, _NUMBER, _FLAG, _FLAG]),
+    "llama_detokenize": (_NUMBER, [_POINTER, _IDS, _NUMBER, _TEXT, _NUMBER, _FLAG, _FLAG]),
+    "llama_vocab_type": (ctypes.c_int, [_POINTER]),
+    "llama_vocab_get_attr": (ctypes.c_int, [_POINTER, _NUMBER]),
+    "llama_vocab_n_tokens": (_NUMBER, [_POINTER]),
+    "llama_token_to_piece": (_NUMBER, [_POINTER, _NUMBER, _TEXT, _NUMBER, _NUMBER, _FLAG]),
+    "llama_log_set": (None, [_POINTER, _POINTER]),
+}
+"""The functions that are called: what each gives, and what it takes."""
 
 
 def _keep(level: int, message: bytes, _: object) -> None:
@@ -209,7 +251,7 @@ def main(path: str) -> None:
         answers.flush()
 
     try:
-        vocabulary = Vocabulary(path)
+        vocabulary = Vocabulary(_library(), path)
     except (UnknownBuildError, ValueError, OSError) as error:
         say("error", f"{type(error).__name__}: {error}")
         return

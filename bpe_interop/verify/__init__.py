@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..corpora import Errors, Selection
-from ..engines.facts import facts
+from ..engines.facts import facts, is_address
 from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..io import TokenizerSource
@@ -78,7 +78,8 @@ def verify(
         scope: what counts: ``"all"``; ``"ordinary"`` (special strings are text, added tokens that
             are not special still match); ``"text"`` (no added token matches).
         engine_a: run ``a`` in this engine (``tiktoken``, ``tokenizers``, ``transformers``,
-            ``sentencepiece``) instead of our encoder.
+            ``sentencepiece`` ...) instead of our encoder, or ask a server that runs:
+            ``llama.cpp@http://HOST:PORT``.
         engine_b: the same for ``b``.
         preset_a: says what ``a`` leaves unsaid.
         preset_b: the same for ``b``.
@@ -190,7 +191,13 @@ def _need(side: str, loaded: TokenizerSource[BPEModel | None]) -> None:
 def _run_model(
     engine: str | None, source: TokenizerSource[BPEModel | None], notes: list[str]
 ) -> BPEModel | None:
-    """The model that a side really runs: transformers may have built another one."""
+    """The model that a side really runs: transformers may have built another one.
+
+    What a server runs is not known.
+    """
+    if engine is not None and is_address(engine):
+        notes.append(f"{source.label}: {engine} runs what it was started with; it is only tested")
+        return None
     if source.model is None or source.directory is None:
         return source.model
     if engine is None or not facts(engine).directories:

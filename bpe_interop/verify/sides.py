@@ -13,8 +13,16 @@ from typing import Literal, TypeAlias
 
 from ..diff import diff
 from ..encode import Encoder
-from ..engines import Engine, Special, from_directory, from_files, reads, versions
-from ..engines.facts import facts
+from ..engines import (
+    Engine,
+    Special,
+    from_address,
+    from_directory,
+    from_files,
+    reads,
+    versions,
+)
+from ..engines.facts import facts, is_address
 from ..engines.transformers import read_directory, serving
 from ..errors import (
     BpeInteropError,
@@ -338,8 +346,8 @@ def side_of(
 
     Args:
         source: the source.
-        engine: run it in this engine; by default in our encoder, or where our model of it is not
-            known, in the engine of its format.
+        engine: run it in this engine, or ask a server (``llama.cpp@http://HOST:PORT``); by default
+            our encoder runs it, or where our model of it is not known, the engine of its format.
 
     Raises:
         SourceError: transformers is asked for, and the source is no directory.
@@ -349,6 +357,8 @@ def side_of(
         version = importlib.metadata.version("bpe-interop")
         return partial(Own, source.model), _side_name(source, Own.name, version)
     engine = engine or source.format.engine
+    if is_address(engine):
+        return partial(from_address, engine), SideName(source.label, engine, "")
     name = _side_name(source, engine, versions().get(engine) or "")
     if facts(engine).directories:
         if source.directory is None:

@@ -1,0 +1,143 @@
+"""A running ``llama-server`` of llama.cpp as an engine, by its address.
+
+Defined by ``tools/server/README.md`` of llama.cpp (https://github.com/ggml-org/llama.cpp):
+``POST /tokenize`` with ``content``, ``add_special`` and ``parse_special`` gives ``tokens``,
+``POST /detokenize`` with ``tokens`` gives ``content``, and ``GET /props`` has ``build_info``. Which
+file it runs is its own business: nothing is proved of it. A key, where it asks for one, stands in
+``LLAMA_API_KEY``, as it does for the server itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from ..errors import EngineError
+from .library import Special, shortened
+
+NAME: Final = "llama-server"
+
+_SECONDS: Final = 60
+"""A server that does not answer for so long is given up."""
+_ANSWER: Final = 1 << 28
+"""So many bytes of an answer are read at most."""
+
+
+class LlamaServerEngine:
+    """The tokenizer of a server that runs. It is asked text by text.
+
+    ``special="parse"`` finds control tokens in a text; user-defined ones are found either way.
+    """
+
+    name = NAME
+    parses_special = True
+    applies_template = True
+
+    def __init__(self, address: str) -> None:
+        """``address`` begins with ``http://`` or ``https://``.
+
+        Raises:
+            EngineError: nothing answers there, or it is no such server.
+        """
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise EngineError(f"{address!r} is no address", fix="write http://HOST:PORT")
+        self._address = address.rstrip("/")
+        self._path = parts.path.rstrip("/")
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._connection = kind(parts.netloc.rpartition("@")[2], timeout=_SECONDS)
+        props = self._asked("/props", None, "about itself")
+        self.version = str(props.get("build_info", ""))
+
+    def __reduce__(self) -> tuple[type[LlamaServerEngine], tuple[str]]:
+        return LlamaServerEngine, (self._address,)
+
+    def encode(
+        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
+    ) -> list[int]:
+        """The ids of a text; with ``add_special_tokens``, bos and eos as the file asks for.
+
+        Raises:
+            EngineError: the server fails on it, or gives no ids.
+        """
+        question = {
+            "content": text,
+            "add_special": add_special_tokens,
+            "parse_special": special == "parse",
+            "with_pieces": False,
+        }
+        doing = f"on the text {shortened(text)}"
+        ids = self._asked("/tokenize", question, doing).get("tokens")
+        if not isinstance(ids, list) or not all(type(each) is int for each in ids):
+            raise EngineError(f"{NAME} at {self._address} gave no ids {doing}")
+        return ids
+
+    def encode_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        special: Special = "text",
+        add_special_tokens: bool = False,
+    ) -> list[list[int]]:
+        """The ids of each text."""
+        return [
+            self.encode(text, special=special, add_special_tokens=add_special_tokens)
+            for text in texts
+        ]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids as the server gives it."""
+        doing = f"to decode {list(ids[:8])}"
+        text = self._asked("/detokenize", {"tokens": list(ids)}, doing).get("content")
+        if not isinstance(text, str):
+            raise EngineError(f"{NAME} at {self._address} gave no text {doing}")
+        return text
+
+    def _asked(self, path: str, question: object, doing: str) -> dict[str, Any]:
+        """The answer to a question, which must be a JSON object."""
+        key = os.environ.get("LLAMA_API_KEY")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        data = None if question is None else json.dumps(question).encode()
+        if data is not None:
+            headers["Content-Type"] = "application/json"
+        try:
+            status, body = self._sent(path, data, headers)
+            value = json.loads(body) if status == 200 else None
+        except (OSError, HTTPException, ValueError) as error:
+            raise EngineError(
+                f"{NAME} at {self._address} failed {doing}: {error}",
+                fix="check the address, and that the server runs",
+            ) from None
+        if status != 200:
+            what = f"HTTP {status}: {_told(body)}"
+            raise EngineError(f"{NAME} at {self._address} failed {doing}: {what}")
+        if not isinstance(value, dict):
+            raise EngineError(f"{NAME} at {self._address} gave no JSON object {doing}")
+        return value
+
+    def _sent(self, path: str, data: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        """The status and the body of an answer; a connection that was closed is opened again."""
+        method = "GET" if data is None else "POST"
+        for last in (False, True):
+            try:
+                self._connection.request(method, f"{self._path}{path}", data, dict(headers))
+                answer = self._connection.getresponse()
+                return answer.status, answer.read(_ANSWER)
+            except (ConnectionError, HTTPException):
+                self._connection.close()
+                if last:
+                    raise
+        raise AssertionError("the second time gives or raises")
+
+
+def _told(body: bytes) -> str:
+    """The message in the body of an error, or what there is."""
+    text = body.decode("utf-8", "replace")
+    try:
+        return str(json.loads(text)["error"]["message"])
+    except (ValueError, TypeError, KeyError):
+        return text.strip()[:200] or "no reason"

@@ -1,0 +1,232 @@
+"""llama.cpp otherwise than from its wheel: as a server by its address, and as llama-cpp-python.
+
+Both are stand-ins here. The server answers as ``tools/server/README.md`` of llama.cpp says, and
+gives the ids of the library in the wheel; the module declares the functions of that library as
+llama-cpp-python does. Neither is the real one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Command
+from conftest import FIXTURES
+
+from bpe_interop.engines import from_address, from_files
+from bpe_interop.engines.llamacpp import LlamaCppEngine
+from bpe_interop.errors import EngineError, EngineMissingError
+from bpe_interop.verify import verify
+
+SOURCE = next((FIXTURES / "tokenizers/gguf-llama3-tiny/gguf").iterdir())
+OTHER = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir())
+
+
+class Handler(BaseHTTPRequestHandler):
+    """``llama-server`` as far as its documentation says what it answers."""
+
+    protocol_version = "HTTP/1.1"
+    engine: LlamaCppEngine
+    lock: threading.Lock
+    key = ""
+
+    def do_GET(self) -> None:
+        self._answer(200, {"build_info": "b9999-stand-in"})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.key and self.headers.get("Authorization") != f"Bearer {self.key}":
+            self._answer(401, {"error": {"code": 401, "message": "Invalid API Key"}})
+        elif self.path == "/tokenize":
+            special = "parse" if body.get("parse_special", True) else "text"
+            with self.lock:
+                ids = self.engine.encode(
+                    body["content"],
+                    special="parse" if special == "parse" else "text",
+                    add_special_tokens=body.get("add_special", False),
+                )
+            self._answer(200, {"tokens": ids})
+        elif self.path == "/detokenize":
+            with self.lock:
+                self._answer(200, {"content": self.engine.decode(body["tokens"])})
+        else:
+            self._answer(404, {"error": {"code": 404, "message": "File Not Found"}})
+
+    def _answer(self, status: int, value: object) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Tests print nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """The name of a server that runs ``SOURCE``."""
+    named: dict[str, Any] = {
+        "engine": LlamaCppEngine(SOURCE.read_bytes()),
+        "lock": threading.Lock(),
+        "key": os.environ.get("LLAMA_API_KEY", ""),
+    }
+    http = ThreadingHTTPServer(("127.0.0.1", 0), type("One", (Handler,), named))
+    thread = threading.Thread(target=http.serve_forever, daemon=True)
+    thread.start()
+    yield f"llama.cpp@http://127.0.0.1:{http.server_address[1]}"
+    http.shutdown()
+    thread.join()
+
+
+TEXTS = ("Hello kestrel", "a<tool>b", "x<|im_end|>", "na\u00efve \u4e16\U0001f600", "")
+
+
+def test_a_server_gives_the_ids_of_its_file(server: str) -> None:
+    engine, library = from_address(server), LlamaCppEngine(SOURCE.read_bytes())
+    assert engine.version == "b9999-stand-in"
+    for special in ("text", "parse"):
+        for places in (False, True):
+            ids = engine.encode_batch(TEXTS, special=special, add_special_tokens=places)
+            assert ids == library.encode_batch(TEXTS, special=special, add_special_tokens=places)
+    assert engine.decode(engine.encode("Hello")) == "Hello"
+
+
+def test_a_file_is_held_to_a_server(
+    server: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is proved of it; another file than the server runs is seen to be another."""
+    runs = sys.modules["bpe_interop.verify.runs"]
+    monkeypatch.setattr(runs, "awkward", lambda model, seed=0: iter(TEXTS))
+    monkeypatch.setattr(runs, "every_token", lambda model: iter(()))
+    report = verify(SOURCE, SOURCE, engine_b=server)
+    assert (report.verdict, report.engine_b.split()[0]) == ("tested", "llama-server")
+    done = command("verify", OTHER, OTHER, "--engine-b", server)
+    assert done.code == 1
+    assert "llama-server" in done.out
+
+
+def test_a_server_with_a_key(monkeypatch: pytest.MonkeyPatch, request: Any) -> None:
+    monkeypatch.setenv("LLAMA_API_KEY", "open sesame")
+    name: str = request.getfixturevalue("server")
+    assert from_address(name).encode("a")
+    monkeypatch.setenv("LLAMA_API_KEY", "wrong")
+    with pytest.raises(EngineError, match="HTTP 401: Invalid API Key"):
+        from_address(name).encode("a")
+
+
+def test_where_no_server_is(command: Command) -> None:
+    nobody = "llama.cpp@http://127.0.0.1:9"
+    with pytest.raises(EngineError, match="check the address"):
+        from_address(nobody)
+    done = command("verify", SOURCE, SOURCE, "--engine-b", nobody)
+    assert (done.code, "Traceback" in done.err) == (2, False)
+    for name in ("tokenizers@http://127.0.0.1:9", "llama.cpp@file:///etc/passwd"):
+        with pytest.raises(EngineError):
+            from_address(name)
+    assert command("verify", SOURCE, SOURCE, "--engine-b", "tiktoken@http://x").code == 2
+
+
+_MODULE = """
+import ctypes, importlib.util, pathlib
+spec = importlib.util.find_spec(REAL)
+_library = ctypes.CDLL(str(sorted(pathlib.Path(WHERE).glob("xllamacpp*.so"))[0]))
+P, T, N, F = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_bool
+class llama_model_params(ctypes.Structure):
+    _fields_ = [("head", ctypes.c_ubyte * 72), ("vocab_only", F), ("tail", ctypes.c_ubyte * 7)]
+def _declared(name, result, arguments):
+    function = getattr(_library, name)
+    function.restype, function.argtypes = result, arguments
+    globals()[name] = function
+I = ctypes.POINTER(N)
+_declared("llama_model_default_params", llama_model_params, [])
+_declared("llama_model_load_from_file", P, [T, llama_model_params])
+_declared("llama_model_get_vocab", P, [P])
+_declared("llama_tokenize", N, [P, T, N, I, N, F, F])
+_declared("llama_detokenize", N, [P, I, N, T, N, F, F])
+_declared("llama_vocab_type", ctypes.c_int, [P])
+_declared("llama_vocab_get_attr", ctypes.c_int, [P, N])
+_declared("llama_vocab_n_tokens", N, [P])
+_declared("llama_token_to_piece", N, [P, N, T, N, N, F])
+_declared("llama_log_set", None, [P, P])
+"""
+
+_WITHOUT_WHEEL = """
+import importlib.util, sys
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name == "xllamacpp" else real(name, *more)
+sys.argv = ["child", FILE]
+from bpe_interop.engines import llamacpp_child
+llamacpp_child.main(FILE)
+"""
+
+
+def _child(folder: Path, module: str, file: Path) -> list[dict[str, Any]]:
+    """What the child process says where only a module ``llama_cpp`` is there."""
+    found = find_spec("xllamacpp")
+    assert found is not None
+    assert found.origin is not None
+    where = str(Path(found.origin).parent)
+    module = module.replace("REAL", "'sys'").replace("WHERE", repr(where))
+    (folder / "llama_cpp.py").write_text(module, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_WHEEL.replace("FILE", repr(str(file)))],
+        input=json.dumps(["encode_all", list(TEXTS), True, True]) + "\n",
+        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{Path.cwd()}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_llama_cpp_python_where_only_that_is_installed(tmp_path: Path) -> None:
+    said = _child(tmp_path, _MODULE, SOURCE)
+    library = LlamaCppEngine(SOURCE.read_bytes())
+    ids = library.encode_batch(TEXTS, special="parse", add_special_tokens=True)
+    assert said == [{"ok": True}, {"ok": ids}]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("del llama_vocab_type", "it has no function llama_vocab_type"),
+        (
+            "_real = llama_tokenize\ndef llama_tokenize(v, t, n, i, m, a, b):\n"
+            "    count = _real(v, t, n, i, m, a, b)\n    i[0] += 1\n    return count",
+            "it gives a tiny vocabulary the ids",
+        ),
+        ("def llama_model_load_from_file(path, params): return None", "does not load a tiny"),
+    ],
+)
+def test_a_build_that_is_not_known_is_not_used(change: str, why: str, tmp_path: Path) -> None:
+    [said] = _child(tmp_path, f"{_MODULE}\n{change}\n", SOURCE)
+    assert said["error"].startswith("UnknownBuildError: ")
+    assert why in said["error"]
+
+
+def test_it_is_told_as_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bpe_interop.engines import llamacpp
+
+    monkeypatch.setattr(llamacpp, "__package__", "bpe_interop.engines")
+    answer = json.dumps({"error": "UnknownBuildError: it has no function llama_tokenize"})
+    monkeypatch.setattr(
+        llamacpp.subprocess,
+        "Popen",
+        lambda command, **named: _POPEN([sys.executable, "-c", f"print({answer!r})"], **named),
+    )
+    files = {SOURCE.name: SOURCE.read_bytes()}
+    with pytest.raises(EngineMissingError, match="this build of llama"):
+        from_files("llama.cpp", "gguf", files)
+
+
+_POPEN = subprocess.Popen
