@@ -6,10 +6,11 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import PatternError
+from .errors import CheckFailedError, PatternError
 from .formats import Files, Format, way_of_writing
 from .formats.round_trip import RoundTrip
 from .gate import admit, describe, renamed
@@ -178,6 +179,9 @@ def convert(
     if ways and not model.origin.name:
         model = renamed(model, _name_of(str(source)))
     with contextlib.ExitStack() as opened:
+        inner = loaded.format.embedded(loaded.files) or loaded.files
+        put = row.embedding(inner)
+        ways += [] if put is None else [put]
         base = None if into is None else opened.enter_context(existing_file(Path(into), row))
         wanted = Target(row, place, drop, force, verify, ways, base)
         given = reading.get("said", NOTHING).fields
@@ -192,7 +196,7 @@ def convert(
         kept=tuple(_kept(again)),
         rewrote=tuple(_rewrote(model, again)),
         losses=done.losses,
-        notes=(*_notes(model, again, done.losses), *done.notes),
+        notes=(*_notes(model, again, done.losses), *_embedded(row, done.files), *done.notes),
         checks=done.checks,
         verdict=done.verdict,
     )
@@ -261,6 +265,7 @@ def write_checked(
     alone = alone_at(target.place, row, further=bool(target.ways))
     trip = RoundTrip(model, row, (*target.ways, *([] if base is None else [base.kept])), alone)
     losses = admit(trip, target.drop)
+    _check_embedded(source, trip)
     again = fill(trip.again, None)
     if not target.verify:
         with staged(target.place, trip.files, force=target.force) as stage:
@@ -278,6 +283,28 @@ def write_checked(
         verdict = establish(model, again, losses, engines, checks[1].texts, by_user)
         notes = _put_into(base, trip.files, stage)
     return Written(trip.files, again, losses, notes, tuple(checks), verdict)
+
+
+def _check_embedded(source: TokenizerSource[BPEModel], trip: RoundTrip) -> None:
+    """Raises CheckFailedError where files that were put in as they are read back otherwise."""
+    row = trip.format
+    inner = row.embedded(trip.files) if trip.files else {}
+    given = source.format.embedded(source.files) or source.files
+    for name, data in inner.items():
+        if given.get(name) != data:
+            raise CheckFailedError(
+                f"{name}, which was put in as it is, reads back otherwise",
+                fix="nothing was kept; please report this with the source file",
+            )
+
+
+def _embedded(row: Format, files: Files) -> Iterable[str]:
+    """What is said of files that were put in as they are."""
+    for name, data in row.embedded(files).items():
+        yield (
+            f"{name} of the source was put in as it is ({len(data):,} bytes), and read back "
+            f"byte for byte (sha256 {sha256(data).hexdigest()[:16]})"
+        )
 
 
 def _put_into(base: Existing | None, files: Files, stage: Path) -> tuple[str, ...]:

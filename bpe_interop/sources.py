@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict
 
 from . import gc_pause, presets, statement
 from .engines import registry
@@ -117,7 +117,7 @@ def _from_hub(label: str, format: str | None, offline: bool) -> TokenizerSource[
             where=label,
             fix="write hf:org/name[@revision], and :FILE behind it for one file",
         )
-    place = {"repo_id": repository, "revision": revision or None}
+    place: dict[str, Any] = {"repo_id": repository, "revision": revision or None}
     try:
         with _quietly():
             if not file:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import click
 from click.shell_completion import CompletionItem
@@ -31,30 +31,24 @@ from .screen import comparing
 from .verdict import show_report
 
 
-class _EngineType(click.ParamType):
-    """An engine, or a server of one by its address."""
+def _engine(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """An engine, or a server of one by its address.
 
-    name = "engine"
-    _named = click.Choice(NAMES)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name as it is given.
-
-        Raises:
-            click.UsageError: there is no such engine.
-        """
-        if isinstance(value, str) and is_address(value):
-            return value
-        return str(self._named.convert(value, param, ctx))
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """The names of engines."""
-        return self._named.shell_complete(ctx, param, incomplete)
+    Raises:
+        click.BadParameter: there is no such engine.
+    """
+    if value is None or value in NAMES or is_address(value):
+        return value
+    raise click.BadParameter(f"{value!r} is none of {', '.join(NAMES)}", ctx, param)
 
 
-_ENGINE = _EngineType()
+def _engine_names(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """For completion in a shell."""
+    return [CompletionItem(name) for name in NAMES if name.startswith(incomplete)]
+
+
 _RUN = (
     f"Run {{}} in this engine instead of ours: {', '.join(NAMES)}, or llama.cpp@http://HOST:PORT, "
     "a llama-server that runs."
@@ -142,8 +136,20 @@ class _Texts:
     metavar="NAME",
     help="Known facts that B does not state.",
 )
-@click.option("--engine-a", type=_ENGINE, metavar="ENGINE", help=_RUN.format("A"))
-@click.option("--engine-b", type=_ENGINE, metavar="ENGINE", help=_RUN.format("B"))
+@click.option(
+    "--engine-a",
+    callback=_engine,
+    shell_complete=_engine_names,
+    metavar="ENGINE",
+    help=_RUN.format("A"),
+)
+@click.option(
+    "--engine-b",
+    callback=_engine,
+    shell_complete=_engine_names,
+    metavar="ENGINE",
+    help=_RUN.format("B"),
+)
 @corpus_option("Compare on these texts as well")
 @click.option("--field", metavar="NAME", help="The field of JSONL or Parquet with the texts.")
 @click.option(

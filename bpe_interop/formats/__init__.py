@@ -34,6 +34,14 @@ def _untold(model: BPEModel) -> Iterable[tuple[str, str]]:
     return ()
 
 
+def _no_files(files: Files) -> Files:
+    return {}
+
+
+def _none(files: Files) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format as four pure functions over bytes in memory, and what it can do as data.
@@ -65,6 +73,9 @@ class Format:
         handed: the libraries that are handed a model in this format.
         particulars: what there is to tell of a model that was read from it, as plain data by name.
         told: the same for people, as labels and sentences.
+        embedded: the files of another format that its files hold as they are, beside their own
+            tokenizer; none where they hold none.
+        embedding: of a source's files, a way of writing that puts those in; None for none of them.
         served: the library that serves a directory of it as a whole; empty where none does.
         registry: the library whose named tokenizers are of this format; empty where none has any.
     """
@@ -87,6 +98,8 @@ class Format:
     handed: tuple[str, ...] = ()
     particulars: Callable[[BPEModel], Mapping[str, Json]] = _nothing
     told: Callable[[BPEModel], Iterable[tuple[str, str]]] = _untold
+    embedded: Callable[[Files], Files] = _no_files
+    embedding: Callable[[Files], Callable[[BPEModel, Files], Files] | None] = _none
     served: str = ""
     registry: str = ""
     says: frozenset[str] = frozenset()

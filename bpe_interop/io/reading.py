@@ -100,10 +100,22 @@ def find(path: Path, format: str | None = None) -> TokenizerSource[None]:
     group = _read_group(path.parent, [name, *([partner] if partner else _companions(path))])
     row = _recognise(group, wanted)
     if row is None and wanted:
+        inner = _inside({name: group[name]}, wanted)
+        if inner:
+            return TokenizerSource(str(path), wanted, inner, None)
         _say_why_not(path, group, wanted)
     if row is None:
         _explain(path, group[name], wanted)
     return TokenizerSource(str(path), row, group, None)
+
+
+def _inside(files: Files, wanted: Format) -> Files:
+    """The files of a format that a file of another one holds as they are; mostly none."""
+    for row in each_format():
+        if row.sniff(files):
+            inner = row.embedded(files)
+            return inner if inner and wanted.sniff(inner) else {}
+    return {}
 
 
 def _say_why_not(path: Path, files: Files, wanted: Format) -> None:

@@ -12,6 +12,8 @@ llama.cpp does with them (``src/llama-vocab.cpp``). ``head.py`` has the wire for
 - ``tokenizer.ggml.bos_token_id`` and its like: roles. ``.add_bos_token``, ``.add_eos_token``:
   what is placed around a text.
 - ``tokenizer.chat_template``.
+- ``tokenizer.huggingface.json``: the tokenizer.json that the keys were made from; see
+  ``embedded.py``.
 """
 
 from __future__ import annotations
@@ -44,4 +46,6 @@ FORMAT = Format(
     handed=("llama.cpp",),
     particulars=when_called(".particulars", "particulars", __name__),
     told=when_called(".particulars", "sentences", __name__),
+    embedded=when_called(".embedded", "embedded", __name__),
+    embedding=when_called(".embedded", "embedding", __name__),
 )

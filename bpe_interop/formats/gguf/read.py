@@ -410,4 +410,4 @@ def _notes(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
             "is no publisher's; it warns of that when it loads the file"
         )
     if keys.head.keys.get(EMBEDDED) is not None:
-        yield f"{keys.file}: {EMBEDDED} is there too; llama.cpp does not read it"
+        yield f"{keys.file}: {EMBEDDED} is there too; llama.cpp does not read it, --from hf does"
