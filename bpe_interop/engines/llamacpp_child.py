@@ -62,7 +62,14 @@ class UnknownBuildError(Exception):
 class Vocabulary:
     """A vocabulary that llama.cpp loaded from a file."""
 
-    def __init__(self, library: Any, path: str) -> None:
+    def __init__(self, path: str, library: Any = None) -> None:
+        """``library`` has the functions; by default the one that is installed.
+
+        Raises:
+            UnknownBuildError: it is not laid out as the builds that are known.
+            ValueError: it does not load the file.
+        """
+        library = _library() if library is None else library
         params = library.llama_model_default_params()
         if isinstance(params, _Params):
             params.ask_for_vocabulary()
@@ -194,7 +201,7 @@ def _check(library: Any) -> None:
         path = Path(folder, "known.gguf")
         path.write_bytes(rendered(keys))
         try:
-            ids = Vocabulary(library, str(path)).encode("aab \u00e9", False, False)
+            ids = Vocabulary(str(path), library).encode("aab \u00e9", False, False)
         except ValueError as error:
             raise UnknownBuildError(f"it does not load a tiny vocabulary: {error}") from None
     if ids != [97, 256, 32, 195, 169]:
@@ -251,7 +258,7 @@ def main(path: str) -> None:
         answers.flush()
 
     try:
-        vocabulary = Vocabulary(_library(), path)
+        vocabulary = Vocabulary(path)
     except (UnknownBuildError, ValueError, OSError) as error:
         say("error", f"{type(error).__name__}: {error}")
         return
