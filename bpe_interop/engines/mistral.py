@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from ..errors import EngineMissingError
 from ..formats import Files
 from ..model import BPEModel
 from .library import LibraryEngine, Special, guarded, installed, library
@@ -43,6 +44,10 @@ def read(files: Files, model: BPEModel | None) -> MistralEngine:
     """
     tekken = library("mistral_common.tokens.tokenizers.tekken", "mistral-common")
     [data] = files.values() if len(files) == 1 else [b""]
+    if data.lstrip()[:1] == b"[":
+        raise EngineMissingError(
+            "not checked: mistral-common reads no bare list of tokens, which is Megatron's"
+        )
     # It reads a path only, and the name must have "tekken" in it.
     with (
         tempfile.TemporaryDirectory() as folder,

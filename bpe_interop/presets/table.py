@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from ..model import SequenceTemplate, TemplateText, TemplateToken
 from ..steps import UnicodeForm
-from ..text.spellings import CL100K, CL100K_TRAILING, O200K, QWEN2, R50K
+from ..text.spellings import CL100K, CL100K_TRAILING, MEGATRON_V1, O200K, QWEN2, R50K, TEKKEN
 from .preset import Family, Preset
 
 # The files.
@@ -137,6 +137,21 @@ def _openai(
     return Preset(name, pattern, special, files, _TIKTOKEN)
 
 
+_MEGATRON = "https://github.com/NVIDIA/Megatron-LM (tokenizers, tiktoken_tokenizer.py)"
+_MEGATRON_NAMES = ("<unk>", "<s>", "</s>", "<mask>", "<pad>", "<cls>", "<sep>")
+_MEGATRON_SPECIAL = _numbered(
+    0,
+    [*_MEGATRON_NAMES, *(f"<SPECIAL_{number}>" for number in range(len(_MEGATRON_NAMES), 1_000))],
+)
+
+
+def _megatron(name: str, pattern: str) -> Preset:
+    """Who runs it asks for bos and eos; the names are those that it takes by default."""
+    roles = {role: f"<{role}>" for role in ("unk", "mask", "pad", "cls", "sep")}
+    roles |= {"bos": "<s>", "eos": "</s>"}
+    return Preset(name, pattern, _MEGATRON_SPECIAL, (), _MEGATRON, roles=roles, template=None)
+
+
 _ALL = (
     _openai("gpt2", R50K, _END, _GPT2_FILES),
     _openai("r50k_base", R50K, _END, _GPT2_FILES),
@@ -199,6 +214,8 @@ _ALL = (
         normalizer=(UnicodeForm("NFC"),),
         note=_NFC,
     ),
+    _megatron("megatron-v1", MEGATRON_V1),
+    _megatron("megatron-v2", TEKKEN),
 )
 
 PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset in _ALL})

@@ -16,6 +16,10 @@ Defined by ``Tekkenizer`` of mistral-common (https://github.com/mistralai/mistra
 - ``image`` (``multimodal`` up to version 11), ``audio``, ``model_settings_builder`` (from version
   15), ``type`` and ``version`` change no id; they are kept.
 
+Megatron and NeMo have the list under ``vocab`` alone, in a file of its own. The pattern is not in
+it (presets ``megatron-v1`` and ``megatron-v2``), nor are the special tokens, which they number
+from 0 on, 1,000 by default.
+
 How a chat or a text is framed by special tokens is not in the file: the sequence template is
 unknown (``None``).
 """
@@ -31,6 +35,7 @@ from .read import load
 __all__ = ["FORMAT", "load", "sniff"]
 
 _HEAD = re.compile(rb'"(?:default_num_special_tokens|token_bytes)"')
+_BARE = re.compile(rb'\s*\[\s*\{[^{}]*"token_bytes"')
 _LOOKED_AT = 1 << 16
 
 
@@ -40,6 +45,8 @@ def sniff(files: Files) -> bool:
         return False
     [data] = files.values()
     head = data[:_LOOKED_AT]
+    if head.lstrip()[:1] == b"[":
+        return bool(_BARE.match(head))
     return head.lstrip()[:1] == b"{" and bool(
         _HEAD.search(head) or _HEAD.search(data[-_LOOKED_AT:])
     )

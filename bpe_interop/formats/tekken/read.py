@@ -62,6 +62,10 @@ IMAGE_SIZES: Final = ("image_patch_size", "max_image_size", OPTIONAL_SIZE)
 
 MAX_TOKENS: Final = 1 << 24
 
+BARE_SIZE: Final = 1 << 17
+BARE_SPECIAL: Final = 1_000
+"""How many ids, and special tokens of them, Megatron gives to a bare list by default."""
+
 _FIRST_INDENT = re.compile(rb"\s*\{\n( +)")
 
 
@@ -80,6 +84,8 @@ def load(files: Files) -> BPEModel:
     """
     [(name, data)] = files.items() if len(files) == 1 else [_no_file(files)]
     root = parse(data, name)
+    if isinstance(root.value, list):
+        return _bare_list(root, name, data)
     root.only("config", "vocab", "special_tokens", *BLOCKS)
     config = root["config"]
     version = _version(config)
@@ -107,6 +113,32 @@ def load(files: Files) -> BPEModel:
             "tekken",
             name=name.removesuffix(".json"),
             files={name: hashlib.sha256(data).hexdigest()},
+        ),
+    )
+
+
+def _bare_list(root: Node, name: str, data: bytes) -> BPEModel:
+    """Megatron's and NeMo's file: the list of tokens alone, numbered by their default settings.
+
+    Source: ``tiktoken_tokenizer.py`` of Megatron-core. The pattern and the special tokens are not
+    in the file.
+    """
+    listed = _read_tokens(root, 0)[: BARE_SIZE - BARE_SPECIAL]
+    ids = {token: rank + BARE_SPECIAL for rank, token in enumerate(listed)}
+    return BPEModel(
+        vocab=Vocab(ids),
+        merges=RankTable(ids),
+        lookup_first=True,
+        normalizer=(),
+        decoder=(JoinBytes(),),
+        origin=Origin(
+            "tekken",
+            name=name.removesuffix(".json"),
+            files={name: hashlib.sha256(data).hexdigest()},
+            notes=(
+                f"{name}: the tokens alone, as Megatron and NeMo have them; numbered as they do "
+                f"by default: {BARE_SPECIAL:,} special tokens first, {BARE_SIZE:,} ids in all",
+            ),
         ),
     )
 
