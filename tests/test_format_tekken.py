@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiktoken
 from conftest import FIXTURES
 
 from bpe_interop import Tokenizer, load
@@ -17,7 +19,13 @@ from bpe_interop.convert import convert
 from bpe_interop.diff import diff
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_files
-from bpe_interop.errors import EngineError, FormatError, LossyConversionError, UnsupportedError
+from bpe_interop.errors import (
+    EngineError,
+    FormatError,
+    LossyConversionError,
+    UnstatedError,
+    UnsupportedError,
+)
 from bpe_interop.formats import by_name
 from bpe_interop.gate import refuse
 from bpe_interop.statement import Statement
@@ -252,3 +260,54 @@ def test_more_special_tokens_than_room() -> None:
     document["config"]["default_vocab_size"] -= 8
     with pytest.raises(FormatError, match="there are 8 special tokens, and room for 4"):
         read(document)
+
+
+# Megatron's and NeMo's file: the list of tokens alone.
+
+
+PATTERNS = {
+    "megatron-v1": (
+        r"[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
+    ),
+    "megatron-v2": (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+        r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
+}
+"""As ``tiktoken_tokenizer.py`` of Megatron-core has them."""
+
+
+@pytest.mark.parametrize("preset", PATTERNS)
+def test_a_bare_list_gives_the_ids_that_megatron_makes(preset: str, tmp_path: Path) -> None:
+    """Megatron runs tiktoken without special tokens, and adds their number to every id."""
+    vocab = document_of()["vocab"]
+    path = tmp_path / "vocab.json"
+    path.write_text(json.dumps(vocab), "utf-8")
+    ranks = {base64.b64decode(entry["token_bytes"]): entry["rank"] for entry in vocab}
+    theirs = tiktoken.Encoding(
+        "nemo", pat_str=PATTERNS[preset], mergeable_ranks=ranks, special_tokens={}
+    )
+    ours = load(path, preset=preset)
+    for text in [*fixed(), "aB\u0301\u0928\u092e\u0938\u094d\u0924\u0947 \n\n x"]:
+        expected = [number + 1_000 for number in theirs.encode(text, disallowed_special=())]
+        assert ours.encode_ordinary(text) == expected
+    named = ["<unk>", "<s>", "</s>", "<mask>", "<pad>", "<cls>", "<sep>", "<SPECIAL_999>"]
+    ids = [ours.encode(text, allowed_special="all") for text in named]
+    assert ids == [[0], [1], [2], [3], [4], [5], [6], [999]]
+    done = convert(path, tmp_path / "full", "tekken", preset=preset, drop=("sequence_template",))
+    assert done.verdict is not None
+    assert done.verdict.outcome == "proved"
+
+
+def test_a_bare_list_says_no_pattern(tmp_path: Path) -> None:
+    path = tmp_path / "vocab.json"
+    path.write_text(json.dumps(document_of()["vocab"]), "utf-8")
+    with pytest.raises(UnstatedError, match="megatron-v1, megatron-v2"):
+        convert(path, tmp_path / "out", "huggingface")
+    assert not TEKKEN.sniff({"x.json": b'[{"rank": 0}]'})
+    for change in ({"rank": 7}, {"token_bytes": "?"}, {"more": 1}):
+        vocab = document_of()["vocab"]
+        vocab[3] = {**vocab[3], **change}
+        with pytest.raises(FormatError, match=r"\[3\]"):
+            read(vocab)
