@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 from .corpora import (
     Document,
@@ -23,8 +25,22 @@ from .errors import EncodeError
 from .formats import Files
 from .model import BPEModel
 from .notebook import framed
-from .shards import LIMIT, Carried, Ticket, Workers, opened_from, pool_of, run_parts
+from .shards import (
+    LIMIT,
+    Advance,
+    Carried,
+    Progress,
+    Run,
+    Ticket,
+    Workers,
+    keeping,
+    opened_from,
+    pool_of,
+    run_parts,
+)
 from .shards.orders import Check
+from .shards.worker import versions_here
+from .strict_json import Node
 from .tokenizer import Tokenizer
 
 
@@ -169,6 +185,37 @@ class Measured:
             tuple(one + two for one, two in zip(self.counts, other.counts, strict=True)),
         )
 
+    def as_data(self) -> dict[str, Any]:
+        """As JSON."""
+        counts = [{"ids": [*each], "times": [*each.values()]} for each in self.counts]
+        return {**asdict(replace(self, counts=())), "counts": counts}
+
+    @classmethod
+    def of(cls, node: Node) -> Measured:
+        """From JSON."""
+        counts = (
+            Counter({i.be(int): n.be(int) for i, n in zip(*map(Node.items, pair), strict=True)})
+            for each in node["counts"].items()
+            for pair in ((each["ids"], each["times"]),)
+        )
+        read = {name: node[name].be(int) for name in ("documents", "bytes", "words")}
+        return cls(**read, counts=tuple(counts))
+
+
+@dataclass(frozen=True)
+class MeasuredParts:
+    """What was measured by parts: the statistics of the parts that are done.
+
+    ``interrupted``: Ctrl-C ended it, after ``done`` of ``parts``. ``notes`` say what happened to
+    workers on the way.
+    """
+
+    statistics: list[Statistics]
+    done: int
+    parts: int
+    notes: tuple[str, ...]
+    interrupted: bool
+
 
 @dataclass(frozen=True)
 class MeasureJob:
@@ -217,8 +264,9 @@ def measure_by_parts(
     *,
     slots: int | None = None,
     limit: float = LIMIT,
-    tick: Callable[[int], None] = lambda count: None,
-) -> list[Statistics]:
+    state: str | Path | None = None,
+    tick: Callable[[Progress], None] = lambda progress: None,
+) -> MeasuredParts:
     """As :func:`measure`, over parts of the files, by any executor; the results are the same.
 
     Args:
@@ -227,29 +275,46 @@ def measure_by_parts(
         executor: who works.
         slots: how many parts it is given at once.
         limit: seconds after which a part is given to another worker, once.
-        tick: is told how many documents were encoded.
+        state: a file in which it is kept what is done, to go on from.
+        tick: is told how far it is, after each part.
 
     Raises:
-        The errors of :func:`measure`; KeyboardInterrupt, as there.
+        The errors of :func:`measure`.
+        SourceError: a file changes meanwhile, or the state is of another run.
         EngineError: a part was not done in two attempts.
     """
     unchanged = Unchanged(shards)
     parts = cut(shards)
     job = MeasureJob(tuple(each.ticket for each in carried))
-    run = run_parts(
-        job,
-        carried,
-        parts,
-        pool_of(executor, slots),
-        limit=limit,
-        tick=lambda part, value: tick(value.documents),
-    )
-    if run.interrupted:
-        raise KeyboardInterrupt
-    run.check_whole(len(parts))
-    unchanged.check()
-    if not any(each.documents for each in run.results.values()):
-        raise no_documents(shards)
+    about = {"work": "measure", **asdict(job), "versions": versions_here(job.libraries)}
+    with keeping(state, about, shards, parts, Measured.of) as kept:
+        shown = Advance(parts, kept.results, tick)
+
+        def took(part: Part, value: Measured) -> None:
+            kept.add(part.number, value)
+            shown.took(part, value.documents, value.bytes)
+
+        left = [part for part in parts if part.number not in kept.results]
+        workers = pool_of(executor, slots)
+        run: Run[Measured] = run_parts(job, carried, left, workers, limit=limit, tick=took)
+        run.results = {**kept.results, **run.results}
+    if not run.interrupted:
+        run.check_whole(len(parts))
+        unchanged.check()
+        if not any(each.documents for each in run.results.values()):
+            raise no_documents(shards)
+    found = _merged(carried, shards, parts, run.results)
+    notes = tuple(sorted(run.notes))
+    return MeasuredParts(found, len(run.results), len(parts), notes, run.interrupted)
+
+
+def _merged(
+    carried: Sequence[Carried],
+    shards: Sequence[Shard],
+    parts: Sequence[Part],
+    results: Mapping[int, Measured],
+) -> list[Statistics]:
+    """The statistics of the files, in the order of the corpus."""
     sides = [
         _Side(each.ticket.label, Tokenizer(opened_from(each.ticket, each.files)))
         for each in carried
@@ -257,8 +322,8 @@ def measure_by_parts(
     nothing = Measured(counts=tuple(Counter[int]() for _ in sides))
     measured: list[Statistics] = []
     for number, shard in enumerate(shards):
-        of_file = (run.results[part.number] for part in parts if part.file == number)
-        total = sum(of_file, nothing)
+        of_file = [part.number for part in parts if part.file == number]
+        total = sum((results[each] for each in of_file if each in results), nothing)
         for side, counts in zip(sides, total.counts, strict=True):
             measured.append(_statistics(side, shard.label, total, counts))
     return _with_all(measured, len(sides), len(shards))

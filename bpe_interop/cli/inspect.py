@@ -17,6 +17,7 @@ from ..model import (
     TemplateText,
     show,
 )
+from ..shards import Here, Pool
 from ..sources import SourceOptions, load_source
 from .completion import file_names
 from .facts import facts_of
@@ -50,6 +51,12 @@ _FOLDED = ("normalize", "split", "decode", "pre")
 @corpus_option("Measure on these texts instead")
 @scheduler_options
 @click.option(
+    "--state",
+    shell_complete=file_names,
+    metavar="FILE",
+    help="Keep here which parts of the corpora were measured, and go on from it.",
+)
+@click.option(
     "--plot", type=click.Path(path_type=Path), metavar="OUT.svg", help="Draw what was measured."
 )
 @format_option
@@ -63,6 +70,7 @@ def inspect_command(
     corpora: tuple[str, ...],
     scheduler: str | None,
     limit: float,
+    state: str | None,
     plot: Path | None,
     reading: SourceOptions,
     full: bool,
@@ -73,12 +81,15 @@ def inspect_command(
     With --corpus: for each file and each SRC, bytes per token, tokens per word, tokens that are
     never met, and how long tokens are.
     """
-    _check_options(sources, corpora, plot, scheduler)
+    _check_options(sources, corpora, plot, scheduler or state)
     loaded = [load_source(source, **reading) for source in sources]
     if corpora:
         measured = [*zip(sources, loaded, strict=True)]
         with workers_of(scheduler) as workers:
-            work = None if workers is None else ByParts(workers, reading.get("preset"), limit)
+            if workers is None and state is not None:
+                workers = Pool(Here(), 1)
+            preset = reading.get("preset")
+            work = None if workers is None else ByParts(workers, preset, limit, state)
             show_statistics(measured, corpora, plot, json_output, work)
         return
     facts = facts_of(loaded[0])
@@ -90,12 +101,12 @@ def inspect_command(
 
 
 def _check_options(
-    sources: tuple[str, ...], corpora: tuple[str, ...], plot: Path | None, scheduler: str | None
+    sources: tuple[str, ...], corpora: tuple[str, ...], plot: Path | None, by_parts: str | None
 ) -> None:
     if corpora:
         return
-    if scheduler is not None:
-        raise click.UsageError("--scheduler is about corpora: name one with --corpus")
+    if by_parts is not None:
+        raise click.UsageError("--scheduler and --state are about corpora: name one with --corpus")
     if len(sources) > 1:
         raise click.UsageError("several sources are shown beside each other on a --corpus only")
     if plot is not None:

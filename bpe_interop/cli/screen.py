@@ -162,26 +162,29 @@ def _counter(what: str) -> Iterator[Callable[[int], None]]:
 
 
 @contextlib.contextmanager
-def comparing() -> Iterator[tuple[Callable[[int], None], Callable[[Progress], None]]]:
-    """Shows on a terminal how many texts, and how much of a corpus at which rate, were compared.
+def comparing(
+    usual: str = "awkward texts",
+) -> Iterator[tuple[Callable[[int], None], Callable[[Progress], None]]]:
+    """Shows on a terminal how many texts, and how much of a corpus at which rate, are done.
 
-    The first function counts texts, the second says how far a corpus is.
+    The first function counts texts, as ``usual`` where no stage was begun; the second says how
+    far a corpus is.
     """
     with _quiet_engines():
-        yield from _comparing()
+        yield from _comparing(usual)
 
 
-def _comparing() -> Iterator[tuple[Callable[[int], None], Callable[[Progress], None]]]:
+def _comparing(usual: str) -> Iterator[tuple[Callable[[int], None], Callable[[Progress], None]]]:
     console = Console(file=sys.stderr)
     if not console.is_terminal:
         yield lambda count: None, lambda progress: None
         return
     with Bars(*_columns(), console=console, transient=True) as bars:
-        tick = _Stages(bars, "awkward texts")
+        tick = _Stages(bars, usual)
         corpus = bars.add_task("corpora", total=None, said="", visible=False)
 
         def watch(seen: Progress) -> None:
-            left = time_left(seen.read, seen.total, seen.seconds)
+            left = time_left(seen.left)
             done = f"{decimal(seen.bytes)}, {decimal(int(seen.rate))}/s{left}"
             # Where the size is not known, as of a pipe, the bar only moves.
             total = seen.total or None
@@ -190,12 +193,11 @@ def _comparing() -> Iterator[tuple[Callable[[int], None], Callable[[Progress], N
         yield tick, watch
 
 
-def time_left(read: int, total: int, seconds: float) -> str:
-    """How long what is left will take at the rate so far; nothing where that is not known."""
-    if not total or not read or read > total:
+def time_left(seconds: float | None) -> str:
+    """How long what is left will take; nothing where that is not known."""
+    if seconds is None:
         return ""
-    left = int((total - read) * seconds / read)
-    hours, rest = divmod(left, 3600)
+    hours, rest = divmod(int(seconds), 3600)
     return f", {hours}:{rest // 60:02}:{rest % 60:02} left"
 
 
@@ -222,7 +224,7 @@ def _encoding() -> Iterator[Callable[[Step], None]]:
         task = bars.add_task("encoding", total=None, said="")
 
         def tick(step: Step) -> None:
-            left = time_left(step.read - step.before, step.total - step.before, step.seconds)
+            left = time_left(step.left)
             progress = f"{step.tokens:,} ids, {decimal(int(step.rate))}/s{left}"
             bars.update(task, total=step.total or None, completed=step.read, said=progress)
 

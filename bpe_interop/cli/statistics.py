@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,10 @@ from ..io import TokenizerSource, keep_apart, replace_file
 from ..model import BPEModel, escaped
 from ..pages.plot import to_svg
 from ..shards import Workers, carry
-from ..statistics import Statistics, measure, measure_by_parts
+from ..statistics import MeasuredParts, Statistics, measure, measure_by_parts
 from ..tokenizer import Tokenizer
-from .screen import as_json, counting, lines, print_table
+from .interrupts import INTERRUPTED
+from .screen import as_json, comparing, lines, print_table
 from .terminal import say
 
 _LENGTHS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 8), (9, 12), (13, 16))
@@ -23,13 +25,14 @@ _LENGTHS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 8), (9, 12), (13, 16))
 
 @dataclass(frozen=True)
 class ByParts:
-    """Who measures by parts of the corpora, with the preset of the sources and a limit in seconds
-    for each part.
+    """Who measures by parts of the corpora, with the preset of the sources, a limit in seconds
+    for each part, and a file for what is done.
     """
 
     workers: Workers
     preset: str | None
     limit: float
+    state: str | None
 
 
 def show_statistics(
@@ -41,30 +44,53 @@ def show_statistics(
 ) -> None:
     """Measures tokenizers on corpora, and prints tables or JSON; draws a plot where asked to."""
     shards = find_shards(corpora)
+    read = [shard.local for shard in shards if shard.local]
     if plot is not None:
-        read = [shard.local for shard in shards if shard.local]
         keep_apart([*(name for name, _ in sources), *read], plot)
-    with counting("measuring") as tick:
+    if work is not None and work.state is not None:
+        keep_apart([*(name for name, _ in sources), *read], Path(work.state))
+    with comparing("measuring") as (tick, watch):
         if work is None:
             sides = [(name, Tokenizer(loaded.model, engine="auto")) for name, loaded in sources]
-            statistics = measure(sides, shards, tick)
+            done = MeasuredParts(measure(sides, shards, tick), 0, 0, (), False)
         else:
             carried = [
                 carry(name, loaded.format.name, loaded.files, work.preset)
                 for name, loaded in sources
             ]
-            statistics = measure_by_parts(
-                carried, shards, work.workers, limit=work.limit, tick=tick
+            done = measure_by_parts(
+                *(carried, shards, work.workers), limit=work.limit, state=work.state, tick=watch
             )
-    if plot is not None:
-        replace_file(plot, to_svg(statistics).encode("utf-8"))
+    if plot is not None and not done.interrupted:
+        replace_file(plot, to_svg(done.statistics).encode("utf-8"))
     if as_data:
-        as_json({"statistics": [_as_data(each) for each in statistics]})
-        return
-    for headings, rows in (_numbers(statistics), _lengths(statistics)):
+        as_json(_report(done))
+    else:
+        _show(done, plot, None if work is None else work.state)
+    if done.interrupted:
+        sys.exit(INTERRUPTED)
+
+
+def _report(done: MeasuredParts) -> dict[str, Any]:
+    """Where it was measured by parts, how many are done, and what happened on the way."""
+    by_parts = {"interrupted": done.interrupted, "done": done.done, "parts": done.parts}
+    return {
+        "statistics": [_as_data(each) for each in done.statistics],
+        **({**by_parts, "notes": list(done.notes)} if done.parts else {}),
+    }
+
+
+def _show(done: MeasuredParts, plot: Path | None, state: str | None) -> None:
+    for headings, rows in (_numbers(done.statistics), _lengths(done.statistics)):
         print_table(headings, rows, names=2)
         say("")
-    lines("drawn", [] if plot is None else [str(plot)])
+    lines("note", list(done.notes))
+    if done.interrupted:
+        went = f"name the same state to go on: {state}" if state else "nothing is kept"
+        said = f"interrupted: {done.done:,} of {done.parts:,} parts were measured; {went}"
+        lines("not whole", [said])
+    else:
+        lines("drawn", [] if plot is None else [str(plot)])
 
 
 _Table: TypeAlias = tuple[list[str], list[list[str]]]

@@ -6,24 +6,29 @@
 
 from __future__ import annotations
 
-from .executors import Pool, Workers, pool_of
+from .executors import Here, Pool, Workers, pool_of
 from .orders import Job, Work
+from .progress import Advance, Progress
 from .running import LIMIT, Run, Tick, run_parts
-from .state_file import Done
+from .state_file import Done, keeping
 from .tickets import Carried, Ticket, carry, opened_from
 
 __all__ = [
     "LIMIT",
+    "Advance",
     "Carried",
     "Done",
+    "Here",
     "Job",
     "Pool",
+    "Progress",
     "Run",
     "Tick",
     "Ticket",
     "Work",
     "Workers",
     "carry",
+    "keeping",
     "opened_from",
     "pool_of",
     "run_parts",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from concurrent.futures import Executor, Future
-from typing import Protocol
+from typing import Any, Protocol
 
 from . import worker
 from .orders import Order, Reply
@@ -38,6 +38,16 @@ class Workers(Protocol):
     def stop(self, run: str) -> None:
         """Ends what is being done for a run, as far as the workers can be told."""
         ...
+
+
+class Here(Executor):
+    """Runs in this process what it is given, at once."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """The outcome of a call. What no worker expects passes through."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
 
 
 class Pool:

@@ -6,13 +6,20 @@ done. Lines are only added, so a run that is killed loses at most the last one.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+<<<<<<< HEAD:bpe_interop/shards/state_file.py
 from typing import Any, BinaryIO
+=======
+from types import TracebackType
+from typing import Any, BinaryIO, Generic, Protocol, TypeVar
+>>>>>>> e9c92b2 (inspect --corpus: a state, a total, time left, and what was done after Ctrl-C):bpe_interop/shards/done.py
 
 from ..corpora import Part, Shard, signatures
 from ..errors import FormatError, SourceError, TargetError
@@ -24,6 +31,17 @@ SCHEMA = 2
 _SYNCED_EVERY = 10.0
 """Seconds after which what was written must be on the disk."""
 _ANOTHER = "name another state file"
+
+
+class AsData(Protocol):
+    """The result of a part."""
+
+    def as_data(self) -> dict[str, Any]:
+        """As JSON."""
+        ...
+
+
+R = TypeVar("R", bound=AsData)
 
 
 def state_of(path: Path) -> bytes | None:
@@ -177,3 +195,49 @@ class Done:
             where=str(self._path),
             fix="choose a folder where you may write, with enough free space",
         )
+
+
+@dataclass
+class Kept(Generic[R]):
+    """The results that a run before had by the number of the part, and the file for more."""
+
+    results: dict[int, R]
+    file: Done | None
+
+    def add(self, number: int, result: R) -> None:
+        """Keeps the result of a part, where there is a file.
+
+        Raises:
+            TargetError: it cannot be written.
+        """
+        if self.file is not None:
+            self.file.add(number, result.as_data())
+
+
+@contextlib.contextmanager
+def keeping(
+    state: str | Path | None,
+    about: Mapping[str, Any],
+    shards: Iterable[Shard],
+    parts: Iterable[Part],
+    decode: Callable[[Node], R],
+) -> Iterator[Kept[R]]:
+    """What a state has, and keeps while the block runs; without a state, nothing.
+
+    Args:
+        state: the file.
+        about: what the run does.
+        shards: the files of the corpus.
+        parts: its parts.
+        decode: a result from its JSON.
+
+    Raises:
+        The errors of :class:`Done`.
+    """
+    if state is None:
+        yield Kept({}, None)
+        return
+    done = Done(Path(state), about, shards, parts)
+    results: dict[int, R] = done.read(decode)
+    with done:
+        yield Kept(results, done)

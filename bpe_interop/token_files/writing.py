@@ -6,9 +6,8 @@ import contextlib
 import hashlib
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -30,12 +29,15 @@ from ..io import TokenizerSource, check_target, held_alone, replace_file, staged
 from ..model import BPEModel, show
 from ..shards import (
     LIMIT,
+    Advance,
     Carried,
-    Done,
+    Here,
     Pool,
+    Progress,
     Run,
     Workers,
     carry,
+    keeping,
     opened_from,
     pool_of,
     run_parts,
@@ -55,23 +57,10 @@ UNFINISHED = ".unfinished"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """How far the encoding is: ``read`` of ``total`` bytes of the files on disk became ``tokens``
-    in ``seconds``; ``before`` bytes of them were read by a run before.
-    """
+class Step(Progress):
+    """How far the encoding is; ``tokens`` are the ids that were written."""
 
-    read: int
-    total: int
-    documents: int
-    tokens: int
-    bytes: int
-    seconds: float
-    before: int = 0
-
-    @property
-    def rate(self) -> float:
-        """Bytes of UTF-8 per second."""
-        return self.bytes / self.seconds if self.seconds > 0 else 0.0
+    tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -88,16 +77,6 @@ class Written:
     interrupted: bool
     seconds: float
     memory: int
-
-
-class Here(Executor):
-    """Runs in this process what it is given, at once."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """The outcome of a call. What no worker expects passes through."""
-        future: Future[Any] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +158,7 @@ def encode_corpora(
     try:
         with kept as folder:
             job = EncodeJob(carried.ticket, settings, dtype, str(folder.resolve()))
-            about = _about(job, place)
-            saved = None if state is None else Done(Path(state), about, shards, parts)
-            run = _run(job, carried, parts, saved, way)
+            run = _run(job, carried, _about(job, place), shards, parts, way)
             if run.interrupted:
                 raise _InterruptedError
             run.check_whole(len(parts))
@@ -239,22 +216,26 @@ def _written(manifest: Manifest | None, run: Run[Encoded], parts: int) -> Writte
 def _run(
     job: EncodeJob,
     carried: Carried,
+    about: Mapping[str, Any],
+    shards: Sequence[Shard],
     parts: Sequence[Part],
-    saved: Done | None,
     way: Way,
 ) -> Run[Encoded]:
     """Encodes the parts that are not done yet; the results are of all that are."""
-    with contextlib.ExitStack() as last:
-        before: dict[int, Encoded] = {}
-        if saved is not None:
-            before = _there(saved.read(Encoded.of), Path(job.folder))
-            last.enter_context(saved)
-        shown = _Shown(parts, before, way.tick)
+    with keeping(way.state, about, shards, parts, Encoded.of) as kept:
+        before = _there(kept.results, Path(job.folder))
+        tokens = 0
+
+        def told(seen: Progress) -> None:
+            way.tick(Step(**asdict(seen), tokens=tokens))
+
+        shown = Advance(parts, before, told)
 
         def took(part: Part, value: Encoded) -> None:
-            if saved is not None:
-                saved.add(part.number, value.as_data())
-            shown.took(part, value)
+            nonlocal tokens
+            tokens += value.tokens
+            kept.add(part.number, value)
+            shown.took(part, value.documents, value.bytes)
 
         left = [part for part in parts if part.number not in before]
         run: Run[Encoded] = run_parts(
@@ -358,27 +339,3 @@ def _origin(shard: Shard, identity: str) -> Origin:
 
 def _piece(part: Part, encoded: Encoded) -> Piece:
     return Piece(part.file, part.start, part.end, part.size, encoded)
-
-
-class _Shown:
-    """Tells how far a run is."""
-
-    def __init__(
-        self, parts: Sequence[Part], before: Mapping[int, Encoded], tick: Callable[[Step], None]
-    ) -> None:
-        self._tick, self._began = tick, time.monotonic()
-        read = sum(part.size for part in parts if part.number in before)
-        self._step = Step(read, sum(part.size for part in parts), 0, 0, 0, 0.0, read)
-
-    def took(self, part: Part, value: Encoded) -> None:
-        seen = self._step
-        self._step = Step(
-            seen.read + part.size,
-            seen.total,
-            seen.documents + value.documents,
-            seen.tokens + value.tokens,
-            seen.bytes + value.bytes,
-            time.monotonic() - self._began,
-            seen.before,
-        )
-        self._tick(self._step)

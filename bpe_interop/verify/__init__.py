@@ -12,7 +12,7 @@ from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..io import TokenizerSource
 from ..model import BPEModel
-from ..shards import Carried, carry, pool_of
+from ..shards import Carried, Progress, carry, pool_of
 from ..ticks import begin
 from .by_parts import ByParts
 from .lock_report import compare_with_lock, locked
@@ -31,7 +31,7 @@ from .sides import (
     side_of,
 )
 from .stages import Stage, counts
-from .sweep import Corpora, Progress, Sides
+from .sweep import Corpora, Sides
 from .verdict import witnessed
 
 __all__ = [

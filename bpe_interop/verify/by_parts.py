@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import add
-from pathlib import Path
 from typing import Any, TypeVar
 
 from ..corpora import (
@@ -27,7 +24,17 @@ from ..errors import EngineError, SourceError, UnsupportedError
 from ..formats import Files, by_name
 from ..io import TokenizerSource
 from ..model import BPEModel
-from ..shards import LIMIT, Carried, Done, Ticket, Workers, opened_from, run_parts
+from ..shards import (
+    LIMIT,
+    Advance,
+    Carried,
+    Progress,
+    Ticket,
+    Workers,
+    keeping,
+    opened_from,
+    run_parts,
+)
 from ..shards.orders import Check
 from ..shards.worker import versions_here
 from ..strict_json import Node
@@ -39,7 +46,6 @@ from .sides import Inside, Mode, side_of
 from .sweep import (
     ENDED_EARLY,
     Corpora,
-    Progress,
     Sides,
     account,
     batches,
@@ -198,18 +204,13 @@ def compare_by_parts(
         )
     )
     job = CompareJob(a, b, sides.modes, scope, corpora.selection)
-    with ExitStack() as last:
-        state = corpora.state
-        done = None if state is None else Done(Path(state), _about(job), shards, parts)
-        before: dict[int, Compared] = {} if done is None else done.read(Compared.of)
-        if done is not None:
-            last.enter_context(done)
-        shown = _Shown(parts, before, tick)
+    with keeping(corpora.state, _about(job), shards, parts, Compared.of) as kept:
+        before = kept.results
+        shown = Advance(parts, before, tick)
 
         def took(part: Part, value: Compared) -> None:
-            if done is not None:
-                done.add(part.number, value.as_data())
-            shown.took(part, value)
+            kept.add(part.number, value)
+            shown.took(part, value.report.counts.documents, value.report.counts.bytes)
 
         left = [part for part in parts if part.number not in before]
         run = run_parts(job, by.carried, left, by.workers, limit=by.limit, tick=took)
@@ -260,31 +261,6 @@ def _about(job: CompareJob) -> dict[str, Any]:
         "selection": asdict(job.selection),
         "versions": versions_here(job.libraries),
     }
-
-
-class _Shown:
-    """Tells how far a run is."""
-
-    def __init__(
-        self,
-        parts: Sequence[Part],
-        before: Mapping[int, Compared],
-        tick: Callable[[Progress], None],
-    ) -> None:
-        self._tick, self._began = tick, time.monotonic()
-        done = sum(part.size for part in parts if part.number in before)
-        self._progress = Progress(0, 0, done, sum(part.size for part in parts), 0.0)
-
-    def took(self, part: Part, value: Compared) -> None:
-        seen, counts = self._progress, value.report.counts
-        self._progress = Progress(
-            seen.documents + counts.documents,
-            seen.bytes + counts.bytes,
-            seen.read + part.size,
-            seen.total,
-            time.monotonic() - self._began,
-        )
-        self._tick(self._progress)
 
 
 def merged(

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from ..model import BPEModel, show
-from ..shards import LIMIT, Workers
+from ..shards import LIMIT, Progress, Workers
 from ..ticks import begin
 from .by_parts import check_by_parts, compare_by_parts
 from .children import ChildPair
@@ -17,7 +17,7 @@ from .compare import Decoded, LocalPair, Pair, Tally, compare_in
 from .corpus_report import CorpusReport, Found
 from .sides import Inside, Mismatch, Mode, Own, Side
 from .stress import awkward, completed, every_token, texts_with, thorough
-from .sweep import ENDED_EARLY, Corpora, Progress, Sides, check_corpora, compare_corpora
+from .sweep import ENDED_EARLY, Corpora, Sides, check_corpora, compare_corpora
 
 _CHUNK = 4_096
 _APART = {"control", "unknown", "unused", "byte"}

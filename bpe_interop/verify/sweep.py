@@ -27,6 +27,7 @@ from ..corpora import (
     size_of,
 )
 from ..engines.facts import FACTS, facts
+from ..shards import Progress
 from ..shards.worker import versions_here
 from .children import ChildPair, cores, run_batches
 from .compare import Answers, LocalPair, Pair
@@ -82,26 +83,6 @@ class Sides:
         if processes:
             return [ChildPair(self.a, self.b, self.modes) for _ in range(processes)]
         return [LocalPair(self.a(), self.b(), self.modes)]
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a comparison is.
-
-    ``documents`` and ``bytes`` (of UTF-8) were compared in ``seconds``; ``read`` of ``total``
-    bytes of the files on disk were read, and ``total`` is 0 where that is not known.
-    """
-
-    documents: int
-    bytes: int
-    read: int
-    total: int
-    seconds: float
-
-    @property
-    def rate(self) -> float:
-        """Bytes of UTF-8 per second."""
-        return self.bytes / self.seconds if self.seconds > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +205,7 @@ class _Run:
         # interrupt finds it whole.
         self._done: list[tuple[CorpusReport, Mark]] = [(report, mark)]
         self._began = self._wrote = time.monotonic()
+        self._resumed = mark != BEGINNING
         self._alone = 0
         self._notes: tuple[str, ...] = ()
         self._progress = Progress(0, 0, 0, 0 if None in sizes else sum(self._sizes), 0.0)
@@ -258,6 +240,10 @@ class _Run:
             self._done.append((part, Mark(shard, last.after)))
             if len(self._done) > _SUMMED:
                 self._done[:] = [(self._report(), self._done[-1][1])]
+            if self._resumed:  # what a run before read took no time of this one
+                first = sum(self._sizes[: batch[0].shard]) + batch[0].document.read
+                self._progress = replace(self._progress, before=first)
+                self._resumed = False
             self._show(part.counts, sum(self._sizes[:shard]) + last.read)
             if time.monotonic() - self._wrote > _SAVED_EVERY:
                 self._save()
