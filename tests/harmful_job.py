@@ -19,13 +19,14 @@ from bpe_interop.shards.orders import Check
 
 @dataclass(frozen=True)
 class Harmful:
-    """``marks`` is a folder: with ``times`` files in it for the part, no more harm is done."""
+    """``parts`` are their numbers, and how often each does harm; ``marks`` is a folder in which
+    that is counted.
+    """
 
     inner: Job[Any]
-    harm: Literal["kill", "hang", "stop", "full", "count"]
-    part: int
+    harm: Literal["kill", "wait", "stop", "full", "count"]
+    parts: tuple[tuple[int, int], ...]
     marks: str
-    times: int = 1
 
     @property
     def tokenizers(self) -> tuple[Ticket, ...]:
@@ -45,14 +46,16 @@ class HarmfulWork:
 
     def do(self, part: Part, check: Check) -> Any:
         job, marks = self._job, Path(self._job.marks)
-        if part.number == job.part and len([*marks.iterdir()]) < job.times:
-            (marks / f"{os.getpid()}-{time.monotonic_ns()}").touch()
+        done = len([*marks.glob(f"*-{part.number}-*")])
+        if done < dict(job.parts).get(part.number, 0):
+            (marks / f"{os.getpid()}-{part.number}-{time.monotonic_ns()}").touch()
             if job.harm == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
             if job.harm == "stop":
                 os.kill(os.getpid(), signal.SIGSTOP)
-            if job.harm == "hang":
-                time.sleep(600)
+            while job.harm == "wait":
+                check()
+                time.sleep(0.02)
             if job.harm == "full":
                 return self._on_a_full_disk(part, check)
         return self._inner.do(part, check)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -10,24 +11,29 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import distributed
 import pytest
 from command_line import Command
 from conftest import FIXTURES
 from harmful_job import Harmful
+from reports import few_texts
 
-from bpe_interop.corpora import cut, find_shards
+from bpe_interop.corpora import Part, cut, find_shards
 from bpe_interop.errors import EngineError, SourceError, TargetError
-from bpe_interop.shards import Run, carry, dask, run_parts
+from bpe_interop.shards import Run, Workers, carry, dask, pool_of, run_parts
 from bpe_interop.shards.dask import DaskWorkers, dask_workers
+from bpe_interop.shards.orders import Order
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import Settings, Way, check_token_files, encode_corpora, encoding
 from bpe_interop.token_files.encoding import EncodeJob
 from bpe_interop.verify.by_parts import ByParts, compare_by_parts
+from bpe_interop.verify.corpus_report import CorpusReport
 from bpe_interop.verify.sides import ORDINARY, open_side, side_of
 from bpe_interop.verify.sweep import Corpora, Sides, compare_corpora
 
@@ -50,19 +56,46 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def scheduler() -> Iterator[str]:
-    """The address of a scheduler in a process of its own, without workers."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"],
+def started(*command: str) -> subprocess.Popen[str]:
+    """A scheduler or a worker in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", *command, "--no-dashboard"],
         stderr=subprocess.PIPE,
         text=True,
-    ) as process:
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+@pytest.fixture(scope="module")
+def empty_scheduler() -> Iterator[str]:
+    """The address of a scheduler without workers."""
+    with started("distributed.cli.dask_scheduler", "--port", "0") as process:
         assert process.stderr is not None
         address = next(line.split()[-1] for line in process.stderr if "Scheduler at:" in line)
         threading.Thread(target=process.stderr.read, daemon=True).start()
         yield address
         process.kill()
+
+
+def worker(address: str, *more: str) -> subprocess.Popen[str]:
+    process = started(
+        "distributed.cli.dask_worker", address, "--no-nanny", "--nthreads", "1", *more
+    )
+    assert process.stderr is not None
+    threading.Thread(target=process.stderr.read, daemon=True).start()
+    return process
+
+
+@pytest.fixture(scope="module")
+def scheduler(empty_scheduler: str) -> Iterator[str]:
+    """The same scheduler with two workers, each a process of its own."""
+    with worker(empty_scheduler) as one, worker(empty_scheduler) as two:
+        client = distributed.Client(empty_scheduler)
+        client.wait_for_workers(2, timeout=60)
+        client.close()
+        yield empty_scheduler
+        one.kill()
+        two.kill()
 
 
 @pytest.fixture(scope="module")
@@ -82,38 +115,78 @@ def on_one_core(sides: Sides, corpus: Path) -> str:
     return compare_corpora(sides, Corpora((corpus,), processes=0)).to_json()
 
 
+def test_nobody_who_answers_is_one_error(
+    command: Command,
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    empty_scheduler: str,
+) -> None:
+    monkeypatch.setattr(dask, "_CONNECT", 0.3)
+    monkeypatch.setattr(dask, "_PATIENCE", 0.2)
+    monkeypatch.setattr(dask, "_WORKERS", 0.5)
+    silent = socket.create_server(("127.0.0.1", 0))  # it takes connections, and never answers
+    encode = "encode", GPT2, "-o", tmp_path / "ids", "--special", "text"
+    for asked, address, said in (
+        (encode, "tcp://127.0.0.1:1", "no scheduler of Dask answers"),
+        (encode, f"tcp://127.0.0.1:{silent.getsockname()[1]}", "no scheduler of Dask answers"),
+        (encode, empty_scheduler, "has had no worker"),
+        (("verify", GPT2, CL100K), "tcp://127.0.0.1:1", "no scheduler of Dask answers"),
+        (("inspect", GPT2), "tcp://127.0.0.1:1", "no scheduler of Dask answers"),
+    ):
+        done = command(*asked, "--corpus", corpus, "--scheduler", address)
+        assert done.code == 2
+        assert said in done.err
+        assert done.err.count("\n") <= 3
+    silent.close()
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_the_report_has_the_same_bytes(
     local: DaskWorkers, sides: Sides, corpus: Path, on_one_core: str
 ) -> None:
+    assert by_parts(sides, local, corpus).to_json() == on_one_core
+
+
+def by_parts(sides: Sides, workers: Workers, corpus: Path) -> CorpusReport:
     left, right = (
         carry(str(each), "huggingface", load_source(each).files) for each in (GPT2, CL100K)
     )
-    report = compare_by_parts(
+    return compare_by_parts(
         sides,
         Corpora((corpus,)),
-        ByParts(local, (left, right), (None, None)),
+        ByParts(workers, (left, right), (None, None)),
         "ordinary",
         patience=1_000,
         tick=lambda progress: None,
     )
-    assert report.to_json() == on_one_core
 
 
 def harmed(
-    workers: Any, corpus: Path, tmp_path: Path, harm: Any, *, limit: float = 60.0, times: int = 1
+    workers: Any,
+    corpus: Path,
+    tmp_path: Path,
+    harm: Any,
+    *,
+    limit: float = 60.0,
+    times: dict[int, int] | None = None,
+    tick: Callable[[Part, Any], None] = lambda part, value: None,
 ) -> tuple[Run[Any], int]:
-    """Encodes a corpus, while one part does harm to its worker; how many parts there are."""
+    """Encodes a corpus, while parts do harm to their workers; how many parts there are."""
     marks, folder = tmp_path / "marks", tmp_path / "ids"
-    marks.mkdir()
+    marks.mkdir(parents=True)
     folder.mkdir()
     carried = carry("gpt2", "huggingface", load_source(GPT2).files)
     inner = EncodeJob(carried.ticket, Settings("npy", special="text"), "uint16", str(folder))
-    job = Harmful(inner, harm, 4, str(marks), times)
+    job = Harmful(inner, harm, tuple((times or {4: 1}).items()), str(marks))
     parts = cut(find_shards([corpus]), PART)
     seen: list[int] = []
-    run = run_parts(
-        job, [carried], parts, workers, limit=limit, tick=lambda part, _: seen.append(part.number)
-    )
+
+    def took(part: Part, value: Any) -> None:
+        seen.append(part.number)
+        tick(part, value)
+
+    run = run_parts(job, [carried], parts, workers, limit=limit, tick=took)
     assert len(seen) == len({*seen})
     return run, len(parts)
 
@@ -133,24 +206,17 @@ def in_order(run: Run[Any]) -> list[Any]:
     return [run.results[number] for number in sorted(run.results)]
 
 
-def test_a_killed_worker_costs_its_part_once_more(
+def test_a_killed_worker_costs_its_part_once_more_and_a_part_that_kills_each_is_named(
     local: DaskWorkers, corpus: Path, tmp_path: Path, undisturbed: list[Any]
 ) -> None:
-    run, parts = harmed(local, corpus, tmp_path, "kill")
-    run.check_whole(parts)
-    assert in_order(run) == undisturbed
+    run, parts = harmed(local, corpus, tmp_path, "kill", times={4: 1, 7: 9})
+    assert (len(run.results), [*run.failed]) == (parts - 1, [7])
+    assert in_order(run) == undisturbed[:7] + undisturbed[8:]
     assert any("was given out again: its worker was lost" in note for note in run.notes)
     assert any("the worker tcp://" in note and "was lost" in note for note in run.notes)
-
-
-def test_a_part_that_kills_each_worker_is_named(
-    local: DaskWorkers, corpus: Path, tmp_path: Path
-) -> None:
-    run, parts = harmed(local, corpus, tmp_path, "kill", times=9)
-    assert (len(run.results), [*run.failed]) == (parts - 1, [4])
     with pytest.raises(EngineError, match="not done in two attempts") as raised:
         run.check_whole(parts)
-    assert "1.jsonl (bytes" in raised.value.where
+    assert "1.jsonl (bytes 300,000 to the end)" in raised.value.where
     assert f"{parts - 1} of {parts} parts were done" in raised.value.what
 
 
@@ -166,10 +232,10 @@ def test_a_full_disk_ends_the_run(local: DaskWorkers, corpus: Path, tmp_path: Pa
 def test_a_worker_that_hangs_is_left_alone(
     local: DaskWorkers, corpus: Path, tmp_path: Path, undisturbed: list[Any]
 ) -> None:
-    run, parts = harmed(local, corpus, tmp_path, "stop", limit=3.0)
+    run, parts = harmed(local, corpus, tmp_path, "stop", limit=1.5)
     run.check_whole(parts)
     assert in_order(run) == undisturbed
-    assert any("did not answer within 3 seconds" in note for note in run.notes)
+    assert any("did not answer within 1.5 seconds" in note for note in run.notes)
     [mark] = (tmp_path / "marks").iterdir()
     os.kill(int(mark.name.split("-")[0]), signal.SIGKILL)
 
@@ -184,59 +250,151 @@ importlib.metadata.version = version
 """
 
 
-def worker(address: str, *more: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny"]
-    return subprocess.Popen(
-        [*command, "--nthreads", "1", "--no-dashboard", *more],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-
-
 def test_a_worker_with_another_version_is_given_nothing(
     scheduler: str, corpus: Path, tmp_path: Path, undisturbed: list[Any]
 ) -> None:
     preload = tmp_path / "other_version.py"
     preload.write_text(OTHER_VERSION)
-    target = tmp_path / "new"
     with ExitStack() as last:
         old = worker(scheduler, "--preload", str(preload))
         last.callback(old.kill)
         workers = last.enter_context(dask_workers(scheduler))
-        settings, loaded = Settings("npy", special="text"), load_source(GPT2)
-        with pytest.raises(EngineError, match=r"regex 0\.1 instead of"):
-            encode_corpora(loaded, [corpus], target, settings, way=Way(workers))
-        assert not target.exists()
-        last.callback(worker(scheduler).kill)
-        workers._client.wait_for_workers(2, timeout=30)
+        workers._client.wait_for_workers(3, timeout=60)
         run, parts = harmed(workers, corpus, tmp_path, "count")
         run.check_whole(parts)
         assert in_order(run) == undisturbed
         assert any("regex 0.1 instead of" in note for note in run.notes)
+        [named] = [a for a in workers._threads if any(a in note for note in run.notes)]
+        alone = Alone(workers, workers._threads.keys() - {named})
+        target, settings, loaded = tmp_path / "new", Settings(special="text"), load_source(GPT2)
+        with pytest.raises(EngineError, match=r"regex 0\.1 instead of"):
+            encode_corpora(loaded, [corpus], target, settings, way=Way(alone))
+        assert not target.exists()
 
 
-def test_nobody_who_answers_is_one_error(
-    command: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheduler: str
+class Alone:
+    """A cluster of which some workers are left out."""
+
+    def __init__(self, inner: DaskWorkers, out: set[str]) -> None:
+        self._inner, self._out = inner, out
+        self.holder, self.lost, self.stop = inner.holder, inner.lost, inner.stop
+
+    def slots(self, late: int, avoid: Collection[str]) -> int:
+        return self._inner.slots(late, {*avoid, *self._out})
+
+    def submit(self, order: Order, avoid: Collection[str]) -> Future[Any]:
+        return self._inner.submit(order, {*avoid, *self._out})
+
+
+def test_the_command_line_on_a_cluster_says_the_same(
+    scheduler: str, command: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask, "_CONNECT", 1.0)
-    monkeypatch.setattr(dask, "_WORKERS", 1.0)
-    silent = socket.create_server(("127.0.0.1", 0))  # it takes connections, and never answers
-    for address, said in (
-        ("tcp://127.0.0.1:1", "no scheduler of Dask answers"),
-        (f"tcp://127.0.0.1:{silent.getsockname()[1]}", "no scheduler of Dask answers"),
-        (scheduler, "has had no worker"),
+    few_texts(monkeypatch)
+    there = "--scheduler", scheduler
+    asked = "verify", GPT2, CL100K, "--scope", "ordinary", "--corpus", corpus, "--json"
+    one, many = command(*asked), command(*asked, *there)
+    assert (one.code, many.code) == (1, 1)
+    assert many.out == one.out
+    state = tmp_path / "state"
+    asked = "inspect", GPT2, CL100K, "--corpus", corpus, "--json"
+    one = command(*asked)
+    for times in range(2):  # the second time all is in the state
+        many = command(*asked, *there, "--state", state)
+        assert json.loads(many.out)["statistics"] == json.loads(one.out)["statistics"]
+        assert state.read_bytes().count(b"\n") == 1 + 3, times
+    folder = tmp_path / "ids"
+    asked = "encode", GPT2, "--corpus", corpus, "--special", "text", "-o"
+    assert command(*asked, folder, *there).code == 0
+    assert command("verify-shards", folder).code == 0
+    assert command(*asked, tmp_path / "one").code == 0
+    names = sorted(path.name for path in folder.iterdir() if path.is_file())
+    assert all((folder / n).read_bytes() == (tmp_path / "one" / n).read_bytes() for n in names)
+
+
+def test_the_executor_of_dask_is_one_of_many(
+    scheduler: str, sides: Sides, corpus: Path, on_one_core: str
+) -> None:
+    with distributed.Client(scheduler) as client, client.get_executor() as executor:
+        assert isinstance(executor, Executor)
+        assert by_parts(sides, pool_of(executor, 2), corpus).to_json() == on_one_core
+
+
+def test_a_document_that_one_side_cannot_encode_is_no_equality(
+    scheduler: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_texts(monkeypatch)
+    names = "all.tiktoken", "fewer.tiktoken"
+    ranks = next((FIXTURES / "tokenizers" / "gpt2-tiny" / "tiktoken").glob("*.tiktoken"))
+    lines = ranks.read_bytes().splitlines(keepends=True)
+    fewer = [each for each in lines if b"~" not in base64.b64decode(each.split()[0])]
+    (tmp_path / "all.tiktoken").write_bytes(b"".join(lines))
+    (tmp_path / "fewer.tiktoken").write_bytes(b"".join(fewer))
+    text = tmp_path / "t.txt"
+    text.write_text("good\nbad ~ here\n")
+    named = "--scheduler", scheduler, "--corpus", text
+    presets = "--preset-a", "gpt2", "--preset-b", "gpt2", "--scope", "ordinary"
+    done = command("verify", *map(tmp_path.joinpath, names), *presets, *named)
+    assert done.code == 2
+    assert done.out.startswith("UNKNOWN")
+    assert "a side failed on 1 of the corpora's documents" in " ".join(done.out.split())
+    assert 't.txt:1): "~" is not in the vocabulary' in done.out
+    one = "--preset", "gpt2", *named
+    for asked in (
+        ("encode", tmp_path / "fewer.tiktoken", "-o", tmp_path / "ids", "--special", "text"),
+        ("inspect", *map(tmp_path.joinpath, names)),
     ):
-        for asked in (
-            ("encode", GPT2, "-o", tmp_path / "ids", "--special", "text"),
-            ("verify", GPT2, CL100K),
-        ):
-            done = command(*asked, "--corpus", corpus, "--scheduler", address)
-            assert done.code == 2
-            assert said in done.err
-            assert done.err.count("\n") <= 3
-    silent.close()
-    assert [*tmp_path.iterdir()] == []
+        done = command(*asked, *one)
+        assert done.code == 2
+        assert 't.txt:1: "~" is not in the vocabulary' in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == [*names, "t.txt"]
+
+
+def test_an_interrupt_ends_what_workers_are_at(
+    scheduler: str, corpus: Path, tmp_path: Path
+) -> None:
+    def stop(part: Part, value: Any) -> None:
+        raise KeyboardInterrupt
+
+    with dask_workers(scheduler) as workers:
+        run, parts = harmed(workers, corpus, tmp_path, "wait", times={1: 9}, tick=stop)
+        assert run.interrupted
+        assert 0 < len(run.results) < parts
+        until = time.monotonic() + 20
+        while any(workers._client.processing().values()):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        # Both are free for the next run.
+        run, parts = harmed(workers, corpus, tmp_path / "again", "count")
+        run.check_whole(parts)
+
+
+def test_ctrl_c_of_verify_says_what_was_done(scheduler: str, tmp_path: Path) -> None:
+    texts, state = tmp_path / "texts", tmp_path / "state"
+    texts.mkdir()
+    for number in range(300):
+        (texts / f"{number:03}.txt").write_text(f"text {number}\n" * 20)
+    asked = ["verify", str(GPT2), str(GPT2), "--corpus", str(texts), "--state", str(state)]
+    command = [sys.executable, "-m", "bpe_interop", *asked, "--scheduler", scheduler]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+        out = interrupted(process, state)
+    done = state.read_bytes().count(b"\n") - 1
+    assert process.returncode == 130
+    assert b"interrupted: not all texts were compared" in out
+    assert f"{done:,} documents".encode() in out
+    assert 0 < done < 300
+
+
+def interrupted(process: subprocess.Popen[bytes], state: Path) -> bytes:
+    """What a command prints that gets Ctrl-C when a few parts are in its state."""
+    until = time.monotonic() + 90
+    while not (state.exists() and state.read_bytes().count(b"\n") > 3):
+        assert time.monotonic() < until
+        assert process.poll() is None
+        time.sleep(0.01)
+    # As a terminal does it: to all processes of the group.
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    return out
 
 
 def ends(group: int) -> bool:
@@ -256,14 +414,7 @@ def test_an_interrupt_ends_the_workers_and_a_state_goes_on(corpus: Path, tmp_pat
     asked += ["--shard-bytes", "20000", "--scheduler", "local:2", "--state", str(state)]
     command = [sys.executable, "-m", "bpe_interop", *asked]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
-        until = time.monotonic() + 60
-        while not (state.exists() and state.read_bytes().count(b"\n") > 3):
-            assert time.monotonic() < until
-            assert process.poll() is None
-            time.sleep(0.02)
-        # As a terminal does it: to all processes of the group.
-        os.killpg(process.pid, signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out = interrupted(process, state)
     assert process.returncode == 130
     assert b"name the same state to go on" in out
     assert ends(process.pid)

@@ -55,7 +55,10 @@ def _show_verdict(report: Report) -> None:
         sentence = (
             f"equal on {report.compared:,} of {report.texts:,} texts ({report.bytes:,} bytes)"
         )
-        lines("UNKNOWN", [f"{sentence}; not enough to tell\nfor {scope}"])
+        corpus = report.corpus
+        failed = 0 if corpus is None else max(corpus.counts.failed_a, corpus.counts.failed_b)
+        why = f"a side failed on {failed:,} of the corpora's documents; " if failed else ""
+        lines("UNKNOWN", [f"{sentence}; {why}not enough to tell\nfor {scope}"])
     else:
         lines("UNKNOWN", [f"no side answered any of {report.texts:,} texts that the other did"])
 

@@ -24,10 +24,17 @@ LOCAL = "local:"
 
 _CONNECT = 10.0
 """Seconds within which a scheduler must answer."""
+_PATIENCE = 2.0
+"""Seconds more for what takes a greeting and never answers."""
 _WORKERS = 30.0
 """Seconds within which it must have a worker."""
-_IGNORES_INTERRUPTS = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-"""A terminal sends Ctrl-C to all processes; the leading one ends those of its cluster."""
+_PRELOAD = """
+import os, signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+"""
+"""A terminal sends Ctrl-C to all processes; the leading one ends those of its cluster. What native
+code prints when it panics arrives as an error too."""
 _LOOK = 0.5
 """Seconds between two questions to the scheduler who is there."""
 _FAREWELL = 3.0
@@ -184,7 +191,7 @@ def _local_cluster(library: ModuleType, name: str) -> Iterator[Any]:
             processes=True,
             dashboard_address=None,
             silence_logs="CRITICAL",
-            preload=[_IGNORES_INTERRUPTS],
+            preload=[_PRELOAD],
         )
         try:
             yield cluster
@@ -206,7 +213,7 @@ def _in_time(connect: Callable[[], T], scheduler: str) -> T:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(_CONNECT + 2)
+    thread.join(_CONNECT + _PATIENCE)
     if made:
         return made[0]
     reason = f": {failed[0]}" if failed else ""

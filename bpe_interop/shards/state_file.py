@@ -50,6 +50,8 @@ def state_of(path: Path) -> bytes | None:
     Raises:
         SourceError: it cannot be read.
     """
+    if path.exists() and not path.is_file():
+        raise SourceError("a state is kept in a regular file", where=str(path), fix=_ANOTHER)
     try:
         return path.read_bytes()
     except FileNotFoundError:

@@ -37,9 +37,10 @@ class Report:
 
     ``verdict``: ``"proved"`` (every text of the scope has the same ids on both sides, under the
     ``assumptions``), ``"refuted"`` (``mismatch`` has a text that has not, ``stage`` is the first
-    that differs), ``"tested"`` (the sides agreed on every text that both answered) or ``"unknown"``
-    (they answered none, or a lock file has another fingerprint and no text shows why): ``compared``
-    of ``texts`` were answered. ``stages`` says what was established of each stage; ``replayed`` in
+    that differs), ``"tested"`` (the sides agreed on every text that both answered, and that is
+    every document of the corpora) or ``"unknown"`` (they answered none, or not every document, or
+    a lock file has another fingerprint and no text shows why): ``compared`` of ``texts`` were
+    answered. ``stages`` says what was established of each stage; ``replayed`` in
     which engines the text of ``mismatch`` was run again. ``differences`` are the fields in which
     the models differ that the two sides really run, and ``matters`` says of each whether it changes
     ids. ``examples`` are texts on which the sides differ, that of ``mismatch`` first; ``corpus`` is
@@ -224,7 +225,9 @@ def report_of(
         notes: what there is to say besides; more is added to them.
     """
     tally = ran.total()
-    concluded = conclude(proof, tally, sides, notes)
+    counts = None if ran.corpus is None else ran.corpus.counts
+    unanswered = 0 if counts is None else max(counts.failed_a, counts.failed_b)
+    concluded = conclude(proof, tally, sides, notes, unanswered)
     a, b = sides
     one, two = a.model, b.model
     differences = () if one is None or two is None else diff(one, two)

@@ -38,7 +38,7 @@ def verdict_of(*, refuted: bool, proved: bool, tested: bool) -> Verdict:
     Args:
         refuted: the sides differ on a text.
         proved: they agree on every text, in engines of which :func:`doubts` has none.
-        tested: both answered on some text, and agreed.
+        tested: both answered what was to be answered, and agreed.
     """
     if refuted:
         return "refuted"
@@ -73,11 +73,20 @@ def conclude(
     tally: Tally,
     sides: tuple[Side, Side],
     notes: list[str],
+    unanswered: int = 0,
 ) -> Conclusion:
     """Puts together what was proved and what was run.
 
     A text on which the sides differ refutes, whatever was proved. A proof counts only for engine
-    versions that our tests run on.
+    versions that our tests run on. Awkward texts are ours; the documents of a corpus are what
+    somebody asked about, so one that a side did not answer leaves the question open.
+
+    Args:
+        proof: what was proved; None where nothing was tried.
+        tally: what was run.
+        sides: what was compared.
+        notes: what there is to say besides; more is added to them.
+        unanswered: on how many documents of corpora a side failed.
     """
     shown = witnessed(proof, (sides[0].engine, sides[1].engine))
     if shown is not None or tally.mismatch is not None:
@@ -93,7 +102,9 @@ def conclude(
         proved = known and all(_runs_alike(side, notes) for side in sides)
         if one is not None and two is not None and proved:
             assumed = assumptions((one, two), engines)
-    verdict = verdict_of(refuted=False, proved=proved, tested=bool(tally.compared))
+    verdict = verdict_of(
+        refuted=False, proved=proved, tested=bool(tally.compared) and not unanswered
+    )
     return Conclusion(verdict, assumptions=assumed)
 
 
