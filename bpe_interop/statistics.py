@@ -303,9 +303,9 @@ def measure_by_parts(
         unchanged.check()
         if not any(each.documents for each in run.results.values()):
             raise no_documents(shards)
-    found = _merged(carried, shards, parts, run.results)
+    statistics = _merged(carried, shards, parts, run.results)
     notes = tuple(sorted(run.notes))
-    return MeasuredParts(found, len(run.results), len(parts), notes, run.interrupted)
+    return MeasuredParts(statistics, len(run.results), len(parts), notes, run.interrupted)
 
 
 def _merged(

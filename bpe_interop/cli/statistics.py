@@ -87,8 +87,8 @@ def _show(done: MeasuredParts, plot: Path | None, state: str | None) -> None:
     lines("note", list(done.notes))
     if done.interrupted:
         went = f"name the same state to go on: {state}" if state else "nothing is kept"
-        said = f"interrupted: {done.done:,} of {done.parts:,} parts were measured; {went}"
-        lines("not whole", [said])
+        so_far = f"{done.done:,} of {done.parts:,} parts were measured"
+        lines("not whole", [f"interrupted: {so_far}; {went}"])
     else:
         lines("drawn", [] if plot is None else [str(plot)])
 
