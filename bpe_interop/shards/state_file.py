@@ -14,12 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-<<<<<<< HEAD:bpe_interop/shards/state_file.py
-from typing import Any, BinaryIO
-=======
-from types import TracebackType
 from typing import Any, BinaryIO, Generic, Protocol, TypeVar
->>>>>>> e9c92b2 (inspect --corpus: a state, a total, time left, and what was done after Ctrl-C):bpe_interop/shards/done.py
 
 from ..corpora import Part, Shard, signatures
 from ..errors import FormatError, SourceError, TargetError
