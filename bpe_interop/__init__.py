@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from . import errors
     from .convert import Conversion, convert
     from .diff import Difference, diff
     from .loss import Loss
@@ -35,6 +36,7 @@ __all__ = [
     "Tokenizer",
     "convert",
     "diff",
+    "errors",
     "load",
     "replace_control_characters",
     "train",
@@ -92,13 +94,15 @@ def load(
 if not TYPE_CHECKING:  # a type checker would take any name for an Any
 
     def __getattr__(name: str) -> object:
+        if name == "errors":
+            return importlib.import_module(".errors", __name__)
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})
 
 
 class _Package(types.ModuleType):

@@ -422,4 +422,6 @@ def _why_respelled(before: Pattern, after: Pattern) -> str:
         return f"spelled as {after.dialect} can read it"
     if witness is None:
         return "in the spelling that most engines recognise"
-    return f"copied as it is, {after.dialect} would split {show(witness)} otherwise"
+    return (
+        f"changed, because {after.dialect} splits {show(witness)} differently with the same pattern"
+    )

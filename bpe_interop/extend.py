@@ -265,7 +265,7 @@ def _with_roles(
         if text not in special:
             raise SpecialTokenError(
                 f"{show(text)} has no place as {role}: there is no such special token",
-                fix="name it among the special tokens as well",
+                fix=f"add it too: --special {show(text)}, or among the tokens in Python",
             )
         unknown = model.fallback.unknown
         if role == "unk" and unknown not in (None, special[text].id):

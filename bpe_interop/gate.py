@@ -17,7 +17,7 @@ from .model import (
     RankTable,
     show,
 )
-from .presets import PRESETS, by_sha256, candidates, fill, with_template
+from .presets import PRESETS, by_sha256, candidates, fill, telling_apart, with_template
 
 
 def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
@@ -138,7 +138,10 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
     """How to supply what a source leaves unsaid; ``preset`` is the option to name one with."""
     known = candidates(model)
     if known:
-        return f"name the one of {', '.join(known)} with {preset}; these files serve all of them"
+        return (
+            f"name the one of {', '.join(known)} with {preset}; these files serve all of them, "
+            f"which differ: {telling_apart(known)}"
+        )
     way = f"name a preset with {preset}"
     if isinstance(model.merges, RankTable):
         way += ", or put a sidecar file that says it beside the source"

@@ -17,6 +17,7 @@ from .corpora import (
     Shard,
     Unchanged,
     cut,
+    naming,
     no_documents,
     read_documents,
 )
@@ -41,6 +42,7 @@ from .shards import (
 from .shards.orders import Check
 from .shards.worker import versions_here
 from .strict_json import Node
+from .ticks import begin
 from .tokenizer import Tokenizer
 
 
@@ -147,7 +149,8 @@ def measure(
     Args:
         tokenizers: their names and themselves.
         shards: the files of a corpus; each is read once (:func:`.corpora.find_shards`).
-        tick: is told how many documents were encoded.
+        tick: is told how many bytes of the files were read since it was last called; a
+            :class:`.StageTick` is told how many there are as well.
 
     Raises:
         SourceError: a file cannot be read.
@@ -156,9 +159,17 @@ def measure(
     """
     sides = [_Side(name, tokenizer) for name, tokenizer in tokenizers]
     statistics: list[Statistics] = []
+    sizes = [_size(shard) for shard in shards]
+    begin(tick, "measuring", None if None in sizes else sum(filter(None, sizes)), "bytes")
     for shard in shards:
         statistics += _of_file(shard, sides, tick)
     return _with_all(statistics, len(sides), len(shards))
+
+
+def _size(shard: Shard) -> int | None:
+    """Bytes on disk; None for a pipe."""
+    with naming(shard.label):
+        return shard.size
 
 
 def _with_all(statistics: list[Statistics], sides: int, files: int) -> list[Statistics]:
@@ -342,13 +353,14 @@ def _of_file(
     shard: Shard, sides: Sequence[_Side], tick: Callable[[int], None]
 ) -> Iterator[Statistics]:
     counts: list[Counter[int]] = [Counter() for _ in sides]
-    documents = size = words = 0
+    documents = size = words = read = 0
     for document in read_documents(shard):
         for side, counted in zip(sides, counts, strict=True):
             counted.update(_ids(side.tokenizer, document, _where))
         documents, size = documents + 1, size + document.size
         words += len(document.text.split())
-        tick(1)
+        tick(document.read - read)
+        read = document.read
     total = Measured(documents, size, words)
     for side, counted in zip(sides, counts, strict=True):
         yield _statistics(side, shard.label, total, counted)

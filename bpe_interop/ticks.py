@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 Tick: TypeAlias = Callable[[int], None]
 """Is told how many texts were compared since it was last called."""
+
+Unit: TypeAlias = Literal["texts", "bytes"]
+"""What a counter counts."""
 
 
 class StageTick(ABC):
@@ -18,11 +21,14 @@ class StageTick(ABC):
         """So many more texts are done."""
 
     @abstractmethod
-    def begin(self, stage: str, total: int | None = None) -> None:
-        """A stage begins, with so many texts; None where that is not known or none are counted."""
+    def begin(self, stage: str, total: int | None = None, unit: Unit = "texts") -> None:
+        """A stage begins, with so many texts, or bytes of files.
+
+        ``total`` is None where that is not known or none are counted.
+        """
 
 
-def begin(tick: Tick, stage: str, total: int | None = None) -> None:
+def begin(tick: Tick, stage: str, total: int | None = None, unit: Unit = "texts") -> None:
     """Tells a counter of a stage, if it wants to know."""
     if isinstance(tick, StageTick):
-        tick.begin(stage, total)
+        tick.begin(stage, total, unit)

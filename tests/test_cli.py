@@ -333,7 +333,7 @@ def test_inspect_says_which_file_wins_and_how_it_is_served(run: Command, tmp_pat
     for name, served in {
         "GPT2Tokenizer": "AutoTokenizer runs GPT2Tokenizer (tokenizer_config.json names "
         "GPT2Tokenizer): what is read here",
-        "GPTNeoXTokenizer": "it has other normalizer",
+        "GPTNeoXTokenizer": "it has another normalizer",
         "NoSuchTokenizer": "it is not known here what AutoTokenizer runs",
     }.items():
         config.write_text(json.dumps({"tokenizer_class": name}), "utf-8")

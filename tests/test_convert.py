@@ -31,7 +31,7 @@ from bpe_interop.errors import (
     UnstatedError,
 )
 from bpe_interop.sources import load_source
-from bpe_interop.statement import Statement
+from bpe_interop.statement import Statement, restated
 from bpe_interop.verify.assumptions import EXAMINED
 from bpe_interop.verify.conversion import establish
 
@@ -159,6 +159,21 @@ def test_a_verdict_is_about_what_both_engines_do(tmp_path: Path) -> None:
         done = convert(TOKENIZERS / "spm-tiny" / source, tmp_path / to, to, said=said)
         assert done.verdict
         assert (done.verdict.outcome, done.verdict.scope) == ("proved", "ordinary")
+
+
+def test_a_template_that_the_targets_engine_does_not_apply_is_noted() -> None:
+    """tiktoken reads no template: whoever moves to it would lose BOS without a word."""
+    said = Statement(template="bos", roles={"bos": "<|endoftext|>"})
+    model = load_source(RANKS).model
+    placed = restated(model, said)
+    for each, engines, noted in (
+        (placed, ["tokenizers", "tiktoken"], 1),
+        (placed, ["tiktoken", "tokenizers"], 0),
+        (model, ["tokenizers", "tiktoken"], 0),
+    ):
+        notes = [n for n in establish(each, each, (), engines, 10).notes if "places no" in n]
+        assert len(notes) == noted
+        assert all("tiktoken places no tokens" in n and '"<|endoftext|>"' in n for n in notes)
 
 
 def test_other_engine_versions_are_tested_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,3 +132,4 @@ def test_a_sha256_that_several_presets_share_lists_them() -> None:
     )}  # fmt: skip
     known = replace(model, origin=replace(model.origin, files=shared))
     assert "o200k_base, o200k_harmony" in ways_to_say(known)
+    assert "o200k_harmony has 1,091 added tokens" in ways_to_say(known)

@@ -190,6 +190,8 @@ def test_a_difference_is_said_with_its_text_ids_and_line_of_the_fingerprint(
     report = verify(path, TOKENIZERS / "gpt2-tiny" / "tiktoken")
     assert report.mismatch is not None
     assert report.stage == "text"
+    assert [s.outcome for s in report.stages if s.name == "text"] == ["refuted"]
+    assert sum("locked with" in note for note in report.notes) == 1
     assert len(report.mismatch.text) <= 2
     assert report.mismatch.text.isascii()
     for expected in (
@@ -218,7 +220,7 @@ def test_special_tokens_that_change_are_said_as_such(tmp_path: Path) -> None:
         assert report.mismatch.text == "<|endofprompt|>"
         assert (report.mismatch.ids_a, report.mismatch.ids_b) == ((820,), (821,))
     assert verify(path, folder, scope="text").verdict == "tested"
-    assert [s.outcome for s in report.stages] == ["proved", "unknown", "proved", "unknown"]
+    assert [s.outcome for s in report.stages] == ["proved", "refuted", "proved", "unknown"]
 
 
 @pytest.mark.parametrize(

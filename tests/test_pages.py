@@ -30,6 +30,7 @@ from bpe_interop.model import show
 from bpe_interop.pages.rows import AROUND, COLUMNS, rows
 from bpe_interop.pages.visible import parts, right_to_left, token_parts
 from bpe_interop.verify import Report, Scope, counts
+from bpe_interop.verify.alignment import as_rows
 from bpe_interop.verify.corpus_report import CorpusReport, Counts
 from bpe_interop.verify.report import Example
 from bpe_interop.verify.sides import ORDINARY, Mismatch
@@ -335,6 +336,15 @@ def test_markdown_shows_the_witness_and_its_ids(reports: Reports) -> None:
     assert mismatch is not None
     assert {show(mismatch.text), " ".join(map(str, mismatch.ids_a))} <= {*found.codes}
     assert " ".join(map(str, mismatch.ids_b)) in found.codes
+
+
+def test_markdown_keeps_tokens_apart_with_commas(reports: Reports) -> None:
+    """HTML shows two spaces as one, so they would be written as escapes."""
+    report = replace(reports["refuted"], examples=(example("Hello world it's 2023"),))
+    shown = as_rows(report.examples[0].mismatch.text, report.examples[0].spans, between=", ")
+    cells = {cell for _, _, a, b in shown for cell in (a, b)}
+    assert any(", " in cell for cell in cells)
+    assert cells <= {*read_markdown(pages.to_markdown(report)).codes}
 
 
 @settings(max_examples=30)

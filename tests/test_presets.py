@@ -26,7 +26,15 @@ from bpe_interop.model import (
     SequenceTemplate,
     Vocab,
 )
-from bpe_interop.presets import PRESETS, Preset, by_name, by_sha256, candidates, fill
+from bpe_interop.presets import (
+    PRESETS,
+    Preset,
+    by_name,
+    by_sha256,
+    candidates,
+    fill,
+    telling_apart,
+)
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Pattern, Split, UnicodeForm
 from bpe_interop.tokenizer import Tokenizer
@@ -128,6 +136,18 @@ def test_special_tokens_are_numbered_as_published(
 )
 def test_some_ids(name: str, text: str, number: int) -> None:
     assert {token.text: token.id for token in PRESETS[name].added}[text] == number
+
+
+def test_what_tells_presets_of_one_file_apart_is_said() -> None:
+    llama = telling_apart(["llama-3", "llama-3.1", "llama-3.1-reference"])
+    assert llama == (
+        'llama-3 has 256 added tokens, 128004 is "<|reserved_special_token_2|>", '
+        'eos is "<|end_of_text|>"; '
+        'llama-3.1 has 256 added tokens, 128004 is "<|finetune_right_pad_id|>"; '
+        'llama-3.1-reference has 256 added tokens, 128004 is "<|finetune_right_pad_id|>", '
+        'eos is "<|end_of_text|>", pad is "<|finetune_right_pad_id|>"'
+    )
+    assert "151646 is no token" in telling_apart(["qwen", "qwen2"])
 
 
 def test_roles_name_special_tokens() -> None:

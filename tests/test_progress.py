@@ -12,7 +12,9 @@ from rich.console import Console
 
 import bpe_interop
 from bpe_interop.cli import screen
-from bpe_interop.ticks import StageTick
+from bpe_interop.corpora import find_shards
+from bpe_interop.statistics import measure
+from bpe_interop.ticks import StageTick, Unit
 from bpe_interop.verify import RunOptions
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny"
@@ -28,7 +30,7 @@ class Noted(StageTick):
         name, total, done = self.stages[-1]
         self.stages[-1] = name, total, done + count
 
-    def begin(self, stage: str, total: int | None = None) -> None:
+    def begin(self, stage: str, total: int | None = None, unit: Unit = "texts") -> None:
         self.stages.append((stage, total, 0))
 
 
@@ -74,6 +76,26 @@ def test_a_terminal_shows_the_stage_and_the_total(monkeypatch: pytest.MonkeyPatc
     with screen.counting("checking") as tick:
         tick(7)
     assert "7 texts" in out.getvalue()
+
+
+def test_measuring_counts_to_the_bytes_of_all_files() -> None:
+    noted = Noted()
+    shards = find_shards([FIXTURES / "corpora" / "apostrophes.txt", FIXTURES / "corpora"])
+    measure([("tiny", bpe_interop.load(GPT2 / "huggingface"))], shards, noted)
+    size = sum(shard.size or 0 for shard in shards)
+    assert noted.stages == [("measuring", size, size)]
+
+
+def test_bytes_are_shown_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(
+        screen, "Console", lambda file: Console(file=out, force_terminal=True, width=100)
+    )
+    with screen.counting("measuring") as tick:
+        assert isinstance(tick, StageTick)
+        tick.begin("measuring", 3_000_000, "bytes")
+        tick(1_500_000)
+    assert "1.5 MB of 3.0 MB" in out.getvalue()
 
 
 def test_a_pipe_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:

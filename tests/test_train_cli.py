@@ -42,7 +42,7 @@ def test_it_says_what_was_learned(run: Command) -> None:
     done = run("-", "-o", "out", "--to", "hf", "--merges", "3", stdin=b"Hello Hello Hello")
     assert done.code == 0
     assert done.out == (
-        "wrote       out\n"
+        "wrote       out/special_tokens_map.json, tokenizer.json, tokenizer_config.json\n"
         "learned     3 merges from 17 bytes: 259 ids, 0 of them special\n"
         "tokens      8, 2.125 bytes per token\n"
         'merged      "H" + "e" = "He" (256), counted 3 times\n'
@@ -94,6 +94,7 @@ def test_a_rank_file_for_tiktoken(run: Command, tmp_path: Path) -> None:
     done = run(ENGLISH, "-o", "mine.tiktoken", *asked, "--json")
     said = json.loads(done.out)
     assert (said["ids"], said["merges"], said["unmatched_bytes"]) == (301, 44, 0)
+    assert said["files"] == ["mine.tiktoken", "mine.tiktoken.json"]
     stated = json.loads((tmp_path / "mine.tiktoken.json").read_text("utf-8"))
     ranks = tiktoken.load.load_tiktoken_bpe(str(tmp_path / "mine.tiktoken"))
     assert stated["special_tokens"] == {"<|end|>": 300}

@@ -76,7 +76,7 @@ class _Asked:
     "--to",
     shell_complete=format_names,
     metavar="F",
-    help="The target's format: hf, tiktoken, gpt2, spm, minbpe.",
+    help="The target's format: hf, tiktoken, gpt2, spm, gguf, tekken, minbpe.",
 )
 @format_option
 @preset_option
@@ -188,7 +188,10 @@ def _dropped(asked: _Asked) -> tuple[str, ...]:
 
 
 def _show(done: Conversion, target: Path) -> None:
-    lines("wrote", [plain_names(dict.fromkeys(done.files, b""), target)])
+    lines(
+        "made" if is_repository(target) else "wrote",
+        [plain_names(dict.fromkeys(done.files, b""), target)],
+    )
     lines("kept", ["; ".join(done.kept)])
     lines("rewrote", done.rewrote)
     lines("dropped", [describe(loss) for loss in done.losses])

@@ -167,8 +167,8 @@ def _served(served: dict[str, Any], source: str) -> str:
         return f"it is not known here what AutoTokenizer runs {why}; {asked}"
     if not served["other"]:
         return f"AutoTokenizer runs {name} {why}: what is read here"
-    fields = ", ".join(name.replace("_", " ") for name in served["other"])
-    return f"AutoTokenizer runs {name} {why}: it has other {fields}; {asked}"
+    fields = " and another ".join(name.replace("_", " ") for name in served["other"])
+    return f"AutoTokenizer runs {name} {why}: it has another {fields}; {asked}"
 
 
 def _many(count: int, noun: str) -> str:

@@ -27,7 +27,7 @@ from rich.text import Text
 
 from ..errors import SourceError, not_utf8
 from ..model import show
-from ..ticks import StageTick
+from ..ticks import StageTick, Unit
 from .terminal import say_line, shown, wrapped
 
 if TYPE_CHECKING:
@@ -125,21 +125,29 @@ class _Stages(StageTick):
     def __init__(self, bars: Bars, usual: str) -> None:
         self._bars, self._usual = bars, usual
         self._task = bars.add_task("reading", total=None, said="")
-        self._done, self._total, self._begun = 0, "", False
+        self._done, self._begun = 0, False
+        self._total: int | None = None
+        self._unit: Unit = "texts"
 
     def __call__(self, count: int) -> None:
         if not self._begun:
             self.begin(self._usual)
         self._done += count
-        texts = f"{self._done:,}{self._total} texts"
-        self._bars.update(self._task, completed=self._done, said=texts)
+        self._bars.update(self._task, completed=self._done, said=self._progress())
 
-    def begin(self, stage: str, total: int | None = None) -> None:
-        self._begun, self._done = True, 0
-        self._total = "" if total is None else f" of {total:,}"
+    def begin(self, stage: str, total: int | None = None, unit: Unit = "texts") -> None:
+        self._begun, self._done, self._total, self._unit = True, 0, total, unit
         self._bars.remove_task(self._task)
-        texts = "" if total is None else f"0{self._total} texts"
-        self._task = self._bars.add_task(stage, total=total, said=texts)
+        progress = "" if total is None else self._progress()
+        self._task = self._bars.add_task(stage, total=total, said=progress)
+
+    def _progress(self) -> str:
+        """How much is done, of how much where that is known."""
+        if self._unit == "bytes":
+            of = "" if self._total is None else f" of {decimal(self._total)}"
+            return f"{decimal(self._done)}{of}"
+        of = "" if self._total is None else f" of {self._total:,}"
+        return f"{self._done:,}{of} {self._unit}"
 
 
 def _columns() -> tuple[ProgressColumn, ...]:

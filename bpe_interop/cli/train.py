@@ -14,8 +14,9 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..corpora import find_shards
+from ..formats import Format
 from ..gate import describe, refuse
-from ..io import check_target, keep_apart, target_format
+from ..io import check_target, keep_apart, plain_names, target_format
 from ..loss import Loss
 from ..model import BPEModel, PairList, show
 from ..statement import Statement, restated
@@ -87,7 +88,7 @@ class _Asked:
     "--to",
     shell_complete=format_names,
     metavar="F",
-    help="The target's format: hf, tiktoken, gpt2, spm, minbpe.",
+    help="The target's format: hf, tiktoken, gpt2, spm, gguf, tekken, minbpe.",
 )
 @click.option("--vocab-size", type=int, metavar="N", help="The number of ids.")
 @click.option("--merges", type=int, metavar="N", help="The number of merges, instead.")
@@ -155,10 +156,20 @@ def train_command(
         done = learn(list(map(Path, files)), request, tick)
     done = replace(done, model=restated(done.model, said))
     losses = Tokenizer(done.model).save(target, format=row.name, drop=drop, force=force)
+    names = _written(target, row)
     if json_output:
-        as_json(_as_dict(done, target, losses))
+        as_json({**_as_dict(done, target, losses), "files": names})
     else:
-        _show(done, target, losses)
+        lines("wrote", [plain_names(dict.fromkeys(names, b""), target)])
+        _show(done, losses)
+
+
+def _written(target: Path, row: Format) -> list[str]:
+    """The names of the files that a target consists of; it was not there before."""
+    if target.is_dir():
+        return sorted(str(p.relative_to(target)) for p in target.rglob("*") if p.is_file())
+    beside = row.names.beside_file(target.name)
+    return [target.name, *(name for name in beside if (target.parent / name).is_file())]
 
 
 def _option(text: str) -> tuple[str, Option]:
@@ -216,10 +227,9 @@ def _of(number: int, limit: int | None) -> str:
     return f"{number:,} merges" if limit is None else f"{number:,} of {limit:,} merges"
 
 
-def _show(done: Training, target: Path, losses: tuple[Loss, ...]) -> None:
+def _show(done: Training, losses: tuple[Loss, ...]) -> None:
     model = done.model
     special = sum(token.special for token in model.added or ())
-    lines("wrote", [str(target)])
     lines(
         "learned",
         [

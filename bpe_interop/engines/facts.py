@@ -13,6 +13,7 @@ class Facts:
 
     Attributes:
         parses_special: whether it finds special tokens in a text when it is asked to.
+        applies_template: whether it places tokens around a text, as the sequence template says.
         directories: whether it reads a directory as a whole, and may build another tokenizer
             than the files say.
         all_cores: whether one process of it uses all cores for many texts.
@@ -24,6 +25,7 @@ class Facts:
     """
 
     parses_special: bool = True
+    applies_template: bool = True
     directories: bool = False
     all_cores: bool = False
     doubt: str = ""
@@ -34,7 +36,7 @@ class Facts:
 
 FACTS: Mapping[str, Facts] = MappingProxyType(
     {
-        "tiktoken": Facts(all_cores=True),
+        "tiktoken": Facts(all_cores=True, applies_template=False),
         "tokenizers": Facts(all_cores=True),
         "transformers": Facts(
             directories=True, doubt="transformers may do more than the pipeline it built"
@@ -43,7 +45,7 @@ FACTS: Mapping[str, Facts] = MappingProxyType(
         "gigatoken": Facts(
             doubt="gigatoken splits texts without a regex engine, which is only tested"
         ),
-        "mistral-common": Facts(parses_special=False),
+        "mistral-common": Facts(parses_special=False, applies_template=False),
         "llama.cpp": Facts(
             distribution="xllamacpp",
             served="llamacpp_server:LlamaServerEngine",

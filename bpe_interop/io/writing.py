@@ -232,8 +232,11 @@ def target_format(place: Path, to: str | None) -> Format:
     if to is None and single:
         return single[0]
     if to is None:
+        names = ", ".join((*row.aliases, row.name)[0] for row in each_format())
         raise TargetError(
-            "the target's format is not given", where=str(place), fix="name it with --to (to=...)"
+            "the target's format is not given",
+            where=str(place),
+            fix=f"name it with --to (to=...): {names}",
         )
     row = by_name(to)
     if single and row not in single:

@@ -112,7 +112,8 @@ def _references(pattern: str, text: str) -> str:
 
 
 def _aligned(example: Example) -> list[tuple[bool, str, str, str]]:
-    return as_rows(example.mismatch.text, example.spans)
+    # HTML shows one space where there are more; the commas keep tokens apart.
+    return as_rows(example.mismatch.text, example.spans, between=", ")
 
 
 def _of_file(counted: Counts) -> str:

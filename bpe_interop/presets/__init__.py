@@ -33,6 +33,7 @@ __all__ = [
     "candidates",
     "fill",
     "fill_template",
+    "telling_apart",
     "with_template",
 ]
 
@@ -64,6 +65,26 @@ def by_sha256(hashes: Iterable[str]) -> list[Preset]:
 def candidates(model: BPEModel) -> list[str]:
     """Names of the presets whose files this model was read from."""
     return [preset.name for preset in by_sha256(model.origin.files.values())]
+
+
+def telling_apart(names: Iterable[str]) -> str:
+    """What tells presets of the same files apart: roles, and the first added token that differs."""
+    presets = [PRESETS[name] for name in names]
+    differences = [f"{preset.name} has {len(preset.added):,} added tokens" for preset in presets]
+    tokens = [{token.id: token.text for token in preset.added} for preset in presets]
+    for number in sorted(set().union(*tokens)):
+        held = [texts.get(number) for texts in tokens]
+        if len(set(held)) > 1:
+            break
+    else:
+        held = []
+    for at, text in enumerate(held):
+        differences[at] += f", {number} is {'no token' if text is None else show(text)}"
+    for at, preset in enumerate(presets):
+        for role, text in preset.roles.items():
+            if any(other.roles.get(role) != text for other in presets):
+                differences[at] += f", {role} is {show(text)}"
+    return "; ".join(differences)
 
 
 def with_template(model: BPEModel) -> list[str]:

@@ -229,8 +229,9 @@ FAMILIES: tuple[Family, ...] = (
         "9e556afd44213b6bd1be2b850ebbbd98f5481437a8021afaf58ee7fb1818d347",
         "https://github.com/meta-llama/llama/blob/main/llama/tokenizer.py",
         _SPM_BOS,
-        note="tokenizers that extend this one may place none (Phi-3-mini does): keep their "
-        "tokenizer_config.json beside the file",
+        note="models made from Llama 2 may have the same file and no BOS before a text, as "
+        "Phi-3-mini: for such a one keep its tokenizer_config.json beside the file, or say "
+        "--template none",
     ),
     Family(
         "mistral-v1",

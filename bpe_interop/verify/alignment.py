@@ -63,11 +63,13 @@ def align(
     return tuple(_by_bytes(left, right, len(_utf8(text))))
 
 
-def as_rows(text: str, spans: Sequence[Span], around: int = 2) -> list[tuple[bool, str, str, str]]:
-    """Rows for a terminal: whether both sides agree, the text, and each side's tokens and ids.
+def as_rows(
+    text: str, spans: Sequence[Span], around: int = 2, between: str = "  "
+) -> list[tuple[bool, str, str, str]]:
+    """Rows for a table: whether both sides agree, the text, and each side's tokens and ids.
 
-    Of spans that agree only those beside ones that differ are shown, ``around`` on each side; a
-    row tells how many were left out.
+    ``between`` stands between tokens. Of spans that agree only those beside ones that differ are
+    shown, ``around`` on each side; a row tells how many were left out.
     """
     near = {
         place + distance
@@ -80,23 +82,24 @@ def as_rows(text: str, spans: Sequence[Span], around: int = 2) -> list[tuple[boo
     for shown, group in groupby(range(len(spans)), near.__contains__):
         places = list(group)
         if shown or len(places) == 1:
-            rows += [_row(data, spans[place]) for place in places]
+            rows += [_row(data, spans[place], between) for place in places]
         else:
             rows.append((True, f"... {len(places):,} times alike ...", "", ""))
     return rows
 
 
-def _row(data: bytes, span: Span) -> tuple[bool, str, str, str]:
+def _row(data: bytes, span: Span, between: str) -> tuple[bool, str, str, str]:
     known = span.start is not None and span.end is not None
     part = show(data[span.start : span.end]) if known else ""
-    a, b = _said(span.ids_a, span.tokens_a), _said(span.ids_b, span.tokens_b)
+    a = _said(span.ids_a, span.tokens_a, between)
+    b = _said(span.ids_b, span.tokens_b, between)
     return span.equal, part, a, b
 
 
-def _said(ids: tuple[int, ...], tokens: tuple[str, ...]) -> str:
+def _said(ids: tuple[int, ...], tokens: tuple[str, ...], between: str) -> str:
     if len(tokens) != len(ids):
         return " ".join(map(str, ids))
-    return "  ".join(f"{token} {number}" for token, number in zip(tokens, ids, strict=True))
+    return between.join(f"{token} {number}" for token, number in zip(tokens, ids, strict=True))
 
 
 class _Atom(NamedTuple):

@@ -14,7 +14,7 @@ from ..formats import Files, Format
 from ..formats.round_trip import RoundTrip
 from ..io import TokenizerSource
 from ..loss import Loss
-from ..model import BPEModel, show
+from ..model import BPEModel, TemplateToken, show
 from ..text.patterns import asks_other_tables
 from ..ticks import begin
 from .assumptions import EXAMINED, assumptions
@@ -254,7 +254,7 @@ def establish(
         model: the source.
         again: what reading the files gives.
         losses: what the gate let pass.
-        engines: the names of the engines of both formats.
+        engines: the names of the engines of both formats, the target's last.
         texts: on how many texts the target's engine was found to agree.
         given: the fields of the source that the user filled.
 
@@ -280,6 +280,8 @@ def establish(
     if scope == "all" and deaf:
         scope = "ordinary"
         notes += (f"{' and '.join(deaf)} never finds special tokens in a text",)
+    *_, engine = engines
+    notes += tuple(_left_to_callers(again, engine))
     proof = prove(kept, written, scope)
     if proof.outcome == "refuted" and not dropped:
         otherwise = "decodes the ids of {} otherwise" if proof.stage == "decoding" else ""
@@ -326,6 +328,19 @@ def _scope(a: BPEModel, b: BPEModel) -> Scope:
     left, right = a.sequence_template, b.sequence_template
     one_sided = (left is None) != (right is None)
     return "ordinary" if len(stated) < 2 or one_sided else "all"
+
+
+def _left_to_callers(model: BPEModel, engine: str) -> Iterator[str]:
+    """That the target's engine does not do what the target's file says of a text's ends."""
+    template = model.sequence_template
+    if facts(engine).applies_template or template is None:
+        return
+    tokens = [piece.name for piece in template.single if isinstance(piece, TemplateToken)]
+    if tokens:
+        yield (
+            f"{engine} places no tokens around a text: who calls it places "
+            f"{' and '.join(map(show, tokens))}; the sequence template is in the file for others"
+        )
 
 
 def _unstated(model: BPEModel, again: BPEModel) -> Iterator[str]:

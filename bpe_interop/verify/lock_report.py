@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, takewhile
 from pathlib import Path
@@ -93,12 +93,15 @@ def compare_with_lock(
     model = source.model
     if model is None:
         raise SourceError(source.refusal, where=source.label, fix="give the tokenizer's own files")
-    stages = tuple(_stages(held.fingerprint, fingerprint(model)))
-    changed = _changed(stages, scope)
+    now = fingerprint(model)
+    changed = [
+        part for part in _LINES if now[part] != held.fingerprint[part] and counts(part, scope)
+    ]
     ways = _ways(model, side, scope)
     answered = _hold(_asked(held, ways, model, scope), side, first, tick)
     mismatch = answered.mismatch
-    notes = [f"locked with {name} {number}" for name, number in held.versions.items()]
+    versions = ", ".join(f"{name} {number}" for name, number in held.versions.items())
+    notes = [f"locked with {versions}"] if versions else []
     if changed:
         notes += changes(held, model)
     elif mismatch is not None:
@@ -127,7 +130,7 @@ def compare_with_lock(
         scopes=tuple(_MODES[how].scope for how in ways),
         mismatch=mismatch,
         stage=next(iter(changed), None) if mismatch else None,
-        stages=stages,
+        stages=tuple(_stages(held.fingerprint, now, _shown_by(mismatch, changed))),
         assumptions=_assumed(model, side) if verdict == "proved" else (),
         replayed=(),
         failures=tuple(answered.failures),
@@ -137,11 +140,25 @@ def compare_with_lock(
     )
 
 
-def _stages(locked: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Stage]:
-    """Each line of a fingerprint, and whether it is the locked one."""
+def _shown_by(mismatch: Mismatch | None, changed: Sequence[str]) -> str:
+    """The line of the fingerprint whose change a text shows; empty where it may be another's.
+
+    What a way of asking gives depends on its own line and on those before.
+    """
+    if mismatch is None:
+        return ""
+    [way] = (_IDS[at] for at, mode in enumerate(_MODES.values()) if mode == mismatch.mode)
+    before = _IDS[: _IDS.index(way)]
+    return way if way in changed and not any(part in changed for part in before) else ""
+
+
+def _stages(locked: Mapping[str, str], now: Mapping[str, str], shown: str) -> Iterator[Stage]:
+    """Each line of a fingerprint, and whether it is the locked one; one that a text shows."""
     for part in _LINES:
         if now[part] == locked[part]:
             yield Stage(part, "proved", "the same fingerprint")
+        elif part == shown:
+            yield Stage(part, "refuted", "another fingerprint, and a text with other ids")
         else:
             yield Stage(part, "unknown", "another fingerprint")
 
@@ -162,12 +179,6 @@ def _ways(model: BPEModel, side: Engine, scope: Scope) -> tuple[str, ...]:
     if scope != "all" or not side.parses_special:
         return ("text",)
     return tuple(how for how in answers(model) if how != "template" or side.applies_template)
-
-
-def _changed(stages: tuple[Stage, ...], scope: Scope) -> list[str]:
-    """The lines of the fingerprint that are others and count."""
-    changed = (stage.name for stage in stages if stage.outcome != "proved")
-    return [name for name in changed if counts(name, scope)]
 
 
 def _unfound(lines: list[str]) -> str:

@@ -370,7 +370,8 @@ def side_of(
         raise EngineError(
             f"{engine} does not run {source.format.title}",
             where=source.label,
-            fix=f"its engine is {source.format.engine}",
+            fix=f"name its own engine, {source.format.engine}, or convert it to a format that "
+            f"{engine} runs and verify that",
         )
     return partial(from_files, engine, source.format.name, dict(source.files), source.model), name
 
