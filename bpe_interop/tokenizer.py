@@ -259,6 +259,8 @@ class Tokenizer(Vocabulary):
 
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text: special tokens are ordinary text, other added tokens are found."""
+        if self._engine is None:
+            return self._encoder.encode(checked(text))
         return self._ids(checked(text), ORDINARY)
 
     def encode_batch(

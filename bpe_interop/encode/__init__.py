@@ -111,13 +111,12 @@ class Encoder:
             EncodeError: the text has no encoding.
             PatternError: the pattern does not run to its end on this text.
         """
-        if not text.isascii():
-            text = repair(text)
-        native = self._native
-        if native is not None and not allowed_special and self._is_bare:
-            whole = native.encode(text)
+        if not allowed_special and not is_aside() and self._bare is not None:
+            whole = self._bare.encode(text)
             if whole is not None:
                 return whole
+        text = repair(text)
+        native = self._native
         if self._matcher(allowed_special).is_idle(allowed_special):
             normalized = self._normalize(text)
             whole = None if native is None else native.encode(normalized)
@@ -316,11 +315,12 @@ class Encoder:
         return (lambda text: normalize(steps, text)) if steps else str
 
     @cached_property
-    def _is_bare(self) -> bool:
-        """Whether nothing goes before the pre-tokenizer where no special token is looked for."""
-        return not self._stated(self.model.normalizer, "normalizer") and self._matcher(
-            frozenset()
-        ).is_idle(frozenset())
+    def _bare(self) -> ByteEncoder | None:
+        """The kernel's encoder, if nothing goes before it where no special token is looked for."""
+        none = frozenset[str]()
+        if self.model.normalizer != () or not self._matcher(none).is_idle(none):
+            return None
+        return self._held
 
     @property
     def _native(self) -> ByteEncoder | None:

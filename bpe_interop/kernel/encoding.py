@@ -24,7 +24,7 @@ class ByteEncoder(Held):
     """Texts to ids, without what goes before the pre-tokenizer. Threads may share it.
 
     None stands for what the kernel leaves to Python: a byte that no token stands for, a text of
-    2 GiB. Texts are without surrogates.
+    2 GiB.
     """
 
     __slots__ = ("_encode", "_rooms")
@@ -35,13 +35,19 @@ class ByteEncoder(Held):
         self._rooms: list[tuple[array[int], int]] = []
 
     def encode(self, text: str) -> list[int] | None:
-        """The ids of a text."""
-        ids = self.encode_array(text)
+        """The ids of a text. Of one with surrogates the kernel cannot tell either."""
+        try:
+            data = text.encode("utf-8")
+        except UnicodeEncodeError:
+            return None
+        ids = self._array(data)
         return None if ids is None else ids.tolist()
 
     def encode_array(self, text: str) -> array[int] | None:
-        """The same as an array of 32 bits."""
-        data = text.encode("utf-8")
+        """The same as an array of 32 bits; the text is without surrogates."""
+        return self._array(text.encode("utf-8"))
+
+    def _array(self, data: bytes) -> array[int] | None:
         try:
             room, start = self._rooms.pop()
         except IndexError:

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from ..errors import PatternError
 from ..kernel import SplitTable
-from ..steps import PreTokenizerStep
+from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.charsets import code_points
 from ..text.regex_syntax import matches_empty
 from ..text.unicode import LAST
@@ -55,6 +55,10 @@ def split_tables(steps: Sequence[PreTokenizerStep]) -> tuple[SplitTable, ...]:
 
 @lru_cache(maxsize=64)
 def _table_of(step: PreTokenizerStep) -> SplitTable:
+    pattern = step.pattern if isinstance(step, Split) else None
+    if isinstance(pattern, Pattern) and pattern.dialect == "python":
+        # Its engine is the installed regex, which does not match all texts as it is defined to.
+        raise PatternError("not decided: the pattern is one of Python's regex")
     node, behavior, invert = meaning(step)
     if matches_empty(node):
         raise PatternError("not decided: a pattern that matches nothing at all")

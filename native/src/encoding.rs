@@ -17,7 +17,10 @@ const MOST_WORDS: usize = 1 << 18;
 const SLOTS: usize = MOST_WORDS * 2;
 const MOST_BYTES: usize = 1 << 24;
 /// Places for short pretokens that were met lately; a power of two.
-const LATELY: usize = 1 << 13;
+const LATELY: usize = 1 << 15;
+/// How many pretokens are looked up side by side, so that the processor waits for many places of
+/// memory at a time.
+const GROUP: usize = 16;
 /// Up to so many bytes a pretoken is short, and so many ids it then has.
 const SHORT: usize = 15;
 const FEW: usize = 3;
@@ -86,6 +89,13 @@ impl Known {
             }
             slot = (slot + 1) % SLOTS;
         }
+    }
+
+    /// What `find` reads first; read early, it is near later.
+    #[inline(always)]
+    fn touch(&self, hash: u64) -> u64 {
+        let at = self.slots[hash as usize % SLOTS] as u32 as usize;
+        u64::from(self.words[at.min(self.words.len() - 1)].0)
     }
 
     /// Remembers a word that is not remembered; forgets all others where there is no room.
@@ -248,12 +258,14 @@ impl Encoder {
         let Some(splitter) = &self.splitter else {
             return match text {
                 [] => Some(()),
-                _ => self.piece(tokens, known, text, out),
+                _ => self.piece(tokens, known, text, 0, out),
             };
         };
         let Some(table) = splitter.plain() else {
             for (start, end) in splitter.pieces(text)? {
-                self.short(tokens, known, text, (start as usize, end as usize), out)?;
+                let (start, end) = (start as usize, end as usize);
+                let key = self.key(text, start, end)?;
+                self.short(tokens, known, &text[start..end], key, 0, out)?;
             }
             return Some(());
         };
@@ -261,28 +273,63 @@ impl Encoder {
         let mut start = 0;
         while !cursor.finished {
             let count = table.scan(text, &mut cursor, block)?;
-            for &end in &block[..count] {
-                // A table that covers has no gaps; were there one, this would be out of the text.
-                self.short(tokens, known, text, (start, end as usize), out)?;
-                start = end as usize;
+            for ends in block[..count].chunks(GROUP) {
+                self.group(tokens, known, text, start, ends, out)?;
+                start = ends[ends.len() - 1] as usize;
             }
         }
         Some(())
     }
 
-    /// A pretoken (start, end) that may have been met lately.
-    #[inline(always)]
-    fn short(
+    /// Pretokens that end at `ends`. A table that covers leaves no gaps; the mark of one would be
+    /// an end out of the text.
+    fn group(
         &self,
         tokens: &Tokens,
         known: &mut Known,
         text: &[u8],
-        (start, end): (usize, usize),
+        mut start: usize,
+        ends: &[u32],
         out: &mut Vec<u32>,
     ) -> Option<()> {
+        let mut keys = [(0u128, 0usize); GROUP];
+        let mut from = start;
+        for (key, &end) in keys.iter_mut().zip(ends) {
+            *key = self.key(text, from, end as usize)?;
+            from = end as usize;
+        }
+        // What is read here is read again below, and is near by then.
+        let mut seen = 0;
+        for &(_, at) in &keys[..ends.len()] {
+            seen ^= known.lately[at].key as u64;
+        }
+        let mut hashes = [0; GROUP];
+        from = start;
+        for (place, &end) in ends.iter().enumerate() {
+            let (key, at) = keys[place];
+            if known.lately[at].key != key {
+                let hash = tokens.hash(&text[from..end as usize]);
+                seen ^= tokens.touch_token(hash) ^ known.touch(hash);
+                hashes[place] = hash;
+            }
+            from = end as usize;
+        }
+        std::hint::black_box(seen);
+        for (place, &end) in ends.iter().enumerate() {
+            let piece = &text[start..end as usize];
+            self.short(tokens, known, piece, keys[place], hashes[place], out)?;
+            start = end as usize;
+        }
+        Some(())
+    }
+
+    /// What a short pretoken (start, end) is remembered by, and where; for others 0. None: it is
+    /// not in the text.
+    #[inline(always)]
+    fn key(&self, text: &[u8], start: usize, end: usize) -> Option<(u128, usize)> {
         let size = end - start;
         if size > SHORT {
-            return self.piece(tokens, known, text.get(start..end)?, out);
+            return (end <= text.len()).then_some((0, 0));
         }
         let mut key = [0; 16];
         match text.get(start..start + 16) {
@@ -292,7 +339,24 @@ impl Encoder {
         let within = (1u128 << (size * 8)) - 1;
         let key = u128::from_le_bytes(key) & within | (size as u128) << 120;
         let at = self.seed.two(key as u64, (key >> 64) as u64) as usize % LATELY;
+        Some((key, at))
+    }
+
+    /// A pretoken that may have been met lately.
+    #[inline(always)]
+    fn short(
+        &self,
+        tokens: &Tokens,
+        known: &mut Known,
+        piece: &[u8],
+        (key, at): (u128, usize),
+        hash: u64,
+        out: &mut Vec<u32>,
+    ) -> Option<()> {
         let recent = &known.lately[at];
+        if key == 0 {
+            return self.piece(tokens, known, piece, hash, out);
+        }
         if recent.key == key {
             out.push(recent.ids[0]);
             if recent.count > 1 {
@@ -301,7 +365,7 @@ impl Encoder {
             return Some(());
         }
         let before = out.len();
-        self.piece(tokens, known, &text[start..end], out)?;
+        self.piece(tokens, known, piece, hash, out)?;
         let made = &out[before..];
         if (1..=FEW).contains(&made.len()) {
             let mut ids = [0; FEW];
@@ -317,9 +381,11 @@ impl Encoder {
         tokens: &Tokens,
         known: &mut Known,
         piece: &[u8],
+        hash: u64,
         out: &mut Vec<u32>,
     ) -> Option<()> {
-        let hash = tokens.hash(piece);
+        // Who has touched nothing has hashed nothing.
+        let hash = if hash == 0 { tokens.hash(piece) } else { hash };
         if let Some(at) = tokens.find_hashed(piece, hash) {
             let id = self.whole[at as usize];
             if id != NONE {

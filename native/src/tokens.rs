@@ -143,6 +143,14 @@ impl Tokens {
         self.slots[hash as usize & self.mask]
     }
 
+    /// What the search for a hash reads first, all the way to a token's bytes; for the same reason.
+    #[inline(always)]
+    pub fn touch_token(&self, hash: u64) -> u64 {
+        let slot = self.touch(hash) as u32 as usize;
+        let end = self.ends[slot.min(self.len())] as usize;
+        u64::from(self.bytes.get(end).copied().unwrap_or(0))
+    }
+
     /// The number of a token, after `index`.
     #[inline(always)]
     pub fn find(&self, content: &[u8]) -> Option<u32> {
