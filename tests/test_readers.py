@@ -7,7 +7,7 @@ import random
 import pytest
 
 from benchmarks.trust import readers
-from benchmarks.trust.beside import beside
+from benchmarks.trust.other_files import beside
 from bpe_interop.formats import Files, all_formats
 
 

@@ -30,7 +30,7 @@ from bpe_interop.errors import BpeInteropError
 from bpe_interop.sources import load_source
 from bpe_interop.verify.sweep import Corpora, compare_corpora
 
-from .beside import two_sides
+from .other_files import two_sides
 from .page import made_of, put, table, write_option
 
 _TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"

@@ -31,7 +31,7 @@ from bpe_interop.errors import BpeInteropError, UnstatedError
 from bpe_interop.formats import Files, Format, by_name
 from bpe_interop.presets import fill
 
-from .beside import beside
+from .other_files import beside
 from .page import made_of, put, table, write_option
 
 _TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"

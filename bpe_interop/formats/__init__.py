@@ -55,7 +55,8 @@ class Format:
             called with the files and the model (which says what they leave unsaid), gives a
             :class:`~bpe_interop.engines.Engine`. The first is the format's own.
         holds: the model's fields that it can carry.
-        needs: those that must be known before it can be written.
+        needs: those that must be known before it can be written; by default all that a text meets
+            before merging.
         says: fields of which a file always says something, so that what is unknown would read
             back as "there is none".
         sniff: looks at the names and beginnings of files; never raises.

@@ -122,7 +122,6 @@ FORMAT = Format(
     spec="https://example.org/toy",
     engines={"tokenizers": "toy_format:engine"},
     holds=frozenset({"alphabet", "vocab", "merges", "pretokenizer", "added", "decoder"}),
-    needs=frozenset({"normalizer", "pretokenizer", "added"}),
     sniff=sniff,
     load=load,
     dump=dump,

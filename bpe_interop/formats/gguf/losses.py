@@ -24,7 +24,7 @@ from .into import Kept
 from .pre_names import Near, chosen, nearest_names
 from .types import BYTE_NAMES
 
-Said: TypeAlias = Iterator[Loss]
+Losses: TypeAlias = Iterator[Loss]
 
 _TEXTS = ("a", " ", " a", "a  b", "A", "\u00e9", "e\u0301", "\ufb01", "\u2126", "\u2581a", "\n")
 
@@ -52,11 +52,11 @@ def _shown(field: str, what: str, consequence: str, witness: str | None) -> Loss
     return Loss(field, "ids", what, consequence, witness=witness, shown=witness is not None)
 
 
-def _affixes(model: BPEModel, again: BPEModel) -> Said:
+def _affixes(model: BPEModel, again: BPEModel) -> Losses:
     yield from affixes_lost(model, "llama.cpp")
 
 
-def _vocab(model: BPEModel, again: BPEModel) -> Said:
+def _vocab(model: BPEModel, again: BPEModel) -> Losses:
     ours, theirs = model.vocab.ids, again.vocab.ids
     moved = next((token for token in ours if theirs.get(token) != ours[token]), None)
     if moved is not None:
@@ -99,7 +99,7 @@ def _vocab(model: BPEModel, again: BPEModel) -> Said:
         )
 
 
-def _merges(model: BPEModel, again: BPEModel) -> Said:
+def _merges(model: BPEModel, again: BPEModel) -> Losses:
     rewrite = as_pairs(model) if model.alphabet == "byte" else as_ranks(model)
     yield from rewrite.losses()
     if rewrite.rule is None:
@@ -118,7 +118,7 @@ def _merges(model: BPEModel, again: BPEModel) -> Said:
         )
 
 
-def _lookup_first(model: BPEModel, again: BPEModel) -> Said:
+def _lookup_first(model: BPEModel, again: BPEModel) -> Losses:
     first = model if model.lookup_first else again
     tokens = sorted(whole_lookups(first), key=first.vocab.ids.__getitem__)
     witness = next(filter(None, (text_for(again, token) for token in tokens[:40])), None)
@@ -131,7 +131,7 @@ def _lookup_first(model: BPEModel, again: BPEModel) -> Said:
     )
 
 
-def _fallback(model: BPEModel, again: BPEModel) -> Said:
+def _fallback(model: BPEModel, again: BPEModel) -> Losses:
     if model.alphabet == "byte":
         missing = missing_bytes(model.vocab.ids)
         yield Loss(
@@ -150,7 +150,7 @@ def _fallback(model: BPEModel, again: BPEModel) -> Said:
         )
 
 
-def _normalizer(model: BPEModel, again: BPEModel) -> Said:
+def _normalizer(model: BPEModel, again: BPEModel) -> Losses:
     ours, theirs = model.normalizer or (), again.normalizer or ()
     witness = first_changed(ours) if not theirs else None
     if theirs:
@@ -166,7 +166,7 @@ def _normalizer(model: BPEModel, again: BPEModel) -> Said:
     )
 
 
-def _pretokenizer(model: BPEModel, again: BPEModel) -> Said:
+def _pretokenizer(model: BPEModel, again: BPEModel) -> Losses:
     if model.alphabet == "char":
         yield _shown(
             "pretokenizer",
@@ -204,7 +204,7 @@ def _told(near: Near) -> str:
     return f"{near.name} {' and '.join(words)}"
 
 
-def _added(model: BPEModel, again: BPEModel) -> Said:
+def _added(model: BPEModel, again: BPEModel) -> Losses:
     bare = replace(model, added=tuple(replace(token, roles=()) for token in model.added or ()))
     plain = replace(again, added=tuple(replace(token, roles=()) for token in again.added or ()))
     if all(difference.field != "added" for difference in diff(bare, plain)):
@@ -219,7 +219,7 @@ def _added(model: BPEModel, again: BPEModel) -> Said:
     yield from added_lost(bare, plain)
 
 
-def _sequence_template(model: BPEModel, again: BPEModel) -> Said:
+def _sequence_template(model: BPEModel, again: BPEModel) -> Losses:
     if around(model.sequence_template) == around(again.sequence_template):
         what = "the type ids and names in the sequence template"
         yield Loss("sequence_template", "metadata", what, "llama.cpp has none; no id changes")
@@ -233,7 +233,7 @@ def _sequence_template(model: BPEModel, again: BPEModel) -> Said:
     )
 
 
-def _decoder(model: BPEModel, again: BPEModel) -> Said:
+def _decoder(model: BPEModel, again: BPEModel) -> Losses:
     steps = model.decoder or ()
     strips = any(isinstance(step, StripToken) for step in again.decoder or ())
     first = steps[0] if steps else None
@@ -262,7 +262,7 @@ def _decoder(model: BPEModel, again: BPEModel) -> Said:
     )
 
 
-def _extras(model: BPEModel, again: BPEModel) -> Said:
+def _extras(model: BPEModel, again: BPEModel) -> Losses:
     others = sorted(key for key in model.extras if key != "gguf")
     if others:
         yield Loss(
@@ -273,7 +273,7 @@ def _extras(model: BPEModel, again: BPEModel) -> Said:
         )
 
 
-_BY_FIELD: Mapping[str, Callable[[BPEModel, BPEModel], Said]] = MappingProxyType(
+_BY_FIELD: Mapping[str, Callable[[BPEModel, BPEModel], Losses]] = MappingProxyType(
     {
         "affixes": _affixes,
         "vocab": _vocab,
