@@ -89,6 +89,23 @@ class SequenceTemplate:
     single: tuple[TemplatePart, ...] = ()
     pair: tuple[TemplatePart, ...] = ()
 
+    @property
+    def placed(self) -> tuple[tuple[int | str, ...], tuple[int | str, ...]]:
+        """The ids around one text (``"A"``), and around a pair, without names and type ids."""
+        return _placed(self.single, "A"), _placed(self.pair, "AB")
+
+    @property
+    def places_nothing(self) -> bool:
+        """Whether texts stand alone, however that is said."""
+        return self.placed == SequenceTemplate().placed
+
+
+def _placed(parts: tuple[TemplatePart, ...], empty: str) -> tuple[int | str, ...]:
+    placed: list[int | str] = []
+    for part in parts:
+        placed += [part.which] if isinstance(part, TemplateText) else part.ids
+    return tuple(placed or empty)
+
 
 @dataclass(frozen=True, slots=True)
 class RankTable:

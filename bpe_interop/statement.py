@@ -12,13 +12,12 @@ from dataclasses import dataclass, field, replace
 
 from .errors import SourceError, UnstatedError
 from .extend import with_special_tokens
+from .formats.bos_eos import template_around
 from .model import (
     AddedToken,
     BPEModel,
     SequenceTemplate,
-    TemplatePart,
     TemplateText,
-    TemplateToken,
     show,
 )
 
@@ -78,7 +77,7 @@ def supplied(model: BPEModel, statement: Statement) -> BPEModel:
             raise _contradiction(model, f"the {role} token is {show(holder)}", show(text))
     filled = restated(model, statement)
     before, after = model.sequence_template, filled.sequence_template
-    if statement.template is not None and before is not None and placed(before) != placed(after):
+    if statement.template is not None and before and after and before.placed != after.placed:
         raise _contradiction(model, f"the template is {spelled(before)}", spelled(after))
     told = model.chat_template
     if statement.chat_template is not None and told not in (None, statement.chat_template):
@@ -138,30 +137,7 @@ def template_of(template: str, added: Iterable[AddedToken]) -> SequenceTemplate:
             [_find(special, word, "stand in a template") for word in part]
             for part in (words[:place], words[place + 1 :])
         )
-    if not before and not after:
-        return SequenceTemplate()
-
-    def around(text: TemplateText) -> tuple[TemplatePart, ...]:
-        ends = (
-            tuple(TemplateToken(token.text, (token.id,), text.type_id) for token in part)
-            for part in (before, after)
-        )
-        first, last = ends
-        return (*first, text, *last)
-
-    single = around(TemplateText("A", 0))
-    return SequenceTemplate(single, (*single, *around(TemplateText("B", 1))))
-
-
-def placed(template: SequenceTemplate | None) -> tuple[tuple[str | tuple[int, ...], ...], ...]:
-    """What a template places where, without names and type ids; an empty one places texts only."""
-    given = template or SequenceTemplate()
-    single = given.single or (TemplateText("A"),)
-    pair = given.pair or (TemplateText("A"), TemplateText("B", 1))
-    return tuple(
-        tuple(part.which if isinstance(part, TemplateText) else part.ids for part in parts)
-        for parts in (single, pair)
-    )
+    return template_around(before, after)
 
 
 def spelled(template: SequenceTemplate | None) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,8 @@ from benchmarks.trust import laws
 from benchmarks.trust.faults import FAULTS, changed, mutant
 from bpe_interop.formats import by_name
 from bpe_interop.formats.round_trip import RoundTrip
+from bpe_interop.model import SequenceTemplate, TemplateText
+from bpe_interop.sources import load_source
 
 FORMATS = ("gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe", "tekken")
 
@@ -48,3 +52,18 @@ def test_a_difference_without_a_reason_is_a_defect_of_gguf() -> None:
         if difference.field in ("alphabet", "chat_template")
     }
     assert "chat_template" in seen
+
+
+ALONE = SequenceTemplate((TemplateText("A"),), (TemplateText("A"), TemplateText("B", 1)))
+TINY = Path(__file__).parent.parent / "fixtures" / "tokenizers" / "spm-tiny" / "huggingface"
+
+
+@pytest.mark.parametrize("name", ["gpt2", "sentencepiece", "minbpe", "gguf"])
+def test_a_template_that_places_nothing_loses_no_text(name: str) -> None:
+    """``$A`` and ``$A $B:1`` say what no template says; many published files have them."""
+    assert ALONE.places_nothing
+    assert ALONE.placed == SequenceTemplate().placed == (("A",), ("A", "B"))
+    model = replace(load_source(TINY).model, sequence_template=ALONE)
+    trip = RoundTrip(model, by_name(name))
+    losses = [loss for loss in trip.losses if loss.field == "sequence_template"]
+    assert [(loss.grade, loss.witness) for loss in losses] == [("metadata", None)]

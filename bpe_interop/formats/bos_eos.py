@@ -1,6 +1,8 @@
-"""A sequence template that is one token before and one behind each text."""
+"""Sequence templates that are tokens before and after each text, mostly one on a side."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from ..model import (
     AddedToken,
@@ -13,17 +15,26 @@ from ..model import (
 
 
 def template_of(bos: AddedToken | None, eos: AddedToken | None) -> SequenceTemplate:
-    """What is placed around one text, and around each of a pair (as ``LlamaTokenizer`` does)."""
+    """At most one token on each side, as ``LlamaTokenizer`` has it."""
+    return template_around([bos] if bos else [], [eos] if eos else [])
 
-    def beside(which: TemplateText) -> tuple[TemplatePart, ...]:
-        before = [TemplateToken(bos.text, (bos.id,), which.type_id)] if bos else []
-        after = [TemplateToken(eos.text, (eos.id,), which.type_id)] if eos else []
-        return (*before, which, *after)
 
-    if not bos and not eos:
+def template_around(before: Iterable[AddedToken], after: Iterable[AddedToken]) -> SequenceTemplate:
+    """Tokens before and after one text, and before and after each of a pair."""
+    first, last = list(before), list(after)
+    if not first and not last:
         return SequenceTemplate()
-    first = beside(TemplateText("A", 0))
-    return SequenceTemplate(first, (*first, *beside(TemplateText("B", 1))))
+
+    def around(text: TemplateText) -> tuple[TemplatePart, ...]:
+        ends = (
+            [TemplateToken(token.text, (token.id,), text.type_id) for token in part]
+            for part in (first, last)
+        )
+        left, right = ends
+        return (*left, text, *right)
+
+    single = around(TemplateText("A", 0))
+    return SequenceTemplate(single, (*single, *around(TemplateText("B", 1))))
 
 
 def ends_of(model: BPEModel) -> tuple[AddedToken | None, AddedToken | None] | None:
@@ -37,13 +48,4 @@ def ends_of(model: BPEModel) -> tuple[AddedToken | None, AddedToken | None] | No
     before = bool(template.single) and isinstance(template.single[0], TemplateToken)
     bos = ends[0] if ends and before else None
     eos = ends[-1] if ends and not isinstance(template.single[-1], TemplateText) else None
-    return (bos, eos) if around(template_of(bos, eos)) == around(template) else None
-
-
-def around(template: SequenceTemplate | None) -> tuple[list[str | tuple[int, ...]], ...]:
-    """What a template places where, without type ids and names."""
-    template = template or SequenceTemplate()
-    return tuple(
-        [part.which if isinstance(part, TemplateText) else part.ids for part in parts]
-        for parts in (template.single, template.pair)
-    )
+    return (bos, eos) if template_of(bos, eos).placed == template.placed else None

@@ -9,14 +9,13 @@ from typing import TypeAlias
 
 from ...diff import diff
 from ...loss import Loss
-from ...model import Affixes, BPEModel, show
+from ...model import Affixes, BPEModel, SequenceTemplate, show
 from ...steps import JoinPieces, MetaspaceText, StripToken
 from ...text.normalize import normalize
 from ...theory.merges import whole_lookups
 from ...theory.pretokens import missing_bytes
 from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.witness import decoded_otherwise, first_changed, text_for, text_with
-from ..bos_eos import around
 from ..reasons import affixes_lost
 from ..round_trip import RoundTrip
 from .added_losses import added_lost
@@ -220,7 +219,8 @@ def _added(model: BPEModel, again: BPEModel) -> Losses:
 
 
 def _sequence_template(model: BPEModel, again: BPEModel) -> Losses:
-    if around(model.sequence_template) == around(again.sequence_template):
+    ours, theirs = (each.sequence_template or SequenceTemplate() for each in (model, again))
+    if ours.placed == theirs.placed:
         what = "the type ids and names in the sequence template"
         yield Loss("sequence_template", "metadata", what, "llama.cpp has none; no id changes")
         return

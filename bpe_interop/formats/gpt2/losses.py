@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...loss import Grade, Loss
-from ...model import BPEModel, SequenceTemplate, show
+from ...model import BPEModel, show
 from ...steps import JoinBytes, Pattern
 from ...text.bytechars import is_mapped
 from ...text.spellings import GPT2
@@ -149,7 +149,7 @@ def _text_losses(model: BPEModel) -> Iterator[Loss]:
             witness=witness,
         )
     if model.sequence_template is not None:
-        empty = model.sequence_template == SequenceTemplate()
+        empty = model.sequence_template.places_nothing
         yield Loss(
             "sequence_template",
             "metadata" if empty else "text",

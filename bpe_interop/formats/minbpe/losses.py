@@ -7,7 +7,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from ...loss import Loss
-from ...model import AddedToken, Affixes, BPEModel, Fallback, PairList, SequenceTemplate, show
+from ...model import AddedToken, Affixes, BPEModel, Fallback, PairList, show
 from ...steps import Pattern, Split
 from ...text.patterns import same
 from ...theory.byte_ranks import as_byte_ranks, rank_table
@@ -227,7 +227,11 @@ def _flags(token: AddedToken) -> list[str]:
 
 
 def _sequence_template(model: BPEModel, apart: Apart) -> Iterator[Loss]:
-    if model.sequence_template != SequenceTemplate():
+    template = model.sequence_template
+    if template is not None and template.places_nothing:
+        what = "the type ids in the sequence template"
+        yield Loss("sequence_template", "metadata", what, "minbpe has none; no id changes")
+    else:
         yield Loss(
             "sequence_template",
             "text",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice, product
 
-from ...model import AddedToken, BPEModel, TemplatePart, TemplateText, show
+from ...model import AddedToken, BPEModel, show
 from ...steps import JoinPieces
 from ...text.normalize import normalize
 from ...theory.added_tokens import Form, chains, hiding, joined, normalized_matters
@@ -159,19 +159,12 @@ def template_stage(pair: TwoModels) -> Stage:
     if left is None or right is None:
         unsaid = silent(pair, "sequence_template")
         return Stage(name, "unknown", f"{unsaid} what is placed around a text")
-    if _placed(left.single, "A") != _placed(right.single, "A"):
+    (left_single, left_pair), (right_single, right_pair) = left.placed, right.placed
+    if left_single != right_single:
         return Stage(name, "refuted", "other templates", "a")
-    if _placed(left.pair, "AB") != _placed(right.pair, "AB"):
+    if left_pair != right_pair:
         why = "the same ids around a text; pairs of texts are placed otherwise"
         return Stage(name, "unknown", why)
-    if _placed(left.single, "A") == ["A"] and _placed(left.pair, "AB") == ["A", "B"]:
+    if left.places_nothing:
         return Stage(name, "proved", "nothing is placed around a text on either side")
     return Stage(name, "proved", "the same template")
-
-
-def _placed(parts: Sequence[TemplatePart], empty: str) -> list[int | str]:
-    """The ids that are placed around texts, and the letters of the texts."""
-    placed: list[int | str] = []
-    for part in parts:
-        placed += [part.which] if isinstance(part, TemplateText) else part.ids
-    return placed or list(empty)
