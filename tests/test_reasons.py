@@ -60,7 +60,7 @@ TINY = Path(__file__).parent.parent / "fixtures" / "tokenizers" / "spm-tiny" / "
 
 @pytest.mark.parametrize("name", ["gpt2", "sentencepiece", "minbpe", "gguf"])
 def test_a_template_that_places_nothing_loses_no_text(name: str) -> None:
-    """``$A`` and ``$A $B:1`` say what no template says; many published files have them."""
+    """``$A`` and ``$A $B:1`` say what no template says; a sidecar may spell them out."""
     assert ALONE.places_nothing
     assert ALONE.placed == SequenceTemplate().placed == (("A",), ("A", "B"))
     model = replace(load_source(TINY).model, sequence_template=ALONE)
