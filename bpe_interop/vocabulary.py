@@ -12,6 +12,7 @@ from .encode import Encoder
 from .encode.decode import own_bytes
 from .encode.stream import DecodeStream
 from .errors import DecodeError, PatternError, UnstatedError
+from .kernel import as_dict
 from .loss import Loss
 from .model import (
     MAX_ID,
@@ -328,7 +329,7 @@ class Vocabulary:
         ranked = isinstance(model.merges, RankTable) and model.alphabet == "byte"
         if not (ranked and model.lookup_first):
             refuse(model, by_name("tiktoken"))
-        return written_tokens(model)
+        return dict(as_dict(written_tokens(model)))
 
     def _numbers(self, tokens: Sequence[int]) -> Sequence[int]:
         """Ids checked as tiktoken does: numpy's integers too, but no float and no text."""

@@ -30,6 +30,7 @@ from bpe_interop.kernel import (
     form_of_ranks,
     library,
     listed_as_ranked,
+    ranked_as_listed,
     readers,
     running,
     set_aside,
@@ -240,7 +241,7 @@ def ranks_and_list(rng: random.Random) -> tuple[Numbers, Taken] | None:
     merges = [[*map(to_chars, pair)] for pair in pairs]
     document = {"model": {"vocab": vocab, "merges": merges}}
     ranks = readers.read_ranks(b"\n".join(ranked))
-    taken = readers.take_vocabulary(json.dumps(document).encode())
+    taken = readers.take_vocabulary(json.dumps(document).encode(), "byte")
     return None if ranks is None or taken is None else (ranks, taken)
 
 
@@ -273,14 +274,38 @@ def test_lists_in_the_order_of_ranks_are_found_the_same() -> None:
 
 
 @needs_library
+def test_ranks_in_the_order_of_a_list_are_found_the_same() -> None:
+    rng, seen = random.Random(13), {True: 0, False: 0}
+    for _ in range(2000):
+        made = ranks_and_list(rng)
+        if made is None:
+            continue
+        ranks, taken = made
+        ids = Numbers(taken.table)
+        form = form_of_list(taken.pairs, ids, "byte", known=False)
+        if form is None:
+            continue
+        found = ranked_as_listed(form.splits, ranks)
+        with set_aside():
+            one = System(RankTable({**ranks}), {**ranks})
+            other = System(PairList(taken.pairs.whole()), {**ids})
+            expected = core._ranked_as_listed(one, other)
+        assert found is (expected is not None)
+        seen[found] += 1
+    assert min(seen.values()) > 100
+
+
+@needs_library
 @pytest.mark.parametrize(
     ("name", "count"),
     [
         ("rank files", 300),
         ("tokenizer.json", 120),
+        ("pairs of files", 120),
         ("canonical forms", 500),
         ("entries compared", 500),
         ("models compared", 25),
+        ("files written", 25),
     ],
 )
 def test_the_kernel_answers_as_python_does(name: str, count: int) -> None:

@@ -136,6 +136,29 @@ def document_read(rng: random.Random) -> Callable[[], object]:
     return lambda: by_name("huggingface").load(own)
 
 
+def pair_of_files_read(rng: random.Random) -> Callable[[], object]:
+    """Reads GPT-2's two files, mostly with damage."""
+    own = dict(rng.choice(_seeds()["gpt2"]))
+    if rng.random() < 0.6:
+        own = dumped_pair(byte_level(rng), rng)
+    if rng.random() < 0.7:
+        own = damaged(own, rng)
+    return lambda: by_name("gpt2").load(own)
+
+
+def dumped_pair(own: ByteLevel, rng: random.Random) -> dict[str, bytes]:
+    """The two files, spelled in one of several ways."""
+    vocab = {to_chars(token): number for number, token in enumerate(own.tokens)}
+    if rng.random() < 0.4:
+        vocab["<|endoftext|>"] = len(vocab)
+    end = rng.choice(("\n", "\n", "\r\n"))
+    lines = [" ".join(map(to_chars, pair)) for pair in own.pairs]
+    lines.insert(rng.randrange(2), rng.choice(("#version: 0.2", "#version", "")))
+    text = end.join(lines) + rng.choice((end, end, ""))
+    spelled = json.dumps(vocab, ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, 1)))
+    return {"encoder.json": spelled.encode(), "vocab.bpe": text.encode()}
+
+
 def form_found(rng: random.Random) -> Callable[[], object]:
     """Finds a canonical form."""
     rule, ids, alphabet = merge_system(rng)
@@ -187,6 +210,57 @@ def models_compared(rng: random.Random) -> Callable[[], object]:
         return Compared([same, diff(a, b), proof], isinstance(a.vocab.ids, Numbers))
 
     return compared
+
+
+def files_written(rng: random.Random) -> Callable[[], object]:
+    """Writes a small byte-level tokenizer in every format that spells bytes."""
+    own = byte_level(rng)
+    for token in (b'"\\\x7f\xa0\xad', b"#version", b"<s>", b"\xc4\xa0"):
+        if rng.random() < 0.4:
+            own.tokens.insert(rng.randrange(len(own.tokens) + 1), token)
+    if rng.random() < 0.2 and b"#version" in own.tokens:
+        own.pairs.append((b"#version", b"a"))
+        own.tokens.append(b"#versiona")
+    files, ranked = _listed(own), rng.random() < 0.3
+    value = json.loads(files["tokenizer.json"])
+    listed = value["model"]["vocab"]
+    for text in ("<|a|>", "\u00e9\u4e2d", "\U0001f642"):
+        way = rng.random()
+        number = max(listed.values()) + rng.choice((1, 1, 1, 5))
+        if way < 0.6:
+            value["added_tokens"].append({**_ADDED, "id": number, "content": text})
+        if way < 0.2 or way > 0.8:
+            listed[text] = number
+    if rng.random() < 0.4:
+        order = [*listed.items()]
+        rng.shuffle(order)
+        value["model"]["vocab"] = dict(order)
+    files["tokenizer.json"] = json.dumps(value).encode()
+
+    def written() -> Compared:
+        model = _ranked(own) if ranked else by_name("huggingface").load(files)
+        found = [dumped(model, name) for name in ("huggingface", "gpt2", "tiktoken")]
+        return Compared(found, isinstance(model.vocab.ids, Numbers))
+
+    return written
+
+
+def dumped(model: BPEModel, name: str) -> object:
+    """The files of a model in a format, or why there are none; and what would be lost."""
+    target = by_name(name)
+    try:
+        return target.dump(model), target.losses(model)
+    except BpeInteropError as error:
+        return str(error)
+
+
+_ADDED = {
+    "single_word": False,
+    "lstrip": False,
+    "rstrip": False,
+    "normalized": False,
+    "special": True,
+}
 
 
 @dataclass(slots=True)
@@ -257,12 +331,14 @@ def _ranked(own: ByteLevel) -> BPEModel:
 WORKS: dict[str, Callable[[random.Random], Callable[[], object]]] = {
     "rank files": rank_file_read,
     "tokenizer.json": document_read,
+    "pairs of files": pair_of_files_read,
     "canonical forms": form_found,
     "entries compared": entries_compared,
     "models compared": models_compared,
     "pretokens": cut,
     "ids": lambda rng: encoded(rng, merge_system),
     "ids decoded": lambda rng: decoded(rng, merge_system),
+    "files written": files_written,
 }
 """What the kernel does: from random numbers to a thing that is done."""
 

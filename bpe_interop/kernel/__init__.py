@@ -11,15 +11,22 @@ not there, or that it fails.
 
 from __future__ import annotations
 
-from .canonical import Form, form_of_list, form_of_ranks, listed_as_ranked
+from .canonical import (
+    Form,
+    form_of_list,
+    form_of_ranks,
+    listed_as_ranked,
+    ranked_as_listed,
+)
 from .decoding import ByteDecoder, decoder_of
 from .encoding import ByteEncoder, encoder_of_form, encoder_of_list
 from .lazy import LazyDict, LazyList, as_dict
 from .library import VARIABLE, Running, is_aside, running, set_aside
 from .pairs import Pairs
-from .readers import Taken, read_ranks, take_vocabulary
+from .readers import Taken, read_pair, read_ranks, take_vocabulary
 from .splitting import SplitTable, TableSplitter, splitter_of
-from .tables import ListedNumbers, Numbers, Table
+from .tables import Numbers, Table
+from .writers import pairs_text, ranks_text, vocabulary_text
 
 __all__ = [
     "VARIABLE",
@@ -28,7 +35,6 @@ __all__ = [
     "Form",
     "LazyDict",
     "LazyList",
-    "ListedNumbers",
     "Numbers",
     "Pairs",
     "Running",
@@ -44,9 +50,14 @@ __all__ = [
     "form_of_ranks",
     "is_aside",
     "listed_as_ranked",
+    "pairs_text",
+    "ranked_as_listed",
+    "ranks_text",
+    "read_pair",
     "read_ranks",
     "running",
     "set_aside",
     "splitter_of",
     "take_vocabulary",
+    "vocabulary_text",
 ]

@@ -28,6 +28,9 @@ class Splits(LazyDict[bytes, tuple[bytes, bytes]]):
         super().__init__(held.splits)
         self.found = held
 
+    def __len__(self) -> int:
+        return self.found.count
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -153,6 +156,26 @@ def listed_as_ranked(
     return known
 
 
+def ranked_as_listed(
+    splits: Mapping[bytes, tuple[bytes, bytes]], ranks: Mapping[bytes, int]
+) -> bool | None:
+    """Whether ranks are those of the tokens that a list over bytes builds, in its order.
+
+    The twin is in ``theory/core.py`` (Theorem 13). None: the kernel cannot tell.
+
+    Args:
+        splits: of the canonical form of the list.
+        ranks: of tokens, among them single bytes.
+    """
+    if not isinstance(splits, Splits) or not isinstance(ranks, Numbers):
+        return None
+    held, loaded = splits.found, library()
+    if loaded is None or held.alphabet != "byte":
+        return None
+    same = answer(loaded.ranks_listed(ranks.table.number, held.table.number, held.number))
+    return None if same is None else same == 1
+
+
 def _as_form(held: _Found) -> Form:
     table = held.table
     disordered, unreachable = held.rest
@@ -177,6 +200,11 @@ class _Found(Held):
         sizes = array("Q", bytes(24))
         answer(loaded.form_sizes(number, address(sizes)))
         self._sizes = sizes
+
+    @property
+    def count(self) -> int:
+        """How many tokens are built."""
+        return self._sizes[0]
 
     @cached_property
     def columns(self) -> tuple[array[int], array[int], array[int], array[int]]:

@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 8
+_INTERFACE = 10
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -98,7 +98,9 @@ class Library:
         self.table_find = declared("table_find", number, ctypes.c_char_p, size)
         self.table_token = declared("table_token", number, size, pointer, size)
         self.merges_new = declared("merges_new", number, ctypes.c_char_p, size, pointer, size)
-        self.json_read = declared("json_read", ctypes.c_char_p, size, pointer, pointer, size)
+        flag, text = ctypes.c_uint32, ctypes.c_char_p
+        self.json_read = declared("json_read", text, size, flag, pointer, pointer, size)
+        self.pair_read = declared("pair_read", text, size, text, size, pointer, pointer, size)
         self.merges_used = declared("merges_used", number, number, pointer, size)
         self.merges_count = declared("merges_count", number)
         self.merges_copy = declared("merges_copy", number, pointer, pointer, size)
@@ -106,13 +108,29 @@ class Library:
         self.table_place = declared("table_place", number, ctypes.c_char_p, size)
         self.tables_apart = declared("tables_apart", number, number, pointer, pointer, size)
         self.merges_same = declared("merges_same", number, number, number, number)
-        flag = ctypes.c_uint32
         self.canonical_form = declared("canonical_form", number, number, flag, flag)
         self.form_listed = declared("form_listed", number, number, number, number, flag)
+        self.ranks_listed = declared("ranks_listed", number, number, number)
         self.form_sizes = declared("form_sizes", number, pointer)
         self.form_copy = declared("form_copy", number, pointer, pointer, pointer, pointer, size)
         self.form_copy_rest = declared("form_copy_rest", number, pointer, size, pointer, size)
         self._declare_encoding(declared)
+        self._declare_writing(declared)
+
+    def _declare_writing(self, declared: Callable[..., Callable[..., int]]) -> None:
+        """What makes the texts of files."""
+        import ctypes
+
+        pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
+        text, flag = ctypes.c_char_p, ctypes.c_uint32
+        self.vocabulary_text = declared(
+            "vocabulary_text",
+            *(number, pointer, size, text, size, pointer, pointer, size, flag, text, size),
+        )
+        self.pairs_text = declared("pairs_text", number, number, flag, text, size)
+        self.ranks_text = declared("ranks_text", number)
+        self.text_size = declared("text_size", number)
+        self.text_copy = declared("text_copy", number, pointer, size)
 
     def _declare_encoding(self, declared: Callable[..., Callable[..., int]]) -> None:
         """What splits texts, and gives their ids."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from .library import Held, address, answer, library, numbers
 from .pairs import Pairs
@@ -20,13 +20,15 @@ class Taken:
     """The vocabulary and the merges of a ``tokenizer.json``, and the document without them.
 
     ``rest`` has an empty object and an empty array in their places. ``literal`` are the tokens
-    that are not spelled in the byte alphabet: their contents are their spellings in UTF-8.
+    that are not spelled in the byte alphabet, where ``alphabet`` is bytes: their contents are
+    their spellings in UTF-8. Of text, that is so of all tokens, and none is listed.
     """
 
     table: Table
     pairs: Pairs
     literal: tuple[bytes, ...]
     rest: bytes
+    alphabet: Literal["byte", "char"]
     _document: bytes
     _cuts: tuple[int, ...]
 
@@ -39,8 +41,8 @@ class Taken:
         return json.loads(self._document[self._cuts[2] : self._cuts[3]])
 
 
-def take_vocabulary(document: bytes) -> Taken | None:
-    """Takes the vocabulary and the merges out of a ``tokenizer.json`` that spells bytes.
+def take_vocabulary(document: bytes, alphabet: Literal["byte", "char"]) -> Taken | None:
+    """Takes the vocabulary and the merges out of a ``tokenizer.json`` that spells bytes, or text.
 
     The twins are ``strict_json.py`` and ``formats/huggingface/vocab.py``.
     """
@@ -49,7 +51,14 @@ def take_vocabulary(document: bytes) -> Taken | None:
         return None
     answers, literal = array("Q", bytes(56)), numbers(_LITERAL)
     done = answer(
-        loaded.json_read(document, len(document), address(answers), address(literal), _LITERAL)
+        loaded.json_read(
+            document,
+            len(document),
+            alphabet == "char",
+            address(answers),
+            address(literal),
+            _LITERAL,
+        )
     )
     if done is None:
         return None
@@ -59,7 +68,35 @@ def take_vocabulary(document: bytes) -> Taken | None:
     rest = b"{}".join((document[:start], document[end:merges_start]))
     rest = b"[]".join((rest, document[merges_end:]))
     pairs = Pairs(table, Held(loaded, second))
-    return Taken(table, pairs, table.some(literal[:count]), rest, document, tuple(cuts))
+    return Taken(table, pairs, table.some(literal[:count]), rest, alphabet, document, tuple(cuts))
+
+
+def read_pair(vocabulary: bytes, merges: bytes) -> tuple[Numbers, Pairs, tuple[bytes, ...]] | None:
+    """The tokens and the merges of GPT-2's pair of files.
+
+    The last of the three are the tokens that are not spelled in the byte alphabet, as UTF-8. The
+    twin is ``formats/gpt2/files.py``.
+    """
+    loaded = library()
+    if loaded is None:
+        return None
+    answers, literal = array("Q", bytes(56)), numbers(_LITERAL)
+    done = answer(
+        loaded.pair_read(
+            vocabulary,
+            len(vocabulary),
+            merges,
+            len(merges),
+            address(answers),
+            address(literal),
+            _LITERAL,
+        )
+    )
+    if done is None:
+        return None
+    table = Table(loaded, answers[0])
+    pairs = Pairs(table, Held(loaded, answers[1]))
+    return Numbers(table), pairs, table.some(literal[: answers[6]])
 
 
 def read_ranks(data: bytes) -> Numbers | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
+from operator import lt
 from typing import Any, TypeVar, overload
 
 from .lazy import LazyDict
@@ -41,14 +42,18 @@ class Table(Held):
         size = answer(self.library.table_token(self.number, at, address(room), len(room))) or 0
         return bytes(room[:size]) if size <= len(room) else self.tokens[at]
 
-    @cached_property
-    def tokens(self) -> list[bytes]:
-        """The tokens in their order."""
+    def joined(self) -> tuple[bytes, array[int]]:
+        """All contents one after the other, and where each ends."""
         count, size = self.sizes
         contents, ends = bytearray(size), numbers(count)
         done = self.library.table_tokens(self.number, address(contents), size, address(ends), count)
         _whole(answer(done))
-        joined = bytes(contents)
+        return bytes(contents), ends
+
+    @cached_property
+    def tokens(self) -> list[bytes]:
+        """The tokens in their order."""
+        joined, ends = self.joined()
         return [joined[start:end] for start, end in pairwise((0, *ends))]
 
     @cached_property
@@ -147,6 +152,15 @@ class Numbers(LazyDict[bytes, int]):
         """The same without some tokens, which are here, and are not all of them."""
         places = array("I", (at for at in map(self.table.place, tokens) if at is not None))
         return Numbers(self.table.without(places))
+
+    def may_hold(self, part: bytes) -> bool:
+        """Whether a token may hold some bytes; False: none does."""
+        return part in self.table.joined()[0]
+
+    def in_order(self) -> bool:
+        """Whether the numbers grow from token to token."""
+        own = self.table.numbers
+        return all(map(lt, own, islice(own, 1, None)))
 
     def numbered(self, wanted: Set[int]) -> dict[int, bytes]:
         """The tokens that have some numbers, by number."""

@@ -46,6 +46,12 @@ def parse(pattern: Pattern) -> Node:
         PatternError: a construct is not understood, or means what the tree cannot say; names
             it and its offset.
     """
+    return _tree(pattern, PATTERN_STEPS.most, PATTERN_NESTING.most)
+
+
+@lru_cache(maxsize=64)
+def _tree(pattern: Pattern, *_: int) -> Node:
+    """The tree within some limits: the same few patterns are asked for many times."""
     return _Parser(pattern).parse()
 
 

@@ -17,7 +17,7 @@ from .rewrite import Rewrite, refused, with_affixes
 from .witness import text_for, text_with
 
 
-def rank_table(model: BPEModel) -> dict[bytes, int]:
+def rank_table(model: BPEModel) -> Mapping[bytes, int]:
     """The tokens that a rank file would rank, each by its id.
 
     Left out are tokens that no text can contain in this spelling (control), and the empty one;
@@ -25,7 +25,7 @@ def rank_table(model: BPEModel) -> dict[bytes, int]:
     """
     kinds, ids = model.vocab.kinds, model.vocab.ids
     if not kinds:
-        return {content: number for content, number in ids.items() if content}
+        return ids if b"" not in ids else {t: number for t, number in ids.items() if t}
     table = {
         bytes([int(content[3:5], 16)]): number
         for content, number in ids.items()

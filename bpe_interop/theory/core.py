@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain, pairwise
 from typing import Literal, TypeAlias
 
-from ..kernel import Form, Numbers, listed_as_ranked
+from ..kernel import Form, Numbers, listed_as_ranked, ranked_as_listed
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
@@ -29,6 +29,9 @@ _ALIKE = 8
 
 _NO_AFFIXES = Affixes()
 _LISTED_AS_RANKED = "the list has each token's split in rank order (Theorem 4)"
+_RANKED_AS_LISTED = (
+    "the ranks are those of the tokens that the list builds, in its order (Theorem 13)"
+)
 _NO_CONFLICT = "wherever two merges overlap, both make the same of it (Theorem 6)"
 
 BUDGET = 2_000_000
@@ -327,6 +330,10 @@ def _ranked_as_listed(ranked: System, listed: System) -> str | None:
     if not ranked.affixes == listed.affixes == _NO_AFFIXES:
         return None
     splits, size = listed.form.splits, listed.size
+    if ranked.base is None and ranked.alphabet == "byte":
+        native = ranked_as_listed(splits, table.ranks)
+        if native is not None:
+            return _RANKED_AS_LISTED if native else None
     if any(token not in splits and size(token) > 1 for token in table.ranks):
         return None
     order = [table.ranks.get(token, MAX_ID) for token in splits]
@@ -334,7 +341,7 @@ def _ranked_as_listed(ranked: System, listed: System) -> str | None:
         return None
     if not _has_symbols(ranked, splits.values()):
         return None
-    return "the ranks are those of the tokens that the list builds, in its order (Theorem 13)"
+    return _RANKED_AS_LISTED
 
 
 def _listed_as_ranked(ranked: System, listed: System) -> str | None:

@@ -62,11 +62,11 @@ impl Form {
         }
     }
 
-    /// Whether no token of it is at a place that the table does not have.
+    /// Whether no token of it, and no part, is at a place that the table does not have.
     pub fn fits(&self, table: &Table) -> bool {
-        self.tokens
-            .iter()
-            .all(|&at| (at as usize) < table.tokens.len())
+        let there = |&at: &u32| (at as usize) < table.tokens.len();
+        let parts = self.left.iter().chain(&self.right);
+        self.tokens.iter().all(there) && parts.filter(|&at| at & SYMBOL == 0).all(there)
     }
 }
 

@@ -62,6 +62,29 @@ pub fn listed_as_ranked(
     Some(found)
 }
 
+/// Whether a table ranks the tokens that a list builds, in its order, and besides these only
+/// single bytes (twin: `_ranked_as_listed`; Theorem 13).
+///
+/// `form` is that of the list, over `listed`; symbols are bytes.
+pub fn ranked_as_listed(ranked: &Table, listed: &Table, form: &Form) -> bool {
+    let there = places(&listed.tokens, &ranked.tokens);
+    let mut built = vec![false; ranked.numbers.len()];
+    let mut least = 0;
+    for &token in &form.tokens {
+        let place = there[token as usize];
+        if place == NONE {
+            return false;
+        }
+        let rank = ranked.numbers[place as usize];
+        if rank < least || rank == NONE {
+            return false;
+        }
+        least = rank + 1;
+        built[place as usize] = true;
+    }
+    (0..built.len()).all(|at| built[at] || ranked.tokens.size(at) == 1)
+}
+
 /// What each token of one table is in another: a place, `SYMBOL` and what it is, or `NONE`.
 fn join(ranked: &Table, listed: &Table, alphabet: Alphabet) -> Vec<u32> {
     places(&listed.tokens, &ranked.tokens)

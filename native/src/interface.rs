@@ -9,7 +9,7 @@ use crate::canonical::{form, Alphabet, Rule, SYMBOL};
 use crate::comparing::{apart, same_pairs};
 use crate::decoding::Decoder;
 use crate::encoding::{Encoder, LONGEST};
-use crate::equality::listed_as_ranked;
+use crate::equality::{listed_as_ranked, ranked_as_listed};
 use crate::json;
 use crate::merges::Merges;
 use crate::merging::Merging;
@@ -19,9 +19,10 @@ use crate::ranks;
 use crate::splitting::{self, Splitter};
 use crate::table::Table;
 use crate::tokens::Tokens;
+use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 8;
+const INTERFACE: u32 = 10;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -365,9 +366,9 @@ pub unsafe extern "C" fn form_copy_rest(
     })
 }
 
-/// Takes the vocabulary and the merges out of a `tokenizer.json`. Into `found`: the table, the
-/// merges, where each of the two begins and ends, and how many tokens are not spelled in the byte
-/// alphabet; the places of these into `literal`.
+/// Takes the vocabulary and the merges out of a `tokenizer.json`; `characters`: what symbols are.
+/// Into `found`: the table, the merges, where each of the two begins and ends, and how many tokens
+/// are not spelled in the byte alphabet; the places of these into `literal`.
 ///
 /// # Safety
 /// `size` bytes at `document`; room for seven values at `found`, for `room` at `literal`.
@@ -375,27 +376,54 @@ pub unsafe extern "C" fn form_copy_rest(
 pub unsafe extern "C" fn json_read(
     document: *const u8,
     size: usize,
+    characters: u32,
     found: *mut u64,
     literal: *mut u32,
     room: usize,
 ) -> i64 {
     guarded(|| {
-        let taken = or_python(json::read(given(document, size)))?;
-        if taken.literal.len() > room {
-            return Err(NotMine);
-        }
-        copy(&taken.literal, literal, taken.literal.len())?;
-        let [start, end, merges_start, merges_end] = taken.cuts;
-        let count = taken.literal.len() as u64;
-        let table = hold(Object::Table(taken.table)) as u64;
-        let merges = hold(Object::Merges(taken.merges)) as u64;
-        copy(
-            &[table, merges, start, end, merges_start, merges_end, count],
-            found,
-            7,
-        )?;
-        Ok(DONE)
+        let taken = json::read(given(document, size), alphabet(characters));
+        give(or_python(taken)?, found, literal, room)
     })
+}
+
+/// The same of the vocabulary and the merges of a pair of files; nothing begins or ends in them.
+///
+/// # Safety
+/// `size` bytes at `vocabulary`, `merges_size` at `merges`; the rest as above.
+#[no_mangle]
+pub unsafe extern "C" fn pair_read(
+    vocabulary: *const u8,
+    size: usize,
+    merges: *const u8,
+    merges_size: usize,
+    found: *mut u64,
+    literal: *mut u32,
+    room: usize,
+) -> i64 {
+    guarded(|| {
+        let taken = json::read_pair(given(vocabulary, size), given(merges, merges_size));
+        give(or_python(taken)?, found, literal, room)
+    })
+}
+
+/// # Safety
+/// Room for seven values at `found`, for `room` at `literal`.
+unsafe fn give(taken: json::Taken, found: *mut u64, literal: *mut u32, room: usize) -> Answer {
+    if taken.literal.len() > room {
+        return Err(NotMine);
+    }
+    copy(&taken.literal, literal, taken.literal.len())?;
+    let [start, end, merges_start, merges_end] = taken.cuts;
+    let count = taken.literal.len() as u64;
+    let table = hold(Object::Table(taken.table)) as u64;
+    let merges = hold(Object::Merges(taken.merges)) as u64;
+    copy(
+        &[table, merges, start, end, merges_start, merges_end, count],
+        found,
+        7,
+    )?;
+    Ok(DONE)
 }
 
 /// Which places of a table its merges name (`used`: a byte for each, 1 or 0).
@@ -827,5 +855,125 @@ pub unsafe extern "C" fn decoder_join(
         let out = std::slice::from_raw_parts_mut(out, room);
         let size = or_python(object.decoder())?.join(given(ids, count), out);
         Ok(or_python(size)? as i64)
+    })
+}
+
+/// The entries of a JSON object with a table's tokens and their numbers, in the order of these.
+/// The tokens at some places are skipped; others, spelled as they shall stand there, with the
+/// size of each and its number, least first, are sorted in. `ascii`: nothing else is used;
+/// `between` stands between two entries.
+///
+/// # Safety
+/// `skipped_count` values at `skipped`, `size` bytes at `others`, `count` values at `sizes` and
+/// at `numbers`, `between_size` bytes at `between`.
+#[no_mangle]
+pub unsafe extern "C" fn vocabulary_text(
+    table: i64,
+    skipped: *const u32,
+    skipped_count: usize,
+    others: *const u8,
+    size: usize,
+    sizes: *const u32,
+    numbers: *const u32,
+    count: usize,
+    ascii: u32,
+    between: *const u8,
+    between_size: usize,
+) -> i64 {
+    guarded(|| {
+        with_table(table, |table| {
+            let others = Others {
+                bytes: given(others, size),
+                sizes: given(sizes, count),
+                numbers: given(numbers, count),
+            };
+            let way = if ascii == 0 {
+                Way::Json
+            } else {
+                Way::JsonAscii
+            };
+            let skipped = given(skipped, skipped_count);
+            let between = given(between, between_size);
+            let text = writing::vocabulary(table, skipped, &others, way, between);
+            Ok(hold(Object::Text(or_python(text)?)))
+        })
+    })
+}
+
+/// The pairs of a list, or of a form, over a table: as strings of JSON with `between` between
+/// two of them, or with `lines` one to a line.
+///
+/// # Safety
+/// `between_size` bytes at `between`.
+#[no_mangle]
+pub unsafe extern "C" fn pairs_text(
+    table: i64,
+    pairs: i64,
+    lines: u32,
+    between: *const u8,
+    between_size: usize,
+) -> i64 {
+    guarded(|| {
+        with_table(table, |table| {
+            let object = or_python(get(pairs))?;
+            let (left, right) = match &*object {
+                Object::Merges(merges) if merges.fits(table) => (&merges.left, &merges.right),
+                Object::Form(form) if form.fits(table) => (&form.left, &form.right),
+                _ => return Err(NotMine),
+            };
+            let listing = if lines == 0 {
+                Listing::Strings(given(between, between_size))
+            } else {
+                Listing::Lines
+            };
+            let text = writing::pairs(table, left, right, &listing);
+            Ok(hold(Object::Text(or_python(text)?)))
+        })
+    })
+}
+
+/// The lines of a rank file with a table's tokens and numbers, in its order.
+#[no_mangle]
+pub extern "C" fn ranks_text(table: i64) -> i64 {
+    guarded(|| with_table(table, |table| Ok(hold(Object::Text(writing::ranks(table))))))
+}
+
+/// How many bytes a text has.
+#[no_mangle]
+pub extern "C" fn text_size(text: i64) -> i64 {
+    guarded(|| {
+        let object = or_python(get(text))?;
+        Ok(or_python(object.text())?.len() as i64)
+    })
+}
+
+/// Copies a text.
+///
+/// # Safety
+/// `room` bytes at `out`.
+#[no_mangle]
+pub unsafe extern "C" fn text_copy(text: i64, out: *mut u8, room: usize) -> i64 {
+    guarded(|| {
+        let object = or_python(get(text))?;
+        copy(or_python(object.text())?, out, room)?;
+        Ok(DONE)
+    })
+}
+
+/// 1 if a table ranks the tokens that a form builds in the order of the form, and besides them
+/// only single bytes; else 0. `form` is that of the table `listed`.
+#[no_mangle]
+pub extern "C" fn ranks_listed(ranked: i64, listed: i64, form: i64) -> i64 {
+    guarded(|| {
+        let object = or_python(get(form))?;
+        let form = or_python(object.form())?;
+        with_table(ranked, |ranked| {
+            with_table(listed, |listed| {
+                if !form.fits(listed) {
+                    return Err(NotMine);
+                }
+                Ok(i64::from(ranked_as_listed(ranked, listed, form)))
+            })
+        })
     })
 }

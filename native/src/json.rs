@@ -1,10 +1,11 @@
-//! The vocabulary and the merges of a byte-level `tokenizer.json` (twins:
-//! `formats/huggingface/vocab.py` and `strict_json.py`).
+//! The vocabulary and the merges of a `tokenizer.json` (twins: `formats/huggingface/vocab.py` and
+//! `strict_json.py`), and those of GPT-2's pair of files (twin: `formats/gpt2/files.py`).
 //!
-//! Of the rest only the shape is followed, to find the two: Python reads the document without
+//! Of the rest of a document only the shape is followed, to find the two: Python reads the document without
 //! them, strictly. If that is JSON, the shape was followed rightly.
 #![forbid(unsafe_code)]
 
+use crate::canonical::Alphabet;
 use crate::merges::Merges;
 use crate::table::Table;
 use crate::tokens::{Tokens, MOST};
@@ -40,15 +41,11 @@ pub struct Taken {
 }
 
 /// None: something in the vocabulary or the merges is irregular.
-pub fn read(document: &[u8]) -> Option<Taken> {
+pub fn read(document: &[u8], alphabet: Alphabet) -> Option<Taken> {
     if document.len() > MOST || std::str::from_utf8(document).is_err() {
         return None;
     }
-    let mut scan = Scan {
-        text: document,
-        at: 0,
-        spelling: vec![],
-    };
+    let mut scan = Scan::new(document);
     let mut vocabulary = None;
     let mut listed = None;
     scan.object(&mut |scan| {
@@ -62,12 +59,12 @@ pub fn read(document: &[u8]) -> Option<Taken> {
             let start = scan.at as u64;
             match &vocabulary {
                 None if is_vocabulary => {
-                    let (table, literal) = read_vocabulary(scan)?;
+                    let (table, literal) = read_vocabulary(scan, alphabet)?;
                     vocabulary = Some((table, literal, start, scan.at as u64));
                     Some(())
                 }
                 Some((table, _, _, _)) if is_merges && listed.is_none() => {
-                    let merges = read_merges(scan, table)?;
+                    let merges = read_merges(scan, table, alphabet)?;
                     listed = Some((merges, start, scan.at as u64));
                     Some(())
                 }
@@ -89,19 +86,61 @@ pub fn read(document: &[u8]) -> Option<Taken> {
     })
 }
 
+/// The two files of a pair: a JSON object with the vocabulary, and a merge to a line. Nothing is
+/// cut out of a document. None: something is irregular.
+pub fn read_pair(vocabulary: &[u8], lines: &[u8]) -> Option<Taken> {
+    if vocabulary.len() > MOST || lines.len() > MOST {
+        return None;
+    }
+    std::str::from_utf8(vocabulary).ok()?;
+    std::str::from_utf8(lines).ok()?;
+    let mut scan = Scan::new(vocabulary);
+    let (table, literal) = read_vocabulary(&mut scan, Alphabet::Bytes)?;
+    if lines.is_empty() || scan.peek().is_some() {
+        return None;
+    }
+    let mut waiting = Waiting::new(&table, Alphabet::Bytes);
+    let mut rest = lines;
+    while !rest.is_empty() {
+        let line = match rest.iter().position(|&byte| byte == b'\n') {
+            Some(size) => {
+                let line = &rest[..size];
+                rest = &rest[size + 1..];
+                line.strip_suffix(b"\r").unwrap_or(line)
+            }
+            None => std::mem::take(&mut rest),
+        };
+        if !line.starts_with(b"#version") {
+            waiting.string(line)?;
+        }
+    }
+    let merges = waiting.done()?;
+    if !literal.is_empty() && uses(&merges, &literal, table.tokens.len()) {
+        return None;
+    }
+    Some(Taken {
+        table,
+        merges,
+        literal,
+        cuts: [0; 4],
+    })
+}
+
 /// Whether a merge names one of these places.
 fn uses(merges: &Merges, places: &[u32], count: usize) -> bool {
     let used = merges.used(count);
     places.iter().any(|&at| used[at as usize])
 }
 
-fn read_vocabulary(scan: &mut Scan) -> Option<(Table, Vec<u32>)> {
+fn read_vocabulary(scan: &mut Scan, alphabet: Alphabet) -> Option<(Table, Vec<u32>)> {
     let rest = scan.text.len() - scan.at;
     let mut tokens = Tokens::with_room(rest / 64, rest / 16);
     let mut ids = Vec::with_capacity(rest / 64);
     let mut literal = vec![];
     scan.object(&mut |scan| {
-        if !add_bytes(&scan.spelling, tokens.open()) {
+        if alphabet == Alphabet::Characters {
+            tokens.open().extend_from_slice(&scan.spelling);
+        } else if !add_bytes(&scan.spelling, tokens.open()) {
             tokens.reopen();
             tokens.open().extend_from_slice(&scan.spelling);
             literal.push(ids.len() as u32);
@@ -113,29 +152,24 @@ fn read_vocabulary(scan: &mut Scan) -> Option<(Table, Vec<u32>)> {
     Some((Table::new(tokens, ids)?, literal))
 }
 
-fn read_merges(scan: &mut Scan, table: &Table) -> Option<Merges> {
-    let mut waiting = Waiting::new(table);
+fn read_merges(scan: &mut Scan, table: &Table, alphabet: Alphabet) -> Option<Merges> {
+    let mut waiting = Waiting::new(table, alphabet);
     scan.eat(b'[')?;
     if scan.peek()? == b']' {
         scan.at += 1;
-        return Some(waiting.merges);
+        return waiting.done();
     }
     let strings = scan.peek()? == b'"';
     loop {
-        let start = waiting.bytes.len();
-        let cut = if strings {
+        if strings {
             scan.string()?;
-            let space = scan.spelling.iter().position(|&byte| byte == b' ')?;
-            let (left, right) = (&scan.spelling[..space], &scan.spelling[space + 1..]);
-            // Readers pass over comments; a second space is in no part.
+            // Readers pass over comments.
             if scan.spelling.starts_with(b"#version") {
                 return None;
             }
-            waiting.part(left)?;
-            let cut = waiting.bytes.len();
-            waiting.part(right)?;
-            cut
+            waiting.string(&scan.spelling)?;
         } else {
+            let start = waiting.bytes.len();
             scan.eat(b'[')?;
             scan.string()?;
             waiting.part(&scan.spelling)?;
@@ -144,15 +178,13 @@ fn read_merges(scan: &mut Scan, table: &Table) -> Option<Merges> {
             scan.string()?;
             waiting.part(&scan.spelling)?;
             scan.eat(b']')?;
-            cut
-        };
-        waiting.add(start, cut)?;
+            waiting.add(start, cut)?;
+        }
         match scan.peek()? {
             b',' => scan.at += 1,
             b']' => {
                 scan.at += 1;
-                waiting.flush()?;
-                return Some(waiting.merges);
+                return waiting.done();
             }
             _ => return None,
         }
@@ -162,6 +194,7 @@ fn read_merges(scan: &mut Scan, table: &Table) -> Option<Merges> {
 /// Merges that were read and not looked up yet: many are waited for at a time.
 struct Waiting<'a> {
     table: &'a Table,
+    alphabet: Alphabet,
     bytes: Vec<u8>,
     /// Where the left part and the product end.
     cuts: Vec<(usize, usize)>,
@@ -172,9 +205,10 @@ struct Waiting<'a> {
 impl<'a> Waiting<'a> {
     const MOST: usize = 32;
 
-    fn new(table: &'a Table) -> Self {
+    fn new(table: &'a Table, alphabet: Alphabet) -> Self {
         Waiting {
             table,
+            alphabet,
             bytes: vec![],
             cuts: Vec::with_capacity(Self::MOST),
             hashes: Vec::with_capacity(Self::MOST),
@@ -184,7 +218,33 @@ impl<'a> Waiting<'a> {
 
     #[inline(always)]
     fn part(&mut self, spelling: &[u8]) -> Option<()> {
+        if self.alphabet == Alphabet::Characters {
+            self.bytes.extend_from_slice(spelling);
+            return (!spelling.is_empty()).then_some(());
+        }
         (!spelling.is_empty() && add_bytes(spelling, &mut self.bytes)).then_some(())
+    }
+
+    /// A pair whose parts have one space between them.
+    #[inline(always)]
+    fn string(&mut self, spelling: &[u8]) -> Option<()> {
+        let space = spelling.iter().position(|&byte| byte == b' ')?;
+        let (left, right) = (&spelling[..space], &spelling[space + 1..]);
+        // A space is in no part: it is not in the byte alphabet, and two would not tell them.
+        if self.alphabet == Alphabet::Characters && right.contains(&b' ') {
+            return None;
+        }
+        let start = self.bytes.len();
+        self.part(left)?;
+        let cut = self.bytes.len();
+        self.part(right)?;
+        self.add(start, cut)
+    }
+
+    /// All pairs.
+    fn done(mut self) -> Option<Merges> {
+        self.flush()?;
+        Some(self.merges)
     }
 
     fn add(&mut self, start: usize, cut: usize) -> Option<()> {
@@ -260,7 +320,15 @@ struct Scan<'a> {
     spelling: Vec<u8>,
 }
 
-impl Scan<'_> {
+impl<'a> Scan<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Scan {
+            text,
+            at: 0,
+            spelling: vec![],
+        }
+    }
+
     /// The next character that is not white space.
     #[inline(always)]
     fn peek(&mut self) -> Option<u8> {
@@ -428,6 +496,8 @@ impl Scan<'_> {
 mod tests {
     use super::*;
 
+    const BYTES: Alphabet = Alphabet::Bytes;
+
     fn document(vocab: &str, merges: &str) -> String {
         format!(
             r#" {{"a":[1,"]}}\\"],"model":{{"type":"BPE","vocab":{vocab},"merges":{merges},"b":{{}}}}}}"#
@@ -443,7 +513,7 @@ mod tests {
             r#"[ [ "\u0120" , "a" ] ]"#,
         ] {
             let text = document(vocab, merges);
-            let taken = read(text.as_bytes()).unwrap();
+            let taken = read(text.as_bytes(), BYTES).unwrap();
             assert_eq!(taken.table.tokens.get(2), b" a");
             assert_eq!(taken.table.numbers, [0, 1, u32::MAX, 7]);
             assert_eq!(taken.literal, [3]);
@@ -458,7 +528,7 @@ mod tests {
     #[test]
     fn what_is_irregular_is_left_to_python() {
         let vocab = r#"{"a":0,"b":1,"ab":2}"#;
-        assert!(read(document(vocab, "[]").as_bytes()).is_some());
+        assert!(read(document(vocab, "[]").as_bytes(), BYTES).is_some());
         for other in [
             "[]",
             "{}",
@@ -476,7 +546,10 @@ mod tests {
             r#"{"a":true}"#,
             r#"{"a" 0}"#,
         ] {
-            assert!(read(document(other, "[]").as_bytes()).is_none(), "{other}");
+            assert!(
+                read(document(other, "[]").as_bytes(), BYTES).is_none(),
+                "{other}"
+            );
         }
         for other in [
             r#"["a  b"]"#,
@@ -495,9 +568,57 @@ mod tests {
             r#"["a b",]"#,
             r#"["a é世"]"#,
         ] {
-            assert!(read(document(vocab, other).as_bytes()).is_none(), "{other}");
+            assert!(
+                read(document(vocab, other).as_bytes(), BYTES).is_none(),
+                "{other}"
+            );
         }
         let text = document(vocab, "[]");
-        (0..text.len()).for_each(|end| assert!(read(&text.as_bytes()[..end]).is_none()));
+        (0..text.len()).for_each(|end| assert!(read(&text.as_bytes()[..end], BYTES).is_none()));
+    }
+
+    #[test]
+    fn characters_are_read_as_they_are() {
+        let vocab = r#"{"a":0,"\u0120":1,"\u0120a":2,"é世":7,"a é世":9}"#;
+        let text = document(vocab, r#"["Ġ a"]"#);
+        let taken = read(text.as_bytes(), Alphabet::Characters).unwrap();
+        assert_eq!(taken.table.tokens.get(1), "Ġ".as_bytes());
+        assert_eq!(taken.merges.product, [2]);
+        assert!(taken.literal.is_empty());
+        for merges in [
+            r#"["a  é世"]"#,
+            r#"["a é世"]"#,
+            r#"["Ġ a "]"#,
+            r##"["#version a"]"##,
+        ] {
+            let text = document(vocab, merges);
+            assert!(read(text.as_bytes(), Alphabet::Characters).is_none());
+        }
+    }
+
+    #[test]
+    fn pairs_of_files_are_read() {
+        let vocab = "{\"a\":0,\"\u{120}\":1,\"\u{120}a\":2,\"<\u{e9}\u{4e16}>\":3}\n".as_bytes();
+        let lines = "#version: 0.2\n\u{120} a\r\na \u{120}";
+        assert!(read_pair(vocab, lines.as_bytes()).is_none());
+        let taken = read_pair(vocab, lines[..lines.len() - 4].as_bytes()).unwrap();
+        assert_eq!(
+            (&taken.merges.product[..], &taken.literal[..]),
+            (&[2][..], &[3][..])
+        );
+        let others = [
+            "",
+            "a",
+            "\n",
+            "\u{120} a\n\n",
+            "\u{120}  a",
+            "\u{120} a\r",
+            "a a",
+        ];
+        for other in others {
+            assert!(read_pair(vocab, other.as_bytes()).is_none(), "{other:?}");
+        }
+        assert!(read_pair(b"{\"a\":0}{", b"#version\n").is_none());
+        assert!(read_pair(b"{\"a\":0}", b"#version\n").is_some());
     }
 }

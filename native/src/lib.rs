@@ -21,3 +21,4 @@ mod seed;
 mod splitting;
 mod table;
 mod tokens;
+mod writing;

@@ -20,6 +20,7 @@ pub enum Object {
     Encoder(Box<Encoder>),
     Ids(Vec<u32>, Vec<u64>),
     Decoder(Decoder),
+    Text(Vec<u8>),
 }
 
 struct Held {
@@ -110,6 +111,14 @@ impl Object {
     pub fn ids(&self) -> Option<(&[u32], &[u64])> {
         match self {
             Object::Ids(ids, ends) => Some((ids, ends)),
+            _ => None,
+        }
+    }
+
+    /// The text of a file, if this is one.
+    pub fn text(&self) -> Option<&[u8]> {
+        match self {
+            Object::Text(text) => Some(text),
             _ => None,
         }
     }

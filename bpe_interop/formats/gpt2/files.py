@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
+from ...diff.entries import numbered
 from ...errors import FormatError, not_utf8
+from ...kernel import Numbers, pairs_text, read_pair, vocabulary_text
 from ...model import MAX_ID, Affixes, BPEModel, Fallback, Kind, Origin, PairList, Vocab, show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
@@ -35,10 +37,18 @@ def load(files: Files) -> BPEModel:
         FormatError: a file is missing or malformed; the message names the line or the JSON path.
     """
     vocab_name, merges_name, name = _one_pair(files)
-    contents, ids, literal = _read_vocab(parse(files[vocab_name], vocab_name))
-    pairs = tuple(_read_merges(files[merges_name], merges_name, contents, literal))
-    kinds: dict[int, Kind] = {ids[text.encode()]: "control" for text in literal}
-    spelled = {content for content, number in ids.items() if number not in kinds}
+    ids: Mapping[bytes, int]
+    pairs: Sequence[tuple[bytes, bytes]]
+    native = read_pair(files[vocab_name], files[merges_name])
+    if native is not None:
+        ids, pairs, literal = native
+    else:
+        contents, ids, spellings = _read_vocab(parse(files[vocab_name], vocab_name))
+        pairs = tuple(_read_merges(files[merges_name], merges_name, contents, spellings))
+        literal = tuple(text.encode() for text in spellings)
+    kinds: dict[int, Kind] = {ids[content]: "control" for content in sorted(literal)}
+    bytes_there = map(bytes, zip(range(256)))
+    spelled = {each for each in bytes_there if each in ids and ids[each] not in kinds}
     return BPEModel(
         vocab=Vocab(ids, kinds),
         merges=PairList(pairs),
@@ -70,12 +80,31 @@ def dump(model: BPEModel, *, names: str = "encoder") -> Files:
 
         model = over_bytes(model) or model
     vocab_name, merges_name = NAMES[names]
-    in_order = dict(sorted(entries(model).items(), key=lambda item: item[1]))
-    lines = [_HEADER, *(f"{to_chars(left)} {to_chars(right)}" for left, right in pair_list(model))]
-    return {
-        vocab_name: json.dumps(in_order).encode(),
-        merges_name: "".join(f"{line}\n" for line in lines).encode(),
-    }
+    return {vocab_name: _vocabulary(model), merges_name: _merges(model)}
+
+
+def _vocabulary(model: BPEModel) -> bytes:
+    literal = _literal(model)
+    if not any(map(is_mapped, literal.values())):
+        others = {**{text: model.vocab.ids[token] for token, text in literal.items()}}
+        others.update(added_entries(model))
+        spelled = [(json.dumps(text), number) for text, number in others.items()]
+        text = vocabulary_text(
+            model.vocab.ids, spelled, literal=literal, ascii_only=True, between=b", "
+        )
+        if text is not None:
+            return b"".join((b"{", text, b"}"))
+    return json.dumps(dict(sorted(entries(model).items(), key=lambda item: item[1]))).encode()
+
+
+def _merges(model: BPEModel) -> bytes:
+    pairs = pair_list(model)
+    text = pairs_text(pairs)
+    if text is None:
+        each = pairs.values() if isinstance(pairs, Mapping) else pairs
+        lines = (f"{to_chars(left)} {to_chars(right)}\n" for left, right in each)
+        text = bytearray("".join(lines), "utf-8")
+    return b"".join((f"{_HEADER}\n".encode(), text))
 
 
 def find_pairs(files: Files) -> list[tuple[str, str, str]]:
@@ -179,30 +208,51 @@ def fallback_of(contents: Collection[bytes]) -> Fallback:
 
 def entries(model: BPEModel) -> dict[str, int]:
     """Spellings to ids: the vocabulary, and each added token that it has a place for."""
-    ids, kinds = model.vocab.ids, model.vocab.kinds
-    entries: dict[str, int] = {}
-    for content, number in ids.items():
-        literal = kinds.get(number) == "control"
-        entries[content.decode("utf-8", "replace") if literal else to_chars(content)] = number
+    ids, literal = model.vocab.ids, _literal(model)
+    own = {literal.get(content) or to_chars(content): number for content, number in ids.items()}
+    return own | added_entries(model)
+
+
+def _literal(model: BPEModel) -> dict[bytes, str]:
+    """The tokens that are not spelled in the byte alphabet, and how they are."""
+    control = {number for number, kind in model.vocab.kinds.items() if kind == "control"}
+    literal = numbered(model.vocab.ids, control).values() if control else ()
+    return {content: content.decode("utf-8", "replace") for content in literal}
+
+
+def added_entries(model: BPEModel) -> dict[str, int]:
+    """The added tokens that the vocabulary has a place for."""
+    ids = model.vocab.ids
+    placed: dict[str, int] = {}
     taken = set(ids.values())
     for token in model.added or ():
         text = token.text
         read_as = to_bytes(text) if is_mapped(text) else text.encode()
         if token.id not in taken and read_as not in ids and len(read_as) > 1:
-            entries[text] = token.id
+            placed[text] = token.id
             taken.add(token.id)
-    return entries
+    return placed
 
 
-def pair_list(model: BPEModel) -> Iterable[tuple[bytes, bytes]]:
+def pair_list(
+    model: BPEModel,
+) -> Sequence[tuple[bytes, bytes]] | Mapping[bytes, tuple[bytes, bytes]]:
     """The merges to write: as listed, or each reachable token's split in rank order.
 
     Of models that merge something else than bytes, those that can be read as such merges.
     """
-    pairs: Iterable[tuple[bytes, bytes]] = canonical(model).splits.values()
-    if isinstance(model.merges, PairList):
-        pairs = model.merges.pairs
+    pairs = model.merges.pairs if isinstance(model.merges, PairList) else canonical(model).splits
     if model.alphabet == "byte" and model.affixes == Affixes():
         return pairs
-    ids = model.vocab.ids
-    return [(x, y) for x, y in pairs if x in ids and y in ids and x + y in ids]
+    ids, each = model.vocab.ids, pairs.values() if isinstance(pairs, Mapping) else pairs
+    return [(x, y) for x, y in each if x in ids and y in ids and x + y in ids]
+
+
+def first_comment(model: BPEModel) -> tuple[bytes, bytes] | None:
+    """The first merge to write that readers take for a comment."""
+    ids, start = model.vocab.ids, COMMENT.encode()
+    if isinstance(ids, Numbers) and not ids.may_hold(start):
+        return None
+    pairs = pair_list(model)
+    each = pairs.values() if isinstance(pairs, Mapping) else pairs
+    return next((pair for pair in each if pair[0].startswith(start)), None)

@@ -21,7 +21,7 @@ from ...theory.witness import (
 )
 from ..reasons import affixes_lost, alphabet_lost, extras_lost, with_changed
 from ..round_trip import RoundTrip
-from .files import COMMENT, entries, fallback_of, pair_list
+from .files import COMMENT, added_entries, fallback_of, first_comment
 
 _PATTERN = Pattern(GPT2, "python")
 """The pattern of OpenAI's ``encoder.py``, which readers of a pair assume."""
@@ -63,7 +63,7 @@ def _core_losses(model: BPEModel) -> Iterator[Loss]:
         if number in contents
     ):
         yield Loss("vocab", "metadata", "kinds and scores of tokens", "they are left out")
-    comment = next((p for p in pair_list(model) if p[0].startswith(COMMENT.encode())), None)
+    comment = first_comment(model)
     if comment is not None:
         yield Loss(
             "merges",
@@ -173,7 +173,7 @@ def _added_losses(model: BPEModel) -> Iterator[Loss]:
         "they keep their ids, but texts that contain them are spelled out",
         witness=token.text,
     )
-    if len(entries(model)) > len(model.vocab.ids):
+    if added_entries(model):
         yield Loss(
             "vocab",
             "metadata",

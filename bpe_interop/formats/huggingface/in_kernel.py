@@ -6,17 +6,15 @@ in the document is given them as Python reads them. ``vocab.py`` is the twin.
 
 from __future__ import annotations
 
-from collections.abc import Collection, ValuesView
-from typing import TypeVar, overload
+from collections.abc import Collection, Iterable
 
 from ...errors import FormatError
-from ...kernel import LazyDict, LazyList, ListedNumbers, Numbers, Pairs, Taken, take_vocabulary
-from ...model import Affixes, Json, Vocab
+from ...kernel import LazyDict, LazyList, Numbers, Pairs, Taken, take_vocabulary
+from ...model import Affixes, Alphabet, Json, Kind, Vocab
 from ...strict_json import Node, parse
 from ...text.bytechars import is_mapped, to_bytes
+from .spelled import Spellings
 from .vocab import Words
-
-T = TypeVar("T")
 
 
 class NotTakenError(Exception):
@@ -25,9 +23,7 @@ class NotTakenError(Exception):
 
 def take(document: bytes, file: str) -> tuple[Node, Taken] | None:
     """The document, and what the kernel took out of it; None where it leaves all to Python."""
-    if b'"ByteLevel"' not in document:
-        return None
-    taken = take_vocabulary(document)
+    taken = take_vocabulary(document, "byte" if b'"ByteLevel"' in document else "char")
     if taken is None:
         return None
     try:
@@ -35,30 +31,39 @@ def take(document: bytes, file: str) -> tuple[Node, Taken] | None:
     except FormatError:
         return None
     model = root["model"].be(dict)
-    model["vocab"] = Spellings(taken)
+    model["vocab"] = _spellings(taken)
     model["merges"] = LazyList[Json](taken.merges)
     return root, taken
 
 
-def words_of(taken: Taken, model: Node) -> Words:
+def words_of(taken: Taken, model: Node, alphabet: Alphabet) -> Words:
     """The vocabulary as spelled in the file.
 
     Raises:
-        NotTakenError: there are affixes, or a byte has no token.
+        NotTakenError: there are affixes, or a byte has no token, or it was read as what it is
+            not.
     """
     affixes = ("continuing_subword_prefix", "end_of_word_suffix")
-    if any(model.get(key).value not in (None, "") for key in affixes):
+    if taken.alphabet != alphabet or any(model.get(k).value not in (None, "") for k in affixes):
         raise NotTakenError
     literal = frozenset(token.decode("utf-8") for token in taken.literal)
-    ids = Spellings(taken)
-    words = Words("byte", Affixes(), ids, Contents(ids), literal)
-    if not words.has_every_byte():
+    ids = _spellings(taken)
+    words = Words(alphabet, Affixes(), ids, Contents(ids, alphabet), literal)
+    if alphabet == "byte" and not words.has_every_byte():
         raise NotTakenError
     return words
 
 
-def without(taken: Taken, words: Words, dropped: Collection[str]) -> tuple[Vocab, Pairs]:
+def without(
+    taken: Taken, words: Words, dropped: Collection[str], byte_tokens: Iterable[str]
+) -> tuple[Vocab, Pairs]:
     """The vocabulary without some tokens that no merge names, and its merges.
+
+    Args:
+        taken: what the kernel read.
+        words: the same as it is spelled.
+        dropped: the spellings of those tokens.
+        byte_tokens: the spellings of tokens that stand for a byte; not all need be there.
 
     Raises:
         NotTakenError: a merge names one of them.
@@ -68,63 +73,29 @@ def without(taken: Taken, words: Words, dropped: Collection[str]) -> tuple[Vocab
         pairs = taken.pairs.without(words.contents[text] for text in sorted(dropped))
     if pairs is None:
         raise NotTakenError
-    kept = sorted(words.literal.difference(dropped))
-    return Vocab(Numbers(pairs.table), {words.ids[text]: "control" for text in kept}), pairs
+    ids, kept = words.ids, sorted(words.literal.difference(dropped))
+    kinds: dict[int, Kind] = {ids[text]: "byte" for text in byte_tokens if text in ids}
+    kinds.update({ids[text]: "control" for text in kept})
+    return Vocab(Numbers(pairs.table), kinds), pairs
 
 
-class Spellings(LazyDict[str, int]):
-    """Spellings and their ids, looked up in the kernel's table."""
-
-    __slots__ = ("_literal", "_taken")
-
-    def __init__(self, taken: Taken) -> None:
-        super().__init__(taken.vocab)
-        self._taken = taken
-        self._literal = frozenset(taken.literal)
-
-    def __len__(self) -> int:
-        return self._taken.table.sizes[0]
-
-    def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self.get(key) is not None
-
-    def __getitem__(self, key: str) -> int:
-        number = self.get(key)
-        if number is None:
-            raise KeyError(key)
-        return number
-
-    @overload
-    def get(self, key: str, default: None = None, /) -> int | None: ...
-    @overload
-    def get(self, key: str, default: int | T, /) -> int | T: ...
-    def get(self, key: str, default: int | T | None = None, /) -> int | T | None:
-        """The id of a spelling, or the default."""
-        mapped = is_mapped(key)
-        content = to_bytes(key) if mapped else key.encode("utf-8")
-        if (content in self._literal) == mapped:
-            return default
-        number = self._taken.table.find(content)
-        return default if number is None else number
-
-    def values(self) -> ValuesView[int]:
-        """The ids, in order."""
-        return ListedNumbers(self, self._taken.table)
+def _spellings(taken: Taken) -> Spellings:
+    return Spellings(Numbers(taken.table), taken.alphabet, taken.literal, taken.vocab)
 
 
 class Contents(LazyDict[str, bytes]):
     """What each spelling stands for."""
 
-    __slots__ = ("_ids",)
+    __slots__ = ("_alphabet", "_ids")
 
-    def __init__(self, ids: Spellings) -> None:
-        super().__init__(lambda: {text: _content(text) for text in ids})
-        self._ids = ids
+    def __init__(self, ids: Spellings, alphabet: Alphabet) -> None:
+        super().__init__(lambda: {text: self._content(text) for text in ids})
+        self._ids, self._alphabet = ids, alphabet
 
     def __getitem__(self, key: str) -> bytes:
         self._ids[key]
-        return _content(key)
+        return self._content(key)
 
-
-def _content(text: str) -> bytes:
-    return to_bytes(text) if is_mapped(text) else text.encode("utf-8")
+    def _content(self, text: str) -> bytes:
+        spelled = self._alphabet == "byte" and is_mapped(text)
+        return to_bytes(text) if spelled else text.encode("utf-8")

@@ -18,13 +18,13 @@ from ...theory.pretokens import UTF8_BYTES, occurrence
 from ..round_trip import RoundTrip
 from .piece_losses import piece_losses
 from .pieces import in_own_terms
+from .spelled import spelled
 from .vocab import Words
 from .write import (
     held_tokens,
     oniguruma_decoder,
     oniguruma_normalizer,
     oniguruma_steps,
-    spellings,
     stated_in_vocab,
 )
 
@@ -132,8 +132,7 @@ def _added(model: BPEModel) -> Iterator[Loss]:
                 f"{show(token.text)} would be encoded as ordinary text",
                 witness=token.text,
             )
-    words = spellings(model)
-    numbers = dict(zip(words.values(), model.vocab.ids.values(), strict=True))
+    numbers = spelled(model).vocab
     for token in held:
         if numbers.get(token.text, token.id) != token.id:
             yield Loss(
@@ -145,7 +144,7 @@ def _added(model: BPEModel) -> Iterator[Loss]:
             )
     stated = [
         t.text
-        for t in stated_in_vocab(model, held, words)
+        for t in stated_in_vocab(model, held, numbers)
         if t.text.encode() not in model.vocab.ids
     ]
     yield from _symbols(model, stated)

@@ -30,6 +30,7 @@ from .normalizers import read_normalizer
 from .steps import check_mapped, read_pretokenizer
 from .template import read_post_processor
 from .vocab import (
+    BYTE_TOKENS,
     Pairs,
     Words,
     numbering_only,
@@ -103,19 +104,19 @@ def _load(
     if taken is None:
         words = read_words(model, alphabet)
         pairs = read_merges(model["merges"], words)
-    elif alphabet == "byte":
-        words, pairs = words_of(taken, model), taken.pairs
     else:
-        raise NotTakenError
+        words, pairs = words_of(taken, model, alphabet), taken.pairs
     listed, notes = _read_added(root.get("added_tokens"), words, normalizer)
-    fallback, unused = read_fallback(model, words)
+    fallback, unused = read_fallback(model, words, pairs)
     beside = read_beside(files, listed, root, alphabet)
     lookup_first = model.flag("ignore_merges", default=False)
     looked_up = pretokenizer if lookup_first else None
     if taken is None:
         vocab = vocabulary(words, pairs, listed, looked_up, fallback.byte_fallback, main)
     else:
-        vocab, pairs = without(taken, words, numbering_only(words, pairs, listed, looked_up, ()))
+        byte_tokens = [*BYTE_TOKENS.values()] if fallback.byte_fallback else []
+        dropped = numbering_only(words, pairs, listed, looked_up, byte_tokens)
+        vocab, pairs = without(taken, words, dropped, byte_tokens)
     processor = read_post_processor(root.get("post_processor"))
     extras = {**_extras(root, processor.trim, words, fallback), **beside.kept}
     config = {"model_config": dict(beside.model_config)} if beside.model_config else {}

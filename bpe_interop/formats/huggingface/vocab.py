@@ -239,7 +239,7 @@ def _explain_merges(node: Node, words: Words) -> NoReturn:
     node.fail("the merges cannot be read")
 
 
-def read_fallback(model: Node, words: Words) -> tuple[Fallback, tuple[str, ...]]:
+def read_fallback(model: Node, words: Words, pairs: Pairs) -> tuple[Fallback, tuple[str, ...]]:
     """What becomes of symbols that have no token, and notes on settings that never matter.
 
     Raises:
@@ -258,11 +258,12 @@ def read_fallback(model: Node, words: Words) -> tuple[Fallback, tuple[str, ...]]
         notes = ("byte_fallback is on, but there are no byte tokens; it never falls back",)
     if by_bytes:
         _check_bytes(model, words, present, unknown is not None)
-        _check_unmerged(model["merges"], words, set(BYTE_TOKENS.values()), "a byte token")
+        _check_unmerged(model["merges"], words, pairs, {*BYTE_TOKENS.values()}, "a byte token")
     complete = by_bytes and present >= UTF8_BYTES
     if node.given and unknown is not None and not complete:
-        _check_unmerged(model["merges"], words, {node.be(str)}, "the token for unknown text")
-    if unknown is not None and not (complete and _is_merged(model["merges"], words, node)):
+        text = node.be(str)
+        _check_unmerged(model["merges"], words, pairs, {text}, "the token for unknown text")
+    if unknown is not None and not (complete and _is_merged(model["merges"], pairs, node)):
         return Fallback("unknown", unknown, fuse or complete, by_bytes), notes
     if node.given and not complete:
         return Fallback("error", None, False, by_bytes), notes
@@ -282,9 +283,11 @@ def _check_bytes(model: Node, words: Words, present: set[int], unknown: bool) ->
         )
 
 
-def _check_unmerged(node: Node, words: Words, spellings: set[str], what: str) -> None:
+def _check_unmerged(node: Node, words: Words, pairs: Pairs, spellings: set[str], what: str) -> None:
     """A symbol that stands for other text must not merge: its content is not what it covers."""
     contents = {spelling.encode("utf-8") for spelling in spellings}
+    if isinstance(pairs, kernel.Pairs) and not pairs.used(contents):
+        return
     cut = len(words.affixes.prefix)
     for entry, (left, right) in _entries(node):
         product = words.contents[left] + words.contents[right][cut:]
@@ -292,8 +295,10 @@ def _check_unmerged(node: Node, words: Words, spellings: set[str], what: str) ->
             entry.refuse(f"this merge names or makes {what}")
 
 
-def _is_merged(node: Node, words: Words, unknown: Node) -> bool:
+def _is_merged(node: Node, pairs: Pairs, unknown: Node) -> bool:
     spelling = unknown.be(str)
+    if isinstance(pairs, kernel.Pairs) and not pairs.used({spelling.encode("utf-8")}):
+        return False
     return any(spelling in parts for _, parts in _entries(node))
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import cast
 
+from ...diff.entries import numbered
 from ...errors import PatternError
+from ...kernel import Pairs, pairs_text, vocabulary_text
 from ...model import (
     AddedToken,
     BPEModel,
     Json,
     PairList,
     SequenceTemplate,
+    TemplateToken,
 )
 from ...steps import (
     DecoderStep,
@@ -23,7 +26,7 @@ from ...steps import (
     Split,
 )
 from ...strict_json import Node
-from ...text.bytechars import all_to_chars, to_chars
+from ...text.bytechars import to_chars
 from ...text.patterns import parse, translate
 from ...theory.automata import uncovered
 from ...theory.cuts import preferred_in
@@ -34,8 +37,12 @@ from .decoders import write_decoder
 from .normalizers import write_normalizer
 from .pieces import in_own_terms
 from .read import MAIN
+from .spelled import Spelled, spelled
 from .steps import write_pretokenizer
 from .template import PostProcessor, write_post_processor
+
+_BETWEEN = b",\n      "
+"""What stands between two entries of the vocabulary, and between two merges."""
 
 
 def dump(model: BPEModel) -> dict[str, bytes]:
@@ -49,12 +56,9 @@ def dump(model: BPEModel) -> dict[str, bytes]:
         model = in_own_terms(model)
     extras = cast("Mapping[str, Json]", model.extras.get("huggingface") or {})
     added = held_tokens(model.added or ())
-    words = spellings(model)
-    names = {number: words[content] for content, number in model.vocab.ids.items()}
-    names.update({token.id: token.text for token in reversed(added)})
-    vocab = {words[content]: number for content, number in model.vocab.ids.items()}
-    for token in stated_in_vocab(model, added, words):
-        vocab.setdefault(token.text, token.id)
+    own = spelled(model)
+    stated = {t.text: t.id for t in stated_in_vocab(model, added, own.vocab)}
+    names = _names(model, added, own)
     settings = _settings(model, extras, names)
     document: dict[str, Json] = {
         "version": "1.0",
@@ -69,21 +73,10 @@ def dump(model: BPEModel) -> dict[str, bytes]:
         "decoder": _decoder(model),
         "model": settings,
     }
-    files = {MAIN: _render(document, vocab, _merges(model, words))}
-    root = Node({**document, "model": {**settings, "vocab": {**vocab}}}, MAIN)
+    files = {MAIN: _render(document, model, own, stated)}
+    vocab = own.beside(stated)
+    root = Node({**document, "model": {**settings, "vocab": vocab}}, MAIN)
     return files | write_beside(model, added, extras, root)
-
-
-def spellings(model: BPEModel) -> dict[bytes, str]:
-    """Each token's content, and how ``model.vocab`` spells it."""
-    ids, kinds = model.vocab.ids, model.vocab.kinds
-    if model.alphabet == "char":
-        return {content: content.decode("utf-8") for content in ids}
-    spelled = dict(zip(ids, all_to_chars(ids), strict=True))
-    if kinds:
-        control = (content for content, number in ids.items() if kinds.get(number) == "control")
-        spelled.update((content, content.decode("utf-8")) for content in control)
-    return spelled
 
 
 def held_tokens(added: Iterable[AddedToken]) -> tuple[AddedToken, ...]:
@@ -95,7 +88,7 @@ def held_tokens(added: Iterable[AddedToken]) -> tuple[AddedToken, ...]:
 
 
 def stated_in_vocab(
-    model: BPEModel, added: Sequence[AddedToken], words: Mapping[bytes, str]
+    model: BPEModel, added: Sequence[AddedToken], vocab: Mapping[str, int]
 ) -> Sequence[AddedToken]:
     """The added tokens whose ids must stand in ``model.vocab``.
 
@@ -103,9 +96,8 @@ def stated_in_vocab(
     last of them can be numbered so, in a run that begins exactly there. The token for unknown
     text is looked for in the vocabulary only.
     """
-    spelled = {*words.values()}
-    new = [token for token in added if token.text not in spelled]
-    size = len(spelled)
+    new = [token for token in added if token.text not in vocab]
+    size = len(vocab)
     least = next((n + 1 for n, t in enumerate(new) if t.id == model.fallback.unknown), 0)
     for start in range(least, len(new) + 1):
         run = [token.id for token in new[start:]]
@@ -164,21 +156,47 @@ def _isolated(step: Split) -> Split:
     return Split(step.pattern, "isolated") if covered else step
 
 
-def _merges(model: BPEModel, words: Mapping[bytes, str]) -> list[Json]:
+def _names(model: BPEModel, added: Sequence[AddedToken], own: Spelled) -> dict[int, str]:
+    """How the ids that the settings and the post-processor name are spelled."""
+    template = model.sequence_template or SequenceTemplate()
+    parts = (part for part in (*template.single, *template.pair))
+    asked = {n for part in parts if isinstance(part, TemplateToken) for n in part.ids}
+    if model.fallback.unknown is not None:
+        asked.add(model.fallback.unknown)
+    contents = numbered(model.vocab.ids, asked) if asked else {}
+    names = {number: own.words[content] for number, content in contents.items()}
+    names.update({token.id: token.text for token in reversed(added)})
+    return names
+
+
+def _merges(model: BPEModel, own: Spelled) -> bytes | bytearray:
     """The merge list: as listed, or each token's one split in rank order (Theorem 4).
 
     Strings, which every version reads; but readers skip a string that begins with "#version",
     and cannot tell a part that holds a space.
     """
-    pairs: Iterable[tuple[bytes, bytes]]
-    if isinstance(model.merges, PairList):
-        pairs = model.merges.pairs
-    else:
-        pairs = canonical(model).splits.values()
-    spelled = [(words[left], words[right]) for left, right in pairs]
-    if any(left.startswith("#version") or " " in left + right for left, right in spelled):
-        return [[left, right] for left, right in spelled]
-    return [f"{left} {right}" for left, right in spelled]
+    pairs = model.merges.pairs if isinstance(model.merges, PairList) else canonical(model).splits
+    if own.in_kernel and not _named(pairs, own.literal):
+        text = pairs_text(pairs, _BETWEEN)
+        if text is not None:
+            return text
+    words = own.words
+    each = pairs.values() if isinstance(pairs, Mapping) else pairs
+    parts = [(words[left], words[right]) for left, right in each]
+    listed: list[Json] = [f"{left} {right}" for left, right in parts]
+    if any(left.startswith("#version") or " " in left + right for left, right in parts):
+        listed = [[left, right] for left, right in parts]
+    return _listed(listed)
+
+
+def _named(
+    pairs: Sequence[tuple[bytes, bytes]] | Mapping[bytes, tuple[bytes, bytes]],
+    literal: Collection[bytes],
+) -> bool:
+    """Whether a pair may name a token that is not spelled in the byte alphabet."""
+    if not literal:
+        return False
+    return not isinstance(pairs, Pairs) or bool(pairs.used(literal))
 
 
 def _processor(model: BPEModel, extras: Mapping[str, Json]) -> PostProcessor:
@@ -228,17 +246,45 @@ def _added_json(token: AddedToken) -> Json:
     }
 
 
-def _render(document: dict[str, Json], vocab: dict[str, int], merges: list[Json]) -> bytes:
-    """The document indented, with one vocabulary entry and one merge to a line."""
-    ordered = dict(sorted(vocab.items(), key=lambda entry: entry[1]))
-    listing = (",\n      ", ": ")
+def _render(
+    document: dict[str, Json], model: BPEModel, own: Spelled, stated: Mapping[str, int]
+) -> bytes:
+    """The document indented, with one vocabulary entry and one merge to a line.
+
+    ``stated`` are the added tokens among the entries, which stand in the order of their ids.
+    """
     head = json.dumps(document, ensure_ascii=False, indent=2)
     tail = "\n  }\n}"
     assert head.endswith(tail)
-    entries = json.dumps(ordered, ensure_ascii=False, separators=listing)[1:-1]
-    listed = json.dumps(merges, ensure_ascii=False, separators=listing)[1:-1]
-    body = (
-        f'{head[: -len(tail)]},\n    "vocab": {{\n      {entries}\n    }},\n'
-        f'    "merges": [\n      {listed}\n    ]{tail}\n'
+    return b"".join(
+        (
+            head[: -len(tail)].encode("utf-8"),
+            b',\n    "vocab": {\n      ',
+            _entries(model, own, stated),
+            b'\n    },\n    "merges": [\n      ',
+            _merges(model, own),
+            f"\n    ]{tail}\n".encode(),
+        )
     )
-    return body.encode("utf-8")
+
+
+def _entries(model: BPEModel, own: Spelled, stated: Mapping[str, int]) -> bytes | bytearray:
+    if own.in_kernel:
+        ids = model.vocab.ids
+        literal = [(content.decode("utf-8"), ids[content]) for content in own.literal]
+        others = [(_quoted(text), number) for text, number in (*literal, *stated.items())]
+        text = vocabulary_text(ids, others, literal=own.literal, between=_BETWEEN)
+        if text is not None:
+            return text
+    vocab = own.beside(stated)
+    return _listed(dict(sorted(vocab.items(), key=lambda entry: entry[1])))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _listed(value: dict[str, int] | list[Json]) -> bytes:
+    """The entries of an object, or of an array, one to a line."""
+    separators = (_BETWEEN.decode(), ": ")
+    return json.dumps(value, ensure_ascii=False, separators=separators)[1:-1].encode("utf-8")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...diff import normalized_matters
+from ...diff.entries import numbered
 from ...loss import Loss
 from ...model import (
     BPEModel,
@@ -155,7 +156,7 @@ def _added_loss(what: str, consequence: str, witness: str | None) -> Loss:
 
 def _numbers_taken(model: BPEModel) -> Iterator[Loss]:
     """Special tokens whose id is another token's rank: a rank file with them cannot be read."""
-    contents = {number: content for content, number in model.vocab.ids.items()}
+    contents = numbered(model.vocab.ids, {token.id for token in model.added or ()})
     for token in model.added or ():
         other = contents.get(token.id)
         if other is not None and other != token.text.encode():
@@ -172,7 +173,8 @@ def rank_file_losses(model: BPEModel) -> Iterator[Loss]:
     """What is lost where one number is both id and rank, and whole pretokens are looked up."""
     table = rank_table(model)
     kinds = model.vocab.kinds
-    for content, number in model.vocab.ids.items():
+    ids = model.vocab.ids
+    for content, number in ids.items() if table is not ids else ():
         if content not in table and content and kinds.get(number) != "byte":
             yield Loss(
                 "vocab",

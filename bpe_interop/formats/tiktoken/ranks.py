@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from ...errors import FormatError
+from ...kernel import Numbers, ranks_text
 from ...kernel import read_ranks as read_in_kernel
 from ...model import BPEModel, show
 
@@ -77,18 +78,23 @@ def read_ranks(data: bytes, name: str) -> Mapping[bytes, int]:
     return ranks if regular else _read_carefully(data, name)
 
 
-def written_tokens(model: BPEModel) -> dict[bytes, int]:
+def written_tokens(model: BPEModel) -> Mapping[bytes, int]:
     """The tokens that have a line, in the order of their ids; the empty token is one of them."""
     from ...theory.byte_ranks import rank_table  # reading does not wait for it
 
     table = rank_table(model)
     if b"" in model.vocab.ids:
-        table[b""] = model.vocab.ids[b""]
+        table = {**table, b"": model.vocab.ids[b""]}
+    if isinstance(table, Numbers) and table.in_order():
+        return table
     return dict(sorted(table.items(), key=lambda item: item[1]))
 
 
 def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
     """The lines of a rank file in the order given."""
+    native = ranks_text(ranks)
+    if native is not None:
+        return native
     # b2a_base64 ends each token with a newline: one join and one split encode them all.
     spelled = b"".join(map(binascii.b2a_base64, ranks)).decode().splitlines()
     lines = [
