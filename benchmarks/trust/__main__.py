@@ -12,6 +12,7 @@ from .kernel import kernel
 from .kills import kills
 from .mutations import mutations
 from .readers import readers
+from .threads import threads
 from .verdicts.command import verdicts
 from .versions import versions
 
@@ -23,6 +24,7 @@ COMMANDS: tuple[click.Command, ...] = (
     readers,
     kernel,
     guided,
+    threads,
     versions,
     mutations,
     faults,

@@ -14,6 +14,7 @@ from bpe_interop.text.spellings import FAMILIES, SPELLINGS
 from fixtures.piece_model import CONTROL, NORMAL, UNUSED, USER_DEFINED
 
 from . import documents
+from .byte_formats import BYTE_CHANGES
 from .documents import FLAGS, add_token, random_merge, random_normalizer, random_splitter
 from .sources import Json, Source, spelled, taken_in
 
@@ -56,6 +57,9 @@ _TARGETS = {
     "huggingface": ("tiktoken", "huggingface", "gpt2"),
     "sentencepiece": ("huggingface",),
     "gpt2": ("huggingface", "tiktoken"),
+    "minbpe": ("huggingface", "huggingface", "tiktoken"),
+    "tekken": ("huggingface", "tiktoken"),
+    "gguf": ("huggingface",),
 }
 
 
@@ -652,4 +656,5 @@ CHANGES: dict[str, dict[str, Change]] = {
     "tiktoken": RANKS,
     "sentencepiece": PIECES,
     "gpt2": PAIR,
+    **BYTE_CHANGES,
 }

@@ -21,6 +21,15 @@ from bpe_interop.text.spellings import GPT2
 from fixtures.json_documents import document_of, model_of
 from fixtures.piece_model import Piece, with_pieces, write
 
+from .byte_formats import (
+    MinbpeOracle,
+    gguf_files,
+    gguf_oracle,
+    minbpe_files,
+    tekken_files,
+    tekken_oracle,
+)
+
 Json: TypeAlias = dict[str, Any]
 Ids: TypeAlias = list[int] | None
 """The ids of a text; None where the engine fails on it."""
@@ -30,7 +39,9 @@ MODES = ("text", "ordinary", "parsed", "templated")
 
 
 class Oracle(Protocol):
-    """An engine that has read the files of a source."""
+    """An engine that has read the files of a source; ``deaf``: it finds no special token."""
+
+    deaf: bool
 
     def ids(self, texts: Sequence[str], mode: str) -> list[Ids]:
         """The ids of each text."""
@@ -148,6 +159,9 @@ _FILES = {
     "tiktoken": _rank_files,
     "sentencepiece": _model_file,
     "gpt2": _pair_files,
+    "minbpe": minbpe_files,
+    "tekken": tekken_files,
+    "gguf": gguf_files,
 }
 
 
@@ -159,6 +173,8 @@ class _Tokenizers:
 
     Truncation and padding are off: they are settings of batches, which loading tells of.
     """
+
+    deaf = False
 
     def __init__(self, document: Json) -> None:
         self._tokenizer = tokenizers.Tokenizer.from_str(json.dumps(document))
@@ -199,6 +215,8 @@ class _Tokenizers:
 
 
 class _Tiktoken:
+    deaf = False
+
     def __init__(self, facts: Json) -> None:
         self._encoding = tiktoken.Encoding(
             "t",
@@ -233,6 +251,8 @@ class _Tiktoken:
 
 class SentencePieceOracle:
     """It never finds a control symbol in a text, whatever it is asked."""
+
+    deaf = True
 
     def __init__(self, facts: Json) -> None:
         sentencepiece.set_min_log_level(3)
@@ -271,6 +291,9 @@ _ORACLES: dict[str, Any] = {
     "tiktoken": _Tiktoken,
     "sentencepiece": SentencePieceOracle,
     "gpt2": _Pair,
+    "minbpe": MinbpeOracle,
+    "tekken": tekken_oracle,
+    "gguf": gguf_oracle,
 }
 
 

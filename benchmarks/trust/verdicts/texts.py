@@ -9,6 +9,7 @@ from random import Random
 
 from bpe_interop.text.bytechars import to_bytes
 
+from .byte_formats import RANDOM, longer_tokens, special_texts
 from .sources import Source
 
 SHORT = 90
@@ -51,6 +52,8 @@ def _added(source: Source) -> Iterator[str]:
         yield from facts["special_tokens"]
     elif source.format == "sentencepiece":
         yield from (row[0].replace("\u2581", " ") for row in facts["pieces"] if row[2] in (3, 4))
+    elif source.format in RANDOM:
+        yield from special_texts(source.format, facts)
 
 
 def _of_added(added: list[str], letters: str) -> Iterator[str]:
@@ -99,6 +102,8 @@ def _tokens(source: Source) -> Iterator[str]:
         for token, _ in facts["ranks"]:
             if len(token) > 1:
                 yield token.encode("latin-1").decode("utf-8", "ignore")
+    elif source.format in RANDOM:
+        yield from longer_tokens(source.format, facts)
     else:
         vocab = facts["vocab"] if source.format == "gpt2" else facts["model"]["vocab"]
         affixes = [None] if source.format == "gpt2" else _affixes(source)
