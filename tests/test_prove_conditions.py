@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import pytest
 import regex
@@ -28,9 +29,12 @@ from bpe_interop.steps import (
     Prepend,
     Replace,
     SentencePieceText,
+    Split,
     StripAccents,
 )
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
+from bpe_interop.theory import straddling
+from bpe_interop.theory.straddling import Places
 from bpe_interop.verify.prove import Scope, prove
 from bpe_interop.verify.stages.stage import Stage
 from fixtures.piece_model import TRAINER, UNUSED, Piece, with_field
@@ -429,3 +433,111 @@ def test_a_match_that_regex_may_miss_is_not_decided() -> None:
     one = by_regex(pattern, "ab")
     two = by_name("huggingface").load(by_name("huggingface").dump(one))
     assert found(one, two, "pre-tokenizer").outcome == "unknown"
+
+
+# Tokens across a cut that only one side makes (Theorem 10).
+
+
+@pytest.mark.parametrize(
+    ("token", "text"),
+    [
+        (b".\xc3", ".\u00e9"),  # the first half of U+00E9, which may be U+00C0 to U+00FF
+        (b"\xa9.", "\u00e9."),  # its second half, which is that of many characters
+        (b"\xc3\xa9.", "\u00e9."),
+    ],
+)
+def test_parts_of_characters_stand_across_a_cut(token: bytes, text: str) -> None:
+    spelled = "".join(BYTE_TO_CHAR[byte] for byte in token)
+    vocab = {char: n for n, char in enumerate([*BYTE_TO_CHAR.values(), spelled])}
+    merges = [[spelled[0], spelled[1]]]
+    if len(spelled) == 3:
+        vocab |= {spelled[:2]: 300}
+        merges.append([spelled[:2], spelled[2]])
+    sides = []
+    for pattern in ("!", "[!\u00e9]"):
+        steps = [at({"Regex": pattern}, "Isolated", invert=False), BYTE_LEVEL]
+        cut: Json = {"type": "Sequence", "pretokenizers": steps}
+        sides.append(Side(document(vocab, merges=merges, pre_tokenizer=cut)))
+    one, two = sides
+    assert one.ids(text) != two.ids(text)
+    assert found(one.model, two.model, "pre-tokenizer").outcome == "refuted"
+
+
+def test_a_cut_is_left_out_only_where_both_sides_merge_bytes_alone() -> None:
+    """A byte of one side has no token, so its pretokens are more than their bytes."""
+    every = {char: n for n, char in enumerate(BYTE_TO_CHAR.values())}
+    sides = []
+    for pattern, vocab in (
+        ("!", every),
+        ("[!.]", every),
+        ("[!.]", {char: n for char, n in every.items() if char != "\u010a"}),
+    ):
+        steps = [at({"Regex": pattern}, "Isolated", invert=False), BYTE_LEVEL]
+        cut: Json = {"type": "Sequence", "pretokenizers": steps}
+        sides.append(Side(document(vocab, pre_tokenizer=cut)))
+    one, two, less = (side.model for side in sides)
+    assert found(one, two, "pre-tokenizer").outcome == "proved"
+    assert found(one, less, "pre-tokenizer").outcome != "proved"
+
+
+def test_very_many_doubtful_tokens_are_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where not all were looked at, nothing is proved, though those looked at stand aside."""
+    places = Places((Split("!", "isolated"),), (Split(Pattern("[!.]", "oniguruma"), "isolated"),))
+    assert places.none_across([b"ab", b"!a"])
+    assert not places.none_across([b"ab", b"b."])
+    monkeypatch.setattr(straddling, "_MOST_TOKENS", -1)
+    assert not places.none_across([b"ab", b"b."])
+
+
+# Merging: characters, bytes, affixes.
+
+
+def test_characters_are_not_bytes() -> None:
+    vocab = {"a": 0, "b": 1, "\u00c3": 2, "\u00a9": 3, "\u00c3\u00a9": 4, "\u00e9": 5}
+    merges = [["\u00c3", "\u00a9"]]
+    one = Side(document(vocab, merges=merges))
+    two = Side(document(vocab, merges=merges, pre_tokenizer=BYTE_LEVEL))
+    assert one.ids("\u00e9") == [5]
+    assert two.ids("\u00e9") == [4]
+    assert found(one.model, two.model, "core").outcome == "refuted"
+    # The same ids, but for what is merged.
+    plain = {char: n for n, char in enumerate("ab")}
+    one = Side(document(plain | {"ab": 2}, merges=["ab"]))
+    two = Side(document(plain | {"ab": 2}, merges=["ab"], pre_tokenizer=BYTE_LEVEL))
+    assert found(one.model, two.model, "core").outcome != "proved"
+
+
+AFFIXED: Json = {"a": 0, "b": 1, "##a": 2, "##b": 3, "a</w>": 4, "b</w>": 5, "##a</w>": 6}
+AFFIXED |= {"##b</w>": 7, "ab": 10, "##ab": 11, "ab</w>": 12, "a</w>b": 13}
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "text", "settings"),
+    [
+        ([["a", "##b"]], [], "aba", {"end_of_word_suffix": "</w>"}),
+        ([["##a", "##b"]], [], "aabb", {"end_of_word_suffix": "</w>"}),
+        ([["a", "##b</w>"]], [], "ab", {"end_of_word_suffix": "</w>"}),
+        ([["a", "##b"]], [], "ab", {}),
+        ([["##a", "##b"]], [], "aab", {}),
+    ],
+)
+def test_merges_by_their_places_are_compared(
+    one: list[list[str]], two: list[list[str]], text: str, settings: Json
+) -> None:
+    usual: Json = {"continuing_subword_prefix": "##", **settings}
+    left, right = (Side(document(AFFIXED, merges=each, **usual)) for each in (one, two))
+    assert left.ids(text) != right.ids(text)
+    stage = found(left.model, right.model, "core")
+    assert stage.outcome == "refuted"
+    assert stage.witness is not None
+    assert left.ids(stage.witness) != right.ids(stage.witness)
+
+
+def test_merges_that_no_place_has_do_not_count() -> None:
+    """The end of a pretoken is followed by nothing; a symbol that is missing is never merged."""
+    usual: Json = {"continuing_subword_prefix": "##", "end_of_word_suffix": "</w>"}
+    texts = ["".join(letters) for n in range(5) for letters in product("ab", repeat=n)]
+    ended = Side(document(AFFIXED, merges=[["a</w>", "##b"]], **usual))
+    none = Side(document(AFFIXED, **usual))
+    assert all(ended.ids(text) == none.ids(text) for text in texts)
+    assert found(ended.model, none.model, "core").outcome == "proved"
