@@ -21,7 +21,7 @@ from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_files as engine_from_files
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
-from bpe_interop.model import BPEModel, SequenceTemplate
+from bpe_interop.model import BPEModel, SequenceTemplate, TemplateText, TemplateToken
 from bpe_interop.steps import (
     DecoderStep,
     Fuse,
@@ -131,6 +131,25 @@ def test_an_unknown_token_counts_where_a_byte_is_missing() -> None:
     assert said.why == (
         'the id 5 is "<unk>" to the decoder of the first, "[UNK]" to that of the second'
     )
+
+
+def test_an_unknown_token_counts_where_one_byte_of_all_is_missing() -> None:
+    """No reader gives such a model; one that is put together may be."""
+    spelled = {f"<0x{byte:02X}>": 10 + byte for byte in range(256)}
+    one, two = (
+        Side(document(VOCAB | spelled | {name: 5}, unk_token=name, byte_fallback=True)).model
+        for name in ("<unk>", "[UNK]")
+    )
+    assert found(one, two, "decoding").outcome == "proved"
+    left, right = (_without(model, b"<0xC3>") for model in (one, two))
+    assert found(left, right, "decoding").outcome != "proved"
+
+
+def _without(model: BPEModel, token: bytes) -> BPEModel:
+    vocab, number = model.vocab, model.vocab.ids[token]
+    ids = {each: n for each, n in vocab.ids.items() if n != number}
+    kinds = {n: kind for n, kind in vocab.kinds.items() if n != number}
+    return replace(model, vocab=replace(vocab, ids=ids, kinds=kinds))
 
 
 def test_an_unknown_token_that_bytes_leave_no_text_for_does_not_count() -> None:
@@ -320,11 +339,16 @@ def test_no_template_is_one_that_places_nothing() -> None:
     template = partial(dict[str, object], type="TemplateProcessing", special_tokens={})
     empty = Side(document(VOCAB, post_processor=template(single=parts[:1], pair=parts)))
     swapped = Side(document(VOCAB, post_processor=template(single=parts[:1], pair=parts[::-1])))
+    assert empty.model.sequence_template is not None
+    swapped_back = empty.model.sequence_template.pair
     said = found(nothing, empty.model, "sequence template")
     assert said.outcome == "proved"
     assert said.why == "nothing is placed around a text on either side"
     said = found(swapped.model, swapped.model, "sequence template")
     assert said.why == "the same template"
+    before = SequenceTemplate((TemplateToken("a", (0,)), TemplateText("A")), swapped_back)
+    first = replace(empty.model, sequence_template=before)
+    assert found(first, first, "sequence template").why == "the same template"
     single = replace(empty.model, sequence_template=SequenceTemplate())
     assert found(single, swapped.model, "sequence template").outcome == "unknown"
 
@@ -491,6 +515,19 @@ def test_parts_of_characters_stand_across_a_cut(token: bytes, text: str) -> None
     one, two = sides
     assert one.ids(text) != two.ids(text)
     assert found(one.model, two.model, "pre-tokenizer").outcome == "refuted"
+
+
+def test_a_lookup_of_what_ends_at_a_cut_is_asked_for() -> None:
+    """Only one side cuts before a full stop: there ``ab`` is a whole pretoken, and is found."""
+    vocab = {char: n for n, char in enumerate(BYTE_TO_CHAR.values())} | {"ab": 300}
+    sides = []
+    for pattern in ("!", "[!.]"):
+        steps = [at({"Regex": pattern}, "MergedWithNext", invert=False), BYTE_LEVEL]
+        cut: Json = {"type": "Sequence", "pretokenizers": steps}
+        sides.append(Side(document(vocab, pre_tokenizer=cut, ignore_merges=True)))
+    one, two = sides
+    assert one.ids("ab.") != two.ids("ab.") == [300, vocab["."]]
+    assert found(one.model, two.model, "pre-tokenizer").outcome != "proved"
 
 
 def test_a_cut_is_left_out_only_where_both_sides_merge_bytes_alone() -> None:

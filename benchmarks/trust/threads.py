@@ -190,7 +190,8 @@ def threads(encodes: int, forks: int, seed: int, only: tuple[str, ...], page: Pa
     for name in only or SHARED:
         found.append(shared(name, encodes, forks, seed))
         click.echo(f"{name}: {found[-1].encodes:,} texts, {len(found[-1].wrong)} wrong", err=True)
-    settings = {"encodes": encodes, "forks": forks, "seed": seed}
+    settings: dict[str, object] = {"encodes": encodes, "forks": forks, "seed": seed}
+    settings |= {"only": " --only ".join(only)} if only else {}
     wrong = [f"{each.name}: {said}" for each in found for said in each.wrong]
     rows = [
         [

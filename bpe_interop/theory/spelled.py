@@ -141,7 +141,7 @@ class SymbolCodes:
         """A whole content, without affixes; what is missing stands where they ask for it."""
         prefix, suffix = self._affixes.prefix, self._affixes.suffix
         symbols = self.symbols(content)
-        starts = bool(prefix) and any(place[0] for place in self._places(symbols[0]))
+        starts = any(place[0] for place in self._places(symbols[0]))
         ends = bool(suffix) and not any(place[1] for place in self._places(symbols[-1]))
         joined = self._joins(symbols)[-1]
         if suffix and not ends:
