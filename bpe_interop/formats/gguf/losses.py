@@ -198,7 +198,7 @@ def _told(near: Near) -> str:
     """What shows that a near name is another splitter."""
     if not near.cut and not near.text:
         return f"{near.name}, for which this is not decided"
-    words = [f"cuts {show(near.cut)} otherwise"] if near.cut and near.cut != near.text else []
+    words = [f"cuts {show(near.cut)} differently"] if near.cut and near.cut != near.text else []
     words += [f"gives {show(near.text)} other ids"] if near.text else []
     return f"{near.name} {' and '.join(words)}"
 

@@ -143,7 +143,7 @@ def _text_losses(model: BPEModel) -> Iterator[Loss]:
             "pretokenizer",
             "ids",
             "a pair does not say how a text is cut into pretokens",
-            "whoever reads it has to know the pattern; GPT-2's own would split texts otherwise"
+            "whoever reads it has to know the pattern; GPT-2's own would split texts differently"
             if witness is not None
             else "whoever reads it has to know the pattern; nothing encodes without it",
             witness=witness,

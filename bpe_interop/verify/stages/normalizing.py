@@ -28,7 +28,7 @@ def normalizer_stage(pair: TwoModels) -> Stage:
         if char is None:
             return Stage(_NAME, "proved", "other steps that write every text alike (Theorem 15)")
         first = (char, f"a{char}", f"{char}a")
-        why += f"; they write {char!a} otherwise"
+        why += f"; they write {char!a} differently"
     except (PatternError, EngineMissingError):
         pass
     texts = (t for t in short_texts() if pair.one.normalize(t) != pair.two.normalize(t))

@@ -59,10 +59,10 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         how = "patterns of engines with other tables" if difference is None else difference.how
         return _tested(pair, left, right, f"other steps ({how}), {compared.why}")
     if _no_token_across(pair, left, right):
-        why = f"they split {show(compared.text)} otherwise, but no token stands across such a cut"
+        why = f"they split {show(compared.text)} differently, but no token stands across such a cut"
         return Stage(_NAME, "proved", f"{why} (Theorem 10)")
     texts = (context.format(compared.text) for context in CONTEXTS)
-    why = f"they split {show(compared.text)} otherwise"
+    why = f"they split {show(compared.text)} differently"
     return pair.tried(
         _NAME,
         why,
