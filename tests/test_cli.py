@@ -291,7 +291,7 @@ KEYS = {
     "source", "format", "files", "not_read", "alphabet", "affixes", "tokens", "ids", "rows",
     "merges", "unreachable", "missing_bytes", "fallback", "normalizer", "pretokenizer", "decoder",
     "added", "roles", "sequence_template", "chat_template", "extras", "unsaid", "particulars",
-    "presets",
+    "presets", "encoding",
     "unicode", "served", "notes",
 }  # fmt: skip
 
@@ -311,6 +311,10 @@ def test_inspect_shows_all_and_its_json_keeps_its_shape(run: Command, folder: Pa
         assert f"{name}  sha256 {digest}" in shown.out
     for name in facts["unsaid"]:
         assert facts.get(name) is None
+    encoding = facts["encoding"]
+    how = encoding["because"] or "by the native kernel"
+    assert f"encoding    {how}"[:40] in shown.out.replace("in Python: ", "")
+    assert (encoding["by"] == "native") == (encoding["because"] == "")
 
 
 def test_inspect_of_holes_and_unreachable_tokens(run: Command) -> None:

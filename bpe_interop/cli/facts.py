@@ -27,6 +27,8 @@
     sequence_template   {single, pair}, or null
     chat_template, extras
     unsaid              names of the fields that the source does not state
+    encoding            who encodes with our own encoder here: by ("native", "python"), because (why
+                        it is not the native kernel; empty where it is)
     particulars         what is peculiar to the format, by name; of GGUF: pre (name, lookup_first,
                         bos, cleans, patterns, equal, by), what llama.cpp does under its name and
                         which names are proved to be the same splitter
@@ -48,6 +50,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
+from ..encode.native import native
 from ..engines.transformers import serving
 from ..io import TokenizerSource
 from ..model import FIELDS, BPEModel, PairList
@@ -89,6 +92,7 @@ def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
         "chat_template": model.chat_template,
         "extras": dict(model.extras),
         "unsaid": [name for name in FIELDS if getattr(model, name) is None],
+        "encoding": _encoding(model),
         "particulars": dict(loaded.format.particulars(model)),
         "presets": candidates(model) if model.pretokenizer is None or model.added is None else [],
         "unicode": {"version": UNICODE_TABLES.unicode, "engines": dict(UNICODE_TABLES.engines)},
@@ -177,6 +181,11 @@ def _settings(settings: dict[str, Any]) -> dict[str, Any]:
 def _template(model: BPEModel) -> dict[str, Any] | None:
     template = model.sequence_template
     return None if template is None else asdict(template)
+
+
+def _encoding(model: BPEModel) -> dict[str, str]:
+    held = native(model)
+    return {"by": "python" if held.encoder is None else "native", "because": held.why_not}
 
 
 def _served(loaded: TokenizerSource[BPEModel]) -> dict[str, Any] | None:

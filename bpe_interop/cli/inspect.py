@@ -142,6 +142,7 @@ def _rows(loaded: TokenizerSource[BPEModel], facts: dict[str, Any]) -> Iterator[
         yield "unsaid", ", ".join(facts["unsaid"])
     if facts["presets"]:
         yield "presets", f"{', '.join(facts['presets'])} (name one with --preset)"
+    yield "encoding", _encoding(facts["encoding"])
     engines = ", ".join(f"{name} {number}" for name, number in facts["unicode"]["engines"].items())
     yield "unicode", f"{facts['unicode']['version']}, as in {engines}"
     if facts["served"]:
@@ -158,6 +159,12 @@ def _extra(value: Json) -> str:
         f"{key} {inner}" if isinstance(inner, (int, float)) else key for key, inner in value.items()
     ]
     return ", ".join(settings)
+
+
+def _encoding(encoding: dict[str, str]) -> str:
+    if encoding["by"] == "native":
+        return "by the native kernel"
+    return f"in Python: {encoding['because']}"
 
 
 def _served(served: dict[str, Any], source: str) -> str:
