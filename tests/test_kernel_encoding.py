@@ -70,7 +70,7 @@ def test_published_patterns_have_small_tables_without_gaps(name: str) -> None:
 
 
 def test_a_wrong_entry_is_found_by_the_proof() -> None:
-    """Each entry that a text can reach is changed in each flag and in its state."""
+    """Theorem 11: each entry that a text can reach is changed, in each flag and in its state."""
     step = one(r"ab*c?|\s+(?!\S)|\s+")
     (table,) = tables.split_tables((step,))
     pattern = step.pattern
