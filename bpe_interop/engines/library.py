@@ -81,7 +81,30 @@ def shortened(text: str, limit: int = 60) -> str:
     return f"{show(text[:half])}...{show(text[-half:])} ({len(text):,} characters)"
 
 
-class LibraryEngine(ABC):
+class OneByOne(ABC):
+    """An engine whose batches are its texts one by one."""
+
+    @abstractmethod
+    def encode(
+        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
+    ) -> list[int]:
+        """The ids of a text."""
+
+    def encode_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        special: Special = "text",
+        add_special_tokens: bool = False,
+    ) -> list[list[int]]:
+        """The ids of each text."""
+        return [
+            self.encode(text, special=special, add_special_tokens=add_special_tokens)
+            for text in texts
+        ]
+
+
+class LibraryEngine(OneByOne):
     """What all engines have alike that run in this process: an :class:`~.engines.Engine`.
 
     A library's own calls are the methods that begin with an underscore. What they raise becomes
@@ -119,10 +142,9 @@ class LibraryEngine(ABC):
         """
         listed = list(texts)
         if not self._pays_as_batch(listed):
-            return [
-                self.encode(text, special=special, add_special_tokens=add_special_tokens)
-                for text in listed
-            ]
+            return super().encode_batch(
+                listed, special=special, add_special_tokens=add_special_tokens
+            )
         self._refuse(special)
         with guarded(self.name, f"on one of {len(listed)} texts"):
             return self._encode_batch(listed, special, add_special_tokens)

@@ -17,7 +17,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ..errors import EngineError
-from .library import Special, shortened
+from .library import OneByOne, Special, shortened
 
 NAME: Final = "llama-server"
 
@@ -27,7 +27,7 @@ _ANSWER: Final = 1 << 28
 """So many bytes of an answer are read at most."""
 
 
-class LlamaServerEngine:
+class LlamaServerEngine(OneByOne):
     """The tokenizer of a server that runs. It is asked text by text.
 
     ``special="parse"`` finds control tokens in a text; user-defined ones are found either way.
@@ -75,19 +75,6 @@ class LlamaServerEngine:
         if not isinstance(ids, list) or not all(type(each) is int for each in ids):
             raise EngineError(f"{NAME} at {self._address} gave no ids {doing}")
         return ids
-
-    def encode_batch(
-        self,
-        texts: Sequence[str],
-        *,
-        special: Special = "text",
-        add_special_tokens: bool = False,
-    ) -> list[list[int]]:
-        """The ids of each text."""
-        return [
-            self.encode(text, special=special, add_special_tokens=add_special_tokens)
-            for text in texts
-        ]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids as the server gives it."""

@@ -23,6 +23,7 @@ from ..engines import (
     versions,
 )
 from ..engines.facts import facts, is_address
+from ..engines.library import OneByOne
 from ..engines.transformers import read_directory, serving
 from ..errors import (
     BpeInteropError,
@@ -52,7 +53,7 @@ _REMEMBERED = 1 << 20
 """Characters of texts of which our encoder, as a side, remembers the ids."""
 
 
-class Own:
+class Own(OneByOne):
     """Our encoder as a side."""
 
     name = "bpe_interop"
@@ -82,19 +83,6 @@ class Own:
                 self._last, self._size = {}, len(text)
             self._last[text, special] = ids
         return list(ids)
-
-    def encode_batch(
-        self,
-        texts: Sequence[str],
-        *,
-        special: Special = "text",
-        add_special_tokens: bool = False,
-    ) -> list[list[int]]:
-        """The ids of each text."""
-        return [
-            self.encode(text, special=special, add_special_tokens=add_special_tokens)
-            for text in texts
-        ]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids."""
