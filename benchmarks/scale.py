@@ -14,7 +14,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +59,15 @@ def cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def cpu_of(call: Callable[[], object], rounds: int) -> float:
-    """The least CPU seconds of a call."""
-    found = []
+def cpu_of(calls: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+    """The least CPU seconds of each call, by turns: a busy machine is as busy for all of them."""
+    seconds: list[list[float]] = [[] for _ in calls]
     for _ in range(rounds):
-        before = cpu()
-        call()
-        found.append(cpu() - before)
-    return min(found)
+        for call, taken in zip(calls, seconds, strict=True):
+            before = cpu()
+            call()
+            taken.append(cpu() - before)
+    return [min(taken) for taken in seconds]
 
 
 def batch_speed(name: str | None, carried: Carried, part: Part, rounds: int) -> tuple[float, float]:
@@ -74,15 +75,13 @@ def batch_speed(name: str | None, carried: Carried, part: Part, rounds: int) -> 
     model = opened_from(carried.ticket, carried.files)
     texts = [document.text for document in PartReader(part).documents()]
     engine: Any = Tokenizer(model) if name is None else exact_engine(name, model)
-    if name is None:
-        alone = cpu_of(lambda: engine.encode_ordinary_batch(texts), rounds)
-    else:
-        alone = cpu_of(lambda: engine.encode_batch(texts), rounds)
+    batch = engine.encode_ordinary_batch if name is None else engine.encode_batch
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings("npy", special="text")
         job = EncodeJob(carried.ticket, settings, "uint32", folder)
         work = EncodeWork(job, Tokenizer(model, engine=name))
-        whole = cpu_of(lambda: work.do(part, lambda: None), rounds)
+        batch(texts[:50])
+        alone, whole = cpu_of([lambda: batch(texts), lambda: work.do(part, lambda: None)], rounds)
     return alone, whole
 
 
@@ -106,25 +105,90 @@ def _carried(path: Path, preset: str | None) -> Carried:
     return carry(path.name, loaded.format.name, loaded.files, preset)
 
 
-def spread(data: Path, folder: Path, size: int) -> Iterator[str]:
-    """One and two workers, and what a worker holds."""
-    yield "| workers | corpus | seconds | seconds of work | largest worker |"
-    yield "|---|---|---|---|---|"
+@dataclass(frozen=True)
+class Timed:
+    """Another job, of which each part is done with its CPU seconds."""
+
+    inner: EncodeJob
+
+    @property
+    def tokenizers(self) -> tuple[Ticket, ...]:
+        return self.inner.tokenizers
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        return self.inner.libraries
+
+    def build(self, files: Sequence[Files], isolate: bool) -> TimedWork:
+        return TimedWork(self.inner.build(files, isolate))
+
+
+class TimedWork:
+    """Its work."""
+
+    def __init__(self, inner: EncodeWork) -> None:
+        self._inner = inner
+
+    def do(self, part: Part, check: Check) -> float:
+        before = cpu()
+        self._inner.do(part, check)
+        return cpu() - before
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What some workers took for a corpus: seconds, CPU seconds, bytes of the largest."""
+
+    seconds: float
+    cpu: float
+    memory: int
+
+
+def spread_once(carried: Carried, corpus: Path, count: int) -> Spread:
+    """A corpus encoded by so many workers that have their tokenizer already."""
+    parts = cut(find_shards([corpus]), 1 << 22)
+    with dask_workers(f"local:{count}") as workers, tempfile.TemporaryDirectory() as out:
+        job = Timed(EncodeJob(carried.ticket, Settings("npy", special="text"), "uint32", out))
+        [warm, *_] = cut(find_shards([make_corpus(Path(out), 10_000)]))
+        first = [replace(warm, number=10**6 + number) for number in range(8)]
+        run_parts(job, [carried], first, workers).check_whole(len(first))
+        began = time.monotonic()
+        run = run_parts(job, [carried], parts, workers)
+        seconds = time.monotonic() - began
+        run.check_whole(len(parts))
+    return Spread(seconds, sum(run.results.values()), run.memory)
+
+
+def spread(data: Path, folder: Path, size: int, rounds: int) -> Iterator[str]:
+    """One and two workers by turns, and what a worker holds."""
+    yield "| workers | corpus | seconds | times as fast | CPU seconds | by these | largest worker |"
+    yield "|---|---|---|---|---|---|---|"
     carried = _carried(data / TOKENIZERS[0][1], TOKENIZERS[0][2])
-    for count, times in ((1, 1), (2, 1), (2, 2)):
-        corpus = make_corpus(folder, size * times)
-        parts = cut(find_shards([corpus]), 1 << 22)
-        with dask_workers(f"local:{count}") as workers, tempfile.TemporaryDirectory() as out:
-            job = EncodeJob(carried.ticket, Settings("npy", special="text"), "uint32", out)
-            warm = cut(find_shards([make_corpus(Path(out), 10_000)]))
-            run_parts(job, [carried], [replace(p, number=10**6) for p in warm * 4], workers)
-            began = time.monotonic()
-            run = run_parts(job, [carried], parts, workers)
-            seconds = time.monotonic() - began
-            run.check_whole(len(parts))
+    corpora = {
+        times: make_corpus(folder, size * times).rename(folder / f"{times}.txt") for times in (1, 2)
+    }
+    kinds = (1, 1), (2, 1), (2, 2)
+    taken: dict[tuple[int, int], list[Spread]] = {kind: [] for kind in kinds}
+    for _ in range(rounds):
+        for count, times in kinds:
+            taken[count, times].append(spread_once(carried, corpora[times], count))
+    least = {
+        kind: Spread(
+            min(each.seconds for each in runs),
+            min(each.cpu for each in runs),
+            max(each.memory for each in runs),
+        )
+        for kind, runs in taken.items()
+    }
+    one = least[1, 1]
+    for (count, times), each in least.items():
         yield (
-            f"| {count} | {size * times / 1e6:.0f} MB | {seconds:.1f} | {run.seconds:.1f} | "
-            f"{run.memory / 1e6:.0f} MB |"
+            f"| {count} | {size * times / 1e6:.0f} MB | {each.seconds:.1f} | "
+            f"{times * one.seconds / each.seconds:.2f} | {each.cpu:.1f} | "
+            f"{count * times * one.cpu / each.cpu:.2f} | {each.memory / 1e6:.0f} MB |"
         )
 
 
@@ -175,17 +239,21 @@ def costs(data: Path, corpus: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    """Measures, and writes the tables."""
+    """Measures, prints the tables, and writes them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--megabytes", type=int, default=64, help="of the corpus")
+    parser.add_argument("--megabytes", type=int, default=32, help="of the corpus for workers")
     parser.add_argument("--rounds", type=int, default=3, help="of each measurement")
     given = parser.parse_args()
     data = Path(os.environ["BPE_INTEROP_DATA"])
     size = given.megabytes * 1_000_000
+    load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
-        small = make_corpus(Path(folder), min(size, 16_000_000))
+        small = make_corpus(Path(folder), min(size, 6_000_000))
         lines = [*speeds(data, small, given.rounds), "", *costs(data, small), ""]
-        lines += spread(data, Path(folder), size)
+        lines += [*spread(data, Path(folder), size, max(1, given.rounds - 1)), ""]
+    cores, after_all = os.cpu_count(), os.getloadavg()[0]
+    lines.append(f"{cores} cores; {load:.1f} processes wanted them before, {after_all:.1f} after.")
+    print("\n".join(lines))
     before, _, rest = DOC.read_text("utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
     DOC.write_text("\n".join([before + BEGIN, "", *lines, "", END]) + after, "utf-8")

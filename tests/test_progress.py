@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from bpe_interop.cli import screen
 from bpe_interop.corpora import find_shards
 from bpe_interop.statistics import measure
 from bpe_interop.ticks import StageTick, Unit
-from bpe_interop.verify import RunOptions
+from bpe_interop.token_files import Step
+from bpe_interop.verify import Progress, RunOptions
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny"
 
@@ -96,6 +98,34 @@ def test_bytes_are_shown_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
         tick.begin("measuring", 3_000_000, "bytes")
         tick(1_500_000)
     assert "1.5 MB of 3.0 MB" in out.getvalue()
+
+
+@pytest.mark.parametrize("of_ids", [False, True])
+def test_a_terminal_shows_how_far_a_corpus_is(
+    monkeypatch: pytest.MonkeyPatch, of_ids: bool
+) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(
+        screen, "Console", lambda file: Console(file=out, force_terminal=True, width=120)
+    )
+    # A run before read 20 of the 100 MB; this one reads 20 more in ten seconds.
+    seen = Progress(10, 30_000_000, 40_000_000, 100_000_000, 10.0, 20_000_000)
+    if of_ids:
+        with screen.encoding() as watch:
+            watch(Step(**asdict(seen), tokens=7_654_321))
+        assert "7,654,321 ids" in out.getvalue()
+    else:
+        with screen.comparing() as (_, watch):
+            watch(seen)
+        assert "30.0 MB" in out.getvalue()
+    for part in ("3.0 MB/s", "0:00:30 left"):
+        assert part in out.getvalue()
+
+
+def test_time_left_is_not_guessed() -> None:
+    assert Progress(0, 0, 20, 100, 3.0, 20).left is None
+    assert Progress(1, 9, 40, 0, 3.0).left is None
+    assert Progress(1, 9, 40, 40, 3.0).left == 0
 
 
 def test_a_pipe_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import json
+import resource
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -12,6 +14,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
 from out_of_order import Shuffled
@@ -232,6 +236,51 @@ def test_a_damaged_file_is_the_same_error(corpus: Path, tmp_path: Path, slots: i
     assert one.value.where == many.value.where
     assert many.value.what.startswith(one.value.what)
     assert "parts were done" in many.value.what
+
+
+@pytest.mark.parametrize("kind", ["gz", "parquet"])
+def test_a_damaged_container_is_an_error_after_the_others_are_done(
+    corpus: Path, tmp_path: Path, kind: str
+) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "good.jsonl").write_bytes((corpus / "0.jsonl").read_bytes())
+    bad, lines = texts / f"bad.{kind}", (corpus / "1.jsonl").read_bytes()
+    if kind == "gz":
+        bad.write_bytes(gzip.compress(lines * 9))
+    else:
+        table = pa.table({"text": [str(line * 9) for line in lines.splitlines()]})
+        pq.write_table(table, bad, row_group_size=10, write_page_checksum=True)
+    at = bad.stat().st_size // 2
+    if kind == "parquet":  # where texts are: what no reader looks at may be damaged
+        at = pq.ParquetFile(bad).metadata.row_group(1).column(0).dictionary_page_offset + 60
+    data = bad.read_bytes()
+    bad.write_bytes(data[:at] + bytes(40) + data[at + 40 :])
+    state = tmp_path / "state"
+    with Shuffled(5) as executor, pytest.raises(SourceError, match="parts were done") as raised:
+        compare(texts, executor, state=state, folders=(GPT2, GPT2))
+    assert raised.value.where.startswith(str(bad))
+    done = state.read_bytes().count(b"\n") - 1
+    assert f"({done:,} of " in raised.value.what
+    assert done > 1
+
+
+def test_a_state_on_a_full_disk_is_one_error(corpus: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, before[1]))
+    try:
+        with Shuffled(3) as executor, pytest.raises(TargetError, match="cannot be written"):
+            compare(corpus, executor, state=state)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with Shuffled(3) as executor:  # what was written is gone on from
+        assert compare(corpus, executor, state=state).counts.documents > 100
+
+
+def test_a_device_is_no_state(corpus: Path) -> None:
+    with Shuffled(3) as executor, pytest.raises(SourceError, match="regular file"):
+        compare(corpus, executor, state=Path("/dev/zero"))
 
 
 class Deaf(Executor):

@@ -206,6 +206,20 @@ def test_the_folder_has_the_same_bytes_whoever_works(
     assert contents(tmp_path / "many") == contents(tmp_path / "one")
 
 
+def test_a_template_is_applied_to_each_document(tmp_path: Path) -> None:
+    folder = FIXTURES / "tokenizers" / "template-tiny" / "huggingface"
+    engine = Engine.from_file(str(folder / "tokenizer.json"))
+    lines = ["one text", "another", ""]
+    texts = tmp_path / "t.jsonl"
+    texts.write_text("".join(json.dumps({"text": each}) + "\n" for each in lines))
+    for template in (True, False):
+        target = tmp_path / f"ids-{template}"
+        encode_corpora(load_source(folder), [texts], target, Settings("npy", template=template))
+        expected = [engine.encode(each, add_special_tokens=template).ids for each in lines]
+        assert stored_ids(target, "npy") == expected
+        assert check_token_files(target).wrong == ()
+
+
 def test_rows_hold_one_document_and_at_most_so_many_ids(corpus: Path, tmp_path: Path) -> None:
     encode(corpus, tmp_path / "ids", Settings("parquet", special="text", max_length=10))
     tables = [pq.read_table(path) for path in sorted((tmp_path / "ids").glob("*.parquet"))]

@@ -52,10 +52,13 @@ def rows(shard: Shard, start: Place, errors: Errors, end: int | None = None) -> 
 @contextmanager
 def _opened(shard: Shard, parquet: Any) -> Iterator[Any]:
     if shard.path is None or isinstance(shard.path, Path):
-        with parquet.ParquetFile(shard.path) as file:
+        with parquet.ParquetFile(shard.path, page_checksum_verification=True) as file:
             yield file
         return
-    with shard.path.open() as stream, parquet.ParquetFile(stream) as file:
+    with (
+        shard.path.open() as stream,
+        parquet.ParquetFile(stream, page_checksum_verification=True) as file,
+    ):
         yield file
 
 
