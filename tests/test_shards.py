@@ -250,10 +250,12 @@ def test_a_damaged_container_is_an_error_after_the_others_are_done(
         bad.write_bytes(gzip.compress(lines * 9))
     else:
         table = pa.table({"text": [str(line * 9) for line in lines.splitlines()]})
-        pq.write_table(table, bad, row_group_size=10, write_page_checksum=True)
+        pq.write_table(
+            *(table, bad, 10), compression="none", use_dictionary=False, write_page_checksum=True
+        )
     at = bad.stat().st_size // 2
     if kind == "parquet":  # where texts are: what no reader looks at may be damaged
-        at = pq.ParquetFile(bad).metadata.row_group(1).column(0).dictionary_page_offset + 60
+        at = pq.ParquetFile(bad).metadata.row_group(1).column(0).data_page_offset + 90
     data = bad.read_bytes()
     bad.write_bytes(data[:at] + bytes(40) + data[at + 40 :])
     state = tmp_path / "state"
