@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from ..kernel import Numbers, as_dict
@@ -67,6 +67,14 @@ def without(ids: Mapping[bytes, int], tokens: Collection[bytes]) -> Mapping[byte
         return ids.without(tokens)
     out = frozenset(tokens)
     return {token: number for token, number in ids.items() if token not in out}
+
+
+def tokens_at(ids: Mapping[bytes, int], places: Sequence[int]) -> Sequence[bytes]:
+    """The tokens at some places of a vocabulary, counted from 0."""
+    if isinstance(ids, Numbers):
+        return ids.table.some(places)
+    tokens = list(ids)
+    return [tokens[at] for at in places]
 
 
 def numbered(ids: Mapping[bytes, int], numbers: Set[int]) -> dict[int, bytes]:

@@ -68,4 +68,4 @@ def read(files: Files, model: BPEModel | None = None) -> TokenizersEngine:
 
     name = main_file(files)
     with guarded("tokenizers", f"on {name}"):
-        return TokenizersEngine(tokenizers.Tokenizer.from_str(files[name].decode("utf-8")))
+        return TokenizersEngine(tokenizers.Tokenizer.from_buffer(files[name]))

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from unicodedata import normalize
 
+from ..diff.entries import tokens_at
 from ..model import BPEModel
 
 SCALARS = sys.maxunicode + 1 - 0x800
@@ -173,9 +174,11 @@ def cuts(model: BPEModel, limit: int, seed: int = 0) -> Iterator[str]:
 
 def _token_texts(model: BPEModel, limit: int, chosen: random.Random) -> list[str]:
     """Texts of tokens, as they stand in a text."""
-    contents: Sequence[bytes] = list(model.vocab.ids)
-    if len(contents) > limit:
-        contents = chosen.sample(contents, limit)
+    ids = model.vocab.ids
+    places: Sequence[int] = range(len(ids))
+    if len(ids) > limit:
+        places = chosen.sample(places, limit)
+    contents = tokens_at(ids, places)
     whole = (_whole(_unaffixed(content, model)) for content in contents)
     return [text for text in whole if text is not None]
 

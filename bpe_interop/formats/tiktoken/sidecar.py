@@ -29,6 +29,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ...diff.entries import numbered
 from ...model import (
     MAX_ID,
     AddedToken,
@@ -151,7 +152,8 @@ def _read_roles(own: Node) -> dict[str, list[str]]:
 def _read_added(
     node: Node, ranks: Mapping[bytes, int], roles: Mapping[str, list[str]]
 ) -> tuple[AddedToken, ...]:
-    tokens_by_rank: dict[int, bytes] | None = None
+    asked = {number for number in node.be(dict).values() if type(number) is int}
+    tokens_by_rank = numbered(ranks, asked)
     added: list[AddedToken] = []
     for text in node.be(dict):
         number = node[text].be(int)
@@ -159,7 +161,6 @@ def _read_added(
             node.fail("a special token is empty", fix="tiktoken would find it everywhere")
         if not 0 <= number <= MAX_ID:
             node[text].fail(f"{number} is not an id (0 to {MAX_ID})")
-        tokens_by_rank = tokens_by_rank or {rank: token for token, rank in ranks.items()}
         other = tokens_by_rank.get(number)
         if other is not None and other != text.encode():
             node[text].fail(
