@@ -295,7 +295,9 @@ def test_a_bare_list_gives_the_ids_that_megatron_makes(preset: str, tmp_path: Pa
     named = ["<unk>", "<s>", "</s>", "<mask>", "<pad>", "<cls>", "<sep>", "<SPECIAL_999>"]
     ids = [ours.encode(text, allowed_special="all") for text in named]
     assert ids == [[0], [1], [2], [3], [4], [5], [6], [999]]
-    done = convert(path, tmp_path / "full", "tekken", preset=preset, drop=("sequence_template",))
+    done = convert(
+        path, tmp_path / "hf", "huggingface", preset=preset, said=Statement(template="none")
+    )
     assert done.verdict is not None
     assert done.verdict.outcome == "proved"
 
