@@ -408,3 +408,22 @@ FORCED = frozenset(
     }
 )
 """Model types whose class is taken whatever class is named."""
+
+TEKKEN_TYPES = frozenset(
+    {
+        "ministral",
+        "ministral3",
+        "mistral",
+        "mistral3",
+        "mistral_large4",
+        "mixtral",
+        "pixtral",
+        "voxtral",
+        "voxtral_realtime",
+    }
+)
+"""Model types of which ``AutoTokenizer`` hands a ``tekken.json`` to mistral-common, if it is there.
+
+It does so even where a ``tokenizer.json`` stands beside it. Of other types, or without
+mistral-common, it converts ``tekken.json``, and then finds special tokens in texts.
+"""

@@ -51,7 +51,7 @@ from hashlib import sha256
 from typing import Any
 
 from ..encode.native import native
-from ..engines.transformers import serving
+from ..engines.transformers import serving, serving_tekken
 from ..io import TokenizerSource
 from ..model import FIELDS, BPEModel, PairList
 from ..presets import candidates
@@ -189,6 +189,15 @@ def _encoding(model: BPEModel) -> dict[str, str]:
 
 
 def _served(loaded: TokenizerSource[BPEModel]) -> dict[str, Any] | None:
+    tekken = serving_tekken(loaded.directory) if loaded.directory is not None else None
+    if tekken is not None:
+        reads = "tekken.json" in loaded.files
+        return {
+            "class": tekken.backend,
+            "because": tekken.because,
+            "other": ["added"] if tekken.converts or not reads else [],
+            "notes": [] if reads else ["it runs tekken.json, and not the file that is read here"],
+        }
     served = serving(loaded.files, loaded.model)
     if served is None:
         return None

@@ -13,6 +13,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from ..errors import EngineError, FormatError
 from ..formats import Files
 from ..formats.huggingface.companions import Serving, read_companions, serve
 from ..formats.huggingface.read import main_file
+from ..io import read as read_file
 from ..model import BPEModel
 from ..strict_json import parse
+from ..transformers_classes import DEFAULT, TEKKEN_TYPES
 from .library import LibraryEngine, Special, guarded, installed, library
 from .live import model_from_transformers
 
@@ -137,6 +140,44 @@ def read(files: Files, model: BPEModel | None = None) -> TransformersEngine:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data)
         return read_directory(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class TekkenServing:
+    """What ``AutoTokenizer`` makes of a directory with a ``tekken.json``.
+
+    ``backend`` is the class, ``because`` says why that one; ``converts`` is whether it makes a
+    tokenizer of its own from the file, which finds special tokens in texts.
+    """
+
+    backend: str
+    because: str
+    converts: bool
+
+
+def serving_tekken(directory: Path) -> TekkenServing | None:
+    """What ``AutoTokenizer`` does for a directory that may have a ``tekken.json``.
+
+    Returns:
+        None where there is none, or where a ``tokenizer.json`` beside it is run instead.
+
+    Raises:
+        SourceError, FormatError: ``config.json`` cannot be read, or is malformed.
+    """
+    if not (directory / "tekken.json").is_file():
+        return None
+    config = directory / "config.json"
+    of_type = (
+        parse(read_file(config), str(config)).get("model_type").value if config.is_file() else None
+    )
+    why = f"model_type {of_type!r}" if of_type else "no model_type in a config.json"
+    if of_type in TEKKEN_TYPES:
+        if installed("mistral-common") is not None:
+            return TekkenServing("MistralCommonBackend", f"{why}, and tekken.json", False)
+        why += ", and mistral-common is not installed"
+    if (directory / "tokenizer.json").is_file():
+        return None
+    return TekkenServing(DEFAULT, why, True)
 
 
 def serving(files: Files, model: BPEModel) -> Serving | None:
