@@ -41,7 +41,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tokenizer",),
     ("tiktoken", "train", "shards"),
     ("verify",),
-    ("convert", "statistics", "token_files"),
+    ("convert", "cost", "statistics", "token_files"),
     ("pages", "pytest_plugin", "publish"),
     ("cli",),
 )

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from ..convert import Conversion, convert
+from ..cost import Cost, costs
 from ..formats import all_formats, by_name
 from ..gate import describe
-from ..io import plain_names
+from ..io import plain_names, target_format
 from ..publish import prepared, send
 from ..sources import SourceOptions
 from ..statement import Statement
@@ -18,6 +19,7 @@ from .completion import file_names, format_names
 from .hub import check_options, is_repository, place_for, show_sent, show_unsent
 from .manual import DECIDING, command
 from .options import (
+    corpus_option,
     drop_option,
     force_option,
     format_option,
@@ -48,6 +50,7 @@ class _Asked:
     vocab_listing: bool
     pretoken_level: bool
     into: Path | None
+    corpora: tuple[str, ...]
 
     @property
     def options(self) -> list[str]:
@@ -66,6 +69,7 @@ class _Asked:
     examples={
         "bpe-interop convert my-tok out --to hf": "Write what transformers loads",
         "bpe-interop convert my-tok mine.tiktoken": "Write a rank file for tiktoken",
+        "bpe-interop convert my-tok a.gguf --corpus texts": "Say what a refused one would cost",
         "bpe-interop convert old-tok new.gguf --into old.gguf": "Mend the tokenizer in a GGUF file",
     },
     codes=DECIDING,
@@ -104,6 +108,7 @@ class _Asked:
     metavar="MODEL.gguf",
     help="Write DST as this file with the tokenizer of SRC in it; MODEL.gguf is not changed.",
 )
+@corpus_option("Where it is refused, say what it would cost on these texts")
 @click.option("--publish", is_flag=True, help="Send to hf:org/name; without it nothing is sent.")
 @click.option("--private", is_flag=True, help="A repository that --publish makes is private.")
 @statement_options
@@ -132,6 +137,9 @@ def convert_command(
     back and run in the target's own engine before it takes its place. The last line says whether
     the two are proved equal for every text.
 
+    With --corpus, a refusal says for each file how many lines would have other ids, and how many
+    tokens more they would take; for GGUF under each of the nearest names.
+
     With --into, DST is a copy of a GGUF file with another tokenizer in it. Tensors and all other
     keys are copied as they are, and compared.
 
@@ -142,7 +150,16 @@ def convert_command(
     if asked.into is not None and is_repository(target):
         raise click.UsageError("--into writes a file: name one as DST")
     check_options(target, publish=publish, private=private, offline=reading["offline"])
-    with refusals(source, target, json_output=json_output), place_for(target) as place:
+
+    def measured() -> list[Cost]:
+        """What is lost, on the corpora that were named."""
+        if not asked.corpora:
+            return []
+        with counting("measuring") as tick:
+            return costs(source, target_format(target, asked.to), asked.corpora, tick, **reading)
+
+    told = refusals(source, target, json_output=json_output, costs=measured)
+    with told, place_for(target) as place:
         with counting("checking") as tick:
             done = convert(
                 source,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,22 +14,38 @@ from ..loss import Loss
 from .screen import as_json, lines, show_text
 
 if TYPE_CHECKING:
+    from ..cost import Cost
     from ..verify.conversion import Check, Established
 
 
 @contextlib.contextmanager
-def refusals(source: str, target: Path, *, json_output: bool) -> Iterator[None]:
-    """A block whose refused losses are printed as JSON, where that is asked for."""
+def refusals(
+    source: str,
+    target: Path,
+    *,
+    json_output: bool,
+    costs: Callable[[], Sequence[Cost]] = lambda: (),
+) -> Iterator[None]:
+    """A block whose refused losses are printed as JSON, where that is asked for.
+
+    ``costs`` is asked what they cost on corpora, which is printed either way.
+    """
     try:
         yield
     except LossyConversionError as error:
+        measured = costs()
         if json_output:
             refused = [
                 {**asdict(loss), "code": loss.code}
                 for loss in error.losses
                 if isinstance(loss, Loss)
             ]
-            as_json({"source": source, "target": str(target), "refused": refused})
+            told = {"source": source, "target": str(target), "refused": refused}
+            if measured:
+                told["costs"] = [asdict(cost) for cost in measured]
+            as_json(told)
+        else:
+            lines("cost", [str(cost) for cost in measured])
         raise
 
 

@@ -38,6 +38,10 @@ def _no_files(files: Files) -> Files:
     return {}
 
 
+def _no_names(model: BPEModel, again: BPEModel) -> Mapping[str, BPEModel]:
+    return {}
+
+
 def _none(files: Files) -> None:
     return None
 
@@ -77,6 +81,8 @@ class Format:
         embedded: the files of another format that its files hold as they are, beside their own
             tokenizer; none where they hold none.
         embedding: of a source's files, a way of writing that puts those in; None for none of them.
+        nearest: of a model, and what comes back of it, what would come back under other names for
+            what the format cannot hold, by name; nothing where it has no such names.
         served: the library that serves a directory of it as a whole; empty where none does.
         registry: the library whose named tokenizers are of this format; empty where none has any.
     """
@@ -101,6 +107,7 @@ class Format:
     told: Callable[[BPEModel], Iterable[tuple[str, str]]] = _untold
     embedded: Callable[[Files], Files] = _no_files
     embedding: Callable[[Files], Callable[[BPEModel, Files], Files] | None] = _none
+    nearest: Callable[[BPEModel, BPEModel], Mapping[str, BPEModel]] = _no_names
     served: str = ""
     registry: str = ""
     says: frozenset[str] = frozenset()

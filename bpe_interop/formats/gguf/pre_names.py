@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -99,6 +99,19 @@ def nearest_names(model: BPEModel, most: int = 3) -> list[Near]:
     steps, probe = _respelled(model.pretokenizer or ()), Probe(model)
     lookups = whole_lookups(model)
     return [_near(name, steps, probe, lookups) for name in _in_order_of_distance(model)[:most]]
+
+
+def nearest_models(model: BPEModel, again: BPEModel) -> Mapping[str, BPEModel]:
+    """What would come back under the nearest names; where one is proved, under that alone."""
+    if model.alphabet == "char":
+        return {}
+    choice = chosen(model)
+    names = [choice.name] if choice is not None else _in_order_of_distance(model)[:3]
+    rows = {name: SPLITTERS[name] for name in names}
+    return {
+        name: replace(again, pretokenizer=row.steps, lookup_first=row.lookup_first)
+        for name, row in rows.items()
+    }
 
 
 @Derived
