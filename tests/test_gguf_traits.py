@@ -1,0 +1,73 @@
+"""The two traits of added tokens that only llama.cpp has, each flipped alone.
+
+With the trait our encoder is held to llama.cpp, without it to tokenizers; a proof must see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from bpe_interop.diff import diff
+from bpe_interop.encode import Encoder
+from bpe_interop.engines import from_model
+from bpe_interop.engines.llamacpp import LlamaCppEngine
+from bpe_interop.formats.gguf.read import load
+from bpe_interop.model import BPEModel
+from bpe_interop.verify.prove import prove
+from fixtures import gguf_models as made
+
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+
+
+def overlapping() -> bytes:
+    """The longer of two special tokens begins within the shorter one."""
+    tokens = [made.TO_CHAR[byte] for byte in range(256)] + ["<|a|>", "|>bbb<"]
+    types = [made.NORMAL] * 256 + [made.CONTROL] * 2
+    return made.by_merges(tokens, types, [], "gpt-2")
+
+
+def phi_3() -> bytes:
+    """Under this name a special token takes the ASCII white space behind it along."""
+    rows = [("<unk>", made.UNKNOWN), ("<s>", made.CONTROL), ("</s>", made.CONTROL)]
+    rows += [(text, made.BYTE) for text in BYTES]
+    rows += [("<|endoftext|>", made.CONTROL), ("<|end|>", made.CONTROL), ("a", made.NORMAL)]
+    rows += [("\u2581", made.NORMAL)]
+    tokens, types = zip(*rows, strict=True)
+    none: made.Keys = {
+        "tokenizer.ggml.add_bos_token": (made.BOOL, False),
+        "tokenizer.ggml.add_space_prefix": (made.BOOL, False),
+    }
+    return made.by_scores(tokens, types, [0.0] * len(tokens), none, "phi-3")
+
+
+@pytest.mark.parametrize(
+    ("file", "trait", "text"),
+    [
+        (overlapping, "longest_first", "<|a|>bbb<"),
+        (phi_3, "ascii_space", "<|end|>\u3000a"),
+        (phi_3, "ascii_space", "<|end|> \u00a0 a"),
+    ],
+)
+def test_each_alone(file: Callable[[], bytes], trait: str, text: str) -> None:
+    data = file()
+    model = load({"x.gguf": data})
+    assert any(getattr(token, trait) for token in model.added or ())
+    flipped = _without(model, trait)
+    ids, others = (Encoder(each).encode(text, "all") for each in (model, flipped))
+    assert ids == LlamaCppEngine(data).encode(text, special="parse")
+    assert others == from_model("tokenizers", flipped).encode(text, special="parse")
+    assert ids != others
+    assert {found.field for found in diff(model, flipped)} == {"added"}
+    assert prove(model, flipped).outcome != "proved"
+    assert prove(model, load({"x.gguf": data})).outcome == "proved"
+    for plain in ("a", "<|a|>", "|>bbb<", "<|end|> a", "<|end|>"):
+        one, two = (Encoder(each).encode(plain, "all") for each in (model, flipped))
+        assert one == two
+
+
+def _without(model: BPEModel, trait: str) -> BPEModel:
+    off = {trait: False}
+    return replace(model, added=tuple(replace(token, **off) for token in model.added or ()))
