@@ -44,7 +44,7 @@ from bpe_interop.verify.stages.merging import core_stage
 from bpe_interop.verify.stages.normalizing import normalizer_stage
 from bpe_interop.verify.stages.splitting import pretokenizer_stage
 from bpe_interop.verify.stages.stage import Stage, TwoModels
-from fixtures.piece_model import TRAINER, UNUSED, Piece, with_field
+from fixtures.piece_model import NORMAL, TRAINER, UNUSED, Piece, with_field
 
 _SUFFIX_FIELD = 24
 """``treat_whitespace_as_suffix`` of a ``.model``."""
@@ -608,3 +608,52 @@ def test_merges_that_no_place_has_do_not_count() -> None:
     none = Side(document(AFFIXED, **usual))
     assert all(ended.ids(text) == none.ids(text) for text in texts)
     assert found(ended.model, none.model, "core").outcome == "proved"
+
+
+# UNUSED pieces, and pretokens that are cut inside a character.
+
+
+def scored(*pieces: tuple[str, int]) -> tuple[BPEModel, sentencepiece.SentencePieceProcessor]:
+    """Pieces by their kinds, the first merged first."""
+    listed = [Piece(text, -float(place), kind) for place, (text, kind) in enumerate(pieces)]
+    data = pieces_of([*HEAD, *listed], fallback=False, dummy=False)
+    engine = sentencepiece.SentencePieceProcessor(model_proto=data)
+    return by_name("sentencepiece").load({"tokenizer.model": data}), engine
+
+
+def test_unused_pieces_must_be_split_alike() -> None:
+    letters = [(char, NORMAL) for char in "abc"]
+    one, first = scored(("ab", NORMAL), ("bc", NORMAL), ("abc", UNUSED), *letters)
+    two, second = scored(("bc", NORMAL), ("ab", NORMAL), ("abc", UNUSED), *letters)
+    assert first.encode("abc", out_type=str) == ["ab", "c"]
+    assert second.encode("abc", out_type=str) == ["a", "bc"]
+    assert found(one, two, "core").outcome != "proved"
+
+
+@pytest.mark.parametrize(("unused", "text"), [("c", "c"), ("ab", "ab")])
+def test_what_is_unused_on_one_side_only_is_not_equal(unused: str, text: str) -> None:
+    sides = [
+        scored(*((piece, kind if piece == unused else NORMAL) for piece in ("ab", "a", "b", "c")))
+        for kind in (UNUSED, NORMAL)
+    ]
+    (one, first), (two, second) = sides
+    assert first.encode(text) != second.encode(text)
+    assert found(one, two, "core").outcome != "proved"
+
+
+@pytest.mark.parametrize("cut_at", [[], [at({"String": "\u00c3"}, "Isolated", invert=False)]])
+def test_bytes_inside_a_character_may_begin_a_pretoken(cut_at: list[Json]) -> None:
+    """0xA9 merges with what is before it, wherever it stands in whole characters."""
+    end = BYTE_TO_CHAR[0xA9]
+    before = [BYTE_TO_CHAR[byte] for byte in (*range(0x80, 0xC0), *range(0xC2, 0xE0))]
+    merges = [[char, end] for char in before]
+    tokens = [*BYTE_TO_CHAR.values(), *("".join(pair) for pair in merges), f"{end}b"]
+    vocab = {token: n for n, token in enumerate(tokens)}
+    steps: Json = {"type": "Sequence", "pretokenizers": [BYTE_LEVEL, *cut_at]}
+    one, two = (
+        Side(document(vocab, merges=each, pre_tokenizer=steps))
+        for each in (merges, [*merges, [end, "b"]])
+    )
+    differ = one.ids("\u00e9b") != two.ids("\u00e9b")
+    assert differ is bool(cut_at)
+    assert (found(one.model, two.model, "core").outcome == "proved") is not differ
