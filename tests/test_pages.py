@@ -338,6 +338,14 @@ def test_markdown_shows_the_witness_and_its_ids(reports: Reports) -> None:
     assert " ".join(map(str, mismatch.ids_b)) in found.codes
 
 
+def test_the_page_tells_signs_that_look_alike_apart(reports: Reports) -> None:
+    """U+0340 and U+0300 are one to the eye."""
+    for text, expected in (("a\u0340", r"a\u0340"), ("a\u0300", r"a\u0300")):
+        page = pages.to_html(replace(reports["refuted"], examples=(example(text),)))
+        assert expected in page
+    assert "\\u" not in pages.to_html(replace(reports["refuted"], examples=(example("na"),)))
+
+
 def test_markdown_keeps_tokens_apart_with_commas(reports: Reports) -> None:
     """HTML shows two spaces as one, so they would be written as escapes."""
     report = replace(reports["refuted"], examples=(example("Hello world it's 2023"),))

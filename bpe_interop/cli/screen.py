@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from rich.text import Text
 
 from ..errors import SourceError, not_utf8
 from ..model import show
+from ..text.visible import is_ambiguous
 from ..ticks import StageTick, Unit
 from .terminal import say_line, shown, wrapped
 
@@ -51,7 +51,7 @@ def lines(label: str, texts: list[str] | tuple[str, ...]) -> None:
 def show_text(text: str) -> str:
     """A text for people; with its escapes behind it where a mark or an unseen sign is in it."""
     shown = show(text)
-    if any(unicodedata.category(c)[0] in "MZC" and c != " " for c in text if not c.isascii()):
+    if is_ambiguous(text):
         shown += f" = {text!a}"
     return shown
 

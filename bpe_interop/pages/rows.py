@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from ..text.visible import is_ambiguous
 from ..verify.alignment import Span
 from ..verify.report import Example
 from .visible import Part, parts, right_to_left, shortened, token_parts
@@ -18,6 +19,10 @@ COLUMNS = 120
 TOKENS = 48
 """How many tokens of one side a column shows at most."""
 COLOURS = 6
+
+
+_ESCAPED = 20
+"""Characters of the longest text whose escapes are shown beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +58,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A text on which two sides differ, ready to be shown. ``cut`` says what of it is not."""
+    """A text on which two sides differ, ready to be shown. ``cut`` says what of it is not.
+
+    ``escapes`` is the text in ASCII where signs in it look like others; else it is empty.
+    """
 
     text: tuple[Part, ...]
+    escapes: str
     cut: str
     asked: str
     found_in: str
@@ -73,6 +82,7 @@ def rows(example: Example) -> Rows:
     decoded = (tuple(parts(shortened(text)[0])) for text in mismatch.decoding or ())
     return Rows(
         text=tuple(parts(start)),
+        escapes=ascii(start) if len(start) <= _ESCAPED and is_ambiguous(start) else "",
         cut=cut,
         asked=mismatch.mode.scope,
         found_in=place(example.source),

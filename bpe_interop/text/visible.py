@@ -21,3 +21,8 @@ def replace_control_characters(text: str, *, keep: Container[str] = "") -> str:
         char if char in keep or unicodedata.category(char)[0] != "C" else f"\\u{ord(char):04x}"
         for char in text
     )
+
+
+def is_ambiguous(text: str) -> bool:
+    """Whether a text has a mark or an unseen sign beyond ASCII, so that only escapes tell it."""
+    return any(unicodedata.category(c)[0] in "MZC" for c in text if not c.isascii())
