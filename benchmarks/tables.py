@@ -98,7 +98,7 @@ def spread(found: Spread | None, shown: Callable[[float], str] = seconds) -> str
 def _shown(limit: LimitRun) -> tuple[str, str, str]:
     """Ours, the peer's and what was reached, of a limit."""
     unit = mebibytes if limit.measure == "peak" else seconds
-    reached = seconds if limit.form in ("absolute", "over") else times
+    reached = unit if limit.form in ("absolute", "over") else times
     theirs = "-" if limit.theirs is None else f"{unit(limit.theirs.median)} ({limit.peer})"
     ours = "-" if limit.ours is None else unit(limit.ours.median)
     return ours, theirs, spread(limit.reached, reached)
