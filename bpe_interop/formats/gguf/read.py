@@ -70,7 +70,7 @@ from .types import (
 
 _OTHER_MODELS: Final = {
     "bert": "WordPiece", "t5": "Unigram", "rwkv": "a trie of greedy matches",
-    "plamo2": "a table of its own", "gemma4": "BPE on raw UTF-8", "hybriddna": "k-mers",
+    "plamo2": "a table of its own", "gemma4": "BPE on characters", "hybriddna": "k-mers",
     "whitespace": "words", "none": "no vocabulary", "no_vocab": "no vocabulary",
 }  # fmt: skip
 
@@ -106,7 +106,7 @@ def load(files: Files) -> BPEModel:
             )
         keys.fail(MODEL, "the key is missing: there is no tokenizer in this file")
     if kind in _OTHER_MODELS:
-        keys.refuse(MODEL, f"{show(kind)} is {_OTHER_MODELS[kind]}: it cannot be held as merges")
+        keys.refuse(MODEL, f"{show(kind)} is {_OTHER_MODELS[kind]}, which is not read")
     if kind not in ("llama", "gpt2"):
         keys.refuse(MODEL, f"{show(kind)} is not known")
     tokens = Tokens(keys)
