@@ -189,6 +189,7 @@ REPORT = CorpusReport(
         (["found", 0, "decoding"], ["x"], "expected 2 members, found 1"),
         (["found", 0, "ids_a", 0], None, r"ids_a\[0\]"),
         (["found", 0, "source", "plain"], 1, "expected true or false"),
+        (["found", 0, "scope"], "x", r"found\[0\]\.scope: this is none of the ways to ask: plain"),
         (["failures", 0, "how"], None, "how"),
         (["interrupted"], None, "interrupted"),
         (["surprise"], 1, "the key 'surprise' is not known"),

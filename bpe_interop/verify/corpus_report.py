@@ -305,4 +305,8 @@ def read_report(node: Node) -> CorpusReport:
     if node.get("kind").value != KIND:
         node.fail(f"this is no {KIND}")
     check_schema(node, SCHEMA)
-    return read_as(CorpusReport, node, "kind", "schema")
+    report = read_as(CorpusReport, node, "kind", "schema")
+    for each, said in zip(report.found, node["found"].items(), strict=True):
+        if each.scope not in report.scopes:
+            said["scope"].fail(f"this is none of the ways to ask: {', '.join(report.scopes)}")
+    return report
