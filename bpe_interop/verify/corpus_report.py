@@ -306,7 +306,7 @@ def read_report(node: Node) -> CorpusReport:
         node.fail(f"this is no {KIND}")
     check_schema(node, SCHEMA)
     report = read_as(CorpusReport, node, "kind", "schema")
-    for each, said in zip(report.found, node["found"].items(), strict=True):
-        if each.scope not in report.scopes:
-            said["scope"].fail(f"this is none of the ways to ask: {', '.join(report.scopes)}")
+    for difference, place in zip(report.found, node["found"].items(), strict=True):
+        if difference.scope not in report.scopes:
+            place["scope"].fail(f"this is none of the ways to ask: {', '.join(report.scopes)}")
     return report
