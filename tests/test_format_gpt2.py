@@ -24,6 +24,7 @@ from bpe_interop.model import (
     RankTable,
     SequenceTemplate,
     TemplateText,
+    TemplateToken,
     Vocab,
 )
 from bpe_interop.steps import (
@@ -347,6 +348,10 @@ SPLIT = (Split(Pattern(r"\s+|\S+", "oniguruma"), "isolated"),)
         ({"sequence_template": SequenceTemplate()}, {("sequence_template", "metadata")}),
         (
             {"sequence_template": SequenceTemplate((TemplateText("A", 1),))},
+            {("sequence_template", "metadata")},
+        ),
+        (
+            {"sequence_template": SequenceTemplate((TemplateToken("<|e|>", (259,)),))},
             {("sequence_template", "text")},
         ),
         ({"decoder": (JoinTokens(),)}, {("decoder", "text")}),

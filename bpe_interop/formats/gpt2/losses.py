@@ -23,8 +23,11 @@ from ..reasons import affixes_lost, alphabet_lost, extras_lost, with_changed
 from ..round_trip import RoundTrip
 from .files import COMMENT, added_entries, fallback_of, first_comment
 
-_PATTERN = Pattern(GPT2, "python")
-"""The pattern of OpenAI's ``encoder.py``, which readers of a pair assume."""
+_PATTERN = Pattern(GPT2, "oniguruma")
+"""The pattern that readers of a pair assume, as tokenizers' ``ByteLevel`` matches it.
+
+OpenAI's ``encoder.py`` runs the same pattern in ``regex``, whose Unicode tables may be newer.
+"""
 
 
 def explain(trip: RoundTrip) -> Iterable[Loss]:
