@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 10
+_INTERFACE = 11
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -80,9 +80,7 @@ class Library:
             try:
                 function = getattr(loaded, name)
             except AttributeError:
-                raise OSError(
-                    "it was built from other sources; install bpe-interop again"
-                ) from None
+                raise OSError(_OTHER) from None
             function.restype, function.argtypes = number, arguments
             called: Callable[..., int] = function
             return called
@@ -90,6 +88,8 @@ class Library:
         self.sources = declared("kernel_sources", pointer, size)
         self.panics = declared("kernel_panics")
         self.release = declared("object_release", number)
+        self.objects_held = declared("objects_held")
+        self.before_fork, self.after_fork = declared("before_fork"), declared("after_fork")
         self.ranks_read = declared("ranks_read", ctypes.c_char_p, size)
         self.table_new = declared("table_new", ctypes.c_char_p, size, pointer, pointer, size)
         self.table_sizes = declared("table_sizes", number, pointer)
@@ -116,6 +116,13 @@ class Library:
         self.form_copy_rest = declared("form_copy_rest", number, pointer, size, pointer, size)
         self._declare_encoding(declared)
         self._declare_writing(declared)
+        if sys.platform != "win32":
+            # The functions themselves: no signal comes between a hook and what it calls.
+            os.register_at_fork(
+                before=self.before_fork,
+                after_in_parent=self.after_fork,
+                after_in_child=self.after_fork,
+            )
 
     def _declare_writing(self, declared: Callable[..., Callable[..., int]]) -> None:
         """What makes the texts of files."""

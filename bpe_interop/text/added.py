@@ -46,7 +46,6 @@ class AddedMatcher:
         self._normalized = _Phase([(normalize(t.text), t) for t in added if t.normalized])
 
     def is_idle(self, allowed: Allowed) -> bool:
-        """Whether no token can be found in any text."""
         """Whether no token can be found: nothing is there, or only special ones not allowed."""
         return self._raw.is_idle(allowed) and self._normalized.is_idle(allowed)
 

@@ -1,7 +1,7 @@
 //! Text to ids: pretokens, those that are met again, whole ones, merging (twin: `encode/`).
 #![forbid(unsafe_code)]
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::merging::{Merging, Work};
 use crate::objects::Object;
@@ -128,7 +128,8 @@ pub struct Encoder {
     ids: Vec<u32>,
     /// The same where a whole pretoken becomes the token; else `NONE`.
     whole: Vec<u32>,
-    memories: Mutex<Vec<Memory>>,
+    /// Nobody waits for one of these: a fork may leave one locked for ever.
+    memories: [Mutex<Option<Memory>>; KEPT],
     seed: Seed,
 }
 
@@ -164,7 +165,7 @@ impl Encoder {
             merging,
             ids,
             whole,
-            memories: Mutex::new(vec![]),
+            memories: Default::default(),
             seed: Seed::of_process(),
         })
     }
@@ -173,24 +174,29 @@ impl Encoder {
         Some(&self.held.table()?.tokens)
     }
 
-    fn memories(&self) -> std::sync::MutexGuard<'_, Vec<Memory>> {
-        // Only whole memories are put here, so what a panic leaves behind is whole.
-        self.memories.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What another thread has left behind, if there is something.
+    fn memory(&self) -> Option<Memory> {
+        let mut free = self.memories.iter().filter_map(|each| each.try_lock().ok());
+        free.find_map(|mut each| each.take())
+    }
+
+    /// Leaves a memory behind, if there is a place for it.
+    fn leave(&self, memory: Memory) {
+        let mut free = self.memories.iter().filter_map(|each| each.try_lock().ok());
+        if let Some(mut place) = free.find(|each| each.is_none()) {
+            *place = Some(memory);
+        }
     }
 
     /// Appends the ids of a text. None: it holds a byte without a token, or is for Python to cut;
     /// what was appended by then counts for nothing.
     pub fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
-        let kept = self.memories().pop();
-        let mut memory = kept.unwrap_or_else(|| {
+        let mut memory = self.memory().unwrap_or_else(|| {
             let (known, block) = (Known::new(), Box::new([0; BLOCK]));
             Memory { known, block }
         });
         let done = self.encode_with(&mut memory, text, out);
-        let mut memories = self.memories();
-        if memories.len() < KEPT {
-            memories.push(memory);
-        }
+        self.leave(memory);
         done
     }
 

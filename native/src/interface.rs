@@ -13,16 +13,17 @@ use crate::equality::{listed_as_ranked, ranked_as_listed};
 use crate::json;
 use crate::merges::Merges;
 use crate::merging::Merging;
-use crate::objects::{get, hold, release, Object};
+use crate::objects::{self, get, hold, release, Object};
 use crate::pairs::NONE;
 use crate::ranks;
+use crate::seed::Seed;
 use crate::splitting::{self, Splitter};
 use crate::table::Table;
 use crate::tokens::Tokens;
 use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 10;
+const INTERFACE: u32 = 11;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -127,7 +128,33 @@ pub extern "C" fn kernel_panics() -> i64 {
     guarded(|| panic!("asked for by a test"))
 }
 
-/// Lets go of an object.
+/// Takes every lock for which another thread may wait, until `after_fork`. To be called by the
+/// thread that forks, and before it does: a child has none of the threads that hold one.
+#[no_mangle]
+pub extern "C" fn before_fork() -> i64 {
+    guarded(|| {
+        Seed::of_process();
+        objects::before_fork();
+        Ok(DONE)
+    })
+}
+
+/// Gives the locks back, in the parent and in the child.
+#[no_mangle]
+pub extern "C" fn after_fork() -> i64 {
+    guarded(|| {
+        objects::after_fork();
+        Ok(DONE)
+    })
+}
+
+/// How many objects are held, so that a test sees that all are let go of.
+#[no_mangle]
+pub extern "C" fn objects_held() -> i64 {
+    guarded(|| Ok(objects::count() as i64))
+}
+
+/// Lets go of an object; of one that is gone, nothing.
 #[no_mangle]
 pub extern "C" fn object_release(number: i64) -> i64 {
     guarded(|| {

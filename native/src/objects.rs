@@ -1,6 +1,7 @@
 //! What the caller holds: values by number, so that a wrong number is an answer and no crash.
 #![forbid(unsafe_code)]
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -33,29 +34,60 @@ static HELD: Mutex<Held> = Mutex::new(Held {
     objects: BTreeMap::new(),
 });
 
-fn held() -> MutexGuard<'static, Held> {
+thread_local! {
+    /// The lock, while its thread forks: a child has no other thread, and none that holds it.
+    static ACROSS_FORK: RefCell<Option<MutexGuard<'static, Held>>> = const { RefCell::new(None) };
+}
+
+fn lock() -> MutexGuard<'static, Held> {
     // Each change is one insertion or removal, so what a panic leaves behind is whole.
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn with_held<T>(work: impl FnOnce(&mut Held) -> T) -> T {
+    // What a thread does while it forks, such as collecting garbage, has the lock already.
+    ACROSS_FORK.with_borrow_mut(|across| match across {
+        Some(held) => work(held),
+        None => work(&mut lock()),
+    })
+}
+
+/// Takes the lock of this module until `after_fork`; to be called by the thread that forks.
+pub fn before_fork() {
+    ACROSS_FORK.with_borrow_mut(|across| {
+        across.get_or_insert_with(lock);
+    });
+}
+
+/// Gives the lock back, in the parent and in the child.
+pub fn after_fork() {
+    ACROSS_FORK.with_borrow_mut(|across| *across = None);
+}
+
+/// How many values are held.
+pub fn count() -> usize {
+    with_held(|held| held.objects.len())
+}
+
 /// Keeps a value; returns its number, which is above 0 and never given twice.
 pub fn hold(object: Object) -> i64 {
-    let mut held = held();
-    held.last += 1;
-    let number = held.last;
-    held.objects.insert(number, Arc::new(object));
-    number
+    let object = Arc::new(object);
+    with_held(|held| {
+        held.last += 1;
+        held.objects.insert(held.last, object);
+        held.last
+    })
 }
 
 /// Lets go of a value. Who uses it at this moment goes on to do so.
 pub fn release(number: i64) {
-    let gone = held().objects.remove(&number);
+    let gone = with_held(|held| held.objects.remove(&number));
     drop(gone);
 }
 
 /// The value of a number, if it is held.
 pub fn get(number: i64) -> Option<Arc<Object>> {
-    held().objects.get(&number).cloned()
+    with_held(|held| held.objects.get(&number).cloned())
 }
 
 impl Object {
