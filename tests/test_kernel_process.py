@@ -74,3 +74,53 @@ stop = True
 print(failed)
 """
     assert run(code) == "0\n"
+
+
+INTERRUPTED = """
+from bpe_interop.kernel import library as loaded
+library = loaded.library()
+text = "ab c " * 1_000_000
+encoder.encode_each([text] * 2, threads=2)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+interrupted, before = 0, library.objects_held()
+for work in (encoder.encode_array, lambda text: encoder.encode_each([text] * 2, threads=2)):
+    for _ in range(3):
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        try:
+            work(text)
+        except KeyboardInterrupt:
+            interrupted += 1
+        signal.setitimer(signal.ITIMER_REAL, 0)
+print(interrupted > 3, library.objects_held() - before)
+assert encoder.encode("ab c") == expected
+"""
+
+
+@needs_library
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no timers that interrupt")
+def test_an_interrupt_as_a_call_ends_leaves_no_object_behind() -> None:
+    assert run(INTERRUPTED) == "True 0\n"
+
+
+@needs_library
+def test_what_the_kernel_holds_is_let_go_of_and_is_not_copied() -> None:
+    code = """
+import copy, pickle
+from bpe_interop.kernel import library as loaded
+library = loaded.library()
+before = library.objects_held()
+for _ in range(3):
+    other = Encoder(replace(model))
+    assert len(other.encode("ab c " * 5000)) == 20000
+    held = other._native
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        try:
+            copied(held)
+        except TypeError as error:
+            assert "not copied" in str(error)
+        else:
+            print("copied")
+    del other, held
+print(library.objects_held() - before)
+"""
+    assert run(code) == "0\n"

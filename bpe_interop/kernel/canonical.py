@@ -11,7 +11,7 @@ from typing import Literal
 from weakref import WeakKeyDictionary
 
 from .lazy import LazyDict
-from .library import Held, Library, address, answer, library, numbers
+from .library import Held, Library, Made, address, answer, library, made, numbers
 from .pairs import Pairs
 from .tables import MOST, Numbers, Table, packed
 
@@ -99,7 +99,7 @@ def merges_over(loaded: Library, table: Table, pairs: Sequence[tuple[bytes, byte
     if len(contents) > MOST:
         return None
     sizes = array("I", map(len, parts))
-    held = answer(
+    held = made(
         loaded.merges_new(table.number, contents, len(contents), address(sizes), len(sizes))
     )
     return None if held is None else Held(loaded, held)
@@ -108,7 +108,7 @@ def merges_over(loaded: Library, table: Table, pairs: Sequence[tuple[bytes, byte
 def _form(
     loaded: Library, table: Table, merges: Held | None, alphabet: str, known: bool
 ) -> Form | None:
-    held = answer(
+    held = made(
         loaded.canonical_form(
             table.number, merges.number if merges else 0, alphabet == "char", known
         )
@@ -140,7 +140,7 @@ def listed_as_ranked(
         return None
     known = held_form.listed.get(pairs.merges)
     if known is None:
-        held = answer(
+        held = made(
             loaded.form_listed(
                 held_form.table.number,
                 held_form.number,
@@ -151,7 +151,8 @@ def listed_as_ranked(
         )
         if held is None:
             return None
-        known = _as_form(_Found(loaded, held, pairs.table, held_form.alphabet)) if held else False
+        has = held.value > 0
+        known = has and _as_form(_Found(loaded, held, pairs.table, held_form.alphabet))
         held_form.listed[pairs.merges] = known
     return known
 
@@ -191,14 +192,14 @@ def _as_form(held: _Found) -> Form:
 class _Found(Held):
     """A form in the library."""
 
-    def __init__(self, loaded: Library, number: int, table: Table, alphabet: str) -> None:
-        super().__init__(loaded, number)
+    def __init__(self, loaded: Library, made: Made, table: Table, alphabet: str) -> None:
+        super().__init__(loaded, made)
         self.table = table
         self.alphabet = alphabet
         self.listed: WeakKeyDictionary[Held, Form | Literal[False]] = WeakKeyDictionary()
         """Of lists that were asked about: the form that each has, if it is this one."""
         sizes = array("Q", bytes(24))
-        answer(loaded.form_sizes(number, address(sizes)))
+        answer(loaded.form_sizes(self.number, address(sizes)))
         self._sizes = sizes
 
     @property

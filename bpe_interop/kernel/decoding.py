@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 
-from .library import Held, address, answer, library
+from .library import Held, address, answer, library, made
 from .tables import MOST
 
 _AHEAD = 16
@@ -39,7 +39,7 @@ def decoder_of(contents: Mapping[int, bytes]) -> ByteDecoder | None:
     if len(joined) > MOST:
         return None
     ids, sizes = array("I", contents), array("I", map(len, contents.values()))
-    held = answer(
+    held = made(
         loaded.decoder_new(joined, len(joined), address(ids), address(sizes), len(contents))
     )
     return None if held is None else ByteDecoder(loaded, held)

@@ -8,16 +8,45 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from .canonical import Splits, merges_over
-from .library import Held, Library, address, answer, library, numbers
+from .library import Held, Library, Made, address, answer, library, made, numbers
 from .pairs import Pairs
 from .splitting import TableSplitter
 from .tables import Numbers, packed
 
-_ROOM, _HELD = 4096, -16
-"""Ids up to which a text is answered in one call; the status from which on they are held."""
+_ROOM, _HELD = 4096, -3
+"""Ids up to which a text is answered in one call; the status that says that they are held."""
 
 _SHARE = 1 << 16
 """Bytes of a batch from which a further thread pays."""
+
+
+class _Room:
+    """Where the kernel writes ids, and behind them the number of the object that holds more.
+
+    It is there before the object, so that an interrupt leaves none behind.
+    """
+
+    __slots__ = ("_library", "ids", "start")
+
+    def __init__(self, loaded: Library) -> None:
+        self._library = loaded
+        self.ids = numbers(_ROOM + 2)
+        self.start = address(self.ids)
+
+    def _number(self) -> int:
+        low, high = self.ids[_ROOM:]
+        return high << 32 | low
+
+    def take(self) -> Made:
+        """The object that was made, to be held from now on by who asks."""
+        taken = self._library.owner(self._number())
+        self.ids[_ROOM] = self.ids[_ROOM + 1] = 0
+        return taken
+
+    def __del__(self) -> None:
+        number = self._number()
+        if number:
+            self._library.release(number)
 
 
 class ByteEncoder(Held):
@@ -29,10 +58,10 @@ class ByteEncoder(Held):
 
     __slots__ = ("_encode", "_rooms")
 
-    def __init__(self, loaded: Library, number: int) -> None:
-        super().__init__(loaded, number)
+    def __init__(self, loaded: Library, made: Made) -> None:
+        super().__init__(loaded, made)
         self._encode = loaded.encoder_encode
-        self._rooms: list[tuple[array[int], int]] = []
+        self._rooms: list[_Room] = []
 
     def encode(self, text: str) -> list[int] | None:
         """The ids of a text. Of one with surrogates the kernel cannot tell either."""
@@ -49,19 +78,20 @@ class ByteEncoder(Held):
 
     def _array(self, data: bytes) -> array[int] | None:
         try:
-            room, start = self._rooms.pop()
+            room = self._rooms.pop()
         except IndexError:
-            room = numbers(_ROOM)
-            start = address(room)
-        count: int = self._encode(self.number, data, len(data), start)
-        ids = room[: max(count, 0)]
-        self._rooms.append((room, start))
+            room = _Room(self.library)
+        count: int = self._encode(self.number, data, len(data), room.start)
         if count >= 0:
+            ids = room.ids[:count]
+            self._rooms.append(room)
             return ids
-        if count > _HELD:
+        held = room.take() if count == _HELD else None
+        self._rooms.append(room)
+        if held is None:
             answer(count)
             return None
-        return _taken(Held(self.library, _HELD - count), 1)[0]
+        return _taken(Held(self.library, held), 1)[0]
 
     def encode_each(self, texts: Sequence[str], threads: int) -> list[array[int]] | None:
         """The ids of each text, in so many threads at most."""
@@ -69,7 +99,7 @@ class ByteEncoder(Held):
         ends = array("Q", accumulate(map(len, each)))
         data = b"".join(each)
         wanted = min(threads, os.cpu_count() or 1, len(data) // _SHARE + 1)
-        held = answer(
+        held = made(
             self.library.encoder_encode_each(
                 self.number, data, len(data), address(ends), len(ends), wanted
             )
@@ -151,7 +181,7 @@ def _encoder(
     lookup_first: bool,
 ) -> ByteEncoder | None:
     table, merges, form = rule
-    held = answer(
+    held = made(
         loaded.encoder_new(
             splitter.number if splitter else 0,
             table.number,

@@ -14,14 +14,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NoReturn, Protocol
 
 from ..errors import EngineError, EngineMissingError
 
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 11
+_INTERFACE = 12
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -54,6 +54,64 @@ class Running:
 _OTHER = "it was built from other sources; install bpe-interop again"
 
 
+class Made(Protocol):
+    """What a function of the library gives that makes an object: its number, or a status.
+
+    It lets go of the object when it goes itself. ctypes makes it in C, within the call: where an
+    interrupt arrives as the call ends, the object is let go of too.
+    """
+
+    value: int
+
+
+class _Declared:
+    """Declares functions of a loaded library: those that give a number, those that make an object.
+
+    Attributes:
+        owner: what the latter give; see :class:`Made`.
+        release: lets go of an object.
+    """
+
+    def __init__(self, loaded: Any) -> None:
+        import ctypes
+
+        self._loaded, self._number = loaded, ctypes.c_int64
+        self.release = release = self("object_release", ctypes.c_int64)
+
+        class Owner(ctypes.c_int64):
+            """See :class:`Made`."""
+
+            def __del__(self) -> None:
+                if self.value > 0:
+                    release(self.value)
+
+        self.owner = Owner
+
+    def __call__(self, name: str, *arguments: object) -> Callable[..., int]:
+        """A function that gives a number.
+
+        Raises:
+            OSError: the library has none of this name.
+        """
+        function = self._named(name)
+        function.restype, function.argtypes = self._number, arguments
+        called: Callable[..., int] = function
+        return called
+
+    def making(self, name: str, *arguments: object) -> Callable[..., Made]:
+        """A function that makes an object; raises the same."""
+        function = self._named(name)
+        function.restype, function.argtypes = self.owner, arguments
+        called: Callable[..., Made] = function
+        return called
+
+    def _named(self, name: str) -> Any:
+        try:
+            return getattr(self._loaded, name)
+        except AttributeError:
+            raise OSError(_OTHER) from None
+
+
 class Library:
     """The library's functions. Every result above 0 is an object's number, or a count."""
 
@@ -66,7 +124,6 @@ class Library:
         import ctypes
 
         loaded = ctypes.CDLL(str(path))
-        pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
         try:
             interface = loaded.kernel_interface
             interface.restype, interface.argtypes = ctypes.c_uint32, []
@@ -76,28 +133,34 @@ class Library:
         if version != _INTERFACE:
             raise OSError(_OTHER)
 
-        def declared(name: str, *arguments: object) -> Callable[..., int]:
-            try:
-                function = getattr(loaded, name)
-            except AttributeError:
-                raise OSError(_OTHER) from None
-            function.restype, function.argtypes = number, arguments
-            called: Callable[..., int] = function
-            return called
-
-        self.sources = declared("kernel_sources", pointer, size)
+        declared = _Declared(loaded)
+        self.owner: Callable[[int], Made] = declared.owner
+        self.release = declared.release
+        self.sources = declared("kernel_sources", ctypes.c_void_p, ctypes.c_size_t)
         self.panics = declared("kernel_panics")
-        self.release = declared("object_release", number)
         self.objects_held = declared("objects_held")
         self.before_fork, self.after_fork = declared("before_fork"), declared("after_fork")
-        self.ranks_read = declared("ranks_read", ctypes.c_char_p, size)
-        self.table_new = declared("table_new", ctypes.c_char_p, size, pointer, pointer, size)
+        self._declare_tables(declared)
+        self._declare_forms(declared)
+        self._declare_encoding(declared)
+        self._declare_writing(declared)
+        self._hook_forks()
+
+    def _declare_tables(self, declared: _Declared) -> None:
+        """What reads and holds vocabularies and merges."""
+        import ctypes
+
+        pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
+        self.ranks_read = declared.making("ranks_read", ctypes.c_char_p, size)
+        self.table_new = declared.making("table_new", ctypes.c_char_p, size, pointer, pointer, size)
         self.table_sizes = declared("table_sizes", number, pointer)
         self.table_tokens = declared("table_tokens", number, pointer, size, pointer, size)
         self.table_numbers = declared("table_numbers", number, pointer, size)
         self.table_find = declared("table_find", number, ctypes.c_char_p, size)
         self.table_token = declared("table_token", number, size, pointer, size)
-        self.merges_new = declared("merges_new", number, ctypes.c_char_p, size, pointer, size)
+        self.merges_new = declared.making(
+            "merges_new", number, ctypes.c_char_p, size, pointer, size
+        )
         flag, text = ctypes.c_uint32, ctypes.c_char_p
         self.json_read = declared("json_read", text, size, flag, pointer, pointer, size)
         self.pair_read = declared("pair_read", text, size, text, size, pointer, pointer, size)
@@ -108,14 +171,22 @@ class Library:
         self.table_place = declared("table_place", number, ctypes.c_char_p, size)
         self.tables_apart = declared("tables_apart", number, number, pointer, pointer, size)
         self.merges_same = declared("merges_same", number, number, number, number)
-        self.canonical_form = declared("canonical_form", number, number, flag, flag)
-        self.form_listed = declared("form_listed", number, number, number, number, flag)
+
+    def _declare_forms(self, declared: _Declared) -> None:
+        """What finds and compares canonical forms."""
+        import ctypes
+
+        pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
+        flag = ctypes.c_uint32
+        self.canonical_form = declared.making("canonical_form", number, number, flag, flag)
+        self.form_listed = declared.making("form_listed", number, number, number, number, flag)
         self.ranks_listed = declared("ranks_listed", number, number, number)
         self.form_sizes = declared("form_sizes", number, pointer)
         self.form_copy = declared("form_copy", number, pointer, pointer, pointer, pointer, size)
         self.form_copy_rest = declared("form_copy_rest", number, pointer, size, pointer, size)
-        self._declare_encoding(declared)
-        self._declare_writing(declared)
+
+    def _hook_forks(self) -> None:
+        """A child must not find a lock that a thread of its parent held."""
         if sys.platform != "win32":
             # The functions themselves: no signal comes between a hook and what it calls.
             os.register_at_fork(
@@ -124,40 +195,40 @@ class Library:
                 after_in_child=self.after_fork,
             )
 
-    def _declare_writing(self, declared: Callable[..., Callable[..., int]]) -> None:
+    def _declare_writing(self, declared: _Declared) -> None:
         """What makes the texts of files."""
         import ctypes
 
         pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
         text, flag = ctypes.c_char_p, ctypes.c_uint32
-        self.vocabulary_text = declared(
+        self.vocabulary_text = declared.making(
             "vocabulary_text",
             *(number, pointer, size, text, size, pointer, pointer, size, flag, text, size),
         )
-        self.pairs_text = declared("pairs_text", number, number, flag, text, size)
-        self.ranks_text = declared("ranks_text", number)
+        self.pairs_text = declared.making("pairs_text", number, number, flag, text, size)
+        self.ranks_text = declared.making("ranks_text", number)
         self.text_size = declared("text_size", number)
         self.text_copy = declared("text_copy", number, pointer, size)
 
-    def _declare_encoding(self, declared: Callable[..., Callable[..., int]]) -> None:
+    def _declare_encoding(self, declared: _Declared) -> None:
         """What splits texts, and gives their ids."""
         import ctypes
 
         pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
         text, flag = ctypes.c_char_p, ctypes.c_uint32
-        self.splitter_after = declared(
+        self.splitter_after = declared.making(
             "splitter_after", number, pointer, size, text, size, pointer, size, pointer
         )
         self.splitter_cut = declared("splitter_cut", number, text, size, pointer, pointer, size)
         three = (number, number, number)
-        self.encoder_new = declared("encoder_new", number, *three, pointer, size, flag)
+        self.encoder_new = declared.making("encoder_new", number, *three, pointer, size, flag)
         self.encoder_encode = declared("encoder_encode", number, text, size, pointer)
-        self.encoder_encode_each = declared(
+        self.encoder_encode_each = declared.making(
             "encoder_encode_each", number, text, size, pointer, size, size
         )
         self.ids_count = declared("ids_count", number)
         self.ids_copy = declared("ids_copy", number, pointer, size, pointer, size)
-        self.decoder_new = declared("decoder_new", text, size, pointer, pointer, size)
+        self.decoder_new = declared.making("decoder_new", text, size, pointer, pointer, size)
         self.decoder_size = declared("decoder_size", number, pointer, size)
         self.decoder_join = declared("decoder_join", number, pointer, size, pointer, size)
 
@@ -236,17 +307,56 @@ def answer(status: int) -> int | None:
     return None
 
 
+def made(result: Made) -> Made | None:
+    """What a function has made; None where the work is left to Python.
+
+    Raises:
+        EngineError: see :func:`answer`.
+    """
+    return None if answer(result.value) is None else result
+
+
 class Held:
     """An object of the library's, let go of with this one."""
 
-    __slots__ = ("__weakref__", "library", "number")
+    __slots__ = ("__weakref__", "_made", "library", "number")
 
-    def __init__(self, library: Library, number: int) -> None:
+    def __init__(self, library: Library, made: Made) -> None:
         self.library = library
-        self.number = number
+        self.number = made.value
+        self._made = made
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} belongs to its process and is not copied")
+
+
+class Handles:
+    """Where the library writes the numbers of objects that it makes, and other numbers.
+
+    It is there before they are, so that an interrupt leaves none behind: it lets go of those that
+    nobody has taken. A number is never given twice, so letting go twice does nothing.
+
+    Args:
+        objects: how many of the values, the first ones, are numbers of objects.
+    """
+
+    __slots__ = ("_objects", "library", "values")
+
+    def __init__(self, library: Library, count: int, objects: int = 2) -> None:
+        self.library = library
+        self.values = array("Q", bytes(8 * count))
+        self._objects = objects
+
+    def take(self, place: int) -> Made:
+        """An object, to be held from now on by who asks."""
+        taken = self.library.owner(self.values[place])
+        self.values[place] = 0
+        return taken
 
     def __del__(self) -> None:
-        self.library.release(self.number)
+        for number in self.values[: self._objects]:
+            if number:
+                self.library.release(number)
 
 
 def numbers(count: int) -> array[int]:

@@ -8,7 +8,7 @@ from itertools import compress
 from typing import overload
 
 from ..gc_pause import paused
-from .library import Held, address, answer, numbers
+from .library import Handles, Held, address, answer, numbers
 from .tables import Table
 
 Pair = tuple[bytes, bytes]
@@ -66,13 +66,18 @@ class Pairs(Sequence[Pair]):
             if place is None:
                 return None
             places.append(place)
-        loaded, handles = self.merges.library, array("Q", bytes(16))
+        loaded = self.merges.library
+        handles = Handles(loaded, 2)
         done = loaded.table_without(
-            self.table.number, self.merges.number, address(places), len(places), address(handles)
+            self.table.number,
+            self.merges.number,
+            address(places),
+            len(places),
+            address(handles.values),
         )
         if answer(done) is None:
             return None
-        return Pairs(Table(loaded, handles[0]), Held(loaded, handles[1]))
+        return Pairs(Table(loaded, handles.take(0)), Held(loaded, handles.take(1)))
 
     def __len__(self) -> int:
         return answer(self.merges.library.merges_count(self.merges.number)) or 0

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from array import array
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .library import Held, address, answer, library, numbers
+from .library import Handles, Held, address, answer, library, made, numbers
 from .pairs import Pairs
 from .tables import Numbers, Table
 
@@ -49,25 +48,25 @@ def take_vocabulary(document: bytes, alphabet: Literal["byte", "char"]) -> Taken
     loaded = library()
     if loaded is None:
         return None
-    answers, literal = array("Q", bytes(56)), numbers(_LITERAL)
+    answers, literal = Handles(loaded, 7), numbers(_LITERAL)
     done = answer(
         loaded.json_read(
             document,
             len(document),
             alphabet == "char",
-            address(answers),
+            address(answers.values),
             address(literal),
             _LITERAL,
         )
     )
     if done is None:
         return None
-    first, second, *cuts, count = answers
-    table = Table(loaded, first)
+    _, _, *cuts, count = answers.values
+    table = Table(loaded, answers.take(0))
     start, end, merges_start, merges_end = cuts
     rest = b"{}".join((document[:start], document[end:merges_start]))
     rest = b"[]".join((rest, document[merges_end:]))
-    pairs = Pairs(table, Held(loaded, second))
+    pairs = Pairs(table, Held(loaded, answers.take(1)))
     return Taken(table, pairs, table.some(literal[:count]), rest, alphabet, document, tuple(cuts))
 
 
@@ -80,23 +79,23 @@ def read_pair(vocabulary: bytes, merges: bytes) -> tuple[Numbers, Pairs, tuple[b
     loaded = library()
     if loaded is None:
         return None
-    answers, literal = array("Q", bytes(56)), numbers(_LITERAL)
+    answers, literal = Handles(loaded, 7), numbers(_LITERAL)
     done = answer(
         loaded.pair_read(
             vocabulary,
             len(vocabulary),
             merges,
             len(merges),
-            address(answers),
+            address(answers.values),
             address(literal),
             _LITERAL,
         )
     )
     if done is None:
         return None
-    table = Table(loaded, answers[0])
-    pairs = Pairs(table, Held(loaded, answers[1]))
-    return Numbers(table), pairs, table.some(literal[: answers[6]])
+    table = Table(loaded, answers.take(0))
+    pairs = Pairs(table, Held(loaded, answers.take(1)))
+    return Numbers(table), pairs, table.some(literal[: answers.values[6]])
 
 
 def read_ranks(data: bytes) -> Numbers | None:
@@ -107,5 +106,5 @@ def read_ranks(data: bytes) -> Numbers | None:
     loaded = library()
     if loaded is None:
         return None
-    held = answer(loaded.ranks_read(data, len(data)))
+    held = made(loaded.ranks_read(data, len(data)))
     return None if held is None else Numbers(Table(loaded, held))

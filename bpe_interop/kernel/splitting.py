@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .library import Held, address, answer, library, numbers
+from .library import Held, address, answer, library, made, numbers
 
 BEHAVIORS = ("isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous")
 """What is done with matches, by the number that the library knows it by."""
@@ -72,7 +72,7 @@ def splitter_of(tables: Sequence[SplitTable]) -> TableSplitter | None:
         flags = table.invert | table.covers << 1
         behavior = BEHAVIORS.index(table.behavior)
         own = array("I", (table.stride, table.start, table.end, behavior, flags))
-        held = answer(
+        held = made(
             loaded.splitter_after(
                 steps.number if steps else 0,
                 address(table.pages),

@@ -10,7 +10,7 @@ from operator import lt
 from typing import Any, TypeVar, overload
 
 from .lazy import LazyDict
-from .library import Held, Library, address, answer, numbers
+from .library import Handles, Held, Library, address, answer, made, numbers
 
 T = TypeVar("T")
 
@@ -82,12 +82,12 @@ class Table(Held):
 
     def without(self, places: array[int]) -> Table:
         """The same without the tokens at some places; not all of them."""
-        handles = array("Q", bytes(16))
+        handles = Handles(self.library, 2)
         done = self.library.table_without(
-            self.number, 0, address(places), len(places), address(handles)
+            self.number, 0, address(places), len(places), address(handles.values)
         )
         _whole(answer(done))
-        return Table(self.library, handles[0])
+        return Table(self.library, handles.take(0))
 
     def find(self, token: bytes) -> int | None:
         """The number of a token; None if it is not here."""
@@ -201,7 +201,7 @@ def packed(loaded: Library, tokens: list[bytes], own: Iterable[int]) -> Table | 
     except (OverflowError, TypeError):
         return None
     sizes = array("I", map(len, tokens))
-    held = answer(
+    held = made(
         loaded.table_new(contents, len(contents), address(sizes), address(given), len(given))
     )
     if held is None:

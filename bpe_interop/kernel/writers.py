@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 
 from .canonical import Splits
-from .library import Held, Library, address, answer, library
+from .library import Held, Library, Made, address, answer, library, made
 from .pairs import Pairs
 from .tables import Numbers
 
@@ -53,7 +53,7 @@ def vocabulary_text(
         between,
         len(between),
     )
-    return _copied(loaded, answer(held))
+    return _copied(loaded, made(held))
 
 
 def pairs_text(
@@ -77,7 +77,7 @@ def pairs_text(
         return None
     listed, lines = between or b"", between is None
     text = loaded.pairs_text(table.number, held.number, lines, listed, len(listed))
-    return _copied(loaded, answer(text))
+    return _copied(loaded, made(text))
 
 
 def ranks_text(ranks: Mapping[bytes, int]) -> bytes | None:
@@ -85,14 +85,14 @@ def ranks_text(ranks: Mapping[bytes, int]) -> bytes | None:
     loaded = library()
     if loaded is None or not isinstance(ranks, Numbers):
         return None
-    text = _copied(loaded, answer(loaded.ranks_text(ranks.table.number)))
+    text = _copied(loaded, made(loaded.ranks_text(ranks.table.number)))
     return None if text is None else bytes(text)
 
 
-def _copied(loaded: Library, number: int | None) -> bytearray | None:
-    if number is None:
+def _copied(loaded: Library, text_made: Made | None) -> bytearray | None:
+    if text_made is None:
         return None
-    held = Held(loaded, number)
+    held = Held(loaded, text_made)
     text = bytearray(answer(loaded.text_size(held.number)) or 0)
     if answer(loaded.text_copy(held.number, address(text), len(text))) is None:
         raise AssertionError("a text has the size that was measured")

@@ -23,7 +23,7 @@ use crate::tokens::Tokens;
 use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 11;
+const INTERFACE: u32 = 12;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -31,9 +31,10 @@ const NOT_MINE: i64 = -1;
 /// A defect of the kernel.
 const PANICKED: i64 = -2;
 
-/// Ids of a text that are given back in one call, and the status from which on they are held.
+/// Ids of a text that are given back in one call.
 const ROOM: usize = 4096;
-const HELD: i64 = -16;
+/// They are more: an object holds them.
+const HELD: i64 = -3;
 
 /// What makes the kernel leave something to Python.
 struct NotMine;
@@ -751,11 +752,11 @@ pub unsafe extern "C" fn encoder_new(
     })
 }
 
-/// How many ids a text has: they are at `out`, if there is room for them (`ROOM`); else a number
-/// from `HELD` downwards, which is `HELD` less the number of an object that holds them.
+/// How many ids a text has: they are at `out`, if there is room for them (`ROOM`). Else `HELD`;
+/// the number of the object that holds them is then in the two values behind the room.
 ///
 /// # Safety
-/// `size` bytes at `text`; room for `ROOM` values at `out`.
+/// `size` bytes at `text`; room for `ROOM` and two more values at `out`.
 #[no_mangle]
 pub unsafe extern "C" fn encoder_encode(
     encoder: i64,
@@ -771,7 +772,10 @@ pub unsafe extern "C" fn encoder_encode(
         or_python(encoder.encode(text, &mut ids))?;
         let count = ids.len();
         if count > ROOM {
-            return Ok(HELD - hold(Object::Ids(ids, vec![count as u64])));
+            let number = hold(Object::Ids(ids, vec![count as u64]));
+            let parts = [number as u32, (number >> 32) as u32];
+            copy(&parts, out.wrapping_add(ROOM), 2)?;
+            return Ok(HELD);
         }
         copy(&ids, out, count)?;
         Ok(count as i64)
