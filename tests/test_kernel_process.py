@@ -124,3 +124,94 @@ for _ in range(3):
 print(library.objects_held() - before)
 """
     assert run(code) == "0\n"
+
+
+LIMITED = """
+import resource
+def limit(more):
+    pages = int(open("/proc/self/statm").read().split()[0])
+    size = resource.getpagesize() * pages + more * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
+native = encoder._native
+steps = (split, Split("b", "removed"))
+again = Encoder(replace(model, pretokenizer=steps))._native
+bare = Encoder(replace(model, pretokenizer=()))._native
+for each in (native, again, bare):
+    each.encode_each(["ab c"] * 5, 1)
+"""
+
+
+@needs_library
+@pytest.mark.skipif(sys.platform != "linux", reason="address space is limited on Linux")
+@pytest.mark.parametrize(
+    ("text", "work"),
+    [
+        ('"ab c " * 2**22', "native.encode_array(text)"),
+        ('"ab c " * 2**22', "native.encode_each([text], 1)[0]"),
+        ('"a" * 2**22', "native.encode_array(text)"),
+        ('"ab c " * 2**22', "again.encode_array(text)"),
+        ('"ab" * 2**21', "bare.encode_array(text)"),
+    ],
+)
+def test_where_memory_ends_the_kernel_leaves_the_text_to_python(text: str, work: str) -> None:
+    """With 20 MiB more, none of these texts can be encoded; the process lives, and goes on."""
+    code = f"{LIMITED}text = {text}\nlimit(20)\nprint({work})\nlimit(2000)\n"
+    code += f"print(len({work}) > 2**20)\nassert native.encode('ab c') == expected\n"
+    assert run(code) == "None\nTrue\n"
+
+
+@needs_library
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from Linux")
+def test_a_long_pretoken_leaves_no_room_behind() -> None:
+    code = """
+import gc, resource
+def used():
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize() >> 20
+before = used()
+text = "ab" * 2**21
+assert len(encoder.encode_array(text)) == 2**21
+del text
+gc.collect()
+print(used() - before < 30, used() - before)
+"""
+    assert run(code).startswith("True ")
+
+
+@needs_library
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted on Linux")
+def test_no_more_threads_than_there_are_processors() -> None:
+    """Also where their number is none, or below."""
+    code = """
+texts = ["ab c " * 40] * 3000
+held, asked = encoder._native, []
+library = held.library
+whole = library.encoder_encode_each
+library.encoder_encode_each = lambda *given: asked.append(given[-1]) or whole(*given)
+for threads in (-1, 0, 1, 10**6):
+    assert encoder.encode_each(texts, threads=threads) == [encoder.encode(texts[0])] * 3000
+print(asked[:3] == [1, 1, 1], 1 <= asked[3] <= os.cpu_count())
+"""
+    assert run(code) == "True True\n"
+
+
+@needs_library
+def test_a_text_that_fails_in_a_batch_fails_alone() -> None:
+    """And batches that go into several calls are whole."""
+    code = """
+from bpe_interop.errors import EncodeError
+from bpe_interop.kernel import encoding
+some = {content: number for content, number in ids.items() if content != b"z"}
+encoder = Encoder(replace(model, vocab=Vocab(some)))
+texts = ["ab c", "", "z", "c" * 70, "azb", "ab"]
+wanted = [None if "z" in text else encoder.encode(text) for text in texts]
+for encoding._BATCH in (1 << 26, 1, 4, 5, 75):
+    for threads in (1, 3):
+        given = encoder._native.encode_each(texts * 2, threads)
+        assert [None if each is None else each.tolist() for each in given] == wanted * 2
+try:
+    encoder.encode_each(texts)
+except EncodeError as error:
+    print("error")
+print(encoder.encode_each([texts[0], texts[1], texts[3]]) == [wanted[0], [], wanted[3]])
+"""
+    assert run(code) == "error\nTrue\n"

@@ -171,11 +171,12 @@ class Encoder:
                 if number is None:
                     parts.append(part)
             plans.append(plan)
-        each = native.encode_each(parts, threads)
-        if each is None:
-            return [self.encode(text, allowed_special) for text in texts]
-        following = iter(each)
-        return [_joined(plan, following) for plan in plans]
+        each = iter(native.encode_each(parts, threads))
+        whole = [_joined(plan, each) for plan in plans]
+        return [
+            self.encode(text, allowed_special) if ids is None else ids
+            for text, ids in zip(texts, whole, strict=True)
+        ]
 
     def encode_with_offsets(
         self, text: str, allowed_special: Allowed = frozenset()
@@ -493,16 +494,17 @@ class Encoder:
         return self._pretoken.placed(piece.content)
 
 
-def _joined(plan: list[int | None], parts: Iterator[array[int]]) -> list[int]:
-    """A text's ids: those of added tokens, and of its other parts in the place of None."""
-    if plan == [None]:
-        return next(parts).tolist()
+def _joined(plan: list[int | None], parts: Iterator[array[int] | None]) -> list[int] | None:
+    """A text's ids: those of added tokens, and of its other parts in the place of None.
+
+    None if a part has none.
+    """
+    pieces = [next(parts) if number is None else (number,) for number in plan]
     ids: list[int] = []
-    for number in plan:
-        if number is None:
-            ids += next(parts)
-        else:
-            ids.append(number)
+    for piece in pieces:
+        if piece is None:
+            return None
+        ids += piece
     return ids
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from .canonical import Splits, merges_over
@@ -18,6 +18,12 @@ _ROOM, _HELD = 4096, -3
 
 _SHARE = 1 << 16
 """Bytes of a batch from which a further thread pays."""
+
+_BATCH = 1 << 26
+"""The most characters of several texts that go into one call."""
+
+_FAILED = 1 << 63
+"""The mark of a text of a batch that is left to Python."""
 
 
 class _Room:
@@ -93,12 +99,19 @@ class ByteEncoder(Held):
             return None
         return _taken(Held(self.library, held), 1)[0]
 
-    def encode_each(self, texts: Sequence[str], threads: int) -> list[array[int]] | None:
+    def encode_each(self, texts: Sequence[str], threads: int) -> list[array[int] | None]:
         """The ids of each text, in so many threads at most."""
+        made: list[array[int] | None] = []
+        for batch in _batches(texts):
+            ids = self._each(batch, threads)
+            made += [None] * len(batch) if ids is None else ids
+        return made
+
+    def _each(self, texts: Sequence[str], threads: int) -> list[array[int] | None] | None:
         each = [text.encode("utf-8") for text in texts]
         ends = array("Q", accumulate(map(len, each)))
         data = b"".join(each)
-        wanted = min(threads, os.cpu_count() or 1, len(data) // _SHARE + 1)
+        wanted = max(1, min(threads, os.cpu_count() or 1, len(data) // _SHARE + 1))
         held = made(
             self.library.encoder_encode_each(
                 self.number, data, len(data), address(ends), len(ends), wanted
@@ -107,7 +120,20 @@ class ByteEncoder(Held):
         if held is None:
             return None
         ids, ends = _taken(Held(self.library, held), len(each))
-        return [ids[start:end] for start, end in pairwise((0, *ends))]
+        places = pairwise((0, *ends))
+        return [None if end & _FAILED else ids[start & ~_FAILED : end] for start, end in places]
+
+
+def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Texts that go into one call; one that is too long goes alone."""
+    first = size = 0
+    for place, text in enumerate(texts):
+        if size + len(text) > _BATCH and place > first:
+            yield texts[first:place]
+            first, size = place, 0
+        size += len(text)
+    if texts:
+        yield texts[first:]
 
 
 def _taken(held: Held, texts: int) -> tuple[array[int], array[int]]:

@@ -1,6 +1,7 @@
 //! Text to ids: pretokens, those that are met again, whole ones, merging (twin: `encode/`).
 #![forbid(unsafe_code)]
 
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex};
 
 use crate::merging::{Merging, Work};
@@ -28,6 +29,12 @@ const FEW: usize = 3;
 const KEPT: usize = 16;
 /// The most bytes of a text: places are counted in 31 bits, and one of these marks a gap.
 pub const LONGEST: usize = (1 << 31) - 1;
+
+/// The mark of a text of a batch that is left to Python.
+pub const FAILED: u64 = 1 << 63;
+
+/// Ids of some texts, and where those of each end.
+type Part = (Vec<u32>, Vec<u64>);
 
 /// A short pretoken with its size, and its ids. Where the key is 0 there is none.
 #[derive(Clone, Copy)]
@@ -98,13 +105,20 @@ impl Known {
         u64::from(self.words[at.min(self.words.len() - 1)].0)
     }
 
-    /// Remembers a word that is not remembered; forgets all others where there is no room.
+    /// Remembers a word that is not remembered; forgets all others where there is no room. Where
+    /// there is no memory, it does nothing.
     fn remember(&mut self, word: &[u8], hash: u64, ids: &[u32]) {
         if self.words.len() > MOST_WORDS || self.bytes.len() + 4 * self.ids.len() > MOST_BYTES {
             self.slots.fill(0);
             self.bytes.clear();
             self.ids.clear();
             self.words.truncate(1);
+        }
+        let room = self.bytes.try_reserve(word.len()).is_ok()
+            && self.ids.try_reserve(ids.len()).is_ok()
+            && self.words.try_reserve(1).is_ok();
+        if !room {
+            return;
         }
         let mut slot = hash as usize % SLOTS;
         while self.slots[slot] != 0 {
@@ -188,26 +202,22 @@ impl Encoder {
         }
     }
 
-    /// Appends the ids of a text. None: it holds a byte without a token, or is for Python to cut;
-    /// what was appended by then counts for nothing.
+    /// Appends the ids of a text. None: it holds a byte without a token, is for Python to cut, or
+    /// there is too little memory; what was appended by then counts for nothing.
     pub fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
         let mut memory = self.memory().unwrap_or_else(|| {
             let (known, block) = (Known::new(), Box::new([0; BLOCK]));
             Memory { known, block }
         });
         let done = self.encode_with(&mut memory, text, out);
+        memory.known.work.shrink();
         self.leave(memory);
         done
     }
 
     /// The ids of texts that end at `ends` in `all`, one after the other, and where those of each
-    /// text end; by so many threads.
-    pub fn encode_each(
-        &self,
-        all: &[u8],
-        ends: &[u64],
-        threads: usize,
-    ) -> Option<(Vec<u32>, Vec<u64>)> {
+    /// text end, with `FAILED` for a text that is left to Python; by so many threads.
+    pub fn encode_each(&self, all: &[u8], ends: &[u64], threads: usize) -> Option<Part> {
         if ends.windows(2).any(|two| two[0] > two[1])
             || ends.last().is_some_and(|&end| end as usize > all.len())
         {
@@ -229,9 +239,15 @@ impl Encoder {
         }
         let encode = |&(start, ends): &(usize, &[u64])| {
             let (mut ids, mut counts, mut start) = (vec![], vec![], start);
+            counts.try_reserve_exact(ends.len()).ok()?;
             for &end in ends {
-                self.encode(&all[start..end as usize], &mut ids)?;
-                counts.push(ids.len() as u64);
+                let before = ids.len();
+                let done = self.encode(&all[start..end as usize], &mut ids);
+                if done.is_none() {
+                    ids.truncate(before);
+                }
+                let mark = if done.is_none() { FAILED } else { 0 };
+                counts.push(ids.len() as u64 | mark);
                 start = end as usize;
             }
             Some((ids, counts))
@@ -239,15 +255,22 @@ impl Encoder {
         if jobs.len() < 2 {
             return jobs.first().map_or(Some((vec![], vec![])), encode);
         }
-        let parts: Option<Vec<_>> = std::thread::scope(|scope| {
-            let running: Vec<_> = jobs.iter().map(|job| scope.spawn(|| encode(job))).collect();
-            let ended = running.into_iter().map(|each| each.join());
-            ended
-                .map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
+        let parts: Option<Vec<Part>> = std::thread::scope(|scope| {
+            let start = |job| std::thread::Builder::new().spawn_scoped(scope, move || encode(job));
+            let running: Vec<_> = jobs.iter().map(|job| (job, start(job))).collect();
+            let ended = running.into_iter().map(|(job, thread)| match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                // There is no further thread to be had, so this one does it.
+                Err(_) => encode(job),
+            });
+            ended.collect()
         });
         let (mut ids, mut counts): (Vec<u32>, Vec<u64>) = (vec![], vec![]);
-        for (part, ends) in parts? {
+        let parts = parts?;
+        let sizes = parts.iter().map(|(part, _)| part.len());
+        ids.try_reserve_exact(sizes.sum()).ok()?;
+        counts.try_reserve_exact(ends.len()).ok()?;
+        for (part, ends) in parts {
             let before = ids.len() as u64;
             counts.extend(ends.iter().map(|end| before + end));
             ids.extend_from_slice(&part);
@@ -264,12 +287,16 @@ impl Encoder {
         let Some(splitter) = &self.splitter else {
             return match text {
                 [] => Some(()),
-                _ => self.piece(tokens, known, text, 0, out),
+                _ => out
+                    .try_reserve(text.len())
+                    .ok()
+                    .and_then(|()| self.piece(tokens, known, text, 0, out)),
             };
         };
         let Some(table) = splitter.plain() else {
             for (start, end) in splitter.pieces(text)? {
                 let (start, end) = (start as usize, end as usize);
+                out.try_reserve(end - start).ok()?;
                 let key = self.key(text, start, end)?;
                 self.short(tokens, known, &text[start..end], key, 0, out)?;
             }
@@ -298,6 +325,9 @@ impl Encoder {
         ends: &[u32],
         out: &mut Vec<u32>,
     ) -> Option<()> {
+        // A pretoken has at most as many ids as bytes.
+        let last = ends.last().map_or(start, |&end| end as usize);
+        out.try_reserve(last.checked_sub(start)?).ok()?;
         let mut keys = [(0u128, 0usize); GROUP];
         let mut from = start;
         for (key, &end) in keys.iter_mut().zip(ends) {

@@ -23,7 +23,7 @@ use crate::tokens::Tokens;
 use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 12;
+const INTERFACE: u32 = 13;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -768,7 +768,8 @@ pub unsafe extern "C" fn encoder_encode(
         let object = or_python(get(encoder))?;
         let encoder = or_python(object.encoder())?;
         let text = as_text(text, size)?;
-        let mut ids = Vec::with_capacity(size / 3 + 8);
+        let mut ids = vec![];
+        or_python(ids.try_reserve(size / 3 + 8).ok())?;
         or_python(encoder.encode(text, &mut ids))?;
         let count = ids.len();
         if count > ROOM {
@@ -792,7 +793,7 @@ pub extern "C" fn ids_count(object: i64) -> i64 {
 }
 
 /// The ids of texts that end at `ends` in one text, by so many threads: the number of what holds
-/// them.
+/// them. The end of the ids of a text that is left to Python has its highest bit set.
 ///
 /// # Safety
 /// `size` bytes at `text`, `count` values at `ends`.

@@ -41,6 +41,8 @@ struct Queues {
     waiting: Vec<u64>,
     entries: Vec<Entry>,
     free: u32,
+    /// There was no memory for an entry: what is in the queues counts for nothing.
+    short: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -48,6 +50,9 @@ struct Entry {
     place: u32,
     next: u32,
 }
+
+/// The most bytes of each part of the room that are kept for the next pretoken.
+const KEPT: usize = 1 << 20;
 
 /// Room for merging, used again and again.
 #[derive(Default)]
@@ -58,6 +63,32 @@ pub struct Work {
     nodes: Vec<Node>,
     queues: Queues,
     places: Vec<u32>,
+}
+
+impl Work {
+    /// Gives back what a very long pretoken took.
+    pub fn shrink(&mut self) {
+        give_back(&mut self.symbols);
+        give_back(&mut self.nodes);
+        give_back(&mut self.places);
+        give_back(&mut self.queues.entries);
+    }
+}
+
+fn give_back<T>(room: &mut Vec<T>) {
+    if room.capacity() * size_of::<T>() > KEPT {
+        *room = vec![];
+    }
+}
+
+/// Adds a value, if there is memory for it.
+#[inline(always)]
+fn add<T>(room: &mut Vec<T>, value: T) -> bool {
+    if room.len() == room.capacity() && room.try_reserve(1).is_err() {
+        return false;
+    }
+    room.push(value);
+    true
 }
 
 impl Merging {
@@ -88,7 +119,7 @@ impl Merging {
     }
 
     /// Merges the bytes of a pretoken; what comes of it is in `work.symbols`. None: a byte has no
-    /// symbol.
+    /// symbol, or there is too little memory.
     pub fn run(&self, text: &[u8], work: &mut Work) -> Option<()> {
         work.symbols.clear();
         if text.len() > SHORT {
@@ -147,6 +178,7 @@ impl Merging {
             ..
         } = work;
         nodes.clear();
+        nodes.try_reserve(text.len()).ok()?;
         queues.make_room(self.products.len());
         for (place, &byte) in text.iter().enumerate() {
             let symbol = self.bytes[usize::from(byte)];
@@ -165,8 +197,13 @@ impl Merging {
             });
         }
         if !self.by_queues(nodes, queues, places) {
-            self.by_heap(nodes);
+            if queues.short {
+                queues.clear();
+                return None;
+            }
+            self.by_heap(nodes)?;
         }
+        symbols.try_reserve(nodes.len()).ok()?;
         let mut place = 0;
         while let Some(node) = nodes.get(place) {
             symbols.push(node.symbol);
@@ -176,7 +213,8 @@ impl Merging {
     }
 
     /// Takes the queues in the order of ranks, and each from left to right. False: too much was
-    /// in vain, because new pairs go before old ones; what is merged by then is right.
+    /// in vain, because new pairs go before old ones, and what is merged by then is right; or the
+    /// queues are short of memory.
     fn by_queues(&self, nodes: &mut [Node], queues: &mut Queues, places: &mut Vec<u32>) -> bool {
         let mut in_vain = IN_VAIN * nodes.len();
         let mut least = 0;
@@ -204,7 +242,7 @@ impl Merging {
                 break;
             }
         }
-        true
+        !queues.short
     }
 
     /// Merges the pair that a node begins; gives the least of the ranks of the new pairs, each of
@@ -232,15 +270,20 @@ impl Merging {
         rank.min(left.rank)
     }
 
-    /// Merges what is left to merge, whatever the order of ranks.
-    fn by_heap(&self, nodes: &mut [Node]) {
+    /// Merges what is left to merge, whatever the order of ranks. None: there is too little
+    /// memory.
+    fn by_heap(&self, nodes: &mut [Node]) -> Option<()> {
         let key = |rank: u32, place: usize| Reverse(u64::from(rank) << 32 | place as u64);
         let known = nodes
             .iter()
             .enumerate()
             .filter(|(_, node)| node.rank != NONE);
-        let mut heap: BinaryHeap<_> = known.map(|(place, node)| key(node.rank, place)).collect();
+        let mut heap = BinaryHeap::new();
+        heap.try_reserve(nodes.len()).ok()?;
+        heap.extend(known.map(|(place, node)| key(node.rank, place)));
         while let Some(Reverse(first)) = heap.pop() {
+            // A merge takes one and puts at most two.
+            heap.try_reserve(2).ok()?;
             let place = first as u32 as usize;
             if u64::from(nodes[place].rank) != first >> 32 {
                 continue;
@@ -251,6 +294,7 @@ impl Merging {
                 }
             });
         }
+        Some(())
     }
 }
 
@@ -266,6 +310,7 @@ impl Queues {
         self.waiting.resize(ranks / 64 + 1, 0);
         self.entries.clear();
         self.free = NONE;
+        self.short = false;
     }
 
     /// Puts a place into the queue of a rank; `NONE` has none.
@@ -280,8 +325,12 @@ impl Queues {
             next: *first,
         };
         if self.free == NONE {
-            *first = self.entries.len() as u32;
-            self.entries.push(entry);
+            let at = self.entries.len() as u32;
+            if !add(&mut self.entries, entry) {
+                self.short = true;
+                return;
+            }
+            *first = at;
         } else {
             *first = self.free;
             let free = &mut self.entries[self.free as usize];
@@ -291,7 +340,8 @@ impl Queues {
         self.waiting[rank as usize / 64] |= 1 << (rank % 64);
     }
 
-    /// Empties the first queue from a rank on into `places`, in their order; gives its rank.
+    /// Empties the first queue from a rank on into `places`, in their order; gives its rank. None:
+    /// there is no more, or they are short of memory.
     fn take(&mut self, least: u32, places: &mut Vec<u32>) -> Option<u32> {
         let from = least as usize / 64;
         let word = from + self.waiting[from..].iter().position(|&bits| bits != 0)?;
@@ -302,13 +352,13 @@ impl Queues {
         places.clear();
         while at != NONE {
             let entry = &mut self.entries[at as usize];
-            places.push(entry.place);
+            self.short |= !add(places, entry.place);
             let next = std::mem::replace(&mut entry.next, self.free);
             self.free = at;
             at = next;
         }
         places.sort_unstable();
-        Some(rank)
+        (!self.short).then_some(rank)
     }
 
     fn clear(&mut self) {

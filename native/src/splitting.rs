@@ -261,6 +261,7 @@ impl Table {
         let mut in_gap = false;
         while !cursor.finished {
             let count = self.scan(text, &mut cursor, block)?;
+            found.try_reserve(count).ok()?;
             for &entry in &block[..count] {
                 let (end, is_gap) = (entry & !GAP, entry & GAP != 0);
                 match found.last_mut() {
@@ -270,6 +271,7 @@ impl Table {
                 in_gap = is_gap;
             }
         }
+        out.try_reserve(found.len()).ok()?;
         behave(self.behavior, found, base, out);
         Some(())
     }
@@ -336,7 +338,8 @@ impl Splitter {
         }
     }
 
-    /// The pretokens of a text (start, end). None: Python does it.
+    /// The pretokens of a text (start, end). None: Python does it, also where there is too little
+    /// memory.
     pub fn pieces(&self, text: &[u8]) -> Option<Vec<(u32, u32)>> {
         let mut pieces = vec![];
         if !text.is_empty() {
@@ -347,7 +350,8 @@ impl Splitter {
             block: Box::new([0; BLOCK]),
         };
         for table in &self.tables {
-            let mut cut = Vec::with_capacity(pieces.len() * 2);
+            let mut cut = vec![];
+            cut.try_reserve(pieces.len() * 2).ok()?;
             for (start, end) in pieces {
                 let piece = &text[start as usize..end as usize];
                 table.cut(piece, start, &mut work, &mut cut)?;
