@@ -26,7 +26,7 @@ from .kernel import as_dict
 from .model import AddedToken, Affixes, BPEModel, Json
 from .steps import Pattern, Replace, Split
 from .text.added import decoded_text
-from .text.patterns import has_other_tables, parse, translate
+from .text.patterns import asks_other_tables, parse, translate
 from .theory.automata import uncovered
 from .theory.core import system_of
 from .theory.cuts import preferred_in
@@ -175,7 +175,7 @@ def _split(step: object, place: int, model: BPEModel) -> Json:
         covers = uncovered(parse(pattern)) is None
     except PatternError:
         return _plain(step)
-    if has_other_tables(step.pattern):
+    if asks_other_tables(step):
         return {"tables": "regex", "split": _plain(replace(step, pattern=pattern))}
     matches = step.invert if step.behavior == "removed" else step.behavior == "isolated"
     if covers and matches:

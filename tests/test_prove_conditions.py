@@ -489,6 +489,14 @@ def test_a_match_that_regex_may_miss_is_not_decided() -> None:
     assert found(one, two, "pre-tokenizer").outcome == "unknown"
 
 
+@pytest.mark.parametrize("pattern", ["[^a]|[^b]", r"[^\s\S]|b", r"(?i:k)?[^k]"])
+def test_a_class_that_regex_misreads_is_not_proved(pattern: str) -> None:
+    one = by_regex(pattern, "ab")
+    two = by_name("huggingface").load(by_name("huggingface").dump(one))
+    assert found(one, two, "pre-tokenizer").outcome != "proved"
+    assert fingerprint(one)["text"] != fingerprint(two)["text"]
+
+
 # Tokens across a cut that only one side makes (Theorem 10).
 
 

@@ -21,6 +21,7 @@ from ..limits import PATTERN_SECONDS
 from ..steps import Pattern
 from . import unicode
 from .charsets import AnyOf, Chars, CharSet, Property, code_points
+from .misreadings import misread
 from .pattern_emitter import emit
 from .pattern_parser import parse
 from .regex_syntax import (
@@ -125,12 +126,10 @@ class Matcher:
 def python_source(pattern: Pattern, node: Node) -> str:
     r"""The pattern for ``regex``: in its own spelling where that is read as the same tree.
 
-    Never with ``(?i:``: where such a part may begin a match, ``regex`` checks the first
-    character of the other ways to begin without regard to case too, and misses matches
-    (``(?i:'s)?[^\p{Lu}k]+.`` does not match U+00E9 ``K``). Nor with ``\z``, which older releases
-    of ``regex`` do not know.
+    Never in one that ``regex`` misreads (text/misreadings.py), nor with ``\z``, which older
+    releases of ``regex`` do not know.
     """
-    own = not any(spelling in pattern.source for spelling in ("(?i", r"\z"))
+    own = not (r"\z" in pattern.source or misread(pattern.source, node))
     try:
         if own and parse(Pattern(pattern.source, "python")) == node:
             return pattern.source

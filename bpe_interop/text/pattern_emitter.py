@@ -19,6 +19,7 @@ from .charsets import (
     unite,
 )
 from .class_parser import NOT_NEWLINE, WORD, WORD_IN_CLASS
+from .misreadings import joins_negated
 from .pattern_parser import parse
 from .regex_syntax import (
     Alternation,
@@ -73,12 +74,15 @@ def emit(node: Node, dialect: Dialect) -> str:
     Raises:
         PatternError: the dialect cannot say it.
     """
-    return _Emitter(dialect).write(node)
+    as_ranges = dialect == "python" and joins_negated(node)
+    return _Emitter(dialect, as_ranges=as_ranges).write(node)
 
 
 class _Emitter:
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, *, as_ranges: bool = False) -> None:
         self.dialect: Dialect = dialect
+        # No class may be written as one negated character (text/misreadings.py).
+        self.as_ranges = as_ranges
 
     def write(self, node: Node) -> str:
         """A node where an alternation may stand bare."""
@@ -140,7 +144,7 @@ class _Emitter:
     def _ignoring_case(self, node: Node) -> str:
         """The node in ``(?i:)`` where that says the same, else nothing.
 
-        Never for Python's ``regex``, which mishandles it (see text/matching.py).
+        Never for Python's ``regex``, which mishandles it (see text/misreadings.py).
         """
         plain = None if self.dialect == "python" else _one_case(node)
         if plain is None or plain == node:
@@ -201,8 +205,8 @@ class _Emitter:
         if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
             return self._char(ranges[0][0], r"\.^$|?*+()[]{}")
         if not ranges:
-            return "(?!)"
-        if ranges[-1][1] == LAST:
+            return r"(?:(?!)[\s\S])" if self.dialect == "python" else r"[^\s\S]"
+        if ranges[-1][1] == LAST and not self.as_ranges:
             return f"[^{self._ranges(Chars(complement(ranges)))}]"
         return f"[{self._ranges(charset)}]"
 

@@ -5,14 +5,14 @@ Three dialects write much alike and mean some of it differently; see text/patter
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from ..errors import PatternError
 from ..steps import Dialect, Pattern, Split
 from .charsets import Chars
-from .matching import Matcher, as_installed
+from .matching import Matcher, as_installed, python_source
+from .misreadings import why_undecided
 from .pattern_emitter import emit
 from .pattern_parser import parse
 from .regex_syntax import Node, leaves
@@ -24,15 +24,13 @@ __all__ = [
     "asks_other_tables",
     "emit",
     "has_other_tables",
+    "is_misread",
     "parse",
     "preferred",
     "same",
     "spaces_never_join",
     "translate",
 ]
-
-_BEGINS_ANYHOW = re.compile(r"(?<!')\(\?i")
-"""``(?i:`` where it may begin a match: there ``regex`` misses matches (text/matching.py)."""
 
 
 def same(a: Pattern, b: Pattern) -> bool:
@@ -44,7 +42,7 @@ def same(a: Pattern, b: Pattern) -> bool:
     Raises:
         PatternError: one of them is not understood.
     """
-    return a == b or parse(a) == parse(b)
+    return a == b or (parse(a) == parse(b) and is_misread(a) == is_misread(b))
 
 
 @lru_cache(maxsize=64)
@@ -61,10 +59,19 @@ def has_other_tables(pattern: Pattern) -> bool:
         return True
 
 
+@lru_cache(maxsize=64)
+def is_misread(pattern: Pattern) -> bool:
+    """Whether a pattern is one of Python's ``regex`` that it may match otherwise than it says."""
+    try:
+        return pattern.dialect == "python" and bool(why_undecided(pattern.source, parse(pattern)))
+    except PatternError:
+        return True
+
+
 def asks_other_tables(step: object) -> bool:
-    """Whether a step is a splitter by such a pattern."""
+    """Whether a step is a splitter by a pattern with other tables, or by a misread one."""
     pattern = step.pattern if isinstance(step, Split) else ""
-    return isinstance(pattern, Pattern) and has_other_tables(pattern)
+    return isinstance(pattern, Pattern) and (has_other_tables(pattern) or is_misread(pattern))
 
 
 def as_run(pattern: Pattern) -> Node:
@@ -75,9 +82,11 @@ def as_run(pattern: Pattern) -> Node:
     """
     if pattern.dialect != "python":
         return parse(pattern)
-    if _BEGINS_ANYHOW.search(pattern.source):
-        raise PatternError("not decided: where (?i: begins a match, Python's regex misses some")
-    return as_installed(parse(pattern))
+    node = parse(pattern)
+    reason = why_undecided(pattern.source, node)
+    if reason:
+        raise PatternError(f"not decided: {reason}")
+    return as_installed(node)
 
 
 def translate(pattern: Pattern, dialect: Dialect) -> Pattern:
@@ -89,9 +98,10 @@ def translate(pattern: Pattern, dialect: Dialect) -> Pattern:
     if pattern.dialect == dialect:
         return pattern
     node = parse(pattern)
+    if dialect == "python":
+        return Pattern(python_source(pattern, node), dialect)
     copy = Pattern(pattern.source, dialect)
-    # Older releases of Python's regex do not know the spelling \z.
-    if _parsed(copy) == node and not (dialect == "python" and r"\z" in pattern.source):
+    if _parsed(copy) == node:
         return copy
     return Pattern(emit(node, dialect), dialect)
 
