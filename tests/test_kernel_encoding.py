@@ -20,6 +20,7 @@ from bpe_interop.model import AddedToken, Affixes, BPEModel, Fallback, PairList,
 from bpe_interop.steps import JoinBytes, Lowercase, Pattern, PrefixSpace, PreTokenizerStep, Split
 from bpe_interop.text import spellings
 from bpe_interop.text.patterns import parse
+from bpe_interop.text.regex_syntax import Node
 from bpe_interop.text.split import Splitter
 from bpe_interop.text.unicode import LAST
 from bpe_interop.theory import split_tables as tables
@@ -320,3 +321,31 @@ def test_what_has_no_token_is_told_by_python() -> None:
             encoder.decode([*ids, number])
     with pytest.raises(UnicodeDecodeError):
         encoder.decode(ids, errors="strict")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "(?:[^\n]?){0,300}Q|" + "|".join(f"[{chr(i)}-{chr(i + 300)}]x" for i in range(256, 456, 2)),
+        "(?:" + "|".join(f"{chr(i)}[a-z]" for i in range(256, 456)) + ")*" + "a?" * 500 + "-",
+        "|".join(f"[{chr(i)}-{chr(i + 300)}]" for i in range(256, 556)),
+        "a{250}|" + "|".join(f"{chr(i)}x" for i in range(256, 356)),
+    ],
+    ids=["many threads", "one thread, many ways", "many sets", "many rounds"],
+)
+def test_a_pattern_that_makes_much_work_is_refused_before_it_does(
+    source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted, not timed: visits of the automaton, and entries compared while states merge."""
+    machines = []
+
+    class Counted(tables.Machine):
+        def __init__(self, node: Node) -> None:
+            super().__init__(node)
+            machines.append(self)
+
+    monkeypatch.setattr(tables, "Machine", Counted)
+    monkeypatch.setattr(tables, "_MOST_WORK", 300_000)
+    with pytest.raises(PatternError, match=r"too much work|more than a table holds"):
+        tables.split_tables((one(source),))
+    assert machines[0].visits < 330_000

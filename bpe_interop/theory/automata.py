@@ -82,7 +82,11 @@ def uncovered(a: Node) -> str | None:
     Raises:
         PatternError: the pattern is not of the decidable shape.
     """
-    machine = machine_of(a)
+    return uncovered_by(machine_of(a))
+
+
+def uncovered_by(machine: Machine) -> str | None:
+    """The same of a pattern's machine."""
     classes = machine.classes()
 
     def open_end(state: tuple[Threads, bool]) -> bool:
@@ -187,12 +191,18 @@ class _Step:
 
 
 class Machine:
-    """A pattern's program, and its thread lists after each character."""
+    """A pattern's program, and its thread lists after each character.
+
+    Attributes:
+        sets: of the characters of the leaves, each once.
+        visits: how many places of the program were looked at so far.
+    """
 
     start: Threads = (0,)
 
     def __init__(self, node: Node) -> None:
         self.sets: list[CharSet] = []
+        self.visits = 0
         self._program: list[_Step] = []
         self._steps: dict[tuple[Threads, int], tuple[Threads, bool]] = {}
         self._signatures: dict[str, int] = {}
@@ -238,6 +248,7 @@ class Machine:
             if at in seen:
                 continue
             seen.add(at)
+            self.visits += 1
             step = self._program[at]
             if step.kind == "leaf":
                 reading.append(at)

@@ -23,7 +23,7 @@ from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.charsets import code_points
 from ..text.regex_syntax import matches_empty
 from ..text.unicode import LAST
-from .automata import END, Machine, Threads, machine_of, stretches, uncovered
+from .automata import END, Machine, Threads, stretches, uncovered_by
 from .splitters import meaning
 
 CUT, ACCEPTS, BACK = 1, 2, 4
@@ -38,6 +38,10 @@ PAGE = 256
 
 _MOST_STATES = 512
 _MOST_CLASSES = 256
+_MOST_SETS = 256
+_MOST_WORK = 2_000_000
+"""Places of a program that are looked at, and entries that are compared: about a second each.
+Published patterns need less than a hundredth. Whoever writes a pattern may make it cost more."""
 
 _Row = list[tuple[int, bool]]
 """For each letter, the next state (-1: none) and whether a match ends before the letter."""
@@ -48,7 +52,7 @@ def split_tables(steps: Sequence[PreTokenizerStep]) -> tuple[SplitTable, ...]:
 
     Raises:
         PatternError: a step is not of the decidable shape, matches nothing, or needs a table
-            that is too large.
+            that is too large, or too much work.
     """
     return tuple(map(_table_of, steps))
 
@@ -62,7 +66,8 @@ def _table_of(step: PreTokenizerStep) -> SplitTable:
     node, behavior, invert = meaning(step)
     if matches_empty(node):
         raise PatternError("not decided: a pattern that matches nothing at all")
-    machine = machine_of(node)
+    # A machine of its own: what it remembers goes with it, also if the pattern is refused.
+    machine = Machine(node)
     signatures, numbers = _numbered(machine)
     rows = _rows(machine, signatures)
     block = _merged(rows)
@@ -84,7 +89,7 @@ def _table_of(step: PreTokenizerStep) -> SplitTable:
         len(small[0]) - 1,
         behavior,
         invert,
-        uncovered(node) is None,
+        uncovered_by(machine) is None,
     )
     _prove_classes(machine, signatures, numbers, table, merged[:-1])
     _prove_transitions(machine, table, dict(zip(signatures, merged[:-1], strict=True)))
@@ -93,6 +98,8 @@ def _table_of(step: PreTokenizerStep) -> SplitTable:
 
 def _numbered(machine: Machine) -> tuple[list[int], bytes]:
     """The signatures of the classes, and for each code point the number of its own."""
+    if len(machine.sets) > _MOST_SETS:
+        raise PatternError("its sets of characters are more than a table holds")
     known: dict[int, int] = {}
     numbers = bytearray(LAST + 1)
     for first, after, signature in stretches(machine.sets):
@@ -111,6 +118,8 @@ def _rows(machine: Machine, signatures: Sequence[int]) -> list[_Row]:
         row: _Row = []
         for signature in (*signatures, END):
             after, accepts = machine.step(threads, signature)
+            if machine.visits > _MOST_WORK:
+                raise PatternError("its table is too much work")
             if after and after not in states:
                 if len(states) >= _MOST_STATES:
                     raise PatternError("its states are more than a table holds")
@@ -124,7 +133,11 @@ def _rows(machine: Machine, signatures: Sequence[int]) -> list[_Row]:
 def _merged(rows: Sequence[_Row]) -> list[int]:
     """For each state the number of its block: those that no text tells apart (Moore)."""
     block = _numbers([tuple(accepts for _, accepts in row) for row in rows])
+    work = 0
     while True:
+        work += sum(map(len, rows))
+        if work > _MOST_WORK:
+            raise PatternError("its table is too much work")
         kinds = [
             (block[state], tuple(block[after] if after >= 0 else -1 for after, _ in row))
             for state, row in enumerate(rows)
