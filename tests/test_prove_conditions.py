@@ -19,6 +19,7 @@ from test_prove_decoding import HEAD, LETTERS, SPACE, STEPS, VOCAB, both, pieces
 
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_files as engine_from_files
+from bpe_interop.errors import EngineError
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel, SequenceTemplate, TemplateText, TemplateToken
@@ -479,6 +480,13 @@ def test_the_engine_of_minbpe_has_the_tables_of_regex() -> None:
     data = {"t.model": _minbpe_file(r"\p{L}+|[^\p{L}]+", text)}
     engine = engine_from_files("tokenizers", "minbpe", data)
     assert engine.encode(text) == Encoder(by_name("minbpe").load(data)).encode(text)
+
+
+@pytest.mark.parametrize("pattern", ["[^a]|[^b]", r"[^\s\S]|b", r"(?i:k)?[^k]"])
+def test_the_engine_of_minbpe_refuses_what_regex_misreads(pattern: str) -> None:
+    data = {"t.model": _minbpe_file(pattern, "ab")}
+    with pytest.raises(EngineError, match="as Python's regex does"):
+        engine_from_files("tokenizers", "minbpe", data)
 
 
 def test_a_match_that_regex_may_miss_is_not_decided() -> None:

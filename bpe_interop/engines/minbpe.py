@@ -10,7 +10,7 @@ from ..formats import Files, by_name
 from ..model import BPEModel, PairList, show
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.bytechars import to_chars
-from ..text.patterns import as_run, asks_other_tables, emit
+from ..text.patterns import as_run, asks_other_tables, emit, is_misread
 from .library import guarded, library
 from .tokenizers import TokenizersEngine
 
@@ -23,7 +23,7 @@ def read(files: Files, model: BPEModel | None = None) -> TokenizersEngine:
 
     Raises:
         EngineMissingError: tokenizers is not installed.
-        EngineError: tokenizers refuses them.
+        EngineError: tokenizers refuses them, or cannot match the pattern as minbpe does.
         FormatError: the file is malformed.
     """
     tokenizers = library("tokenizers")
@@ -64,6 +64,11 @@ def _with_its_tables(step: PreTokenizerStep) -> PreTokenizerStep:
     if not isinstance(step, Split) or not asks_other_tables(step):
         return step
     assert isinstance(step.pattern, Pattern)
+    if is_misread(step.pattern):
+        raise EngineError(
+            f"tokenizers cannot match {step.pattern.source!r} as Python's regex does, which may "
+            "take it for another pattern"
+        )
     try:
         return replace(step, pattern=Pattern(emit(as_run(step.pattern), "oniguruma"), "oniguruma"))
     except PatternError:
