@@ -8,7 +8,6 @@ from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from .corpora import (
     Document,
@@ -196,7 +195,7 @@ class Measured:
             tuple(one + two for one, two in zip(self.counts, other.counts, strict=True)),
         )
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """As JSON."""
         counts = [{"ids": [*each], "times": [*each.values()]} for each in self.counts]
         return {**asdict(replace(self, counts=())), "counts": counts}

@@ -42,8 +42,8 @@ class Node:
 
     __slots__ = ("file", "path", "value")
 
-    def __init__(self, value: Any, file: str, path: str = "$") -> None:
-        self.value = value
+    def __init__(self, value: object, file: str, path: str = "$") -> None:
+        self.value = cast(Any, value)  # JSON, and what stands for it
         self.file = file
         self.path = path
 
@@ -86,8 +86,8 @@ class Node:
         """Whether the value is there and is not null."""
         return self.value is not None
 
-    def members(self) -> Mapping[str, Any]:
-        """An object for who looks up little in it: what was taken out is not made for that."""
+    def members(self) -> Mapping[str, int]:
+        """An object of ids for who looks up little in it: what was taken out is not made."""
         return self.value if isinstance(self.value, LazyDict) else self.be(dict)
 
     def items(self) -> Iterator[Node]:

@@ -83,8 +83,8 @@ def hostile(report: Report, texts: tuple[str, ...] = HOSTILE) -> Report:
     examples = tuple(example(text, source) for text in texts)
     side = SideName(each(0), "tiktoken", "0.14.0")
     counts = Counts(10, 1000, 300, 290, 9, 2, 1, 1, 0, 1, 1)
-    found = Found(source, each(2), 0, each(1), (1, 2), (3,))
-    decoding = Found(source, each(2), 0, each(5), (1,), (1,), (each(3), each(4)))
+    found = Found(source, each(8), 0, each(1), (1, 2), (3,))
+    decoding = Found(source, each(8), 0, each(5), (1,), (1,), (each(3), each(4)))
     failed = Failed(source, "a", "killed", each(6), each(7))
     corpus = CorpusReport(
         side,

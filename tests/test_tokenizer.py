@@ -574,10 +574,11 @@ def test_numbers_beyond_ids_are_both_errors() -> None:
 
 def test_the_public_names_are_these_and_each_is_what_it_says() -> None:
     assert bpe_interop.__all__ == [
-        "BPEModel", "Conversion", "Difference", "Loss", "Report", "Statement",
-        "Tokenizer", "convert", "diff", "load", "replace_control_characters", "train", "verify",
+        "BPEModel", "Conversion", "Difference", "Loss", "Report", "Statement", "Tokenizer",
+        "convert", "diff", "errors", "load", "replace_control_characters", "train", "verify",
     ]  # fmt: skip
-    for name in bpe_interop.__all__:
+    assert bpe_interop.errors.BpeInteropError
+    for name in {*bpe_interop.__all__} - {"errors"}:
         assert callable(getattr(bpe_interop, name)), name
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Literal
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 from .lazy import LazyDict
 from .library import Held, Library, Made, address, answer, library, made, numbers
@@ -138,8 +138,10 @@ def listed_as_ranked(
     held_form, loaded = splits.found, library()
     if loaded is None or held_form.table is not ranks.table:
         return None
-    known = held_form.listed.get(pairs.merges)
-    if known is None:
+    before = held_form.listed  # read once: another thread may ask about another list
+    if before is not None and before[0]() is pairs.merges:
+        known = before[1]
+    else:
         held = made(
             loaded.form_listed(
                 held_form.table.number,
@@ -153,7 +155,7 @@ def listed_as_ranked(
             return None
         has = held.value > 0
         known = has and _as_form(_Found(loaded, held, pairs.table, held_form.alphabet))
-        held_form.listed[pairs.merges] = known
+        held_form.listed = ref(pairs.merges), known
     return known
 
 
@@ -196,8 +198,8 @@ class _Found(Held):
         super().__init__(loaded, made)
         self.table = table
         self.alphabet = alphabet
-        self.listed: WeakKeyDictionary[Held, Form | Literal[False]] = WeakKeyDictionary()
-        """Of lists that were asked about: the form that each has, if it is this one."""
+        self.listed: tuple[ref[Held], Form | Literal[False]] | None = None
+        """The list that was asked about last, and the form that it has, if it is this one."""
         sizes = array("Q", bytes(24))
         answer(loaded.form_sizes(self.number, address(sizes)))
         self._sizes = sizes

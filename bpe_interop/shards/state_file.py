@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, Protocol, TypeVar
+from typing import BinaryIO, Generic, Protocol, TypeVar
 
 from ..corpora import Part, Shard, signatures
 from ..errors import FormatError, SourceError, TargetError
@@ -31,7 +31,7 @@ _ANOTHER = "name another state file"
 class AsData(Protocol):
     """The result of a part."""
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """As JSON."""
         ...
 
@@ -86,7 +86,11 @@ class Done:
     """
 
     def __init__(
-        self, path: Path, about: Mapping[str, Any], shards: Iterable[Shard], parts: Iterable[Part]
+        self,
+        path: Path,
+        about: Mapping[str, object],
+        shards: Iterable[Shard],
+        parts: Iterable[Part],
     ) -> None:
         self._path = path
         ends = [[part.file, part.start, part.end] for part in parts]
@@ -101,14 +105,14 @@ class Done:
         self._file: BinaryIO | None = None
         self._synced = time.monotonic()
 
-    def read(self, decode: Callable[[Node], Any]) -> dict[int, Any]:
+    def read(self, decode: Callable[[Node], R]) -> dict[int, R]:
         """The results by the number of the part; none where there is no file yet.
 
         Args:
             decode: a result from its JSON.
         """
         where, data = str(self._path), state_of(self._path)
-        if not data:
+        if not data or (b"\n" not in data and self._begins(data)):
             return {}
         lines = data.split(b"\n")
         head = parse_state(lines[0], where, KIND)
@@ -124,7 +128,7 @@ class Done:
                     where=where,
                     fix="start again with another state file",
                 )
-        results: dict[int, Any] = {}
+        results: dict[int, R] = {}
         # What stands behind the last LF was cut off as it was written.
         for line in lines[1:-1]:
             node = parse(line, where)
@@ -147,10 +151,8 @@ class Done:
                     where=str(self._path),
                     fix="wait for it, or name another state file",
                 )
-            if new:
+            if new or not self._end_at_a_line(self._file):
                 self._add(self._head)
-            else:
-                self._end_at_a_line(self._file)
         except OSError as error:
             raise self._unwritable(error) from None
         return self
@@ -180,11 +182,16 @@ class Done:
         except OSError as error:
             raise self._unwritable(error) from None
 
-    def _end_at_a_line(self, file: BinaryIO) -> None:
-        """Takes away a line that was cut off."""
+    def _begins(self, data: bytes) -> bool:
+        """Whether this is the beginning of our first line, cut off as it was written."""
+        return json.dumps(self._head).encode("ascii").startswith(data)
+
+    def _end_at_a_line(self, file: BinaryIO) -> int:
+        """Takes away a line that was cut off, and says how many bytes are left."""
         data = file.read()
-        file.truncate(data.rfind(b"\n") + 1)
-        file.seek(0, os.SEEK_END)
+        left = data.rfind(b"\n") + 1
+        file.truncate(left)
+        return file.seek(left)
 
     def _unwritable(self, error: OSError) -> TargetError:
         return TargetError(
@@ -214,7 +221,7 @@ class Kept(Generic[R]):
 @contextlib.contextmanager
 def keeping(
     state: str | Path | None,
-    about: Mapping[str, Any],
+    about: Mapping[str, object],
     shards: Iterable[Shard],
     parts: Iterable[Part],
     decode: Callable[[Node], R],
