@@ -601,7 +601,7 @@ mod tests {
         let vocab = "{\"a\":0,\"\u{120}\":1,\"\u{120}a\":2,\"<\u{e9}\u{4e16}>\":3}\n".as_bytes();
         let lines = "#version: 0.2\n\u{120} a\r\na \u{120}";
         assert!(read_pair(vocab, lines.as_bytes()).is_none());
-        let taken = read_pair(vocab, lines[..lines.len() - 4].as_bytes()).unwrap();
+        let taken = read_pair(vocab, &lines.as_bytes()[..lines.len() - 4]).unwrap();
         assert_eq!(
             (&taken.merges.product[..], &taken.literal[..]),
             (&[2][..], &[3][..])
