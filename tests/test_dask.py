@@ -40,17 +40,17 @@ from bpe_interop.verify.sweep import Corpora, Sides, compare_corpora
 GPT2, CL100K = (
     FIXTURES / "tokenizers" / name / "huggingface" for name in ("gpt2-tiny", "cl100k-tiny")
 )
-PART = 100_000
+PART = 300_000
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """1 MB in three files."""
+    """3 MB in three files."""
     folder = tmp_path_factory.mktemp("corpus")
     seeds = [path.read_bytes().decode() for path in sorted((FIXTURES / "corpora").glob("*.txt"))]
     for number in range(3):
         with (folder / f"{number}.jsonl").open("w", encoding="utf-8") as file:
-            for line in range(700):
+            for line in range(2100):
                 text = seeds[(number + line) % len(seeds)][line : line + 300]
                 file.write(json.dumps({"text": text}, ensure_ascii=False) + "\n")
     return folder
@@ -216,7 +216,7 @@ def test_a_killed_worker_costs_its_part_once_more_and_a_part_that_kills_each_is_
     assert any("the worker tcp://" in note and "was lost" in note for note in run.notes)
     with pytest.raises(EngineError, match="not done in two attempts") as raised:
         run.check_whole(parts)
-    assert "1.jsonl (bytes 300,000 to the end)" in raised.value.where
+    assert "1.jsonl (bytes 900,000 to the end)" in raised.value.where
     assert f"{parts - 1} of {parts} parts were done" in raised.value.what
 
 
