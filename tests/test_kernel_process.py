@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -47,7 +48,7 @@ def run(code: str, limit: int = 60) -> str:
 
 
 @needs_library
-@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="there is no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_fork_while_threads_encode_leaves_no_lock_behind() -> None:
     """Each child encodes, and makes an encoder; a lock held for ever would end it by a signal."""
     code = """
