@@ -242,7 +242,7 @@ class Target:
 
 @paused()
 def write_checked(
-    source: TokenizerSource[BPEModel],
+    source: TokenizerSource[BPEModel] | None,
     model: BPEModel,
     target: Target,
     *,
@@ -252,7 +252,7 @@ def write_checked(
     """Passes the gate, writes beside the target, checks, and puts the files in its place.
 
     Args:
-        source: the source, whose files are checked as well.
+        source: the source, whose files are checked as well; None where the model was learned.
         model: what is written: the source's model, or what was made of it.
         target: where and how it is written.
         by_user: fields that the user filled.
@@ -265,7 +265,8 @@ def write_checked(
     alone = alone_at(target.place, row, further=bool(target.ways))
     trip = RoundTrip(model, row, (*target.ways, *([] if base is None else [base.kept])), alone)
     losses = admit(trip, target.drop)
-    _check_embedded(source, trip)
+    if source is not None:
+        _check_embedded(source, trip)
     again = fill(trip.again, None)
     if not target.verify:
         with staged(target.place, trip.files, force=target.force) as stage:
@@ -274,15 +275,17 @@ def write_checked(
     from .verify.sides import Own
 
     own = Own(model)
-    read = own if source.model is model else Own(source.model)
-    checks = [check_source(source, read, tick)]
+    engines, checks = [row.engine], []
+    if source is not None:
+        engines.insert(0, source.format.engine)
+        read = own if source.model is model else Own(source.model)
+        checks = [check_source(source, read, tick)]
     with staged(target.place, trip.files, force=target.force) as stage:
-        checks += check_written(trip, again, losses, stage, tick, own)
-        engines = (source.format.engine, row.engine)
+        written = check_written(trip, again, losses, stage, tick, own)
         begin(tick, "proving")
-        verdict = establish(model, again, losses, engines, checks[1].texts, by_user)
+        verdict = establish(model, again, losses, engines, written[0].texts, by_user)
         notes = _put_into(base, trip.files, stage)
-    return Written(trip.files, again, losses, notes, tuple(checks), verdict)
+    return Written(trip.files, again, losses, notes, (*checks, *written), verdict)
 
 
 def _check_embedded(source: TokenizerSource[BPEModel], trip: RoundTrip) -> None:

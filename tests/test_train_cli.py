@@ -39,10 +39,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_it_says_what_was_learned(run: Command) -> None:
-    done = run("-", "-o", "out", "--to", "hf", "--merges", "3", stdin=b"Hello Hello Hello")
+    given = ("--to", "hf", "--merges", "3", "--no-verify")
+    done = run("-", "-o", "out", *given, stdin=b"Hello Hello Hello")
     assert done.code == 0
     assert done.out == (
-        "wrote       out/special_tokens_map.json, tokenizer.json, tokenizer_config.json\n"
+        "wrote       out/tokenizer.json, tokenizer_config.json, special_tokens_map.json\n"
         "learned     3 merges from 17 bytes: 259 ids, 0 of them special\n"
         "tokens      8, 2.125 bytes per token\n"
         'merged      "H" + "e" = "He" (256), counted 3 times\n'
@@ -50,8 +51,34 @@ def test_it_says_what_was_learned(run: Command) -> None:
         'merged      "Hel" + "l" = "Hell" (258), counted 3 times\n'
         "note        no pattern: texts were not cut into words, so that tokens go across spaces "
         "and lines; a pattern cuts them, as gpt2, cl100k or o200k do\n"
+        "not checked --no-verify was given\n"
     )
     assert done.err == ""
+
+
+def test_what_was_written_is_checked_and_proved(run: Command) -> None:
+    """A preset's pattern is meant as minbpe means it, so that its file is the same tokenizer."""
+    for form, engine in (("tiktoken", "tiktoken"), ("minbpe", "tokenizers")):
+        given = ("-o", f"out-{form}", "--to", form, "--vocab-size", "300", "--pattern", "gpt2")
+        done = run(ENGLISH, *given)
+        assert done.code == 0, done.err
+        assert f"checked     target: same ids in {engine} " in done.out
+        assert "verdict     PROVED equal for every text" in done.out
+
+
+def test_an_engine_that_is_missing_is_told_before_anything_is_learned(
+    run: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bpe_interop.engines.installed", lambda name: None)
+    given = ("-o", "out.gguf", "--vocab-size", "300", "--pattern", "gpt2")
+    done = run("not-there.txt", *given)
+    assert (done.code, done.out) == (2, "")
+    done = run(ENGLISH, *given)
+    assert (done.code, done.out) == (2, "")
+    assert "xllamacpp is not installed" in done.err
+    assert not Path("out.gguf").exists()
+    done = run(ENGLISH, *given, "--no-verify")
+    assert done.code == 0, done.err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What ``convert`` and ``extend`` say alike of what they wrote, or were refused to write."""
+"""What ``convert``, ``extend`` and ``train`` say alike of what they wrote, or were refused."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..convert import Target, Written, write_checked
 from ..corpora import find_shards
-from ..formats import Format
-from ..gate import describe, refuse
-from ..io import check_target, keep_apart, plain_names, target_format
-from ..loss import Loss
+from ..engines import check_installed
+from ..gate import describe, refuse, renamed
+from ..io import check_target, is_file_target, keep_apart, plain_names, stem_of, target_format
 from ..model import BPEModel, PairList, show
 from ..statement import Statement, restated
 from ..tokenizer import Tokenizer
@@ -26,8 +26,16 @@ from ..train.request import Algorithm, Option, made_by_trainer
 from ..train.training import Tick
 from .completion import file_names, format_names
 from .manual import DECIDING, command
-from .options import drop_option, force_option, gathers, json_option, statement_options
-from .screen import as_json, lines
+from .options import (
+    drop_option,
+    force_option,
+    gathers,
+    json_option,
+    no_verify_option,
+    statement_options,
+)
+from .outcome import show_outcome
+from .screen import as_json, counting, lines
 
 FIRST = 10
 """How many of the merges are printed."""
@@ -124,6 +132,7 @@ class _Asked:
 @statement_options
 @drop_option
 @force_option
+@no_verify_option
 @json_option
 @gathers(asked=_Asked)
 def train_command(
@@ -134,6 +143,7 @@ def train_command(
     said: Statement,
     drop: tuple[str, ...],
     force: bool,
+    no_verify: bool,
     json_output: bool,
 ) -> None:
     """Learn a tokenizer from FILES and write it.
@@ -141,13 +151,16 @@ def train_command(
     FILES are what --corpus of verify takes: files, directories, globs, FILE.jsonl:FIELD, Parquet,
     gzip or zstd, hf:datasets/org/name, - for standard input. A file of plain text is one text, a
     record of JSONL or a row of Parquet is one; no pair is counted from one text to the next. The
-    same texts and settings always give the same files.
+    same texts and settings always give the same files. What was written is checked and proved as
+    with convert.
     """
-    request = asked.request(said)
     row = target_format(target, to)
+    request = replace(asked.request(said), dialect=row.dialect)
     read = [shard.local for shard in find_shards(files) if shard.local]
     keep_apart(read, target)
     check_target(target, force=force)
+    if not no_verify:
+        check_installed(row.engine)
     if request.algorithm == "tutorial":
         # What the format cannot hold should not come out after minutes of training.
         refuse(restated(untrained(request), said), row, drop)
@@ -155,21 +168,15 @@ def train_command(
     with _progress(request, size) as tick:
         done = learn(list(map(Path, files)), request, tick)
     done = replace(done, model=restated(done.model, said))
-    losses = Tokenizer(done.model).save(target, format=row.name, drop=drop, force=force)
-    names = _written(target, row)
+    model = renamed(done.model, stem_of(target)) if is_file_target(target) else done.model
+    with counting("checking") as tick:
+        place = Target(row, target, drop, force, not no_verify)
+        written = write_checked(None, model, place, by_user=said.fields, tick=tick)
     if json_output:
-        as_json({**_as_dict(done, target, losses), "files": names})
+        as_json(_as_dict(done, target, written))
     else:
-        lines("wrote", [plain_names(dict.fromkeys(names, b""), target)])
-        _show(done, losses)
-
-
-def _written(target: Path, row: Format) -> list[str]:
-    """The names of the files that a target consists of; it was not there before."""
-    if target.is_dir():
-        return sorted(str(p.relative_to(target)) for p in target.rglob("*") if p.is_file())
-    beside = row.names.beside_file(target.name)
-    return [target.name, *(name for name in beside if (target.parent / name).is_file())]
+        lines("wrote", [plain_names(dict.fromkeys(written.files, b""), target)])
+        _show(done, written)
 
 
 def _option(text: str) -> tuple[str, Option]:
@@ -227,7 +234,7 @@ def _of(number: int, limit: int | None) -> str:
     return f"{number:,} merges" if limit is None else f"{number:,} of {limit:,} merges"
 
 
-def _show(done: Training, losses: tuple[Loss, ...]) -> None:
+def _show(done: Training, written: Written) -> None:
     model = done.model
     special = sum(token.special for token in model.added or ())
     lines(
@@ -245,7 +252,9 @@ def _show(done: Training, losses: tuple[Loss, ...]) -> None:
             "note", [f"{done.unmatched:,} bytes are not matched by the pattern: not learned from"]
         )
     lines("note", done.notes)
-    lines("dropped", [describe(loss) for loss in losses])
+    lines("dropped", [describe(loss) for loss in written.losses])
+    lines("note", written.notes)
+    show_outcome(written.checks, written.verdict)
 
 
 def _made(model: BPEModel) -> int:
@@ -273,7 +282,7 @@ def _first(done: Training) -> list[str]:
     return shown
 
 
-def _as_dict(done: Training, target: Path, losses: tuple[Loss, ...]) -> dict[str, object]:
+def _as_dict(done: Training, target: Path, written: Written) -> dict[str, object]:
     return {
         "target": str(target),
         "algorithm": done.algorithm,
@@ -284,5 +293,8 @@ def _as_dict(done: Training, target: Path, losses: tuple[Loss, ...]) -> dict[str
         "merges": _made(done.model),
         "first_merges": [list(merge) for merge in (done.merges or ())[:FIRST]],
         "notes": list(done.notes),
-        "losses": [asdict(loss) for loss in losses],
+        "losses": [asdict(loss) for loss in written.losses],
+        "files": list(written.files),
+        "checks": [asdict(check) for check in written.checks],
+        "verdict": None if written.verdict is None else asdict(written.verdict),
     }

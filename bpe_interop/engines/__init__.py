@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from ..errors import EngineError, UnstatedError
+from ..errors import EngineError, EngineMissingError, UnstatedError
 from ..formats import Files, Format, by_name, each_format
 from ..formats.round_trip import RoundTrip
 from ..model import BPEModel
@@ -22,6 +22,7 @@ __all__ = [
     "NAMES",
     "Engine",
     "Special",
+    "check_installed",
     "from_directory",
     "from_files",
     "from_model",
@@ -88,6 +89,19 @@ class Engine(Protocol):
 def versions() -> dict[str, str | None]:
     """Each engine's installed version, None where it is not installed. Imports none of them."""
     return {name: installed(FACTS[name].distribution or name) for name in NAMES}
+
+
+def check_installed(name: str) -> None:
+    """Raises before long work what asking for the engine would raise after it.
+
+    Raises:
+        EngineMissingError: the engine is one of ``NAMES``, and its library is not installed.
+    """
+    if versions().get(name, "") is None:
+        package = FACTS[name].distribution or name
+        raise EngineMissingError(
+            f"not checked: {package} is not installed", fix=f"install {package}"
+        )
 
 
 def reads(name: str, format: str) -> bool:

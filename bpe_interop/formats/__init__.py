@@ -19,6 +19,8 @@ from .table import TABLE
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from ..steps import Dialect
+
 Files: TypeAlias = Mapping[str, bytes]
 """File names to contents: a GPT-2 pair has two files, Hugging Face has several."""
 
@@ -85,6 +87,7 @@ class Format:
             what the format cannot hold, by name; nothing where it has no such names.
         served: the library that serves a directory of it as a whole; empty where none does.
         registry: the library whose named tokenizers are of this format; empty where none has any.
+        dialect: the one dialect that its patterns are read in; None where it takes several.
     """
 
     name: str
@@ -111,6 +114,7 @@ class Format:
     served: str = ""
     registry: str = ""
     says: frozenset[str] = frozenset()
+    dialect: Dialect | None = None
 
     @property
     def engine(self) -> str:

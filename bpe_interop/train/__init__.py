@@ -101,7 +101,7 @@ def _learned(texts: Texts, request: Request, tick: Tick) -> Training:
 
 
 def _tutorial(texts: Texts, request: Request, tick: Tick) -> Training:
-    cut = steps(request.pattern)
+    cut = steps(request.pattern, request.dialect)
     read = read_texts(texts, cuts(cut), tick)
     counted = count(read, cut, lambda size: tick("reading", size))
     if not counted.counts:

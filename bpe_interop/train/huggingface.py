@@ -51,7 +51,8 @@ def learn_with_tokenizers(texts: Texts, request: Request, tick: Tick) -> Trainin
         tokenizer = tokenizers.Tokenizer.from_str(bare.decode("utf-8"))
         trainer = tokenizers.trainers.BpeTrainer(**_settings(request, special))
     handed = Handed(
-        read_texts(texts, cuts(steps(request.pattern)), tick), lambda read: tick("reading", read)
+        read_texts(texts, cuts(steps(request.pattern, request.dialect)), tick),
+        lambda read: tick("reading", read),
     )
     with handed.watched(), guarded("tokenizers", "to train"):
         tokenizer.train_from_iterator(iter(handed), trainer=trainer)

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias, Union
 from ..errors import SourceError
 from ..model import MAX_ID, AddedToken, show
 from ..presets import PRESETS
-from ..steps import Pattern, PreTokenizerStep, Split
-from ..text.patterns import parse
+from ..steps import Dialect, Pattern, PreTokenizerStep, Split
+from ..text.patterns import parse, translate
 from .merging import BYTES
 
 Algorithm: TypeAlias = Literal["tutorial", "huggingface", "sentencepiece"]
@@ -39,6 +39,8 @@ class Request:
     algorithm: Algorithm = "tutorial"
     options: Mapping[str, Option] = field(default_factory=dict)
     name: str = ""
+    dialect: Dialect | None = None
+    """The dialect in which the pattern of a preset is read, where the files are to be in it."""
 
     def __post_init__(self) -> None:
         if self.algorithm not in ALGORITHMS:
@@ -48,7 +50,7 @@ class Request:
             )
         _check_numbers(self)
         _check_special(self.special_tokens)
-        steps(self.pattern)
+        steps(self.pattern, self.dialect)
         if self.algorithm == "tutorial" and self.options:
             raise _not_for("tutorial", f"the option {show(next(iter(self.options)))}")
         if self.algorithm != "tutorial" and isinstance(self.special_tokens, Mapping):
@@ -79,10 +81,11 @@ class Request:
         )
 
 
-def steps(pattern: str | None) -> tuple[PreTokenizerStep, ...]:
+def steps(pattern: str | None, dialect: Dialect | None = None) -> tuple[PreTokenizerStep, ...]:
     """The pre-tokenizer of a pattern: none, a name that a preset has, or a regular expression.
 
-    The names are those of the presets, without ``_base`` too (``gpt2``, ``cl100k``, ``o200k``).
+    The names are those of the presets, without ``_base`` too (``gpt2``, ``cl100k``, ``o200k``);
+    their patterns are read in ``dialect``, whose Unicode tables may be of another version.
     A regular expression is the ``regex`` library's; text that it does not match is dropped, as
     ``regex.findall`` does.
 
@@ -94,7 +97,8 @@ def steps(pattern: str | None) -> tuple[PreTokenizerStep, ...]:
         return ()
     preset = PRESETS.get(pattern) or PRESETS.get(f"{pattern}_base")
     if preset is not None:
-        return preset.pretokenizer
+        named = Pattern(preset.pattern, "fancy-regex")
+        return (Split(translate(named, dialect or "fancy-regex"), "removed", invert=True),)
     if not pattern:
         raise SourceError("the pattern is empty", fix="leave it out, to cut texts nowhere")
     if _NAME.fullmatch(pattern):

@@ -71,7 +71,7 @@ def with_merges(request: Request, merges: Sequence[Merge]) -> BPEModel:
         vocab=Vocab({content: number for number, content in enumerate(contents)}),
         merges=PairList(tuple((contents[m.left], contents[m.right]) for m in merges)),
         normalizer=(),
-        pretokenizer=steps(request.pattern),
+        pretokenizer=steps(request.pattern, request.dialect),
         added=special_ids(request, len(contents)),
         sequence_template=SequenceTemplate(),
         decoder=(JoinBytes(),),

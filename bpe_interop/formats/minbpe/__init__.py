@@ -43,4 +43,5 @@ FORMAT = Format(
     explain=when_called(".losses", "explain", __name__),
     options={"vocab-listing": when_called(".write", "vocab_listing", __name__)},
     names=TABLE["minbpe"],
+    dialect="python",
 )
