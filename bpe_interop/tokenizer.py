@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .encode import joined_rows
 from .errors import EngineError, TargetError
 from .formats import by_name, way_of_writing
 from .loss import Loss
@@ -285,6 +287,29 @@ class Tokenizer(Vocabulary):
     ) -> list[list[int]]:
         """The ids of each text, as :meth:`encode_ordinary`."""
         return self._ids_of_each(list(map(checked, text)), ORDINARY, num_threads)
+
+    def encode_to_arrays(
+        self,
+        text: Iterable[str],
+        *,
+        num_threads: int = 8,
+        allowed_special: Allowed = NONE,
+        disallowed_special: Disallowed = "all",
+        add_special_tokens: bool = False,
+    ) -> tuple[array[int], array[int]]:
+        """The ids of all texts one after the other, and where those of each text end.
+
+        What :meth:`encode_batch` gives, without a list of each text: ids as 32 bits (type code
+        ``"I"``), ends as 64 (``"Q"``). ``numpy.asarray`` takes both as they are.
+        """
+        asked = self._ask(allowed_special, disallowed_special)
+        texts = list(text)
+        for one in texts:
+            refuse_disallowed(one, asked)
+        if self._engine is None and not add_special_tokens:
+            return self._encoder.encode_joined(texts, asked.allowed, threads=num_threads)
+        rows = self._ids_of_each(texts, asked, num_threads)
+        return joined_rows(map(self._placed, rows) if add_special_tokens else rows)
 
     def encode_to_numpy(
         self,

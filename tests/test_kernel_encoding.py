@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 import threading
 from array import array
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -250,6 +252,13 @@ def test_a_missing_byte_is_told_by_python() -> None:
         encoder.encode("xyz z")
     with pytest.raises(EncodeError, match='"z" is not in the vocabulary'):
         encoder.encode_each(["a", "xyz z"], threads=2)
+    with pytest.raises(EncodeError, match='"z" is not in the vocabulary'):
+        encoder.encode_joined(["a", "xyz z", "b"])
+
+
+def rows(joined: tuple[Sequence[int], Sequence[int]]) -> list[list[int]]:
+    ids, ends = joined
+    return [list(ids[start:end]) for start, end in pairwise((0, *ends))]
 
 
 @needs_library
@@ -261,12 +270,13 @@ def test_added_tokens_and_normalizers_are_around_the_kernel() -> None:
     texts = ["ABAB<s>", "", "<t><s>ab", "\ud83d\ude00\ud83d"]
     expected = [encoder.encode(text, allowed) for text in texts]
     assert encoder.encode_each(texts, allowed, threads=2) == expected
+    assert rows(encoder.encode_joined(texts, allowed, threads=2)) == expected
     assert expected[:3] == [[257, 300], [], [301, 300, 256]]
     assert expected[3] == [240, 159, 152, 128, 239, 191, 189]
 
 
 @needs_library
-def test_long_texts_and_batches_in_threads_are_the_same() -> None:
+def test_long_texts_and_batches_in_threads_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(3)
     words = ["".join(rng.choices("ab\u00e9 x", k=rng.randrange(1, 20))) for _ in range(3000)]
     texts = [" ".join(rng.choices(words, k=400)) for _ in range(60)]
@@ -275,6 +285,10 @@ def test_long_texts_and_batches_in_threads_are_the_same() -> None:
         expected = [tokenizer.encode_ordinary(text) for text in texts]
     assert tokenizer.encode_ordinary_batch(texts, num_threads=4) == expected
     assert tokenizer.encode_batch(texts) == expected
+    assert rows(tokenizer.encode_to_arrays(texts)) == expected
+    with monkeypatch.context() as small_calls:
+        small_calls.setattr("bpe_interop.kernel.encoding._BATCH", 50_000)
+        assert rows(tokenizer.encode_to_arrays(texts, num_threads=1)) == expected
     assert [tokenizer.encode_to_numpy(text).tolist() for text in texts] == expected
     whole = "".join(texts)
     with set_aside():

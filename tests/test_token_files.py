@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ from bpe_interop.corpora import Document, Place, Shard
 from bpe_interop.errors import FormatError, SourceError, TargetError
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import LAYOUTS, Settings, Way, check_token_files, encode_corpora
+from bpe_interop.token_files.columns import narrowed
+from bpe_interop.token_files.layouts import Rows
 from bpe_interop.token_files.settings import Dtype, Layout
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
@@ -52,10 +54,20 @@ MEGATRON_INT32 = (
 
 
 def write(folder: Path, layout: Layout, dtype: Dtype, documents: list[list[list[int]]]) -> None:
+    """Writes documents, three at a time."""
     with LAYOUTS[layout].writer(folder, "x", dtype) as writer:
-        for number, rows in enumerate(documents):
-            place = Place(number + 1, number)
-            writer.add(Document("", 0, Shard("f", None), place, place), rows)
+        for first in range(0, len(documents), 3):
+            some = documents[first : first + 3]
+            places = [Place(number + 1, number) for number in range(first, first + len(some))]
+            rows = [row for document in some for row in document]
+            writer.add(
+                [Document("", 0, Shard("f", None), place, place) for place in places],
+                Rows(
+                    array("I", chain.from_iterable(rows)),
+                    array("q", accumulate(map(len, rows))),
+                    array("q", accumulate(map(len, some))),
+                ),
+            )
 
 
 @pytest.mark.parametrize(
@@ -99,6 +111,14 @@ def test_many_documents_are_written_piece_by_piece(tmp_path: Path, layout: Layou
     data = (tmp_path / ("x.bin" if layout == "megatron" else "x.ids.npy")).read_bytes()
     flat = array("H", [each for rows in documents for row in rows for each in row])
     assert data.endswith(flat.tobytes())
+
+
+def test_an_id_that_does_not_fit_is_never_cut_off() -> None:
+    assert narrowed(array("I", [0, 1, 65_535]), "H") == array("H", [0, 1, 65_535])
+    assert narrowed(array("I", [1 << 16]), "I") == array("I", [1 << 16])
+    for ids in ([1 << 16], [5, 0x01000000], [65_535, 70_000, 1]):
+        with pytest.raises(OverflowError, match="65535"):
+            narrowed(array("I", ids), "H")
 
 
 # A corpus.

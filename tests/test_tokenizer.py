@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
@@ -383,6 +384,9 @@ def test_engines_give_the_same_ids() -> None:
         for allowed in ("all", frozenset(), {"<|pad|>"}, {"<|pad|>", "<|endoftext|>"}):
             asked: Any = {"allowed_special": allowed, "disallowed_special": ()}
             assert tokenizer.encode_batch(texts, **asked) == ours.encode_batch(texts, **asked)
+            ids, ends = tokenizer.encode_to_arrays(texts, **asked)
+            assert ids.tolist() == [*chain.from_iterable(ours.encode_batch(texts, **asked))]
+            assert ends.tolist() == [*accumulate(map(len, ours.encode_batch(texts, **asked)))]
             assert [tokenizer.encode(text, **asked) for text in texts] == [
                 ours.encode(text, **asked) for text in texts
             ]
@@ -493,6 +497,8 @@ def test_the_sequence_template() -> None:
     texts = ["hello", "", "a b"]
     expected = [reference.encode(text).ids for text in texts]
     assert tokenizer.encode_batch(texts, add_special_tokens=True) == expected
+    ids, _ = tokenizer.encode_to_arrays(texts, add_special_tokens=True)
+    assert ids.tolist() == [*chain.from_iterable(expected)]
     assert tokenizer.encode(texts[0], add_special_tokens=True) == expected[0]
     assert tokenizer.encode(texts[0]) == reference.encode(texts[0], add_special_tokens=False).ids
 

@@ -170,7 +170,8 @@ def texts(
             )
         text, replaced = _decode(block, shard, place, errors)
         after = Place(place.line + block.count(b"\n"), place.offset + len(block))
-        yield Document(text, size_of(text), shard, place, after, told(), replaced)
+        size = size_of(text) if replaced else len(block)
+        yield Document(text, size, shard, place, after, told(), replaced)
         place = after
 
 

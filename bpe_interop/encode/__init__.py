@@ -178,6 +178,23 @@ class Encoder:
             for text, ids in zip(texts, whole, strict=True)
         ]
 
+    def encode_joined(
+        self, texts: Sequence[str], allowed_special: Allowed = frozenset(), *, threads: int = 1
+    ) -> tuple[array[int], array[int]]:
+        """The ids of all texts one after the other (32 bits), and where those of each end.
+
+        Raises:
+            The errors of :meth:`encode`.
+        """
+        native, given = self._native, texts
+        if native is not None and self._matcher(allowed_special).is_idle(allowed_special):
+            if self.model.normalizer != ():
+                texts = [self._normalize(repair(text)) for text in texts]
+            joined = native.encode_joined(texts, threads)
+            if joined is not None:
+                return joined
+        return joined_rows(self.encode_each(given, allowed_special, threads=threads))
+
     def encode_with_offsets(
         self, text: str, allowed_special: Allowed = frozenset()
     ) -> tuple[list[int], list[tuple[int, int]]]:
@@ -492,6 +509,15 @@ class Encoder:
         if piece.number is not None:
             return ((piece.number, 0, 1),)
         return self._pretoken.placed(piece.content)
+
+
+def joined_rows(rows: Iterable[Sequence[int]]) -> tuple[array[int], array[int]]:
+    """Rows of ids one after the other (32 bits), and where each ends."""
+    ids, ends = array("I"), array("Q")
+    for row in rows:
+        ids.extend(row)
+        ends.append(len(ids))
+    return ids, ends
 
 
 def _joined(plan: list[int | None], parts: Iterator[array[int] | None]) -> list[int] | None:

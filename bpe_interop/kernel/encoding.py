@@ -107,7 +107,33 @@ class ByteEncoder(Held):
             made += [None] * len(batch) if ids is None else ids
         return made
 
+    def encode_joined(
+        self, texts: Sequence[str], threads: int
+    ) -> tuple[array[int], array[int]] | None:
+        """The ids of all texts one after the other, and where those of each end; no text has its
+        own array. None where one is left to Python or has surrogates, or they are too many for
+        one call.
+        """
+        if sum(map(len, texts)) > _BATCH:
+            return None
+        try:
+            joined = self._joined(texts, threads)
+        except UnicodeEncodeError:
+            return None
+        if joined is None or (joined[1] and max(joined[1]) & _FAILED):
+            return None
+        return joined
+
     def _each(self, texts: Sequence[str], threads: int) -> list[array[int] | None] | None:
+        joined = self._joined(texts, threads)
+        if joined is None:
+            return None
+        ids, ends = joined
+        places = pairwise((0, *ends))
+        return [None if end & _FAILED else ids[start & ~_FAILED : end] for start, end in places]
+
+    def _joined(self, texts: Sequence[str], threads: int) -> tuple[array[int], array[int]] | None:
+        """What a call gives: an end has the mark ``_FAILED`` where a text is left to Python."""
         each = [text.encode("utf-8") for text in texts]
         ends = array("Q", accumulate(map(len, each)))
         data = b"".join(each)
@@ -117,11 +143,7 @@ class ByteEncoder(Held):
                 self.number, data, len(data), address(ends), len(ends), wanted
             )
         )
-        if held is None:
-            return None
-        ids, ends = _taken(Held(self.library, held), len(each))
-        places = pairwise((0, *ends))
-        return [None if end & _FAILED else ids[start & ~_FAILED : end] for start, end in places]
+        return None if held is None else _taken(Held(self.library, held), len(each))
 
 
 def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:

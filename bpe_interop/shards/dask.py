@@ -30,11 +30,13 @@ _WORKERS = 30.0
 """Seconds within which it must have a worker."""
 _PRELOAD = """
 import os, signal
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 """
 """A terminal sends Ctrl-C to all processes; the leading one ends those of its cluster. What native
-code prints when it panics arrives as an error too."""
+code prints when it panics arrives as an error too. A process has one core, so tokenizers is to use
+one thread in it."""
 _LOOK = 0.5
 """Seconds between two questions to the scheduler who is there."""
 _FAREWELL = 3.0

@@ -17,7 +17,7 @@ from ..io import read
 from ..shards import Ticket, opened_from
 from ..tokenizer import Tokenizer
 from .columns import sha256_of_file
-from .encoding import encode_batch, rows_of, stem_of
+from .encoding import encode_batch, stem_of
 from .layouts import LAYOUTS, document_id
 from .manifest import NAME, TOKENIZER, Manifest, Piece, read_manifest
 from .settings import eos_id
@@ -186,7 +186,7 @@ class _Compared:
         plain = replace(self._settings, template=False)
         [inner] = encode_batch(self._tokenizer, [document.text], plain)
         [whole] = encode_batch(self._tokenizer, [document.text], self._settings)
-        ids = [each for row in rows_of(whole, self._end, None) for each in row]
+        ids = whole if self._end is None else [*whole, self._end]
         if ids != stored:
             at = next((n for n, (a, b) in enumerate(zip(ids, stored, strict=False)) if a != b), -1)
             place = min(len(ids), len(stored)) if at < 0 else at

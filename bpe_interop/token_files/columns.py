@@ -55,6 +55,23 @@ class Column:
                 file.write(_npy_header(_DESCRIBED[self._code], self.count))
 
 
+def narrowed(numbers: array[int], code: str) -> array[int]:
+    """Numbers of 32 bits in those of a column: the same, or 16 bits.
+
+    Raises:
+        OverflowError: one does not fit.
+    """
+    if code != "H":
+        return numbers
+    with memoryview(numbers) as whole, whole.cast("B") as data, data.cast("H") as halves:
+        low = 0 if sys.byteorder == "little" else 1
+        if halves[1 - low :: 2].tobytes().strip(b"\0"):
+            raise OverflowError("an id is above 65535")
+        narrow = array("H")
+        narrow.frombytes(halves[low::2].tobytes())
+    return narrow
+
+
 def _npy_header(described: str, count: int) -> bytes:
     header = f"{{'descr': '{described}', 'fortran_order': False, 'shape': ({count},), }}"
     room = _HEADER - 10

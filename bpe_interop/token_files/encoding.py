@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypedDict
 
 from ..corpora import Document, Part, PartReader
 from ..engines.choice import FASTEST
@@ -16,14 +19,18 @@ from ..errors import BpeInteropError, TargetError
 from ..formats import Files
 from ..shards import Ticket, opened_from
 from ..shards.orders import Check
+from ..special import Allowed, Disallowed
 from ..strict_json import Node, read_as
 from ..tokenizer import Tokenizer
-from .columns import sha256_of_file, sync
-from .layouts import LAYOUTS
+from .columns import INT64, sha256_of_file, sync
+from .layouts import LAYOUTS, Rows
 from .settings import Dtype, Settings, eos_id
 
 _BATCH_BYTES = 1 << 19
 _BATCH_DOCUMENTS = 1 << 10
+
+_Joined: TypeAlias = "tuple[array[int], array[int]]"
+"""Ids of documents one after the other, and where those of each end."""
 
 
 @dataclass(frozen=True)
@@ -81,32 +88,73 @@ def encode_batch(tokenizer: Tokenizer, texts: list[str], settings: Settings) -> 
     Raises:
         EncodeError, DisallowedSpecialError: one of them has no encoding.
     """
+    return tokenizer.encode_batch(texts, **_how(settings))
+
+
+class _How(TypedDict):
+    allowed_special: Allowed
+    disallowed_special: Disallowed
+    add_special_tokens: bool
+
+
+def _how(settings: Settings) -> _How:
+    """How settings are said to a tokenizer."""
     parse, error = settings.special == "parse", settings.special == "error"
-    return tokenizer.encode_batch(
-        texts,
-        allowed_special="all" if parse else frozenset(),
-        disallowed_special="all" if error else (),
-        add_special_tokens=settings.template,
-    )
+    return {
+        "allowed_special": "all" if parse else frozenset(),
+        "disallowed_special": "all" if error else (),
+        "add_special_tokens": settings.template,
+    }
 
 
-def rows_of(ids: list[int], end: int | None, longest: int | None) -> list[list[int]]:
-    """A document's ids, with what ends it, as rows; a document without ids has none."""
+def rows_of(ids: array[int], ends: Iterable[int], end: int | None, longest: int | None) -> Rows:
+    """The ids of documents, with what ends each, as rows; a document without ids has none.
+
+    Args:
+        ids: of all documents one after the other.
+        ends: where those of each document end.
+        end: the id that ends each document.
+        longest: the most ids of a row.
+    """
     if end is not None:
-        ids = [*ids, end]
-    if longest is None or len(ids) <= longest:
-        return [ids] if ids else []
-    return [ids[start : start + longest] for start in range(0, len(ids), longest)]
+        ids, ends = _ended(ids, ends, end)
+    places, lasts = array(INT64), array(INT64)
+    start = 0
+    for stop in ends:
+        if longest is not None:
+            places.extend(range(start + longest, stop, longest))
+        if stop > start:
+            places.append(stop)
+        lasts.append(len(places))
+        start = stop
+    return Rows(ids, places, lasts)
+
+
+def _ended(ids: array[int], ends: Iterable[int], end: int) -> tuple[array[int], array[int]]:
+    """The same with an id behind those of each document."""
+    ended, places = array(ids.typecode), array(INT64)
+    start = 0
+    for stop in ends:
+        ended += ids[start:stop]
+        ended.append(end)
+        places.append(len(ended))
+        start = stop
+    return ended, places
 
 
 @dataclass(frozen=True)
 class EncodeJob:
-    """Encodes a part to files in a folder that all workers see."""
+    """Encodes a part to files in a folder that all workers see.
+
+    ``threads`` are those of the kernel in a process: one where many processes work at the same
+    time, each of which has a core.
+    """
 
     ticket: Ticket
     settings: Settings
     dtype: Dtype
     folder: str
+    threads: int = 1
 
     @property
     def tokenizers(self) -> tuple[Ticket, ...]:
@@ -161,26 +209,33 @@ class EncodeWork:
         settings, layout = self._job.settings, LAYOUTS[self._job.settings.layout]
         counts = dict.fromkeys(COUNTED, 0)
         with layout.writer(folder, stem, self._job.dtype) as writer:
-            for batch, ids in self._batches(PartReader(part)):
+            for batch, (ids, ends) in self._batches(PartReader(part)):
                 check()
-                for document, each in zip(batch, ids, strict=True):
-                    rows = rows_of(each, self._end, settings.max_length)
-                    writer.add(document, rows)
-                    counts["documents"] += 1
-                    counts["empty"] += not rows
-                    counts["replaced"] += document.replaced
-                    counts["rows"] += len(rows)
-                    counts["tokens"] += sum(map(len, rows))
-                    counts["bytes"] += document.size
-        files: list[File] = []
-        for name in layout.names if counts["documents"] else ():
-            made, place = folder / f"{stem}.{name}", folder / f"{stem_of(part.number)}.{name}"
-            sync(made)
-            files.append(File(place.name, made.stat().st_size, sha256_of_file(made)))
-            os.replace(made, place)
-        return Encoded(files=tuple(files), **counts)
+                rows = rows_of(ids, ends, self._end, settings.max_length)
+                writer.add(batch, rows)
+                counts["documents"] += len(batch)
+                counts["empty"] += sum(a == b for a, b in pairwise((0, *rows.lasts)))
+                counts["replaced"] += sum(document.replaced for document in batch)
+                counts["rows"] += len(rows.ends)
+                counts["tokens"] += len(rows.ids)
+                counts["bytes"] += sum(document.size for document in batch)
+        if not counts["documents"]:
+            return Encoded(files=(), **counts)
+        made = [folder / f"{stem}.{name}" for name in layout.names]
+        # The disk is waited for once, and meanwhile the sums are made.
+        with ThreadPoolExecutor(len(made)) as pool:
+            synced = pool.map(sync, made)
+            files = tuple(
+                File(f"{stem_of(part.number)}.{name}", path.stat().st_size, sha256_of_file(path))
+                for name, path in zip(layout.names, made, strict=True)
+            )
+            for _ in synced:
+                pass
+        for path, file in zip(made, files, strict=True):
+            os.replace(path, folder / file.name)
+        return Encoded(files=files, **counts)
 
-    def _batches(self, reader: PartReader) -> Iterator[tuple[list[Document], list[list[int]]]]:
+    def _batches(self, reader: PartReader) -> Iterator[tuple[list[Document], _Joined]]:
         batch: list[Document] = []
         size = 0
         for document in reader.documents(self._job.settings.selection):
@@ -192,10 +247,10 @@ class EncodeWork:
         if batch:
             yield batch, self._encoded(batch, reader)
 
-    def _encoded(self, batch: list[Document], reader: PartReader) -> list[list[int]]:
+    def _encoded(self, batch: list[Document], reader: PartReader) -> _Joined:
         settings = self._job.settings
         try:
-            return encode_batch(self._tokenizer, [each.text for each in batch], settings)
+            return self._tokenizer.encode_to_arrays([each.text for each in batch], **_how(settings))
         except BpeInteropError:
             for document in batch:
                 self._try(document, reader)

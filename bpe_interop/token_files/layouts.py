@@ -15,25 +15,42 @@ import struct
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
 from ..corpora import Document
 from ..corpora.optional import optional
-from .columns import CODES, INT64, Column, chunks, npy_start, read_numbers
+from .columns import CODES, INT64, Column, chunks, narrowed, npy_start, read_numbers
 from .settings import SIZES, Dtype
 
-Rows = Sequence[list[int]]
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of some documents.
+
+    Attributes:
+        ids: of all rows one after the other, in 32 bits.
+        ends: where each row ends in them.
+        lasts: for each document, how many rows there are with its last one. A document may have
+            none.
+    """
+
+    ids: array[int]
+    ends: array[int]
+    lasts: array[int]
+
+
 Read = Callable[[Path, str, Dtype, Mapping[int, str]], dict[int, list[int]]]
 """The ids of documents of a shard: folder, stem, dtype, and numbers (from 0) to document ids."""
 
 
 class Writer(Protocol):
-    """Writes a shard, document by document, and holds little of it."""
+    """Writes a shard, some documents at a time, and holds little of it."""
 
-    def add(self, document: Document, rows: Rows) -> None:
-        """A document's rows; it may have none."""
+    def add(self, documents: Sequence[Document], rows: Rows) -> None:
+        """The rows of documents."""
         ...
 
     def __enter__(self) -> Writer:
@@ -59,44 +76,31 @@ class _Flat:
 
     def __init__(self, ids: Column, rows: Column, documents: Column, code: str) -> None:
         self._columns = ids, rows, documents
-        self._ids, self._ends, self._lasts = array(code), array(INT64), array(INT64)
+        self._code = code
         self._tokens = self._rows = 0
         self._last = ExitStack()
 
-    def add(self, document: Document, rows: Rows) -> None:
-        """Keeps a document, and writes now and then."""
-        for row in rows:
-            self._ids.extend(row)
-            self._tokens += len(row)
-            self._ends.append(self._tokens)
-        self._rows += len(rows)
-        self._lasts.append(self._rows)
-        if len(self._ids) > _HELD:
-            self._write()
-
-    def _write(self) -> None:
-        for column, held in zip(self._columns, (self._ids, self._ends, self._lasts), strict=True):
-            column.add(held)
-            del held[:]
+    def add(self, documents: Sequence[Document], rows: Rows) -> None:
+        """Writes them."""
+        ids, ends, lasts = self._columns
+        ids.add(narrowed(rows.ids, self._code))
+        ends.add(array(INT64, [self._tokens + end for end in rows.ends]))
+        lasts.add(array(INT64, [self._rows + last for last in rows.lasts]))
+        self._tokens += len(rows.ids)
+        self._rows += len(rows.ends)
 
     def __enter__(self) -> _Flat:
         """Begins: the first row and the first document begin at 0."""
         self._last.__enter__()
         for column in self._columns:
             self._last.enter_context(column)
-        self._ends.append(0)
-        self._lasts.append(0)
+        for column in self._columns[1:]:
+            column.add(array(INT64, [0]))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        """Writes what is left."""
-        with self._last:
-            if kind is None:
-                self._write()
-
-
-_HELD = 1 << 18
-"""Ids that are held before they are written."""
+        """Ends the files."""
+        self._last.close()
 
 
 def _npy(folder: Path, stem: str, dtype: Dtype) -> _Flat:
@@ -162,6 +166,10 @@ def _pairs(path: Path) -> Any:
         del held[:-1]
 
 
+_GROUP = 1 << 20
+"""Ids from which on what is held is written as a row group."""
+
+
 class _Parquet:
     """Row groups of a Parquet file."""
 
@@ -177,25 +185,27 @@ class _Parquet:
             ]
         )
         self._writer = library.ParquetWriter(folder / f"{stem}.parquet", self._schema)
-        self._ids, self._ends = array("i"), array("i", [0])
+        self._ids, self._ends = array("I"), array("i", [0])
         self._documents: list[str] = []
         self._sources: list[str] = []
 
-    def add(self, document: Document, rows: Rows) -> None:
-        """Keeps a document's rows, and writes a row group now and then."""
-        for row in rows:
-            self._ids.extend(row)
-            self._ends.append(len(self._ids))
-            self._documents.append(document_id(document))
-            self._sources.append(document.shard.label)
-        if len(self._ids) > 4 * _HELD:
+    def add(self, documents: Sequence[Document], rows: Rows) -> None:
+        """Keeps them, and writes a row group now and then."""
+        before = len(self._ids)
+        self._ids += rows.ids
+        self._ends.extend([before + end for end in rows.ends])
+        for document, (first, last) in zip(documents, pairwise((0, *rows.lasts)), strict=True):
+            self._documents += [document_id(document)] * (last - first)
+            self._sources += [document.shard.label] * (last - first)
+        if len(self._ids) > _GROUP:
             self._write()
 
     def _write(self) -> None:
         arrow = self._arrow
-        ends = arrow.py_buffer(self._ends.tobytes())
+        ends = arrow.py_buffer(self._ends)
+        # Every id is below 2**31, so these are the bytes of int32.
         ids = arrow.Array.from_buffers(
-            arrow.int32(), len(self._ids), [None, arrow.py_buffer(self._ids.tobytes())]
+            arrow.int32(), len(self._ids), [None, arrow.py_buffer(self._ids)]
         )
         rows = arrow.ListArray.from_arrays(
             arrow.Array.from_buffers(arrow.int32(), len(self._ends), [None, ends]), ids
@@ -204,7 +214,7 @@ class _Parquet:
         sources = arrow.array(self._sources, arrow.string()).dictionary_encode()
         table = arrow.Table.from_arrays([rows, named, sources], schema=self._schema)
         self._writer.write_table(table)
-        self._ids, self._ends = array("i"), array("i", [0])
+        self._ids, self._ends = array("I"), array("i", [0])
         self._documents, self._sources = [], []
 
     def __enter__(self) -> _Parquet:

@@ -104,6 +104,8 @@ class Way:
 
 
 _ALONE = Way()
+_THREADS = 8
+"""The most threads of the kernel where this process alone works."""
 
 
 def encode_corpora(
@@ -157,7 +159,8 @@ def encode_corpora(
     kept = staged(place, files) if state is None else _kept(place, files)
     try:
         with kept as folder:
-            job = EncodeJob(carried.ticket, settings, dtype, str(folder.resolve()))
+            threads = _THREADS if way.executor is None else 1
+            job = EncodeJob(carried.ticket, settings, dtype, str(folder.resolve()), threads)
             run = _run(job, carried, _about(job, place), shards, parts, way)
             if run.interrupted:
                 raise _InterruptedError
