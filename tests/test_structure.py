@@ -58,7 +58,10 @@ FORBIDDEN: dict[str, frozenset[str]] = {
 """Rooms above that are none of a room's business all the same."""
 
 ASKING = {"text.normalize", "text.split"}
-ENGINES = {"tiktoken", "tokenizers", "transformers", "sentencepiece"}
+ENGINES = {
+    *("tiktoken", "tokenizers", "transformers", "sentencepiece"),
+    *("gigatoken", "mistral_common", "xllamacpp", "llama_cpp"),
+}
 SLOW = ENGINES | {"huggingface_hub", "numpy", "regex", "google"}
 SCREEN = {"click", "rich", "typer"}
 DISK = {"os", "pathlib", "shutil", "tempfile", "glob", "io"}
