@@ -8,6 +8,8 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
+from bpe_interop.kernel import running
+
 from .made import ROOT
 
 PACKAGES = (
@@ -48,7 +50,14 @@ def machine() -> dict[str, str]:
         "memory": f"{memory / 2**30:.0f} GiB" if memory else "not known",
         "OS": f"{platform.system()} {platform.release()}",
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
+        "kernel": _kernel(),
     }
+
+
+def _kernel() -> str:
+    """Which kernel of this library was measured."""
+    found = running()
+    return f"{found.kernel} ({found.how})" if found.how else found.kernel
 
 
 def commit() -> str:

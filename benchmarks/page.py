@@ -16,6 +16,8 @@ DATA = "performance.json"
 COMPACT = {
     "encode": "Our encoder, warm",
     "unseen": "Our encoder, never-seen text",
+    "arrays": "Our encoder, never-seen text, ids in numpy",
+    "split": "Splitting only",
 }
 """Groups that have so many works that one table shows all of them."""
 

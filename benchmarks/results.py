@@ -125,13 +125,17 @@ class Run:
     seconds: float = 0.0
 
 
-def held_to(work: Work, limit: Limit, sides: Mapping[str, SideRun]) -> LimitRun:
-    """What a work reached of a limit. Different answers never meet one."""
+def held_to(
+    work: Work, limit: Limit, sides: Mapping[str, SideRun], size: int | None = None
+) -> LimitRun:
+    """What a work reached of a limit, over a text of ``size`` bytes. Other answers meet none."""
     ours, peer = sides[limit.of], sides.get(limit.peer)
     mine = ours.values(limit.measure)
     others = peer.values(limit.measure) if peer is not None else []
     if limit.form == "absolute":
         reached = spread(mine)
+    elif limit.form == "rate":
+        reached = spread([size / taken for taken in mine if taken > 0]) if size else None
     elif limit.form == "over":
         reached = over(mine, others)
     elif limit.form == "speed":
@@ -142,8 +146,10 @@ def held_to(work: Work, limit: Limit, sides: Mapping[str, SideRun]) -> LimitRun:
     told = dict.fromkeys(side.said for side in (ours, peer) if side is not None and side.said)
     said = "; ".join(told)
     if reached is not None:
-        enough = reached.median >= limit.bound if limit.form == "speed" else None
-        met = reached.median <= limit.bound if enough is None else enough
+        if limit.form in ("speed", "rate"):
+            met = reached.median >= limit.bound
+        else:
+            met = reached.median <= limit.bound
         if ours.differs:
             met, said = False, ours.differs
         elif peer is not None and peer.differs:

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from .made import ROOT, AbsentDataError, Place
+from .memory import watched
 from .order import rotated
 from .results import Sample, SideRun, WorkRun, held_to
 from .works import OURS, Side, Work
@@ -40,30 +41,47 @@ class Said:
         return Sample(self.said.get("call"), self.process, self.cpu, self.said.get("peak"))
 
 
-def run_child(place: Place, words: list[str], environ: Mapping[str, str]) -> Said:
-    """Runs Python with arguments, to its end.
+def run_child(
+    place: Place, words: list[str], environ: Mapping[str, str], *, family: bool = False
+) -> Said:
+    """Runs Python with arguments, to its end; with ``family``, memory is that of all it started.
 
     Raises:
         FailedError: it failed, or took longer than ``PATIENCE``.
     """
     before, began = _cpu(), time.perf_counter()
     try:
-        done = subprocess.run(
-            [sys.executable, *words],
-            cwd=ROOT,
-            env=place.environ(environ),
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=PATIENCE,
-            check=False,
-        )
+        with (
+            subprocess.Popen(
+                [sys.executable, *words],
+                cwd=ROOT,
+                env=place.environ(environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            ) as child,
+            watched(child.pid if family else None) as memory,
+        ):
+            out, errors = _ended(child)
     except subprocess.TimeoutExpired:
         raise FailedError(f"took longer than {PATIENCE:.0f} s") from None
     process, after = time.perf_counter() - began, _cpu()
-    if done.returncode:
-        raise FailedError(place.without_paths(_last_line(done.stderr) or f"code {done.returncode}"))
-    said = json.loads(_last_line(done.stdout)) if "benchmarks.child" in words else {}
+    if child.returncode:
+        raise FailedError(place.without_paths(_last_line(errors) or f"code {child.returncode}"))
+    said = json.loads(_last_line(out)) if "benchmarks.child" in words else {}
+    if family:
+        own, together = said.get("peak"), memory.most
+        said["peak"] = None if own is None or together is None else max(own, together)
     return Said(said, process, None if before is None or after is None else after - before)
+
+
+def _ended(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """What a child wrote until its end. One that takes too long, or is left alone, is killed."""
+    try:
+        return child.communicate(timeout=PATIENCE)
+    except BaseException:
+        child.kill()
+        raise
 
 
 def _cpu() -> float | None:
@@ -116,7 +134,7 @@ def run_work(
         measure=work.measure,
         rounds=max((len(found.samples) for found in sides.values()), default=0),
         sides=list(sides.values()),
-        limits=[held_to(work, limit, sides) for limit in work.limits],
+        limits=[held_to(work, limit, sides, size) for limit in work.limits],
         compared=work.compared,
         size=size,
         note=work.note,
@@ -135,11 +153,11 @@ def _settled(side: Side, place: Place) -> Iterator[dict[str, str]]:
 
 def _sample(side: Side, work: Work, place: Place, mode: str) -> Said:
     if side.code:
-        return run_child(place, ["-c", side.code], work.environ)
+        return run_child(place, ["-c", side.code], work.environ, family=work.family)
     with _settled(side, place) as settings:
         given = [f"{key}={value}" for key, value in settings.items()]
         words = ["-m", "benchmarks.child", mode, side.run, *given]
-        return run_child(place, words, work.environ)
+        return run_child(place, words, work.environ, family=work.family)
 
 
 def _run_apart(

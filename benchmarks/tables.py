@@ -17,7 +17,7 @@ HEADLINES = {
     "load-qwen3": "loading Qwen3's `tokenizer.json` {} that of {}",
     "convert-o200k": "converting o200k {} that of {}",
     "encode-cl100k-english": "our own encoder has {} the speed of {} on English that it has seen",
-    "unseen-cl100k-english": "and {} that of {} on English that it has not",
+    "arrays-cl100k-english": "and {} that of {} on English that it has not",
 }
 
 _UNIT = re.compile(r"^-?[\d.,]+")
@@ -74,6 +74,11 @@ def mebibytes(count: float) -> str:
     return f"{count / 2**20:.0f} MiB"
 
 
+def rate(value: float) -> str:
+    """Bytes of text for each second, for people."""
+    return f"{value / 1e6:.3g} MB/s"
+
+
 def times(value: float) -> str:
     """A ratio for people."""
     if value >= 99.5:
@@ -99,6 +104,8 @@ def _shown(limit: LimitRun) -> tuple[str, str, str]:
     """Ours, the peer's and what was reached, of a limit."""
     unit = mebibytes if limit.measure == "peak" else seconds
     reached = unit if limit.form in ("absolute", "over") else times
+    if limit.form == "rate":
+        reached = rate
     theirs = "-" if limit.theirs is None else f"{unit(limit.theirs.median)} ({limit.peer})"
     ours = "-" if limit.ours is None else unit(limit.ours.median)
     return ours, theirs, spread(limit.reached, reached)

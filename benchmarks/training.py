@@ -20,7 +20,7 @@ _TRAIN = Work(
     ),
     limits=(
         Limit("at least 200x their own loop (extrapolated)", 200.0, form="speed", peer=LOOP),
-        Limit("within 20x of `tokenizers`' Rust trainer", 20.0, peer="tokenizers"),
+        Limit("at most 0.2x `tokenizers`' trainer", 0.2, peer="tokenizers"),
     ),
     rounds=3,
     quick=1,

@@ -9,8 +9,9 @@ from typing import Literal, TypeAlias
 Measure: TypeAlias = Literal["call", "process", "peak"]
 """Seconds of the call alone, seconds of the whole process with its imports, bytes of memory."""
 
-Form: TypeAlias = Literal["ratio", "speed", "absolute", "over"]
-"""How a limit is meant: ours / the peer's; the peer's / ours; ours alone; ours less the peer's."""
+Form: TypeAlias = Literal["ratio", "speed", "absolute", "over", "rate"]
+"""How a limit is meant: ours / the peer's; the peer's / ours; ours alone; ours less the peer's;
+bytes of text for each second of ours."""
 
 OURS = "bpe_interop"
 
@@ -45,8 +46,8 @@ class Side:
 class Limit:
     """What ours is held to, against a side named ``peer`` where it is not absolute.
 
-    ``text`` is the target in words; ``bound`` is in seconds where it is absolute. With the form
-    ``speed`` it is a lower bound, an upper one else.
+    ``text`` is the target in words; ``bound`` is in seconds where it is absolute. With the forms
+    ``speed`` and ``rate`` it is a lower bound, an upper one else.
     """
 
     text: str
@@ -65,7 +66,8 @@ class Work:
     Each sample is a process of its own; with ``inside``, all sides share one and take turns, and
     ``inside`` is the function that gives them. ``rounds`` and ``quick`` are how often each side
     is run; ``processes`` how many processes share ``rounds`` where they share one.
-    ``corpus`` and ``share`` say what one run reads, for MB/s. ``compared`` says what the sides
+    ``corpus`` and ``share`` say what one run reads, for MB/s. With ``family`` memory is that of a
+    process and all that it started, at one time. ``compared`` says what the sides
     have to agree on with each other, or with ``truth``, which is run once and not measured.
     ``why`` is the reason why a limit is not met; it is not shown where it is.
     """
@@ -83,6 +85,7 @@ class Work:
     processes: int = 0
     corpus: str = ""
     share: float = 1.0
+    family: bool = False
     environ: Mapping[str, str] = field(default_factory=dict)
     compared: str = ""
     truth: Side | None = None

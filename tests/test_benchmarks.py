@@ -16,6 +16,7 @@ from benchmarks import __main__ as command
 from benchmarks import page, running, tables
 from benchmarks.corpora import Texts, corpora, documents
 from benchmarks.made import AbsentDataError, Place
+from benchmarks.memory import watched
 from benchmarks.order import rotated
 from benchmarks.ratios import Spread, over, ratio, slope, spread
 from benchmarks.results import Curve, Point, Run, Sample, SideRun, from_json, held_to, to_json
@@ -136,6 +137,36 @@ def _ran(name: str, *calls: float) -> SideRun:
 )
 def test_limits(limit: Limit, met: bool | None) -> None:
     assert _held(limit, _ran(OURS, 3, 2.5, 3), _ran("peer", 2, 1.5, 2)) is met
+
+
+@pytest.mark.parametrize(("bound", "met"), [(40e6, True), (60e6, False)])
+def test_a_rate_is_bytes_of_text_for_each_second(bound: float, met: bool) -> None:
+    limit = Limit("at least so many bytes a second", bound, form="rate")
+    work = Work("w", "g", "a work", (Side(OURS),))
+    held = held_to(work, limit, {OURS: _ran(OURS, 4, 2, 1)}, 100_000_000)
+    assert (held.reached, held.met) == (Spread(50e6, 25e6, 100e6), met)
+    assert tables.target(held)[3] == "50 MB/s (25 - 100)"
+    assert held_to(work, limit, {OURS: _ran(OURS, 2)}).met is None
+
+
+_PARENT = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", sys.argv[1]])
+child.wait()
+"""
+_HOLDER = "held = bytearray(b'x') * (150 << 20); import time; time.sleep(0.3)"
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells it")
+def test_the_memory_of_a_family_is_that_of_all_at_one_time() -> None:
+    words = [sys.executable, "-c", _PARENT, _HOLDER]
+    with subprocess.Popen(words) as parent, watched(parent.pid) as seen:
+        parent.wait()
+    assert seen.most is not None
+    assert 150 << 20 < seen.most < 400 << 20
+    with watched(None) as nobody:
+        pass
+    assert nobody.most is None
 
 
 def test_other_answers_meet_no_limit() -> None:

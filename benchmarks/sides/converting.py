@@ -77,6 +77,21 @@ def tiktoken_converter(source: str, out: str, preset: str) -> Side:
     return run, _json_written(out)
 
 
+def kitoken(source: str, out: str) -> Side:
+    """kitoken reads a rank file, and writes its own format."""
+    target = f"{out}/to.kit"
+
+    def run() -> None:
+        import_module("kitoken").Kitoken.from_tiktoken_file(source).to_file(target)
+
+    def check(result: Any) -> object:
+        from .answers import of_ids
+
+        return of_ids(import_module("kitoken").Kitoken.from_file(target).encode)
+
+    return run, check
+
+
 def llama_tokenizer(source: str, out: str) -> Side:
     """``transformers.LlamaTokenizer`` on a folder with nothing but the ``.model``, and save."""
 

@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from .texts import Encode, differing, encoders, piece_encoders, read, tokenizer
+from .texts import Encode, array_encoders, differing, encoders, piece_encoders, read, tokenizer
 
 Inside: TypeAlias = "tuple[dict[str, Callable[[], Any]], Callable[[], dict[str, str]]]"
 Side: TypeAlias = "tuple[Callable[[], Any], Callable[[Any], object]]"
@@ -37,11 +37,77 @@ def warm_pieces(sides: str, corpus: str, source: str, share: str = "1") -> Insid
 
 def unseen(sides: str, corpus: str, source: str, preset: str) -> Inside:
     """Every other document, after the ones between were encoded."""
-    texts, encode = read(corpus), encoders(sides, source, preset)
+    return _unseen(encoders(sides, source, preset), read(corpus), "tiktoken")
+
+
+def unseen_arrays(sides: str, corpus: str, source: str, preset: str) -> Inside:
+    """The same, with arrays of numpy as answers."""
+    return _unseen(array_encoders(sides, source, preset), read(corpus), "tiktoken")
+
+
+def unseen_pieces(sides: str, corpus: str, source: str, share: str = "1") -> Inside:
+    """The same, by a SentencePiece model."""
+    return _unseen(piece_encoders(sides, source), read(corpus, share), "sentencepiece")
+
+
+def _unseen(encode: dict[str, Encode], texts: list[str], against: str) -> Inside:
     for one in encode.values():
         _over(one, texts[::2])()
     runs = {name: _over(one, texts[1::2]) for name, one in encode.items()}
-    return runs, lambda: differing(encode, "tiktoken", texts)
+    return runs, lambda: differing(encode, against, texts)
+
+
+def short(sides: str, corpus: str, source: str, preset: str, share: str = "1") -> Inside:
+    """Texts of 64 characters, most of which are a byte."""
+    texts, encode = read(corpus, share), encoders(sides, source, preset)
+    short = [text[at : at + 64] for text in texts for at in range(0, len(text), 64)]
+    for one in encode.values():
+        _over(one, short)()
+    runs = {name: _over(one, short) for name, one in encode.items()}
+    return runs, lambda: differing(encode, "tiktoken", short)
+
+
+def splitting(sides: str, corpus: str, source: str, preset: str) -> Inside:
+    """Where the pretokens of texts lie, in bytes; ``regex`` finds them in characters."""
+    from bpe_interop.kernel import splitter_of
+    from bpe_interop.theory.split_tables import split_tables
+
+    texts, steps = read(corpus), tokenizer(source, preset).model.pretokenizer
+    ours = splitter_of(split_tables(steps))
+    if ours is None:
+        raise SystemExit("there is no native kernel here")
+    find = import_module("regex").compile(steps[0].pattern.source).finditer
+    given = [text.encode("utf-8") for text in texts]
+
+    def theirs(text: str) -> list[tuple[int, int]]:
+        return [match.span() for match in find(text)]
+
+    def compare() -> dict[str, str]:
+        wrong = sum(ours.cut(t) != [t[start:end] for start, end in theirs(t)] for t in texts)
+        return {"bpe_interop": f"pretokens differ on {wrong:,} texts"} if wrong else {}
+
+    known: dict[str, Callable[[], Any]] = {
+        "bpe_interop": partial(_each, ours.places, given),
+        "regex": partial(_each, theirs, texts),
+    }
+    return {name: known[name] for name in sides.split(",")}, compare
+
+
+def threads(sides: str, corpus: str, source: str, preset: str) -> Inside:
+    """``encode_batch`` in two threads and in one."""
+    texts, ours = read(corpus), tokenizer(source, preset)
+    one, *_ = (name for name in sides.split(",") if name != "bpe_interop")
+    wanted = {"bpe_interop": 2, one: 1}
+    runs: dict[str, Callable[[], Any]] = {
+        name: partial(ours.encode_batch, texts, num_threads=count, disallowed_special=())
+        for name, count in wanted.items()
+    }
+
+    def compare() -> dict[str, str]:
+        same = len({str(run()) for run in runs.values()}) == 1
+        return {} if same else {"bpe_interop": "ids differ with the threads"}
+
+    return runs, compare
 
 
 def batch(

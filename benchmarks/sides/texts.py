@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,21 @@ def encoders(names: str, source: str, preset: str) -> dict[str, Encode]:
         "gigatoken": _gigatoken,
     }
     return {name: makers[name](source, preset) for name in names.split(",")}
+
+
+def array_encoders(names: str, source: str, preset: str) -> dict[str, Encode]:
+    """The same with arrays of numpy as answers."""
+    makers: Mapping[str, Callable[[], Callable[..., Any]]] = {
+        "bpe_interop": lambda: tokenizer(source, preset).encode_to_numpy,
+        "tiktoken": lambda: import_module("tiktoken").get_encoding(preset).encode_to_numpy,
+    }
+    made: dict[str, Encode] = {}
+    for name in names.split(","):
+        if name in makers:
+            made[name] = partial(makers[name](), disallowed_special=())
+        else:
+            made[name] = _gigatoken(source, preset)
+    return made
 
 
 def _ours(source: str, preset: str) -> Encode:

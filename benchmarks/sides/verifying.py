@@ -55,6 +55,27 @@ def documents(
     return {name: known[name] for name in sides.split(",")}, check
 
 
+def both_ours(sides: str, corpus: str, source: str, preset: str) -> Inside:
+    """Our encoder of a rank file against our encoder of the ``tokenizer.json`` made of it."""
+    from bpe_interop import Tokenizer
+    from bpe_interop.verify.compare import compare
+    from bpe_interop.verify.sides import ORDINARY, Own
+
+    texts, model = read(corpus), tokenizer(source, preset)
+    a, b = Own(model.model), Own(Tokenizer.from_tokenizers(model.to_tokenizers()).model)
+
+    def ours() -> Any:
+        return compare(a, b, texts, [ORDINARY])
+
+    def check() -> dict[str, str]:
+        tally = ours()
+        if tally.compared == len(texts) and not tally.differing:
+            return {}
+        return {"bpe_interop": f"{tally.differing:,} of {len(texts):,} texts differ"}
+
+    return {"bpe_interop": ours}, check
+
+
 def proof(source: str, other: str) -> Side:
     """``bpe-interop verify --scope ordinary --require proved``, as its console script runs it."""
     words = ["verify", source, other, "--scope", "ordinary", "--require", "proved"]

@@ -8,10 +8,14 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .library import Held, address, answer, library, made, numbers
+from .library import Held, Library, Made, address, answer, library, made, numbers
 
 BEHAVIORS = ("isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous")
 """What is done with matches, by the number that the library knows it by."""
+
+
+_ROOM = 1 << 14
+"""Bytes of a text up to which the room for its pretokens is used again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +45,45 @@ class SplitTable:
 
 
 class TableSplitter(Held):
-    """Steps of which each cuts every pretoken of the one before."""
+    """Steps of which each cuts every pretoken of the one before. Threads may share them."""
+
+    __slots__ = ("_rooms",)
+
+    def __init__(self, library: Library, made: Made) -> None:
+        super().__init__(library, made)
+        self._rooms: list[tuple[array[int], array[int]]] = []
 
     def cut(self, text: str) -> list[str] | None:
         """The pretokens of a text without surrogates; None where the kernel cannot tell."""
         data = text.encode("utf-8")
-        starts, ends = numbers(len(data)), numbers(len(data))
+        places = self.places(data)
+        if places is None:
+            return None
+        return [data[start:end].decode("utf-8") for start, end in zip(*places, strict=True)]
+
+    def places(self, data: bytes) -> tuple[array[int], array[int]] | None:
+        """Where the pretokens of a text in UTF-8 begin and end, in bytes; else as :meth:`cut`."""
+        size = len(data)
+        room = self._room(size)
+        starts, ends = room
         count = answer(
             self.library.splitter_cut(
-                self.number, data, len(data), address(starts), address(ends), len(data)
+                self.number, data, size, address(starts), address(ends), len(starts)
             )
         )
-        if count is None:
-            return None
-        places = zip(starts[:count], ends[:count], strict=True)
-        return [data[start:end].decode("utf-8") for start, end in places]
+        places = None if count is None else (starts[:count], ends[:count])
+        if len(starts) == _ROOM:
+            self._rooms.append(room)
+        return places
+
+    def _room(self, size: int) -> tuple[array[int], array[int]]:
+        """Room for as many pretokens as a text of that size has at most."""
+        if size > _ROOM:
+            return numbers(size), numbers(size)
+        try:
+            return self._rooms.pop()
+        except IndexError:
+            return numbers(_ROOM), numbers(_ROOM)
 
 
 def splitter_of(tables: Sequence[SplitTable]) -> TableSplitter | None:

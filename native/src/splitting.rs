@@ -247,6 +247,24 @@ impl Table {
         Some(count)
     }
 
+    /// The matches (start, end) of a text, where they are the pretokens (`is_plain`).
+    fn matches(&self, text: &[u8]) -> Option<Vec<(u32, u32)>> {
+        let mut found: Vec<(u32, u32)> = vec![];
+        found.try_reserve(text.len() / 4 + 1).ok()?;
+        let mut block = [0; BLOCK];
+        let mut cursor = self.cursor();
+        let mut start = 0;
+        while !cursor.finished {
+            let count = self.scan(text, &mut cursor, &mut block)?;
+            found.try_reserve(count).ok()?;
+            found.extend(block[..count].iter().map(|&end| {
+                let begun = std::mem::replace(&mut start, end & !GAP);
+                (begun, end & !GAP)
+            }));
+        }
+        Some(found)
+    }
+
     /// Appends the pretokens (start, end) that this step cuts a text into, which is at `base`.
     fn cut(
         &self,
@@ -341,6 +359,9 @@ impl Splitter {
     /// The pretokens of a text (start, end). None: Python does it, also where there is too little
     /// memory.
     pub fn pieces(&self, text: &[u8]) -> Option<Vec<(u32, u32)>> {
+        if let Some(only) = self.plain() {
+            return only.matches(text);
+        }
         let mut pieces = vec![];
         if !text.is_empty() {
             pieces.push((0, text.len() as u32));
