@@ -107,7 +107,7 @@ def _placed(parts: tuple[TemplatePart, ...], empty: str) -> tuple[int | str, ...
     return tuple(placed or empty)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RankTable:
     """Any adjacent pair whose product has a rank may merge; lowest rank first, then leftmost.
 
@@ -326,7 +326,10 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
     ids = vocab.ids
     if isinstance(merges, RankTable):
         ranks = merges.ranks
-        if ranks is ids:
+        if ranks is ids or _fitted(merges) is vocab:
+            return
+        if isinstance(ranks, Numbers) and isinstance(ids, Numbers) and ranks.are_within(ids):
+            _fitted.keep(merges, vocab)
             return
         for token, rank in ranks.items():
             if token not in ids:
@@ -341,6 +344,7 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
                     field="merges",
                     index=token,
                 )
+        _fitted.keep(merges, vocab)
         return
     if _fitted(merges) is vocab and not cut:
         return
@@ -368,8 +372,8 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
 
 
 @Derived
-def _fitted(_: PairList) -> Vocab | None:
-    """The vocabulary that a list was found to fit: a changed model is not checked all over."""
+def _fitted(_: MergeRule) -> Vocab | None:
+    """The vocabulary that a rule was found to fit: a changed model is not checked all over."""
     return None
 
 

@@ -13,10 +13,12 @@ import sys
 from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Data
 
 from benchmarks.trust import kernel
 from benchmarks.trust.kernel import merge_system, rank_file
@@ -34,6 +36,7 @@ from bpe_interop.kernel import (
     readers,
     running,
     set_aside,
+    take_pieces,
 )
 from bpe_interop.model import PairList, RankTable
 from bpe_interop.text.bytechars import to_chars
@@ -302,6 +305,7 @@ def test_ranks_in_the_order_of_a_list_are_found_the_same() -> None:
         ("rank files", 300),
         ("tokenizer.json", 120),
         ("pairs of files", 120),
+        ("pieces of models", 120),
         ("canonical forms", 500),
         ("entries compared", 500),
         ("models compared", 25),
@@ -315,6 +319,37 @@ def test_the_kernel_answers_as_python_does(name: str, count: int) -> None:
     assert found.native > count // 10
     assert (found.native < count) is not name.endswith("compared")
     assert found.answered > count // 10
+
+
+@needs_library
+@pytest.mark.parametrize("name", ["llama-2", "mistral-v1"])
+def test_real_pieces_are_read_as_by_python(name: str, data: Data) -> None:
+    """To the last score and rank, and in the same order."""
+    files = {"tokenizer.model": data(f"{name}/tokenizer.model").read_bytes()}
+    ours = by_name("sentencepiece").load(files)
+    assert isinstance(ours.vocab.ids, Numbers)
+    with set_aside():
+        expected = by_name("sentencepiece").load(files)
+    assert kernel.seen(ours) == kernel.seen(expected)
+    assert [*map(str, ours.vocab.scores.values())] == [*map(str, expected.vocab.scores.values())]
+
+
+@needs_library
+def test_pieces_that_protobuf_writes_otherwise_are_left_to_python() -> None:
+    """The same message in other bytes: a size that is longer than it must be, specs first."""
+    folder = ROOT / "fixtures" / "tokenizers" / "spm-tiny" / "sentencepiece"
+    data = (folder / "tokenizer.model").read_bytes()
+    taken = take_pieces(data)
+    assert taken is not None
+    pieces = data[: len(data) - len(taken.rest)]
+    longer = bytes((data[0], data[1] | 0x80, 0)) + data[2:]
+    for other in (longer, taken.rest + pieces, taken.rest, data[:-1]):
+        read = partial(by_name("sentencepiece").load, {"x.model": other})
+        with set_aside():
+            expected = kernel.outcome(read)
+        ours = kernel.outcome(read)
+        assert ours == expected
+        assert not ours.native
 
 
 @needs_library

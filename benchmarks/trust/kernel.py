@@ -32,6 +32,7 @@ from bpe_interop.text.bytechars import to_chars
 from bpe_interop.theory.merges import Canonical, canonical_of
 from bpe_interop.verify.prove import prove
 
+from .kernel_pieces import pieces_read
 from .kernel_texts import Answered, cut, decoded, encoded
 from .page import made_of, put, table, write_option
 from .readers import damaged, seeds
@@ -332,6 +333,7 @@ WORKS: dict[str, Callable[[random.Random], Callable[[], object]]] = {
     "rank files": rank_file_read,
     "tokenizer.json": document_read,
     "pairs of files": pair_of_files_read,
+    "pieces of models": pieces_read,
     "canonical forms": form_found,
     "entries compared": entries_compared,
     "models compared": models_compared,

@@ -23,6 +23,7 @@ from .encoding import ByteEncoder, encoder_of_form, encoder_of_list
 from .lazy import LazyDict, LazyList, as_dict
 from .library import VARIABLE, Running, is_aside, running, set_aside
 from .pairs import Pairs
+from .pieces import TakenPieces, take_pieces
 from .readers import Taken, read_pair, read_ranks, take_vocabulary
 from .splitting import SplitTable, TableSplitter, splitter_of
 from .tables import Numbers, Table
@@ -42,6 +43,7 @@ __all__ = [
     "Table",
     "TableSplitter",
     "Taken",
+    "TakenPieces",
     "as_dict",
     "decoder_of",
     "encoder_of_form",
@@ -58,6 +60,7 @@ __all__ = [
     "running",
     "set_aside",
     "splitter_of",
+    "take_pieces",
     "take_vocabulary",
     "vocabulary_text",
 ]

@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 13
+_INTERFACE = 14
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -171,6 +171,11 @@ class Library:
         self.table_place = declared("table_place", number, ctypes.c_char_p, size)
         self.tables_apart = declared("tables_apart", number, number, pointer, pointer, size)
         self.merges_same = declared("merges_same", number, number, number, number)
+        self.pieces_read = declared("pieces_read", text, size, pointer)
+        self.pieces_sizes = declared("pieces_sizes", number, pointer)
+        self.pieces_copy = declared(
+            "pieces_copy", number, pointer, size, pointer, size, pointer, size
+        )
 
     def _declare_forms(self, declared: _Declared) -> None:
         """What finds and compares canonical forms."""
@@ -364,7 +369,7 @@ def numbers(count: int) -> array[int]:
     return array("I", bytes(4 * count))
 
 
-def address(values: array[int] | bytearray) -> int:
+def address(values: array[int] | array[float] | bytearray) -> int:
     """Where an array's values are; it must live as long as the address is used."""
     if isinstance(values, bytearray):
         import ctypes

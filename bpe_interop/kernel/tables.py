@@ -148,6 +148,10 @@ class Numbers(LazyDict[bytes, int]):
         """The numbers, in order; no token is made for them."""
         return super().values() if self._whole is not None else ListedNumbers(self, self.table)
 
+    def are_within(self, other: Numbers) -> bool:
+        """Whether all of these tokens are in another table, whatever their numbers."""
+        return self.table.apart(other.table)[0] == len(self)
+
     def without(self, tokens: Iterable[bytes]) -> Numbers:
         """The same without some tokens, which are here, and are not all of them."""
         places = array("I", (at for at in map(self.table.place, tokens) if at is not None))

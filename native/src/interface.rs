@@ -15,6 +15,7 @@ use crate::merges::Merges;
 use crate::merging::Merging;
 use crate::objects::{self, get, hold, release, Object};
 use crate::pairs::NONE;
+use crate::pieces;
 use crate::ranks;
 use crate::seed::Seed;
 use crate::splitting::{self, Splitter};
@@ -23,7 +24,7 @@ use crate::tokens::Tokens;
 use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 13;
+const INTERFACE: u32 = 14;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -1023,5 +1024,67 @@ pub extern "C" fn ranks_listed(ranked: i64, listed: i64, form: i64) -> i64 {
                 Ok(i64::from(ranked_as_listed(ranked, listed, form)))
             })
         })
+    })
+}
+
+/// The pieces that a SentencePiece model begins with. Into `found`: the table of those that a text
+/// may give, that of those that may be merged into, what else they say, and where they end.
+///
+/// # Safety
+/// `size` bytes at `file`, room for four values at `found`.
+#[no_mangle]
+pub unsafe extern "C" fn pieces_read(file: *const u8, size: usize, found: *mut u64) -> i64 {
+    guarded(|| {
+        let read = or_python(pieces::read(given(file, size)))?;
+        let made = [
+            Object::Table(read.spelled),
+            Object::Table(read.ranked),
+            Object::Pieces(read.rest),
+        ];
+        let [spelled, ranked, rest] = made.map(|object| hold(object) as u64);
+        copy(&[spelled, ranked, rest, read.end as u64], found, 4)?;
+        Ok(DONE)
+    })
+}
+
+/// How many pieces there are, how many of them are not NORMAL, how many say that they are, and
+/// whether one that others merge into has a character that is no piece (`sizes`, four values).
+///
+/// # Safety
+/// `sizes` has room for four values.
+#[no_mangle]
+pub unsafe extern "C" fn pieces_sizes(pieces: i64, sizes: *mut u64) -> i64 {
+    guarded(|| {
+        let object = or_python(get(pieces))?;
+        let pieces = or_python(object.pieces())?;
+        let counts = [pieces.scores.len(), pieces.others.len(), pieces.typed.len()];
+        let [all, others, typed] = counts.map(|count| count as u64);
+        copy(&[all, others, typed, u64::from(pieces.lacking)], sizes, 4)?;
+        Ok(DONE)
+    })
+}
+
+/// What pieces say: all scores; of those that are not NORMAL the position, the type, and where
+/// the surface starts and ends in the file; the positions of those that say that they are.
+///
+/// # Safety
+/// `count` values at `scores`, four times `other_count` at `others`, `typed_count` at `typed`.
+#[no_mangle]
+pub unsafe extern "C" fn pieces_copy(
+    pieces: i64,
+    scores: *mut f32,
+    count: usize,
+    others: *mut pieces::Other,
+    other_count: usize,
+    typed: *mut u32,
+    typed_count: usize,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(pieces))?;
+        let pieces = or_python(object.pieces())?;
+        copy(&pieces.scores, scores, count)?;
+        copy(&pieces.others, others, other_count)?;
+        copy(&pieces.typed, typed, typed_count)?;
+        Ok(DONE)
     })
 }

@@ -16,6 +16,7 @@ mod merges;
 mod merging;
 mod objects;
 mod pairs;
+mod pieces;
 mod ranks;
 mod seed;
 mod splitting;

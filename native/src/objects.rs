@@ -9,6 +9,7 @@ use crate::canonical::Form;
 use crate::decoding::Decoder;
 use crate::encoding::Encoder;
 use crate::merges::Merges;
+use crate::pieces::Pieces;
 use crate::splitting::Splitter;
 use crate::table::Table;
 
@@ -22,6 +23,7 @@ pub enum Object {
     Ids(Vec<u32>, Vec<u64>),
     Decoder(Decoder),
     Text(Vec<u8>),
+    Pieces(Pieces),
 }
 
 struct Held {
@@ -151,6 +153,14 @@ impl Object {
     pub fn text(&self) -> Option<&[u8]> {
         match self {
             Object::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What pieces say beside their tables, if this is that.
+    pub fn pieces(&self) -> Option<&Pieces> {
+        match self {
+            Object::Pieces(pieces) => Some(pieces),
             _ => None,
         }
     }

@@ -37,9 +37,9 @@ from ..round_trip import RoundTrip, stated
 from .alphabet import contradiction
 from .contents import added_losses, is_too_large, merge_losses, vocab_losses
 from .flags import begins_with_space_only, flags_of, has_byte_tokens, nearest, settings_of
+from .listing import fallback_of, lacks_characters
 from .pieces import found_as_piece, pieces_of
-from .read import fallback_of
-from .specs import idle_settings
+from .specs import idle_settings, outline_of
 
 _SPACES = Replace(SPACE, " ")
 _ONE_SPACE = StripToken(" ", 1, 0)
@@ -131,8 +131,8 @@ def _lookup_first(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
 
 
 def _fallback(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    ours, whole = model.fallback, has_byte_tokens(model)
-    if ours == fallback_of(pieces_of(model)):
+    ours, whole, pieces = model.fallback, has_byte_tokens(model), pieces_of(model)
+    if ours == fallback_of(outline_of(pieces), lacks_characters(pieces)):
         return
     if ours.byte_fallback and not whole:
         yield shown_by(

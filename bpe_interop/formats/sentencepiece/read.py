@@ -9,39 +9,30 @@ from math import copysign, isfinite
 from typing import Any, NoReturn
 
 from ...errors import FormatError, InvalidModelError, UnsupportedError
-from ...model import (
-    AddedToken,
-    BPEModel,
-    Fallback,
-    Kind,
-    Origin,
-    RankTable,
-    Vocab,
-    show,
-)
+from ...kernel import Numbers
+from ...model import AddedToken, BPEModel, Origin, RankTable, show
 from ...text.charsmap import rules
-from ...theory.scores import both_zeros, order_of
+from ...theory.scores import both_zeros
 from .alphabet import PRETOKEN_LEVEL
-from .config_file import CONFIG, read_beside
+from .config_file import CONFIG, Beside, read_beside
 from .flags import Dummy, Flags
+from .listing import Listing, fallback_of, listing_of, presence_of, take
 from .schema import (
     BPE,
     BYTE,
     CONTROL,
     MODEL_TYPES,
-    NORMAL,
     UNKNOWN,
     UNUSED,
     USER_DEFINED,
     parse,
     unread,
 )
-from .specs import DEFAULT_PIECES, DEFAULT_SURFACE, ROLES, Piece, extras_of
+from .specs import DEFAULT_PIECES, DEFAULT_SURFACE, ROLES, Outline, Piece, extras_of
 
 MAIN = "tokenizer.model"
 SUFFIX = ".model"
 
-_KINDS: dict[int, Kind] = {USER_DEFINED: "user_defined", UNUSED: "unused", BYTE: "byte"}
 _BYTE_PIECES = frozenset(f"<0x{byte:02X}>".encode() for byte in range(256))
 
 
@@ -54,20 +45,23 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
         UnsupportedError: it is no BPE model, or uses something that is not understood.
     """
     name = main_file(files)
-    message = parse(files[name], name)
-    notes = unread(message, files[name], name)
-    _check_type(message, name)
-    spec = message.trainer_spec
-    pieces = _null_unused(_read_pieces(message, name), spec.byte_fallback, notes, name)
-    _check_bytes(pieces, spec.byte_fallback, name)
+    taken = take(files[name], name)
+    notes: list[str] = []
+    if taken is None:
+        message, listing = _read(files[name], name, notes)
+    else:
+        message, listing = taken
+        _check_type(message, name)
+    spec, outline = message.trainer_spec, listing.outline
+    _check_bytes(outline, spec.byte_fallback, name)
     _check_charsmaps(message, name)
-    unknown = _unknown(pieces, name)
-    if not notes and message.SerializeToString(deterministic=True) != files[name]:
+    unknown = _unknown(outline, name)
+    if not taken and not notes and message.SerializeToString(deterministic=True) != files[name]:
         notes.append(f"{name}: written again it has the same fields, and not the same bytes")
     if spec.model_prefix == PRETOKEN_LEVEL.encode():
         notes.append(f"{name} is labelled as {PRETOKEN_LEVEL}; it must not be used for whole texts")
-    notes += _zeros(pieces, name)
-    added = _added(pieces, spec, unknown)
+    notes += _zeros(listing, name)
+    added = _added(listing, spec, unknown)
     beside = read_beside(files, added)
     held = [key for key in (name, CONFIG) if key in files]
     origin = Origin(
@@ -76,31 +70,49 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
         notes=(*notes, *beside.notes),
     )
     try:
-        model = replace(
-            _model(message, pieces, name),
-            added=added,
-            sequence_template=beside.sequence_template,
-            chat_template=beside.chat_template,
-            origin=origin,
-        )
+        model = _model(message, listing, name, added, beside, origin)
     except InvalidModelError as error:
         raise FormatError(error.what, where=f"{name}: pieces") from None
-    extras = extras_of(message, model, pieces, name)
-    return replace(model, extras={"sentencepiece": extras} if extras else {})
+    extras = extras_of(message, model, outline, listing.presence, name)
+    return replace(model, extras={"sentencepiece": extras}) if extras else model
 
 
-def _model(message: Any, pieces: Sequence[Piece], file: str) -> BPEModel:
+def _read(data: bytes, file: str, notes: list[str]) -> tuple[Any, Listing]:
+    """The message and its pieces, as Python reads them; adds notes."""
+    message = parse(data, file)
+    notes += unread(message, data, file)
+    if not message.pieces:
+        raise FormatError("there are no pieces", where=file, fix="is this a SentencePiece model?")
+    _check_type(message, file)
+    fallback = message.trainer_spec.byte_fallback
+    pieces = _null_unused(_read_pieces(message, file), fallback, notes, file)
+    return message, listing_of(pieces, presence_of(message))
+
+
+def _model(
+    message: Any,
+    listing: Listing,
+    file: str,
+    added: tuple[AddedToken, ...],
+    beside: Beside,
+    origin: Origin,
+) -> BPEModel:
     """What the pieces and the specs say of how texts are encoded and decoded."""
     flags = _flags(message)
-    kept = [piece.surface.decode() for piece in pieces if piece.type == USER_DEFINED]
+    others = listing.outline.others.values()
+    kept = [piece.surface.decode() for piece in others if piece.type == USER_DEFINED]
     return BPEModel(
-        vocab=_vocab(pieces),
-        merges=RankTable(ranks_of(pieces)),
+        vocab=listing.vocab,
+        merges=RankTable(listing.ranks),
         alphabet="char",
-        fallback=fallback_of(pieces),
+        fallback=fallback_of(listing.outline, listing.lacking),
         normalizer=flags.steps(kept),
         pretokenizer=(),
+        added=added,
+        sequence_template=beside.sequence_template,
         decoder=(flags.decoder(_surface(message, file), _denormalizer(message, file)),),
+        chat_template=beside.chat_template,
+        origin=origin,
     )
 
 
@@ -114,8 +126,6 @@ def main_file(files: Mapping[str, bytes]) -> str:
 
 
 def _check_type(message: Any, file: str) -> None:
-    if not message.pieces:
-        raise FormatError("there are no pieces", where=file, fix="is this a SentencePiece model?")
     kind = message.trainer_spec.model_type
     if kind == BPE:
         return
@@ -194,9 +204,9 @@ def _fail(file: str, index: int, what: str) -> NoReturn:
     raise FormatError(what, where=f"{file}: pieces[{index}]")
 
 
-def _check_bytes(pieces: Sequence[Piece], byte_fallback: bool, file: str) -> None:
+def _check_bytes(outline: Outline, byte_fallback: bool, file: str) -> None:
     contents = set[bytes]()
-    for index, piece in enumerate(pieces):
+    for index, piece in outline.others.items():
         if piece.type != BYTE:
             continue
         if not byte_fallback:
@@ -213,8 +223,8 @@ def _check_bytes(pieces: Sequence[Piece], byte_fallback: bool, file: str) -> Non
         )
 
 
-def _unknown(pieces: Sequence[Piece], file: str) -> int:
-    places = [index for index, piece in enumerate(pieces) if piece.type == UNKNOWN]
+def _unknown(outline: Outline, file: str) -> int:
+    places = [index for index, piece in outline.others.items() if piece.type == UNKNOWN]
     if not places:
         raise FormatError("there is no UNKNOWN piece", where=f"{file}: pieces")
     if len(places) > 1:
@@ -222,91 +232,49 @@ def _unknown(pieces: Sequence[Piece], file: str) -> int:
     return places[0]
 
 
-def _added(pieces: Sequence[Piece], spec: Any, unknown: int) -> tuple[AddedToken, ...]:
-    roles = _roles(pieces, spec, unknown)
+def _added(listing: Listing, spec: Any, unknown: int) -> tuple[AddedToken, ...]:
+    roles = _roles(listing, spec, unknown)
     return tuple(
         AddedToken(piece.surface.decode(), number, roles=tuple(sorted(roles.get(number, ()))))
-        for number, piece in enumerate(pieces)
+        for number, piece in listing.outline.others.items()
         if piece.type in (CONTROL, UNKNOWN)
     )
 
 
-def _roles(pieces: Sequence[Piece], spec: Any, unknown: int) -> dict[int, list[str]]:
+def _roles(listing: Listing, spec: Any, unknown: int) -> dict[int, list[str]]:
     """The roles of pieces, which go by surface (``sentencepiece_processor.cc``, ``bos_id``).
 
     The ids that the spec names are the trainer's wish, and sentencepiece does not read them.
     """
-    numbers = {piece.surface: number for number, piece in enumerate(pieces)}
+    others, ids = listing.outline.others, listing.vocab.ids
+    numbers = {piece.surface: number for number, piece in others.items()}
     roles: dict[int, list[str]] = {}
     for role in ROLES:
         name: bytes = getattr(spec, f"{role}_piece") or DEFAULT_PIECES[role].encode()
-        number = numbers.get(name, unknown)
-        if pieces[number].type == (UNKNOWN if role == "unk" else CONTROL):
+        number = numbers.get(name, ids.get(name, unknown))
+        kind = UNKNOWN if role == "unk" else CONTROL
+        if number in others and others[number].type == kind:
             roles.setdefault(number, []).append(role)
     return roles
 
 
-def _vocab(pieces: Sequence[Piece]) -> Vocab:
-    ids = {
-        piece.surface: number
-        for number, piece in enumerate(pieces)
-        if piece.type not in (CONTROL, UNKNOWN)
-    }
-    kinds = {
-        number: _KINDS[piece.type] for number, piece in enumerate(pieces) if piece.type in _KINDS
-    }
-    return Vocab(ids, kinds, {number: piece.score for number, piece in enumerate(pieces)})
-
-
-def ranks_of(pieces: Iterable[Piece]) -> dict[bytes, int]:
-    """Ranks by descending score, without gaps; equal scores are equal ranks."""
-    orders = {piece.surface: order_of(piece.score) for piece in pieces if _merges(piece)}
-    places = {order: place for place, order in enumerate(sorted({*orders.values()}, reverse=True))}
-    return {surface: places[order] for surface, order in orders.items()}
-
-
-def _merges(piece: Piece) -> bool:
-    """Whether other pieces may merge into it."""
-    return piece.type in (NORMAL, UNUSED)
-
-
-def _zeros(pieces: Iterable[Piece], file: str) -> list[str]:
+def _zeros(listing: Listing, file: str) -> list[str]:
     """A note where sentencepiece's versions order the pieces otherwise."""
-    zeros = [piece for piece in pieces if not piece.score and _is_merged_into(piece)]
-    if not both_zeros(piece.score for piece in zeros):
+    if isinstance(listing.ranks, Numbers):
+        return []  # the kernel leaves such pieces to Python
+    ids, scores = listing.vocab.ids, listing.vocab.scores
+    merged = [surface for surface in listing.ranks if len(surface.decode()) > 1]
+    zeros = [surface for surface in merged if not scores[ids[surface]]]
+    if not both_zeros(scores[ids[surface]] for surface in zeros):
         return []
     high, low = (
-        show(next(piece.surface for piece in zeros if copysign(1, piece.score) == sign))
+        show(next(surface for surface in zeros if copysign(1, scores[ids[surface]]) == sign))
         for sign in (1, -1)
     )
     return [
         f"{file}: {high} has the score 0.0 and {low} -0.0: sentencepiece since 0.2.2 merges the "
         "first before the second, as is done here; up to 0.2.1 they are a tie"
     ]
-
-
-def _is_merged_into(piece: Piece) -> bool:
-    return _merges(piece) and len(piece.surface.decode()) > 1
-
-
-def fallback_of(pieces: Sequence[Piece]) -> Fallback:
-    """What becomes of characters without a piece; with one byte piece there are all of them."""
-    types = [piece.type for piece in pieces]
-    return Fallback(
-        "unknown",
-        types.index(UNKNOWN),
-        fuse=True,
-        byte_fallback=BYTE in types,
-        after_merging=_merges_missing(pieces),
-    )
-
-
-def _merges_missing(pieces: Sequence[Piece]) -> bool:
-    """Whether a piece that merges holds a character that is no piece itself."""
-    merging = [piece.surface for piece in pieces if _merges(piece)]
-    single = {surface.decode() for surface in merging if len(surface) <= 4}
-    single |= {piece.surface.decode() for piece in pieces if piece.type == USER_DEFINED}
-    return not set(b"".join(merging).decode()) <= single
 
 
 def _flags(message: Any) -> Flags:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from ...errors import FormatError
@@ -64,6 +65,20 @@ class Piece(NamedTuple):
     type: int
 
 
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """How many pieces there are, and by id those that are not NORMAL, in their order."""
+
+    count: int
+    others: Mapping[int, Piece]
+
+
+def outline_of(pieces: Sequence[Piece]) -> Outline:
+    """The outline of pieces."""
+    others = {number: piece for number, piece in enumerate(pieces) if piece.type != NORMAL}
+    return Outline(len(pieces), others)
+
+
 def message_of(model: BPEModel, pieces: Sequence[Piece]) -> Any:
     """The whole message: what the model states, and the source's own settings where it has any."""
     message = new_model()
@@ -72,7 +87,7 @@ def message_of(model: BPEModel, pieces: Sequence[Piece]) -> Any:
         made.piece, made.score = piece.surface, piece.score
         if piece.type != NORMAL:
             made.type = piece.type
-    _fill_specs(message, model, pieces)
+    _fill_specs(message, model, outline_of(pieces))
     extras = model.extras.get("sentencepiece")
     if isinstance(extras, dict):
         _apply(message, extras)
@@ -87,9 +102,9 @@ def _place_dummy(spec: Any, flags: Flags) -> None:
         spec.treat_whitespace_as_suffix = suffix
 
 
-def _fill_specs(message: Any, model: BPEModel, pieces: Sequence[Piece]) -> None:
+def _fill_specs(message: Any, model: BPEModel, outline: Outline) -> None:
     flags = nearest(model)
-    _fill_trainer(message.trainer_spec, model, flags, pieces)
+    _fill_trainer(message.trainer_spec, model, flags, outline)
     _fill_normalizer(message.normalizer_spec, flags)
     decoder = _join_pieces(model)
     if decoder.charsmap:
@@ -107,40 +122,41 @@ def _join_pieces(model: BPEModel) -> JoinPieces:
     return JoinPieces(texts[0] if texts else DEFAULT_SURFACE, "none", False)
 
 
-def _fill_trainer(spec: Any, model: BPEModel, flags: Flags, pieces: Sequence[Piece]) -> None:
-    added = model.added or ()
+def _fill_trainer(spec: Any, model: BPEModel, flags: Flags, outline: Outline) -> None:
+    added, others = model.added or (), outline.others.values()
     spec.model_type = BPE
-    spec.vocab_size = len(pieces)
-    spec.byte_fallback = any(piece.type == BYTE for piece in pieces)
+    spec.vocab_size = outline.count
+    spec.byte_fallback = any(piece.type == BYTE for piece in others)
     spec.unk_surface = _join_pieces(model).unknown.encode()
     if flags.dummy == "suffix":
         spec.treat_whitespace_as_suffix = True
     named: set[bytes] = set()
     for role in ROLES:
-        number = _holder(role, added, pieces)
-        surface = DEFAULT_PIECES[role].encode() if number < 0 else pieces[number].surface
+        number = _holder(role, added, outline)
+        surface = DEFAULT_PIECES[role].encode() if number < 0 else outline.others[number].surface
         setattr(spec, f"{role}_id", number)
         setattr(spec, f"{role}_piece", surface)
         named.add(surface)
     spec.control_symbols.extend(
-        piece.surface for piece in pieces if piece.type == CONTROL and piece.surface not in named
+        piece.surface for piece in others if piece.type == CONTROL and piece.surface not in named
     )
     spec.user_defined_symbols.extend(
-        piece.surface for piece in pieces if piece.type == USER_DEFINED
+        piece.surface for piece in others if piece.type == USER_DEFINED
     )
 
 
-def _holder(role: str, added: Sequence[AddedToken], pieces: Sequence[Piece]) -> int:
+def _holder(role: str, added: Sequence[AddedToken], outline: Outline) -> int:
     """The id of a role's piece: as stated, else as SentencePiece finds it by name; -1 if none."""
     kind = UNKNOWN if role == "unk" else CONTROL
+    others = outline.others
     stated = sorted(token.id for token in added if role in token.roles)
     name = DEFAULT_PIECES[role].encode()
     if role == "unk":
-        named = [number for number, piece in enumerate(pieces) if piece.type == UNKNOWN]
+        named = [number for number, piece in others.items() if piece.type == UNKNOWN]
     else:
-        named = [number for number, piece in enumerate(pieces) if piece.surface == name]
+        named = [number for number, piece in others.items() if piece.surface == name]
     for number in (*stated, *named):
-        if number < len(pieces) and pieces[number].type == kind:
+        if number in others and others[number].type == kind:
             return number
     return -1
 
@@ -156,14 +172,18 @@ def _fill_normalizer(spec: Any, flags: Flags) -> None:
 # The difference between a source's message and the plain one.
 
 
-def extras_of(message: Any, model: BPEModel, pieces: Sequence[Piece], file: str) -> dict[str, Json]:
+def extras_of(
+    message: Any, model: BPEModel, outline: Outline, presence: Mapping[str, Json], file: str
+) -> dict[str, Json]:
     """What a source's message says beyond the model that was read from it.
+
+    ``presence`` is what it says of its pieces.
 
     Raises:
         FormatError: a number in a spec is not finite.
     """
     plain = new_model()
-    _fill_specs(plain, model, pieces)
+    _fill_specs(plain, model, outline)
     extras: dict[str, Json] = {}
     for name, fields in _SPECS.items():
         if not message.HasField(name):
@@ -187,25 +207,8 @@ def extras_of(message: Any, model: BPEModel, pieces: Sequence[Piece], file: str)
             }
             for sample in samples
         ]
-    extras.update(_presence(message))
+    extras.update(presence)
     return extras
-
-
-def _presence(message: Any) -> dict[str, Json]:
-    """The pieces that leave their score out, and those that say that they are normal."""
-    unscored: list[Json] = []
-    typed: list[Json] = []
-    for number, piece in enumerate(message.pieces):
-        if not piece.HasField("score"):
-            unscored.append(number)
-        if piece.type == NORMAL and piece.HasField("type"):
-            typed.append(number)
-    present: dict[str, Json] = {}
-    if unscored:
-        present["unscored"] = unscored
-    if typed:
-        present["typed"] = typed
-    return present
 
 
 def _json_of(spec: Any, field: str, kind: str, where: str) -> Json:
@@ -269,7 +272,7 @@ def idle_settings(model: BPEModel, pieces: Sequence[Piece]) -> list[str]:
     """The source's own settings that a ``.model`` says without them, or that pieces rule out."""
     extras = cast("dict[str, Json]", model.extras.get("sentencepiece") or {})
     plain = new_model()
-    _fill_specs(plain, model, pieces)
+    _fill_specs(plain, model, outline_of(pieces))
     idle = list(extras.keys() - {*_SPECS, "self_test_data", "unscored", "typed"})
     for name, fields in _SPECS.items():
         stated, spec = extras.get(name), getattr(plain, name)
