@@ -15,7 +15,7 @@ from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.model import SequenceTemplate, TemplateText
 from bpe_interop.sources import load_source
 
-FORMATS = ("gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe", "tekken")
+FORMATS = ("gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe", "tekken", "gguf")
 
 
 def damaged(name: str) -> Iterator[tuple[str, RoundTrip]]:
@@ -41,17 +41,6 @@ def test_no_fault_of_a_writer_is_explained(name: str) -> None:
             seen.setdefault(fault, set()).add(difference.field)
             assert difference in trip.unexplained, (fault, difference.field, trip.losses)
     assert len(seen) >= 5, seen
-
-
-def test_a_difference_without_a_reason_is_a_defect_of_gguf() -> None:
-    """Its reasons are told from what came back, so they may explain too much; none is missing."""
-    seen = {
-        difference.field
-        for _, trip in damaged("gguf")
-        for difference in trip.unexplained
-        if difference.field in ("alphabet", "chat_template")
-    }
-    assert "chat_template" in seen
 
 
 ALONE = SequenceTemplate((TemplateText("A"),), (TemplateText("A"), TemplateText("B", 1)))

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ...loss import Loss
-from ...model import AddedToken, BPEModel, show
+from ...model import AddedToken, show
 from .overlaps import equally_long, overlaps
 
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "ascii_space")
 
 
-def added_lost(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
+def added_lost(
+    added: Collection[AddedToken], there: Collection[AddedToken], crowded: Collection[int]
+) -> Iterator[Loss]:
     """The loss of a token, of a flag, or of the order in which tokens are looked for.
 
-    ``again`` is what was read back; the first reason that is found is given.
+    The first reason that applies is given.
+
+    Args:
+        added: the tokens of the model.
+        there: those that llama.cpp finds.
+        crowded: the ids that cannot have the text of their token.
     """
-    ours = {token.text: token for token in model.added or ()}
-    theirs = {token.text: token for token in again.added or ()}
+    ours = {token.text: token for token in added}
+    theirs = {token.text: token for token in there}
     gone = next((token for text, token in ours.items() if text not in theirs), None)
     if gone is not None:
+        if gone.id not in crowded:
+            return
         chance = equally_long([*ours]) is not None
         yield _loss(
             f"{show(gone.text)} would not be found: "

@@ -53,14 +53,21 @@ class Kept:
         """
         [(name, data)] = files.items()
         new = {key: typed_of(value) for key, value in parse_head(data, name).keys.items()}
-        new = {key: typed for key, typed in new.items() if key.startswith(_TOKENIZER)}
-        _fill(new, self._rows(), self.name)
-        new |= dict(self._other_tokenizer_keys(new))
-        parts = [*self._in_order(new)]
+        parts = [*self._in_order(self.tokenizer_keys(new))]
         head = self.head
         made = head_of(parts, head.tensors, version=head.version, order=head.order)
         made += self.tensors.described
         return {name: made + bytes(-len(made) % self.tensors.alignment)}
+
+    def tokenizer_keys(self, written: Mapping[str, Typed]) -> dict[str, Typed]:
+        """The keys about the tokenizer: what was written, fillers, what the old one said besides.
+
+        Raises:
+            TargetError: the tokenizer has more tokens than the model has rows for.
+        """
+        new = {key: typed for key, typed in written.items() if key.startswith(_TOKENIZER)}
+        _fill(new, self._rows(), self.name)
+        return new | dict(self._other_tokenizer_keys(new))
 
     def notes(self, files: Files) -> Iterator[str]:
         """What became of the keys of the existing tokenizer, for people."""

@@ -48,7 +48,7 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> Listing:
     of_vocab = {number: content for content, number in model.vocab.ids.items()}
     for token in model.added or ():
         content = of_vocab.get(token.id)
-        own = None if content is None else _spelled(model, content, over_characters)
+        own = None if content is None else spelled(model, content)
         if token.id in entries or token.text in taken or own not in (None, token.text):
             continue
         unknown = token.id == model.fallback.unknown or "unk" in token.roles
@@ -58,7 +58,7 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> Listing:
     for content, number in model.vocab.ids.items():
         if number in entries:
             continue
-        text = _spelled(model, content, over_characters)
+        text = spelled(model, content)
         if text and text not in taken:
             entries[number] = (text, _KINDS.get(model.vocab.kinds.get(number, ""), NORMAL))
             taken.add(text)
@@ -107,8 +107,9 @@ def _without_chance(texts: list[str], types: list[int]) -> None:
         texts[place], types[place] = _unlike(place, {*texts}), UNUSED
 
 
-def _spelled(model: BPEModel, content: bytes, over_characters: bool) -> str:
-    if over_characters or model.vocab.kinds.get(model.vocab.ids[content]) == "control":
+def spelled(model: BPEModel, content: bytes) -> str:
+    """How a file spells a token of the vocabulary."""
+    if model.alphabet == "char" or model.vocab.kinds.get(model.vocab.ids[content]) == "control":
         return content.decode("utf-8", "replace")
     return to_chars(content)
 

@@ -1,4 +1,4 @@
-"""Why a GGUF file cannot hold a value: reasons that follow from what the keys can say."""
+"""What a value holds that a GGUF file cannot: reasons that follow from what its keys can say."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
 
-from ...diff import diff
+from ...diff.tokens import compare_added
 from ...loss import Loss
-from ...model import Affixes, BPEModel, SequenceTemplate, show
-from ...steps import JoinPieces, MetaspaceText, StripToken
+from ...model import AddedToken, Affixes, Fallback, SequenceTemplate, Vocab, show
+from ...steps import JoinBytes, JoinPieces, MetaspaceText
 from ...text.normalize import normalize
 from ...theory.merges import whole_lookups
+from ...theory.plain import plain_normalizer
 from ...theory.pretokens import missing_bytes
 from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.witness import decoded_otherwise, first_changed, text_for, text_with
-from ..reasons import affixes_lost
+from ..bos_eos import ends_of, template_of
+from ..reasons import affixes_lost, shown_by
 from ..round_trip import RoundTrip
 from .added_losses import added_lost
+from .contents import Contents
 from .into import Kept
 from .pre_names import Near, chosen, nearest_names
-from .types import BYTE_NAMES
+from .read import decoder_of, normalizer_of
+from .write import puts_space, scores_stay
 
 Losses: TypeAlias = Iterator[Loss]
 
@@ -29,153 +33,174 @@ _TEXTS = ("a", " ", " a", "a  b", "A", "\u00e9", "e\u0301", "\ufb01", "\u2126", 
 
 
 def explain(trip: RoundTrip) -> Iterator[Loss]:
-    """A loss for each field that comes back otherwise and whose reason is known."""
+    """Why fields come back otherwise, where the value gives a reason.
+
+    A reason sees the value and the existing file that it is put into, not what came back.
+    """
+    into = next((way for way in trip.ways if isinstance(way, Kept)), None)
+    contents = Contents(trip.model, into)
     for difference in trip.differences:
-        if difference.field == "extras" and any(isinstance(way, Kept) for way in trip.ways):
-            yield from _put_into(trip.model)
-        elif difference.field in _BY_FIELD:
-            yield from _BY_FIELD[difference.field](trip.model, trip.again)
+        if difference.field in _BY_FIELD:
+            yield from _BY_FIELD[difference.field](contents)
 
 
-def _put_into(model: BPEModel) -> Iterator[Loss]:
-    settings = ", ".join(sorted(model.extras))
-    yield Loss(
-        "extras",
-        "metadata",
-        f"settings of the source's file: {settings}",
-        "the keys of the file that the tokenizer is put into stay as they are; no id changes",
-    )
+def _affixes(contents: Contents) -> Losses:
+    return affixes_lost(contents.model, "llama.cpp")
 
 
-def _shown(field: str, what: str, consequence: str, witness: str | None) -> Loss:
-    return Loss(field, "ids", what, consequence, witness=witness, shown=witness is not None)
-
-
-def _affixes(model: BPEModel, again: BPEModel) -> Losses:
-    yield from affixes_lost(model, "llama.cpp")
-
-
-def _vocab(model: BPEModel, again: BPEModel) -> Losses:
-    ours, theirs = model.vocab.ids, again.vocab.ids
-    moved = next((token for token in ours if theirs.get(token) != ours[token]), None)
-    if moved is not None:
-        place = theirs.get(moved)
+def _vocab(contents: Contents) -> Losses:
+    model, ids = contents.model, contents.model.vocab.ids
+    lost = next((t for t in ids if t in contents.gone or ids[t] in contents.moved), None)
+    more = next(iter(contents.more), None)
+    if lost is not None:
+        place = None if lost in contents.gone else contents.listing.places[ids[lost]]
         why = (
             "another token or an added one is spelled like it, and no two may be"
             if place is None
             else "ids are places in a list, and these have too large holes"
         )
-        yield _shown(
+        yield shown_by(
+            text_for(model, lost),
             "vocab",
-            f"{show(moved)} would be {'gone' if place is None else place}, not {ours[moved]}: "
-            f"{why}",
+            "ids",
+            f"{show(lost)} would be {'gone' if place is None else place}, not {ids[lost]}: {why}",
             "texts that need it would have other ids",
-            text_for(model, moved),
         )
-        return
-    more = [token for token in theirs if token not in ours]
-    if any(token.decode("utf-8", "replace") in BYTE_NAMES for token in more):
-        yield _shown(
+    elif contents.missing_bytes:
+        yield shown_by(
+            None,
             "vocab",
+            "ids",
             "the 256 byte tokens must be there, and some are not",
             "characters without a token would become bytes",
-            None,
         )
-    elif more:
+    elif more is not None:
         yield Loss(
             "vocab",
             "metadata",
-            f"llama.cpp looks up every token, those that are found first too: {show(more[0])}",
+            f"llama.cpp looks up every token, those that are found first too: {show(more)}",
             "where it is not found first, a text gives its id all the same",
         )
-    elif model.vocab.kinds != again.vocab.kinds:
+    elif model.vocab.kinds != contents.kinds:
         yield Loss(
             "vocab", "metadata", "kinds that only SentencePiece's tokens have", "no id changes"
         )
-    elif model.vocab.scores:
+    elif model.vocab.scores and not scores_stay(model):
         yield Loss(
             "vocab", "metadata", "scores that say another order than the merges", "no id changes"
         )
 
 
-def _merges(model: BPEModel, again: BPEModel) -> Losses:
+def _merges(contents: Contents) -> Losses:
+    model = contents.model
     rewrite = as_pairs(model) if model.alphabet == "byte" else as_ranks(model)
     yield from rewrite.losses()
     if rewrite.rule is None:
         return
     if model.alphabet == "char" and rewrite.left_out:
-        yield _shown(
+        yield shown_by(
+            None,
             "merges",
+            "ids",
             f"no merge builds {show(rewrite.left_out[0])}; in llama.cpp any two tokens whose text "
             "together is a token may merge",
             "other pairs would merge first",
-            None,
         )
-    elif model.affixes != Affixes() or model.vocab.ids != again.vocab.ids:
-        yield _shown(
-            "merges", "merges of tokens that are lost", "other pairs would merge first", None
+    elif model.affixes != Affixes() or not contents.as_before:
+        yield shown_by(
+            None, "merges", "ids", "merges of tokens that are lost", "other pairs would merge first"
         )
 
 
-def _lookup_first(model: BPEModel, again: BPEModel) -> Losses:
-    first = model if model.lookup_first else again
-    tokens = sorted(whole_lookups(first), key=first.vocab.ids.__getitem__)
-    witness = next(filter(None, (text_for(again, token) for token in tokens[:40])), None)
-    yield _shown(
+def _lookup_first(contents: Contents) -> Losses:
+    model, name = contents.model, contents.splitter
+    same_tokens = model.affixes == Affixes() and not (contents.gone or contents.more)
+    if model.lookup_first == name.lookup_first and same_tokens:
+        return
+    lookups = whole_lookups(replace(model, lookup_first=True))
+    tokens = sorted(lookups, key=model.vocab.ids.__getitem__) or [*contents.more]
+    merged = replace(model, lookup_first=False)
+    texts = (text_for(merged, token) for token in tokens[:40]) if model.lookup_first else ()
+    yield shown_by(
+        next(filter(None, texts), None),
         "lookup_first",
+        "ids",
         "whether a pretoken that is a token is looked up belongs to the name of the splitter, "
         "and none has both",
         f"such as {show(tokens[0])} would have other ids" if tokens else "ids may differ",
-        witness if model.lookup_first else None,
     )
 
 
-def _fallback(model: BPEModel, again: BPEModel) -> Losses:
+def _fallback(contents: Contents) -> Losses:
+    model, fallback = contents.model, contents.model.fallback
     if model.alphabet == "byte":
         missing = missing_bytes(model.vocab.ids)
-        yield Loss(
+        if fallback != (Fallback("drop", after_merging=True) if missing else Fallback()):
+            yield Loss(
+                "fallback",
+                "ids" if missing else "metadata",
+                f"what becomes of bytes without a token ({fallback.missing})",
+                "in llama.cpp they vanish" if missing else "none is missing; no id changes",
+                witness=text_with(min(missing)) if missing else None,
+            )
+    elif not (fallback.byte_fallback and fallback.after_merging) or contents.missing_bytes:
+        yield shown_by(
+            None,
             "fallback",
-            "ids" if missing else "metadata",
-            f"what becomes of bytes without a token ({model.fallback.missing})",
-            "in llama.cpp they vanish" if missing else "none is missing; no id changes",
-            witness=text_with(min(missing)) if missing else None,
-        )
-    else:
-        yield _shown(
-            "fallback",
-            f"what becomes of characters without a token ({model.fallback.missing})",
+            "ids",
+            f"what becomes of characters without a token ({fallback.missing})",
             "in llama.cpp they become the tokens of their bytes, after merging",
-            None,
         )
 
 
-def _normalizer(model: BPEModel, again: BPEModel) -> Losses:
-    ours, theirs = model.normalizer or (), again.normalizer or ()
-    witness = first_changed(ours) if not theirs else None
-    if theirs:
-        texts = (text for text in _TEXTS if normalize(ours, text) != normalize(theirs, text))
-        witness = next(texts, None)
-    yield _shown(
-        "normalizer",
-        "texts are normalized otherwise than by writing spaces as U+2581, with one before a text"
-        if theirs
-        else "texts are normalized before they are cut; llama.cpp never does that",
-        "texts that the normalizer changes would have other ids",
-        witness,
-    )
+def _normalizer(contents: Contents) -> Losses:
+    model, steps = contents.model, contents.model.normalizer or ()
+    if model.alphabet == "byte":
+        if steps:
+            yield shown_by(
+                first_changed(steps),
+                "normalizer",
+                "ids",
+                "texts are normalized before they are cut; llama.cpp never does that",
+                "texts that the normalizer changes would have other ids",
+            )
+    elif plain_normalizer(steps) not in map(normalizer_of, (False, True)):
+        there = normalizer_of(puts_space(model))
+        texts = (text for text in _TEXTS if normalize(steps, text) != normalize(there, text))
+        yield shown_by(
+            next(texts, None),
+            "normalizer",
+            "ids",
+            "texts are normalized otherwise than by writing spaces as U+2581, with one before a "
+            "text",
+            "texts that the normalizer changes would have other ids",
+        )
 
 
-def _pretokenizer(model: BPEModel, again: BPEModel) -> Losses:
+def _pretokenizer(contents: Contents) -> Losses:
+    model = contents.model
     if model.alphabet == "char":
-        yield _shown(
-            "pretokenizer",
-            "texts are cut before they are merged; in SentencePiece's kind they are not",
-            "tokens could merge across the cuts, and spaces be put in otherwise",
-            None,
-        )
+        if model.pretokenizer:
+            yield shown_by(
+                None,
+                "pretokenizer",
+                "ids",
+                "texts are cut before they are merged; in SentencePiece's kind they are not",
+                "tokens could merge across the cuts, and spaces be put in otherwise",
+            )
         return
     name = chosen(model)
-    if name is not None:
+    if name is None:
+        near = nearest_names(model)
+        yield shown_by(
+            near[0].text or None,
+            "pretokenizer",
+            "ids",
+            "llama.cpp has splitters by name, and none is proved to cut every text as this one "
+            f"does (nearest: {', '.join(map(_told, near))})",
+            f"texts would be cut elsewhere; without this field the file names {near[0].name}",
+        )
+    elif model.pretokenizer != contents.splitter.steps:
         yield Loss(
             "pretokenizer",
             "metadata",
@@ -183,15 +208,6 @@ def _pretokenizer(model: BPEModel, again: BPEModel) -> Losses:
             f"({name.by})",
             "no id changes",
         )
-        return
-    near = nearest_names(model)
-    yield _shown(
-        "pretokenizer",
-        "llama.cpp has splitters by name, and none is proved to cut every text as this one does "
-        f"(nearest: {', '.join(map(_told, near))})",
-        f"texts would be cut elsewhere; without this field the file names {near[0].name}",
-        near[0].text or None,
-    )
 
 
 def _told(near: Near) -> str:
@@ -203,10 +219,13 @@ def _told(near: Near) -> str:
     return f"{near.name} {' and '.join(words)}"
 
 
-def _added(model: BPEModel, again: BPEModel) -> Losses:
-    bare = replace(model, added=tuple(replace(token, roles=()) for token in model.added or ()))
-    plain = replace(again, added=tuple(replace(token, roles=()) for token in again.added or ()))
-    if all(difference.field != "added" for difference in diff(bare, plain)):
+def _added(contents: Contents) -> Losses:
+    bare = replace(contents.model, added=_without_roles(contents.model.added or ()))
+    there = _without_roles(contents.added)
+    plain = replace(bare, vocab=Vocab(bare.vocab.ids), added=there)
+    if compare_added(bare, plain):
+        yield from added_lost(bare.added or (), there, contents.crowded)
+    elif contents.added != (contents.model.added or ()):
         yield Loss(
             "added",
             "metadata",
@@ -214,34 +233,39 @@ def _added(model: BPEModel, again: BPEModel) -> Losses:
             "not know all names",
             "no id changes",
         )
-        return
-    yield from added_lost(bare, plain)
 
 
-def _sequence_template(model: BPEModel, again: BPEModel) -> Losses:
-    ours, theirs = (each.sequence_template or SequenceTemplate() for each in (model, again))
-    if ours.placed == theirs.placed:
+def _without_roles(added: tuple[AddedToken, ...]) -> tuple[AddedToken, ...]:
+    return tuple(replace(token, roles=()) for token in added)
+
+
+def _sequence_template(contents: Contents) -> Losses:
+    model = contents.model
+    ours, ends = model.sequence_template or SequenceTemplate(), ends_of(model)
+    if ends is None or any(end is not None and end.id in contents.moved for end in ends):
+        yield Loss(
+            "sequence_template",
+            "text",
+            "what is placed around a text is more than a bos before and an eos after each",
+            "llama.cpp would place something else",
+            witness="a",
+        )
+    elif ours != template_of(*ends):
         what = "the type ids and names in the sequence template"
         yield Loss("sequence_template", "metadata", what, "llama.cpp has none; no id changes")
+
+
+def _decoder(contents: Contents) -> Losses:
+    model, steps = contents.model, contents.model.decoder or ()
+    strips, over_characters = puts_space(model), model.alphabet == "char"
+    if steps == (decoder_of(strips) if over_characters else (JoinBytes(),)):
         return
-    yield Loss(
-        "sequence_template",
-        "text",
-        "what is placed around a text is more than a bos before and an eos after each",
-        "llama.cpp would place something else",
-        witness="a",
-    )
-
-
-def _decoder(model: BPEModel, again: BPEModel) -> Losses:
-    steps = model.decoder or ()
-    strips = any(isinstance(step, StripToken) for step in again.decoder or ())
     first = steps[0] if steps else None
     if isinstance(first, JoinPieces) and not first.collapse and not first.charsmap:
         alike = (first.dummy == "prefix") == strips and first.dummy != "suffix"
     else:
         alike = isinstance(first, MetaspaceText) and (first.prepend != "never") == strips
-    if alike and again.fallback.byte_fallback and "\u2581".encode() in model.vocab.ids:
+    if alike and over_characters and "\u2581".encode() in model.vocab.ids:
         yield Loss(
             "decoder",
             "metadata",
@@ -249,21 +273,28 @@ def _decoder(model: BPEModel, again: BPEModel) -> Losses:
             "ids of texts are decoded alike; malformed bytes and special tokens are not",
         )
         return
-    witness = decoded_otherwise(model)
-    yield Loss(
+    yield shown_by(
+        decoded_otherwise(model),
         "decoder",
         "text",
-        "llama.cpp joins the tokens' bytes"
-        if model.alphabet == "byte"
-        else "llama.cpp joins the tokens, writes U+2581 as a space and leaves the first one out",
+        "llama.cpp joins the tokens, writes U+2581 as a space and leaves the first one out"
+        if over_characters
+        else "llama.cpp joins the tokens' bytes",
         "some ids would decode to another text",
-        witness=witness,
-        shown=witness is not None,
     )
 
 
-def _extras(model: BPEModel, again: BPEModel) -> Losses:
-    others = sorted(key for key in model.extras if key != "gguf")
+def _extras(contents: Contents) -> Losses:
+    settings = sorted(contents.model.extras)
+    if contents.into is not None and settings:
+        yield Loss(
+            "extras",
+            "metadata",
+            f"settings of the source's file: {', '.join(settings)}",
+            "the keys of the file that the tokenizer is put into stay as they are; no id changes",
+        )
+        return
+    others = [key for key in settings if key != "gguf"]
     if others:
         yield Loss(
             "extras",
@@ -273,7 +304,7 @@ def _extras(model: BPEModel, again: BPEModel) -> Losses:
         )
 
 
-_BY_FIELD: Mapping[str, Callable[[BPEModel, BPEModel], Losses]] = MappingProxyType(
+_BY_FIELD: Mapping[str, Callable[[Contents], Losses]] = MappingProxyType(
     {
         "affixes": _affixes,
         "vocab": _vocab,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from math import isnan
 from typing import Final
 
@@ -24,6 +24,7 @@ from ...model import (
 )
 from ...steps import (
     ByteTokens,
+    DecoderStep,
     Fuse,
     JoinBytes,
     NormalizerStep,
@@ -131,27 +132,35 @@ def _read_llama(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
     roles = {role: tokens.role(role, DEFAULTS["llama"].get(role)) for role in ROLES}
     added = tokens.added(roles)
     ids, kinds = _pieces(tokens)
-    normalizer: tuple[NormalizerStep, ...] = (Replace(" ", "\u2581"),)
     prefixed = keys.flag(PREFIXED, True)
-    if prefixed:
-        normalizer = (Prepend("\u2581"), *normalizer)
-    table = _ranked(tokens, scores)
-    ids = _with_built(tokens, table, ids)
-    space = (StripToken(" ", 1, 0),) if prefixed else ()
+    table = _ranked(tokens.texts, scores)
+    ids = _with_built(tokens, scores, ids)
     return BPEModel(
         vocab=Vocab(ids, kinds, {number: scores[number] for number in range(len(scores))}),
         merges=RankTable({content: rank for content, rank in table.items() if content in ids}),
         alphabet="char",
         fallback=_bytes_first(added, roles["unk"]),
-        normalizer=normalizer,
+        normalizer=normalizer_of(prefixed),
         pretokenizer=(),
         added=added,
         sequence_template=_template(keys, tokens, roles, bos=True),
-        decoder=(Replace("\u2581", " "), ByteTokens(), Fuse(), *space),
+        decoder=decoder_of(prefixed),
         chat_template=keys.text(CHAT),
         extras=_extras(keys, tokens, roles["unk"], llama=True),
         origin=origin,
     )
+
+
+def normalizer_of(prefixed: bool) -> tuple[NormalizerStep, ...]:
+    """Spaces as U+2581, with one before each text where ``prefixed``."""
+    spaces = Replace(" ", "\u2581")
+    return (Prepend("\u2581"), spaces) if prefixed else (spaces,)
+
+
+def decoder_of(prefixed: bool) -> tuple[DecoderStep, ...]:
+    """The way back, which leaves the space before a text out."""
+    space = (StripToken(" ", 1, 0),) if prefixed else ()
+    return (Replace("\u2581", " "), ByteTokens(), Fuse(), *space)
 
 
 def _scores(keys: Keys, count: int) -> list[float]:
@@ -187,13 +196,13 @@ def _pieces(tokens: Tokens) -> tuple[dict[bytes, int], dict[int, Kind]]:
     return ids, kinds
 
 
-def _ranked(tokens: Tokens, scores: Sequence[float]) -> dict[bytes, int]:
+def _ranked(texts: Sequence[str], scores: Sequence[float]) -> dict[bytes, int]:
     """Every token by descending score, whatever its type: all may be merged into.
 
     llama.cpp compares floats, so 0.0 and -0.0 are a tie here (``llm_bigram_spm::comparator``).
     """
     places = {score: place for place, score in enumerate(sorted({*scores}, reverse=True))}
-    return {text.encode(): places[score] for text, score in zip(tokens.texts, scores, strict=True)}
+    return {text.encode(): places[score] for text, score in zip(texts, scores, strict=True)}
 
 
 def _bytes_first(added: Iterable[AddedToken], unknown: int | None) -> Fallback:
@@ -206,9 +215,7 @@ def _bytes_first(added: Iterable[AddedToken], unknown: int | None) -> Fallback:
     return Fallback("unknown", unknown, fuse=True, byte_fallback=True, after_merging=True)
 
 
-def _with_built(
-    tokens: Tokens, table: Mapping[bytes, int], ids: dict[bytes, int]
-) -> dict[bytes, int]:
+def _with_built(tokens: Tokens, scores: Sequence[float], ids: dict[bytes, int]) -> dict[bytes, int]:
     """The vocabulary with the special tokens that merging builds out of their characters.
 
     llama.cpp looks up every token, whatever its type (``llm_tokenizer_spm_session``).
@@ -217,10 +224,7 @@ def _with_built(
         UnsupportedError: merging builds a byte token, which no other engine does.
     """
     every = {text.encode(): number for number, text in enumerate(tokens.texts)}
-    whole = BPEModel(Vocab(every), RankTable(table), alphabet="char")
-    built = canonical(whole).splits.keys() | {
-        content for content in every if len(content.decode()) == 1
-    }
+    built = built_by_scores(tokens.texts, scores)
     for content in sorted(built):
         if content in ids and content.decode() in BYTE_NAMES:
             tokens.keys.refuse(
@@ -229,6 +233,13 @@ def _with_built(
                 "byte; llama.cpp does so, and no other engine",
             )
     return ids | {content: every[content] for content in every if content in built}
+
+
+def built_by_scores(texts: Sequence[str], scores: Sequence[float]) -> Set[bytes]:
+    """The tokens that merging builds out of their characters, whatever their types."""
+    every = {text.encode(): number for number, text in enumerate(texts)}
+    whole = BPEModel(Vocab(every), RankTable(_ranked(texts, scores)), alphabet="char")
+    return canonical(whole).splits.keys() | {each for each in every if len(each.decode()) == 1}
 
 
 # GPT-2's kind.
@@ -319,7 +330,7 @@ def _contents(
                 kinds[number] = "control"
             continue
         content = to_bytes(text)
-        if special and content not in products and not _is_pretoken(content, splitter):
+        if special and content not in products and not is_pretoken(content, splitter):
             continue
         if content in ids:
             keys.fail(f"{TOKENS}[{number}]", f"{show(text)} has the bytes of another token")
@@ -327,7 +338,7 @@ def _contents(
     return ids, kinds
 
 
-def _is_pretoken(content: bytes, splitter: Splitter) -> bool:
+def is_pretoken(content: bytes, splitter: Splitter) -> bool:
     """Whether a pretoken can be this, and is looked up (or is one byte, which needs no merge)."""
     if len(content) == 1:
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -42,12 +42,7 @@ class Tokens:
             keys.fail(TYPES, f"{len(listed):,} types for {len(self.texts):,} tokens")
         named = [NORMAL] * len(self.texts) if listed is None else listed[: len(self.texts)]
         self.named = [each if 0 <= each <= BYTE else UNDEFINED for each in named]
-        given = frozenset(
-            role
-            for table in (GAPS, _OLD_GAPS)
-            for role, key in table.items()
-            if (number := keys.number(key)) is not None and number < len(self.texts)
-        )
+        given = gaps_named(keys.number, len(self.texts))
         self.types = effective(self.texts, self.named, given, keys.file)
 
     def role(self, role: str, default: int | None) -> int | None:
@@ -124,6 +119,16 @@ class Tokens:
                 "a file without it",
                 "give the model another name",
             )
+
+
+def gaps_named(number: Callable[[str], int | None], count: int) -> frozenset[str]:
+    """The roles in filling a gap for which keys name one of so many tokens."""
+    return frozenset(
+        role
+        for table in (GAPS, _OLD_GAPS)
+        for role, key in table.items()
+        if (named := number(key)) is not None and named < count
+    )
 
 
 def is_phi3(name: str) -> bool:

@@ -74,13 +74,13 @@ def keys_of(model: BPEModel, pre: str | None = None) -> dict[str, Typed]:
         keys[PRE] = ("string", pre or written_name(model))
     keys[TOKENS] = ("array", ("string", [text.encode("utf-8") for text in listing.texts]))
     if llama:
-        keys[SCORES] = ("array", ("float32", _scores(model, listing)))
+        keys[SCORES] = ("array", ("float32", scores_of(model, listing)))
     keys[TYPES] = ("array", ("int32", listing.types))
     if not llama:
         keys[MERGES] = ("array", ("string", [*_merges(model, listing)]))
     keys |= _roles(model, listing)
     if llama:
-        keys[PREFIXED] = ("bool", _puts_space(model))
+        keys[PREFIXED] = ("bool", puts_space(model))
     for role, number in ambiguous(listing.texts, listing.types):
         keys[GAPS[role]] = ("uint32", number)
     for key, value in held.items():
@@ -113,7 +113,7 @@ def kept_of(model: BPEModel) -> Mapping[str, Any]:
     return kept if isinstance(kept, dict) else {}
 
 
-def _puts_space(model: BPEModel) -> bool:
+def puts_space(model: BPEModel) -> bool:
     """Whether a space is put before each text."""
     return any(
         isinstance(step, Prepend)
@@ -138,13 +138,11 @@ def _name(model: BPEModel, listing: Listing) -> str:
     return name
 
 
-def _scores(model: BPEModel, listing: Listing) -> list[float]:
+def scores_of(model: BPEModel, listing: Listing) -> list[float]:
     """The scores that the model has, where they are in the order of its ranks, else new ones."""
-    ranks = _ranks(model)
-    scores, ids = model.vocab.scores, model.vocab.ids
-    ranked = [(rank, scores.get(ids[token])) for token, rank in ranks.items() if token in ids]
-    count = len(listing.texts)
-    if all(score is not None for _, score in ranked) and _in_order(ranked):
+    ranks, ids, count = _ranks(model), model.vocab.ids, len(listing.texts)
+    if scores_stay(model):
+        scores = model.vocab.scores
         given = {listing.places.get(number, number): score for number, score in scores.items()}
         return [given.get(place, 0.0) for place in range(count)]
     by_rank = [-float(len(ranks) + 1)] * count
@@ -152,6 +150,14 @@ def _scores(model: BPEModel, listing: Listing) -> list[float]:
         if token in ids:
             by_rank[listing.places[ids[token]]] = -float(rank)
     return by_rank
+
+
+def scores_stay(model: BPEModel) -> bool:
+    """Whether the model's own scores say the order of its merges."""
+    scores, ids = model.vocab.scores, model.vocab.ids
+    ranks = _ranks(model).items()
+    ranked = [(rank, scores.get(ids[token])) for token, rank in ranks if token in ids]
+    return all(score is not None for _, score in ranked) and _in_order(ranked)
 
 
 def _in_order(ranked: Iterable[tuple[int, float | None]]) -> bool:
@@ -173,13 +179,13 @@ def _ranks(model: BPEModel) -> Mapping[bytes, int]:
 def _merges(model: BPEModel, listing: Listing) -> Iterator[bytes]:
     """The merges in order whose tokens are all listed, as lines."""
     listed = {*listing.texts}
-    for pair in _pairs(model):
+    for pair in pairs_of(model):
         left, right = map(to_chars, pair)
         if left and right and {left, right, left + right} <= listed:
             yield f"{left} {right}".encode()
 
 
-def _pairs(model: BPEModel) -> Iterator[tuple[bytes, bytes]]:
+def pairs_of(model: BPEModel) -> Iterator[tuple[bytes, bytes]]:
     """The merges in order, each once; llama.cpp keeps the first of two, tokenizers the last."""
     rule = model.merges
     if isinstance(rule, PairList):
