@@ -52,17 +52,20 @@ def admit(trip: RoundTrip, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
     losses = (*_lost(model), *unsaid, *losses)
     refused = tuple(x for x in losses if x.grade != "metadata" and x.field not in dropped)
     if refused:
-        fields = sorted({loss.field for loss in refused})
-        why = _why(model, target, refused, unsaid)
-        raise LossyConversionError(
-            f"{why}:\n" + "\n".join(f"  - {describe(loss)}" for loss in refused),
-            refused,
-            fix=(f"{_SAY}; " if set(unsaid) & set(refused) else "")
-            + "to convert without it: "
-            + " ".join(f"--drop {field}" for field in fields),
-        )
+        way = f"{_SAY}; " if set(unsaid) & set(refused) else ""
+        raise refusal(_why(model, target, refused, unsaid), refused, way)
     trip.check()
     return losses
+
+
+def refusal(why: str, refused: tuple[Loss, ...], fix: str = "") -> LossyConversionError:
+    """The error that names each loss, and how to convert all the same."""
+    return LossyConversionError(
+        f"{why}:\n" + "\n".join(f"  - {describe(loss)}" for loss in refused),
+        refused,
+        fix=f"{fix}to convert without it: "
+        + " ".join(f"--drop {field}" for field in sorted({loss.field for loss in refused})),
+    )
 
 
 _SAY = (

@@ -11,7 +11,7 @@ it is cut into bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal, TypeAlias, Union
@@ -234,6 +234,8 @@ class BPEModel:
         _check_vocab(self.vocab)
         _check_merges(self.merges, self.vocab, len(self.affixes.prefix))
         _check_added(self.added or ())
+        for name in _WITH_TEXTS:
+            _check_texts(name, getattr(self, name))
 
     def __repr__(self) -> str:
         name = f" {self.origin.name!r}" if self.origin.name else ""
@@ -394,6 +396,43 @@ def _check_added(added: tuple[AddedToken, ...]) -> None:
                 field="added",
                 index=index,
             )
+
+
+_WITH_TEXTS = (
+    "normalizer",
+    "pretokenizer",
+    "added",
+    "sequence_template",
+    "decoder",
+    "chat_template",
+    "extras",
+)
+
+
+def _check_texts(name: str, value: object) -> None:
+    for text in _texts(value):
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise InvalidModelError(
+                f"{show(text[:80])} is no text: it holds half of a surrogate pair", field=name
+            ) from None
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The strings in a field's value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from map(str, value)
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, (tuple, list)):
+        for each in value:
+            yield from _texts(each)
+    else:
+        for attribute in getattr(value, "__slots__", ()):
+            yield from _texts(getattr(value, attribute))
 
 
 def _said(value: object) -> str:

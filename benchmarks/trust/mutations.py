@@ -43,6 +43,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "verify.stages.around": _STAGES,
     "verify.stages.decoding": _STAGES,
     "theory.cuts": _CUTS,
+    "theory.cuts_apart": _CUTS,
     "theory.straddling": _CUTS,
     "theory.spelled": _CORE,
     "theory.core": _CORE,

@@ -76,7 +76,9 @@ class RoundTrip:
         """Why the format cannot hold this value: its own explanations, and what stands beside."""
         if self.alone:
             return (*self.whole.losses, *_left_out(self))
-        return tuple(self.format.explain(self))
+        from .other_tables import tables_lost  # reading does not wait for what only writing needs
+
+        return (*self.format.explain(self), *tables_lost(self.model, self.again))
 
     @cached_property
     def unexplained(self) -> tuple[Difference, ...]:

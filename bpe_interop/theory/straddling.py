@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice, pairwise
+from itertools import chain, islice, pairwise, product
 from typing import TypeAlias
 
 from ..errors import PatternError
 from ..steps import PreTokenizerStep
-from ..text.unicode import LAST
+from ..text.unicode import LAST, SURROGATES
 from .automata import stretches
 from .splitters import Reads, SplitterPair
 from .utf8 import is_inside_utf8
@@ -60,6 +60,20 @@ class Places:
         across = filter(self._may_stand_across, vocabulary)
         doubtful = list(islice(across, _MOST_TOKENS + 1))
         return len(doubtful) <= _MOST_TOKENS and not any(map(self._stands_across, doubtful))
+
+    def texts_across(self, vocabulary: Iterable[bytes]) -> Iterator[str]:
+        """Texts that hold a token where it may stand across such a cut, and little more."""
+        low, high = SURROGATES
+        for token in filter(self._may_stand_across, vocabulary):
+            parts = [*_parts(token)]
+            for place, (one, other) in enumerate(pairwise(parts)):
+                for left, right in product(self._classes_in(one), self._classes_in(other)):
+                    if (left, right) in self._sides:
+                        codes = [part[0] for part in parts]
+                        codes[place : place + 2] = self._code(one, left), self._code(other, right)
+                        if not any(low <= code <= high for code in codes):
+                            yield "".join(map(chr, codes))
+                        break
 
     def none_beside(self, contents: Iterable[bytes]) -> bool:
         """Whether no content can begin or end at such a cut, as a whole pretoken."""
@@ -112,6 +126,17 @@ class Places:
                 if codes[0] + (last - codes[0]) // codes.step * codes.step >= self._starts[place]
             }
         return self._ends[codes]
+
+    def _code(self, codes: range, number: int) -> int:
+        """The first of some code points that is of a class which one of them has."""
+        after = [*self._starts[1:], LAST + 1]
+        for place, (start, end) in enumerate(zip(self._starts, after, strict=True)):
+            first = (
+                codes[0] + max(0, (start - codes[0] + codes.step - 1) // codes.step) * codes.step
+            )
+            if self._classes[place] == number and first < min(end, codes[-1] + 1):
+                return first
+        return codes[0]
 
     def _class(self, code: int) -> int:
         return self._classes[bisect_right(self._starts, code) - 1]

@@ -11,11 +11,12 @@ from ..engines import Engine, from_directory, from_files, versions
 from ..engines.facts import facts
 from ..errors import CheckFailedError, EngineError, EngineMissingError, UnstatedError
 from ..formats import Files, Format
+from ..formats.other_tables import shown_by_text
 from ..formats.round_trip import RoundTrip
+from ..gate import refusal
 from ..io import TokenizerSource
 from ..loss import Loss
 from ..model import BPEModel, TemplateToken, show
-from ..text.patterns import asks_other_tables
 from ..ticks import begin
 from .assumptions import EXAMINED, assumptions
 from .compare import Tally, compare
@@ -69,6 +70,7 @@ def check_written(
 
     Raises:
         CheckFailedError: the files give other ids or texts.
+        LossyConversionError: they do because of Unicode tables alone.
         EngineMissingError: the target's own engine is not installed.
         EngineError: it fails on the files, or on a text that the source encodes.
     """
@@ -86,16 +88,18 @@ def check_written(
         )
     if own is None or held is not model:
         own = Own(held)
-    checks = [_own_engine(row, trip.files, own, tick)]
+    checks = [_own_engine(row, trip.files, own, again, tick)]
     if row.served and trip.alone:
         why = f"{row.served} serves directories, and this is one file"
         checks.append(Check(row.served, "", skipped=why))
     elif row.served:
-        checks.append(_served(row.served, own, stage, tick))
+        checks.append(_served(row.served, own, again, stage, tick))
     return tuple(checks)
 
 
-def _own_engine(row: Format, files: Files, own: Own, tick: Callable[[int], None]) -> Check:
+def _own_engine(
+    row: Format, files: Files, own: Own, again: BPEModel, tick: Callable[[int], None]
+) -> Check:
     held = own.encoder.model
     try:
         engine = from_files(row.engine, row.name, files, held)
@@ -106,7 +110,7 @@ def _own_engine(row: Format, files: Files, own: Own, tick: Callable[[int], None]
         ) from error
     except UnstatedError as error:  # the pattern was dropped on purpose
         return Check(row.engine, "", skipped=error.what)
-    return _run(engine, own, list(dict.fromkeys(awkward(held))), tick)
+    return _run(engine, own, list(dict.fromkeys(awkward(held))), tick, again)
 
 
 def check_source(
@@ -131,17 +135,19 @@ def check_source(
         return Check(row.engine, "", skipped=error.fix, of="source")
     texts = list(dict.fromkeys(awkward(model)))
     says_template = source.says_template
-    check = _run(engine, own, texts, tick, "the source", says_template=says_template)
+    check = _run(engine, own, texts, tick, says_template=says_template)
     return replace(check, of="source")
 
 
-def _served(name: str, own: Own, stage: Path, tick: Callable[[int], None]) -> Check:
+def _served(
+    name: str, own: Own, again: BPEModel, stage: Path, tick: Callable[[int], None]
+) -> Check:
     try:
         engine = from_directory(name, stage)
     except EngineMissingError as error:
         return Check(name, "", skipped=error.fix)
     # A few hundred texts are enough to see whether it built the same pipeline.
-    return _run(engine, own, [*fixed(), *around_added(own.encoder.model, 20)], tick)
+    return _run(engine, own, [*fixed(), *around_added(own.encoder.model, 20)], tick, again)
 
 
 def _run(
@@ -149,16 +155,20 @@ def _run(
     own: Own,
     texts: list[str],
     tick: Callable[[int], None],
-    what: str = "what was written",
+    again: BPEModel | None = None,
     *,
     says_template: bool = True,
 ) -> Check:
+    """Runs a source's own files, or those that were written, which read back as ``again``."""
+    what = "the source" if again is None else "what was written"
     modes = _modes(engine, own.encoder.model)
     if not says_template:
         modes = [mode for mode in modes if not mode.add_special_tokens]
     begin(tick, f"{what} in {engine.name}", len(texts))
     tally = compare(own, engine, texts, modes, tick, patience=1)
-    _raise_if_different(tally, engine, what, own.encoder.model)
+    if tally.mismatch is not None and again is not None:
+        _raise_if_tables_differ(own.encoder.model, again, tally.mismatch.text)
+    _raise_if_different(tally, engine, what)
     first = tally.failures[0] if tally.failures else None
     failed = f"on {show(first.text[:40])}, {first.side}: {first.what}" if first else ""
     if tally.alone or not tally.compared:
@@ -187,7 +197,7 @@ def _modes(engine: Engine, model: BPEModel) -> list[Mode]:
     return decoding(modes, [model])
 
 
-def _raise_if_different(tally: Tally, engine: Engine, what: str, model: BPEModel) -> None:
+def _raise_if_different(tally: Tally, engine: Engine, what: str) -> None:
     mismatch = tally.mismatch
     if mismatch is None:
         return
@@ -197,19 +207,18 @@ def _raise_if_different(tally: Tally, engine: Engine, what: str, model: BPEModel
     raise CheckFailedError(
         f"{what} is not the tokenizer that we read, in {engine.name} {engine.version}: "
         f"{show(mismatch.text)} ({mismatch.mode.scope}) gives {answers}",
-        fix=_what_to_do(model),
+        fix=_REPORT,
     )
 
 
-def _what_to_do(model: BPEModel) -> str:
-    """What to do where what was written is another tokenizer: most often that is our fault."""
-    if any(asks_other_tables(step) for step in model.pretokenizer or ()):
-        return (
-            "nothing was kept; the source is cut by Python's regex, whose Unicode tables are of "
-            "another version than those of the target's engine, and a token shows it: write out "
-            "in the pattern which characters are meant"
-        )
-    return "nothing was kept; please report this with the source file"
+_REPORT = "nothing was kept; please report this with the source file"
+
+
+def _raise_if_tables_differ(model: BPEModel, again: BPEModel, text: str) -> None:
+    """Raises LossyConversionError where a text has other ids because of Unicode tables alone."""
+    refused = tuple(shown_by_text(model, again, [text]))
+    if refused:
+        raise refusal("what was written gives other ids", refused)
 
 
 _MERGING = ("alphabet", "affixes", "vocab", "merges", "lookup_first", "fallback")
@@ -260,6 +269,7 @@ def establish(
 
     Raises:
         CheckFailedError: a text has other ids, and nothing was dropped.
+        LossyConversionError: it has them because of Unicode tables alone.
         PatternError: a pattern does not run to its end.
     """
     dropped = tuple(sorted({loss.field for loss in losses if loss.grade != "metadata"}))
@@ -284,11 +294,12 @@ def establish(
     notes += tuple(_left_to_callers(again, engine))
     proof = prove(kept, written, scope)
     if proof.outcome == "refuted" and not dropped:
+        _raise_if_tables_differ(kept, written, proof.witness or "")
         otherwise = "decodes the ids of {} otherwise" if proof.stage == "decoding" else ""
         otherwise = (otherwise or "gives {} other ids").format(show(proof.witness or ""))
         raise CheckFailedError(
             f"what was written {otherwise} ({proof.stage})",
-            fix=_what_to_do(kept),
+            fix=_REPORT,
         )
     outcome, why = _outcome(proof, doubts(names), texts)
     return Established(

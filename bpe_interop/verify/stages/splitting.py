@@ -7,21 +7,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import chain, islice, product, takewhile
-from typing import TypeAlias
+from itertools import chain, islice, product
 
-from ...errors import PatternError
 from ...model import show
-from ...steps import Pattern, PreTokenizerStep, Split
-from ...text.patterns import as_run, asks_other_tables
+from ...text.patterns import asks_other_tables
 from ...text.split import split
-from ...theory.automata import first_difference
 from ...theory.chains import pipeline
-from ...theory.cuts import only_merges_bytes
-from ...theory.merges import textual, whole_lookups
-from ...theory.splitters import first_cut_apart, representatives
-from ...theory.straddling import Places
+from ...theory.cuts_apart import Steps, compared_cuts, none_across, texts_across
+from ...theory.merges import whole_lookups
+from ...theory.splitters import representatives
 from .stage import CONTEXTS, Stage, TwoModels, short_strings, short_texts, silent
 
 _NAME = "pre-tokenizer"
@@ -31,8 +25,6 @@ _STRINGS = 20_000
 
 _LOOKUPS = 1_000
 """So many tokens that only a lookup finds are tried."""
-
-Steps: TypeAlias = tuple[PreTokenizerStep, ...]
 
 
 def pretokenizer_stage(pair: TwoModels) -> Stage:
@@ -52,13 +44,13 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         left, right = one[1], two[1]
         if left == right:
             return Stage(_NAME, "proved", "the same, what the normalizer writes being the same")
-    compared = _decided(left, right)
+    compared = compared_cuts(left, right)
     if compared.text is None and not compared.why:
         return Stage(_NAME, "proved", f"other steps that cut every text alike ({compared.by})")
     if compared.text is None:
         how = "patterns of engines with other tables" if difference is None else difference.how
         return _tested(pair, left, right, f"other steps ({how}), {compared.why}")
-    if _no_token_across(pair, left, right):
+    if none_across((pair.a, pair.b), left, right):
         why = f"they split {show(compared.text)} differently, but no token stands across such a cut"
         return Stage(_NAME, "proved", f"{why} (Theorem 10)")
     texts = (context.format(compared.text) for context in CONTEXTS)
@@ -68,6 +60,7 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         why,
         chain(
             texts,
+            texts_across((pair.a, pair.b), left, right),
             _cut_apart(left, right)[0],
             _looked_up(pair, compared.text),
             short_strings(),  # one character is hardly ever cut, and there are many
@@ -82,73 +75,6 @@ def _looked_up(pair: TwoModels, text: str) -> Iterator[str]:
         for content in islice(sorted(whole_lookups(model)), _LOOKUPS):
             with contextlib.suppress(UnicodeDecodeError):
                 yield text[:-1] + content.decode("utf-8")
-
-
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """A text that two sequences of steps split otherwise, or why it is not known, or neither."""
-
-    text: str | None = None
-    why: str = ""
-    by: str = ""
-
-
-def _decided(left: Steps, right: Steps) -> _Compared:
-    one, two = _only_pattern(left), _only_pattern(right)
-    try:
-        if one is not None and two is not None:
-            return _Compared(first_difference(as_run(one), as_run(two)), by="Theorem 11")
-    except PatternError:
-        pass
-    try:
-        return _Compared(first_cut_apart(left, right), by="Theorem 14")
-    except PatternError as error:
-        why = error.what
-    left, right = _without_shared(left, right)
-    try:
-        if first_cut_apart(left, right) is None:
-            return _Compared(by="Theorem 14")
-    except PatternError:
-        pass
-    return _Compared(why=why)
-
-
-def _only_pattern(steps: Steps) -> Pattern | None:
-    """The pattern, where the matches of one pattern are the pretokens."""
-    if len(steps) != 1 or not isinstance(step := steps[0], Split):
-        return None
-    matches = step.behavior == "removed" and step.invert
-    return step.pattern if matches and isinstance(step.pattern, Pattern) else None
-
-
-def _without_shared(left: Steps, right: Steps) -> tuple[Steps, Steps]:
-    """The steps without those that both begin with and both end with.
-
-    Where what is left cuts every text alike, so do all of them.
-    """
-    shared = sum(1 for _ in takewhile(_same, zip(left, right, strict=False)))
-    left, right = left[shared:], right[shared:]
-    backwards = zip(reversed(left), reversed(right), strict=False)
-    last = sum(1 for _ in takewhile(_same, backwards))
-    return left[: len(left) - last], right[: len(right) - last]
-
-
-def _same(steps: tuple[PreTokenizerStep, PreTokenizerStep]) -> bool:
-    return steps[0] == steps[1]
-
-
-def _no_token_across(pair: TwoModels, left: Steps, right: Steps) -> bool:
-    """Whether it is all one for both vocabularies that the two cut otherwise (Theorem 10)."""
-    if not only_merges_bytes(pair.a) or not only_merges_bytes(pair.b):
-        return False
-    try:
-        places = Places(left, right)
-    except PatternError:
-        return False
-    return all(
-        places.none_beside(whole_lookups(model)) and places.none_across(textual(model))
-        for model in (pair.a, pair.b)
-    )
 
 
 def _tested(pair: TwoModels, left: Steps, right: Steps, why: str) -> Stage:
