@@ -24,7 +24,7 @@ from bpe_interop.corpora import find_shards, read_documents
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
 from bpe_interop.io import take_lock
 from bpe_interop.pages import to_json
-from bpe_interop.shards import Carried, Pool, carry, pool_of, worker
+from bpe_interop.shards import Carried, Pool, carry, opened_from, pool_of, worker
 from bpe_interop.shards.orders import Finished, Order
 from bpe_interop.sources import load_source
 from bpe_interop.statistics import measure, measure_by_parts
@@ -413,3 +413,15 @@ def test_no_documents_are_no_equality(tmp_path: Path) -> None:
             compare(empty, executor)
         with pytest.raises(SourceError, match="there are no documents"):
             measure_by_parts([carried(GPT2)], find_shards([empty]), executor)
+
+
+def test_a_tokenizer_is_opened_once_and_told_by_its_ticket() -> None:
+    loaded = load_source(FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface")
+    files = dict(loaded.files)
+    ticket = carry("one", loaded.format.name, files).ticket
+    model = opened_from(ticket, files)
+    assert opened_from(ticket, dict(files)) is model
+    assert opened_from(replace(ticket, label="two"), files) is not model
+    name = next(iter(files))
+    with pytest.raises(EngineError, match="another sha256"):
+        opened_from(ticket, {**files, name: files[name] + b" "})

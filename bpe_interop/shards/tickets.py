@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from .. import presets
 from ..errors import EngineError
@@ -63,5 +64,12 @@ def opened_from(ticket: Ticket, files: Files) -> BPEModel:
     """
     if sha256_of(files) != ticket.sha256:
         raise EngineError("the tokenizer's files arrived with another sha256", where=ticket.label)
-    named = presets.by_name(ticket.preset) if ticket.preset else None
-    return presets.fill_template(presets.fill(by_name(ticket.format).load(files), named))
+    return _opened(Carried(ticket, files))
+
+
+@lru_cache(maxsize=4)
+def _opened(carried: Carried) -> BPEModel:
+    """Told by the ticket, so that a worker builds a tokenizer once, and not for each run."""
+    preset = carried.ticket.preset
+    model = by_name(carried.ticket.format).load(carried.files)
+    return presets.fill_template(presets.fill(model, presets.by_name(preset) if preset else None))

@@ -250,7 +250,9 @@ class EncodeWork:
     def _encoded(self, batch: list[Document], reader: PartReader) -> _Joined:
         settings = self._job.settings
         try:
-            return self._tokenizer.encode_to_arrays([each.text for each in batch], **_how(settings))
+            return self._tokenizer.encode_to_arrays(
+                [each.text for each in batch], num_threads=self._job.threads, **_how(settings)
+            )
         except BpeInteropError:
             for document in batch:
                 self._try(document, reader)
