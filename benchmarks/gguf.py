@@ -4,9 +4,9 @@ It needs the real tokenizers and corpora in ``BPE_INTEROP_DATA``, and the extras
 ``mistral``. The ids come from llama.cpp itself: each tokenizer is written as a GGUF file under the
 name that llama.cpp's converter gives it, and run.
 
-Arguments name the tables to make anew: ``names``, ``costs``, ``agreement``; without any, all. Each
-replaces the one between its marks in the page. ``agreement=NAME`` makes one row of that table anew
-and keeps the others.
+Arguments name the tables to make anew: ``names``, ``costs``, ``agreement``, ``characters``; without
+any, all. Each replaces the one between its marks in the page. ``agreement=NAME`` makes one row of
+that table anew and keeps the others.
 """
 
 from __future__ import annotations
@@ -17,21 +17,29 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import LossyConversionError
+from bpe_interop.formats.gguf.characters import (
+    NORMALIZER,
+    OVER_CHARACTERS,
+    PATTERN,
+    STEPS,
+    OverCharacters,
+)
 from bpe_interop.formats.gguf.code_points import has_newer
 from bpe_interop.formats.gguf.groups import groups
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.splitters import NOT_HELD
-from bpe_interop.formats.gguf.write import under_name
+from bpe_interop.formats.gguf.write import dump, kept_of, under_name
 from bpe_interop.loss import Loss
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
+from bpe_interop.steps import ByteTokens, Fuse, Replace
 from bpe_interop.verify.stress import awkward
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "gguf.md"
@@ -161,6 +169,38 @@ def agreement(data: Path, asked: str = "") -> str:
     return "\n".join(rows)
 
 
+def characters(data: Path) -> str:
+    """The same for the names under which characters are merged, with a published vocabulary.
+
+    llama.cpp knows three names of the kind, and no file under one is among the tokenizers here:
+    the vocabulary is Llama-2's, its merges those of its tokenizer.json, and the runs of newlines
+    that no merge builds are left out.
+    """
+    path = data / "llama-2" / "tokenizer.json"
+    model = load_source(path).model
+    rows = [
+        "| vocabulary | `pre` run | awkward | token texts | lines of UDHR | code points |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in OVER_CHARACTERS:
+        as_there = replace(
+            model,
+            normalizer=NORMALIZER,
+            pretokenizer=STEPS,
+            decoder=(Replace("\u2581", " "), ByteTokens(), Fuse()),
+            extras={"gguf": {"pre": name}},
+        )
+        [file] = dump(as_there).values()
+        read = load({"x.gguf": file})
+        if kept_of(read).get("pre") != name:
+            raise AssertionError(f"it was not written under {name}")
+        encoder, engine = Encoder(read), LlamaCppEngine(file)
+        cells = [compared(encoder, engine, *each) for each in texts_of(read, data)]
+        rows.append(f"| Llama-2's merges | `{name}` | {' | '.join(cells)} |")
+        print(rows[-1], file=sys.stderr, flush=True)
+    return "\n".join(rows)
+
+
 def _row(real: Real, data: Path) -> Iterator[str]:
     path = path_of(real, data)
     model = load_source(path).model
@@ -208,6 +248,14 @@ def names(data: Path) -> str:
         how = group.by if len(group.names) > 1 else "-"
         spelled = " *then* ".join(_code(source) for source in group.spellings[0])
         rows.append(f"| {listed} | {how} | {spelled} |")
+    alike: dict[OverCharacters, list[str]] = {}
+    for name, row in OVER_CHARACTERS.items():
+        alike.setdefault(row, []).append(name)
+    for row, together in alike.items():
+        listed = ", ".join(f"`{name}`" for name in together)
+        more = "; a run of newlines that is a token is looked up" if row.lines else ""
+        how = "the same patterns" if len(together) > 1 else "-"
+        rows.append(f"| {listed} | {how} | {_code(PATTERN)}, characters are merged{more} |")
     rows += [f"| `{name}` | refused | {why} |" for name, why in NOT_HELD.items()]
     return "\n".join(rows)
 
@@ -218,7 +266,12 @@ def _code(source: str) -> str:
     return f"`` {shown} ``"
 
 
-TABLES: dict[str, Callable[..., str]] = {"names": names, "costs": costs, "agreement": agreement}
+TABLES: dict[str, Callable[..., str]] = {
+    "names": names,
+    "costs": costs,
+    "agreement": agreement,
+    "characters": characters,
+}
 
 
 def main() -> None:

@@ -344,7 +344,7 @@ def _changed(key: str, value: Any) -> Callable[[], bytes]:
         (_changed("tokenizer.ggml.model", (made.STRING, "new")), '"new" is not known'),
         (_changed("tokenizer.ggml.model", (made.UINT32, 3)), "expected string, found uint32"),
         (_changed("tokenizer.ggml.pre", (made.STRING, "gpt-9")), 'llama.cpp knows no "gpt-9"'),
-        (_changed("tokenizer.ggml.pre", (made.STRING, "gemma4")), "is not read"),
+        (_changed("tokenizer.ggml.pre", (made.STRING, "whitespace")), "is not read"),
         (
             _changed("tokenizer.ggml.tokens", (made.ARRAY, (made.STRING, ["a", "b", "a"]))),
             'the token "a" is already there',

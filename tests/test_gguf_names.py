@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.formats.gguf import groups as grouping
+from bpe_interop.formats.gguf.characters import OVER_CHARACTERS
 from bpe_interop.formats.gguf.groups import group_of, groups
 from bpe_interop.formats.gguf.particulars import particulars
 from bpe_interop.formats.gguf.pre_names import chosen, nearest_names, written_name
@@ -103,7 +104,8 @@ def test_the_groups_as_a_table_and_as_json(command: Command) -> None:
     rows: list[dict[str, Any]] = json.loads(command("formats", "--pre", "--json").raw)
     refused = rows.pop()["refused"]
     assert {*refused} == {*NOT_HELD}
-    assert sorted(name for row in rows for name in row["names"]) == sorted(SPLITTERS)
+    names = [*SPLITTERS, *OVER_CHARACTERS]
+    assert sorted(name for row in rows for name in row["names"]) == sorted(names)
     shown = command("formats", "--pre")
     assert (shown.code, shown.err) == (0, "")
     for row in rows:

@@ -72,6 +72,8 @@ def _show_pre(json_output: bool) -> None:
         if names:
             lines(f"{len(names)} name{'s' * (len(names) > 1)}", [", ".join(names)])
             lines("", _patterns(row))
+        if row.get("over_characters"):
+            lines("", ["merges characters, not bytes; spaces become U+2581"])
         for name, why in _mapping(row.get("refused")).items():
             lines("refused", [f"{name}: {why}"])
     say_line(

@@ -7,6 +7,7 @@ characters by a crash, which is then reported as the engine's, and the process b
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -105,6 +106,8 @@ class LlamaCppEngine:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             encoding="utf-8",
+            # ggml starts a debugger where it ends itself, unless it is told not to.
+            env={**os.environ, "GGML_NO_BACKTRACE": "1"},
         )
         self._answer("on the file", None)
         return self._process

@@ -104,19 +104,22 @@ class Vocabulary:
         """
         pieces = [self._piece(number) for number in ids]
         joined = b"".join(pieces)
-        if self._library.llama_vocab_type(self._vocab) == _BPE:
+        merges = self._library.llama_vocab_type(self._vocab) == _BPE
+        if merges and not any(map(self._is_byte, ids)):
             return joined.decode("utf-8", "replace")
-        given = (ctypes.c_int32 * len(ids))(*ids)
-        whole = self._filled(
-            lambda text, room: self._library.llama_detokenize(
-                self._vocab, given, len(ids), text, room, False, True
-            )
-        )
         parts = groupby(zip(ids, pieces, strict=True), lambda each: self._is_byte(each[0]))
         text = "".join(
             _read(b"".join(piece for _, piece in run), as_run=is_byte) for is_byte, run in parts
         )
-        return text if whole == joined else text.removeprefix(" ")
+        return text if merges or self._whole(ids) == joined else text.removeprefix(" ")
+
+    def _whole(self, ids: list[int]) -> bytes:
+        given = (ctypes.c_int32 * len(ids))(*ids)
+        return self._filled(
+            lambda text, room: self._library.llama_detokenize(
+                self._vocab, given, len(ids), text, room, False, True
+            )
+        )
 
     def _is_byte(self, number: int) -> bool:
         return bool(self._library.llama_vocab_get_attr(self._vocab, number) & _BYTE)
@@ -250,8 +253,12 @@ _KEEP: Final = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_vo
 
 
 def main(path: str) -> None:
-    """Loads the file, then answers until there is nothing more to read."""
-    answers = sys.stdout
+    """Loads the file, then answers until there is nothing more to read.
+
+    Answers have a pipe of their own: what the library prints must not come between them.
+    """
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
 
     def say(key: str, value: object) -> None:
         answers.write(json.dumps({key: value}) + "\n")

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from ...model import AddedToken, BPEModel, Kind
+from ...model import AddedToken, BPEModel, Kind, PairList
 from ...text.bytechars import is_mapped, to_bytes
+from .characters import PATTERN, built, name_over_characters
 from .into import Kept
-from .keys import DEFAULTS, NAME, ROLES
+from .keys import DEFAULTS, MODEL, NAME, ROLES
 from .listing import listing_of, spelled
 from .overlaps import overlaps
 from .pre_names import written_name
@@ -36,8 +37,15 @@ class Contents:
         self.into = into
 
     @cached_property
+    def over_characters(self) -> str | None:
+        """The name under which merges of characters are written; None if they are not."""
+        return name_over_characters(self.model, kept_of(self.model))
+
+    @cached_property
     def splitter(self) -> Splitter:
         """What the written name stands for; SentencePiece's kind has none, and cuts nothing."""
+        if self.over_characters is not None:
+            return Splitter((PATTERN,))
         if self.model.alphabet == "char":
             return Splitter(())
         return SPLITTERS[written_name(self.model)]
@@ -125,7 +133,7 @@ class Contents:
         keys, texts = self._keys, self.listing.texts
         named = {key: typed[1] for key, typed in keys.items() if typed[0] == "uint32"}
         roles: dict[int, list[str]] = defaultdict(list)
-        kind = "llama" if self.model.alphabet == "char" else "gpt2"
+        kind = str(keys[MODEL][1])
         for role, key in ROLES.items():
             roles[named.get(key, DEFAULTS[kind].get(role, -1))].append(role)
         types = effective(texts, self.listing.types, gaps_named(named.get, len(texts)), "")
@@ -155,8 +163,13 @@ class Contents:
         """The tokens that are found in a text, and that merging or a look-up gives as well."""
         contents = {token.id: self._content(token.text) for token in self.added}
         if self.model.alphabet == "char":
-            built = built_by_scores(self.listing.texts, scores_of(self.model, self.listing))
-            return {place: each for place, each in contents.items() if each in built}
+            texts = self.listing.texts
+            if self.over_characters is None:
+                reached = built_by_scores(texts, scores_of(self.model, self.listing))
+            else:
+                every = {text.encode(): place for place, text in enumerate(texts)}
+                reached = built(every, PairList(tuple(pairs_of(self.model))))
+            return {place: each for place, each in contents.items() if each in reached}
         products = {part for pair in pairs_of(self.model) for part in (*pair, b"".join(pair))}
         return {
             place: content

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from ...errors import FormatError, UnsupportedError
@@ -33,7 +34,11 @@ ROLES: Final = {
 ADD: Final = {role: f"tokenizer.ggml.add_{role}_token" for role in ("bos", "eos")}
 """Whether the token of a role is placed before, or behind, a text."""
 
-DEFAULTS: Final = {"llama": {"bos": 1, "eos": 2, "unk": 0}, "gpt2": {"bos": 11, "eos": 11}}
+DEFAULTS: Final[Mapping[str, Mapping[str, int]]] = {
+    "llama": {"bos": 1, "eos": 2, "unk": 0},
+    "gpt2": {"bos": 11, "eos": 11},
+    "gemma4": {},
+}
 """By kind, the ids that llama.cpp gives to roles of which a file says nothing."""
 
 

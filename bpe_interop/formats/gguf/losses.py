@@ -93,11 +93,12 @@ def _vocab(contents: Contents) -> Losses:
 
 def _merges(contents: Contents) -> Losses:
     model = contents.model
-    rewrite = as_pairs(model) if model.alphabet == "byte" else as_ranks(model)
+    pairs = model.alphabet == "byte" or contents.over_characters is not None
+    rewrite = as_pairs(model) if pairs else as_ranks(model)
     yield from rewrite.losses()
     if rewrite.rule is None:
         return
-    if model.alphabet == "char" and rewrite.left_out:
+    if not pairs and rewrite.left_out:
         yield shown_by(
             None,
             "merges",
@@ -179,6 +180,10 @@ def _normalizer(contents: Contents) -> Losses:
 
 def _pretokenizer(contents: Contents) -> Losses:
     model = contents.model
+    if contents.over_characters is not None:
+        if model.pretokenizer != contents.splitter.steps:
+            yield _cut_alike(f"texts are cut as llama.cpp does it under {contents.over_characters}")
+        return
     if model.alphabet == "char":
         if model.pretokenizer:
             yield shown_by(
@@ -201,13 +206,14 @@ def _pretokenizer(contents: Contents) -> Losses:
             f"texts would be cut elsewhere; without this field the file names {near[0].name}",
         )
     elif model.pretokenizer != contents.splitter.steps:
-        yield Loss(
-            "pretokenizer",
-            "metadata",
+        yield _cut_alike(
             f"texts are cut as llama.cpp does it under {name.name}, which gives the same tokens "
-            f"({name.by})",
-            "no id changes",
+            f"({name.by})"
         )
+
+
+def _cut_alike(what: str) -> Loss:
+    return Loss("pretokenizer", "metadata", what, "no id changes")
 
 
 def _told(near: Near) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from math import isnan
 from typing import Final
 
@@ -33,10 +33,10 @@ from ...steps import (
     StripToken,
 )
 from ...text.bytechars import is_mapped, to_bytes
-from ...theory.merges import canonical
 from ...theory.pretokens import missing_bytes, occurrence
 from .. import Files
 from ..bos_eos import template_of
+from .characters import GEMMA4, OVER_CHARACTERS, STEPS, built, lines_of
 from .head import parse_head
 from .keys import (
     ADD,
@@ -55,7 +55,7 @@ from .keys import (
     TOKENS,
     Keys,
 )
-from .splitters import NOT_HELD, SPLITTERS, Splitter, nearest
+from .splitters import NOT_HELD, SPLITTERS, UNREADABLE, Splitter, nearest
 from .tokens import Tokens
 from .types import (
     BYTE,
@@ -71,8 +71,9 @@ from .types import (
 
 _OTHER_MODELS: Final = {
     "bert": "WordPiece", "t5": "Unigram", "rwkv": "a trie of greedy matches",
-    "plamo2": "a table of its own", "gemma4": "BPE on characters", "hybriddna": "k-mers",
-    "whitespace": "words", "none": "no vocabulary", "no_vocab": "no vocabulary",
+    "plamo2": "a table of its own", "hybriddna": "k-mers",
+    "none": "no vocabulary", "no_vocab": "no vocabulary",
+    "whitespace": f"BPE on words without the white space, for which {UNREADABLE}",
 }  # fmt: skip
 
 
@@ -108,7 +109,7 @@ def load(files: Files) -> BPEModel:
         keys.fail(MODEL, "the key is missing: there is no tokenizer in this file")
     if kind in _OTHER_MODELS:
         keys.refuse(MODEL, f"{show(kind)} is {_OTHER_MODELS[kind]}, which is not read")
-    if kind not in ("llama", "gpt2"):
+    if kind not in DEFAULTS:
         keys.refuse(MODEL, f"{show(kind)} is not known")
     tokens = Tokens(keys)
     origin = Origin(
@@ -118,6 +119,8 @@ def load(files: Files) -> BPEModel:
         notes=tuple(_notes(keys, kind, tokens)),
     )
     read = _read_llama if kind == "llama" else _read_gpt2
+    if kind == GEMMA4 or (kind == "gpt2" and keys.text(PRE) in OVER_CHARACTERS):
+        read = _read_characters
     try:
         return read(keys, tokens, origin)
     except InvalidModelError as error:
@@ -131,7 +134,7 @@ def _read_llama(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
     scores = _scores(keys, len(tokens.texts))
     roles = {role: tokens.role(role, DEFAULTS["llama"].get(role)) for role in ROLES}
     added = tokens.added(roles)
-    ids, kinds = _pieces(tokens)
+    ids, kinds = _pieces(tokens, "fails")
     prefixed = keys.flag(PREFIXED, True)
     table = _ranked(tokens.texts, scores)
     ids = _with_built(tokens, scores, ids)
@@ -143,10 +146,10 @@ def _read_llama(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
         normalizer=normalizer_of(prefixed),
         pretokenizer=(),
         added=added,
-        sequence_template=_template(keys, tokens, roles, bos=True),
+        sequence_template=_template(keys, tokens, roles, keys.flag(ADD["bos"], True)),
         decoder=decoder_of(prefixed),
         chat_template=keys.text(CHAT),
-        extras=_extras(keys, tokens, roles["unk"], llama=True),
+        extras=_extras(keys, tokens, roles["unk"], keys.text(PRE), llama=True),
         origin=origin,
     )
 
@@ -176,8 +179,11 @@ def _scores(keys: Keys, count: int) -> list[float]:
     return scores
 
 
-def _pieces(tokens: Tokens) -> tuple[dict[bytes, int], dict[int, Kind]]:
-    """The tokens that merging may end in, and the byte tokens."""
+def _pieces(tokens: Tokens, without: str) -> tuple[dict[bytes, int], dict[int, Kind]]:
+    """The tokens that merging may end in, and the byte tokens.
+
+    ``without``: what becomes of a text that needs a byte token which is not there.
+    """
     ids: dict[bytes, int] = {}
     kinds: dict[int, Kind] = {}
     for number, (text, kind) in enumerate(zip(tokens.texts, tokens.types, strict=True)):
@@ -191,7 +197,7 @@ def _pieces(tokens: Tokens) -> tuple[dict[bytes, int], dict[int, Kind]]:
         tokens.keys.refuse(
             TOKENS,
             f"{len(missing)} of the 256 byte tokens are missing, such as {missing[0]}; on a text "
-            "that needs one llama.cpp fails",
+            f"that needs one llama.cpp {without}",
         )
     return ids, kinds
 
@@ -221,25 +227,29 @@ def _with_built(tokens: Tokens, scores: Sequence[float], ids: dict[bytes, int]) 
     llama.cpp looks up every token, whatever its type (``llm_tokenizer_spm_session``).
 
     Raises:
-        UnsupportedError: merging builds a byte token, which no other engine does.
+        UnsupportedError: merging builds a byte token.
     """
     every = {text.encode(): number for number, text in enumerate(tokens.texts)}
-    built = built_by_scores(tokens.texts, scores)
-    for content in sorted(built):
-        if content in ids and content.decode() in BYTE_NAMES:
+    reached = built_by_scores(tokens.texts, scores)
+    _no_byte_built(tokens, every, reached)
+    return ids | {content: every[content] for content in every if content in reached}
+
+
+def _no_byte_built(tokens: Tokens, every: Mapping[bytes, int], reached: Collection[bytes]) -> None:
+    """Refuses a byte token that merging builds, which no other engine does."""
+    for content in sorted(reached):
+        if content.decode() in BYTE_NAMES:
             tokens.keys.refuse(
                 f"{TOKENS}[{every[content]}]",
                 f"merging the characters of {show(content)} builds it, though it stands for a "
                 "byte; llama.cpp does so, and no other engine",
             )
-    return ids | {content: every[content] for content in every if content in built}
 
 
 def built_by_scores(texts: Sequence[str], scores: Sequence[float]) -> Set[bytes]:
     """The tokens that merging builds out of their characters, whatever their types."""
     every = {text.encode(): number for number, text in enumerate(texts)}
-    whole = BPEModel(Vocab(every), RankTable(_ranked(texts, scores)), alphabet="char")
-    return canonical(whole).splits.keys() | {each for each in every if len(each.decode()) == 1}
+    return built(every, RankTable(_ranked(texts, scores)))
 
 
 # GPT-2's kind.
@@ -249,7 +259,7 @@ def _read_gpt2(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
     splitter = _splitter(keys)
     roles = {role: tokens.role(role, DEFAULTS["gpt2"].get(role)) for role in ROLES}
     added = tokens.added(roles)
-    pairs = _pairs(keys)
+    pairs = _pairs(keys, _Contents())
     ids, kinds = _contents(keys, tokens, pairs, splitter)
     missing = missing_bytes([content for content, number in ids.items() if number not in kinds])
     fallback = Fallback("drop", after_merging=True) if missing else Fallback()
@@ -261,10 +271,10 @@ def _read_gpt2(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
         normalizer=(),
         pretokenizer=splitter.steps,
         added=added,
-        sequence_template=_template(keys, tokens, roles, bos=splitter.bos),
+        sequence_template=_template(keys, tokens, roles, keys.flag(ADD["bos"], splitter.bos)),
         decoder=(JoinBytes(),),
         chat_template=keys.text(CHAT),
-        extras=_extras(keys, tokens, roles["unk"], llama=False),
+        extras=_extras(keys, tokens, roles["unk"], keys.text(PRE), llama=False),
         origin=origin,
     )
 
@@ -280,13 +290,14 @@ def _splitter(keys: Keys) -> Splitter:
     return keys.refuse(PRE, f"llama.cpp knows no {show(name)}", fix=f"near names: {near}")
 
 
-def _pairs(keys: Keys) -> tuple[tuple[bytes, bytes], ...]:
+def _pairs(keys: Keys, contents: _Contents) -> tuple[tuple[bytes, bytes], ...]:
     """The merges in order; of a pair that stands twice llama.cpp keeps the first."""
     listed = keys.array(MERGES, "string")
+    if listed is None and keys.text(PRE) == "kimi-k2":
+        return ()
     if listed is None:
         keys.fail(MERGES, "the key is missing: there are no merges in this file")
     pairs: dict[tuple[bytes, bytes], None] = {}
-    contents = _Contents()
     for place, line in enumerate(listed):
         cut = line.find(b" ", 1)
         try:
@@ -296,7 +307,7 @@ def _pairs(keys: Keys) -> tuple[tuple[bytes, bytes], ...]:
         except ValueError:
             keys.fail(
                 f"{MERGES}[{place}]",
-                f"expected two tokens in GPT-2's byte alphabet with a space between them, found "
+                f"expected two tokens in {contents.alphabet} with a space between them, found "
                 f"{show(line[:60])}",
             )
         pairs.setdefault((left, right))
@@ -306,9 +317,25 @@ def _pairs(keys: Keys) -> tuple[tuple[bytes, bytes], ...]:
 class _Contents(dict[bytes, bytes]):
     """Tokens as they are spelled to their bytes; most stand in many merges."""
 
+    alphabet = "GPT-2's byte alphabet"
+
     def __missing__(self, spelled: bytes) -> bytes:
-        self[spelled] = content = to_bytes(spelled.decode("utf-8"))
+        self[spelled] = content = self.content(spelled.decode("utf-8"))
         return content
+
+    @staticmethod
+    def content(text: str) -> bytes:
+        return to_bytes(text)
+
+
+class _Characters(_Contents):
+    """The same of tokens that are spelled as they are."""
+
+    alphabet = "UTF-8"
+
+    @staticmethod
+    def content(text: str) -> bytes:
+        return text.encode()
 
 
 def _contents(
@@ -345,16 +372,57 @@ def is_pretoken(content: bytes, splitter: Splitter) -> bool:
     return splitter.lookup_first and occurrence(splitter.steps, content).possible is not False
 
 
-# Both kinds.
+# Merges of characters.
+
+
+def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
+    kind = keys.text(MODEL) or ""
+    name = GEMMA4 if kind == GEMMA4 else keys.text(PRE) or ""
+    row = OVER_CHARACTERS[name]
+    roles = {role: tokens.role(role, DEFAULTS[kind].get(role)) for role in ROLES}
+    added = tokens.added(roles)
+    merges = PairList(_pairs(keys, _Characters()))
+    every = {text.encode(): number for number, text in enumerate(tokens.texts)}
+    reached = built(every, merges)
+    _no_byte_built(tokens, every, reached)
+    ids, kinds = _pieces(tokens, "leaves the byte out, which is not held")
+    ids |= {content: every[content] for content in reached}
+    for content in lines_of(every.keys() - reached) if row.lines else ():
+        keys.refuse(
+            f"{TOKENS}[{every[content]}]",
+            f"no merge builds {show(content)}; under {show(name)} llama.cpp looks up runs of "
+            "newlines that are tokens, and nothing else, which is not held",
+        )
+    adds = row.bos and roles["bos"] is not None
+    return BPEModel(
+        vocab=Vocab(ids, kinds),
+        merges=merges,
+        alphabet="char",
+        fallback=_bytes_first(added, roles["unk"]),
+        normalizer=normalizer_of(False),
+        pretokenizer=STEPS,
+        added=added,
+        sequence_template=_template(
+            keys, tokens, roles, adds or (not row.bos and keys.flag(ADD["bos"], False))
+        ),
+        decoder=decoder_of(False),
+        chat_template=keys.text(CHAT),
+        extras=_extras(keys, tokens, roles["unk"], name, llama=True),
+        origin=origin,
+    )
+
+
+# All kinds.
 
 
 def _template(
-    keys: Keys, tokens: Tokens, roles: Mapping[str, int | None], *, bos: bool
+    keys: Keys, tokens: Tokens, roles: Mapping[str, int | None], bos: bool
 ) -> SequenceTemplate:
+    """``bos``: whether BOS is added."""
     ends: list[AddedToken | None] = []
-    for role, default in (("bos", bos), ("eos", False)):
+    for role, adds in (("bos", bos), ("eos", keys.flag(ADD["eos"], False))):
         key = ADD[role]
-        if not keys.flag(key, default):
+        if not adds:
             ends.append(None)
             continue
         number = roles[role]
@@ -374,7 +442,9 @@ def _derived(tokens: Tokens, number: int, unknown: int | None, llama: bool) -> i
     return BYTE if llama and text in BYTE_NAMES else NORMAL
 
 
-def _extras(keys: Keys, tokens: Tokens, unknown: int | None, *, llama: bool) -> dict[str, Json]:
+def _extras(
+    keys: Keys, tokens: Tokens, unknown: int | None, pre: str | None, *, llama: bool
+) -> dict[str, Json]:
     """What changes no id, and a file of the same kind can hold."""
     held: dict[str, Json] = {}
     read = {PREFIXED, ADD["bos"], ADD["eos"]}
@@ -392,7 +462,6 @@ def _extras(keys: Keys, tokens: Tokens, unknown: int | None, *, llama: bool) -> 
             held[key] = value
         elif key in (NAME, ARCHITECTURE) and isinstance(value, bytes):
             held[key] = value.decode("utf-8", "replace")
-    pre = keys.text(PRE)
     changed: dict[str, Json] = {
         str(number): kind
         for number, kind in enumerate(tokens.named)

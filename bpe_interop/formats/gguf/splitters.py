@@ -234,17 +234,13 @@ SPLITTERS: Final[Mapping[str, Splitter]] = MappingProxyType(
 )  # fmt: skip
 """Names to splitters."""
 
-_RAW: Final = (
-    "llama.cpp merges the characters themselves under it, not GPT-2's letters for bytes, and looks "
-    "runs of newlines up whole"
+UNREADABLE: Final = (
+    "llama.cpp has no way back: it decodes every token as if it were spelled in GPT-2's letters "
+    "for bytes, which these are not"
 )
-
 NOT_HELD: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "gemma4": _RAW,
-        "granite-embed-multi-311m": _RAW,
-        "sarvam-moe": _RAW,
-        "whitespace": "its tokens are words between white space, looked up and not merged",
+        "whitespace": f"llama.cpp ends on any text with two spaces in a row, and {UNREADABLE}",
     }
 )
 """Names that llama.cpp knows and that are refused, with the reason."""

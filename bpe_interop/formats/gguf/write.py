@@ -14,6 +14,7 @@ from ...theory.merges import canonical
 from ...theory.rewrite import as_pairs, as_ranks
 from .. import Files
 from ..bos_eos import ends_of
+from .characters import GEMMA4, name_over_characters
 from .head import parse_head
 from .keys import (
     ADD,
@@ -42,10 +43,11 @@ _FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 def dump(model: BPEModel) -> Files:
     """Writes ``NAME.gguf``: a head without tensors, which llama.cpp loads as a vocabulary.
 
-    Tokens that merge characters are written as SentencePiece's kind (``llama``), all others as
-    GPT-2's. ``tokenizer.ggml.pre`` is a name whose splitter is proved to cut every text as the
-    model's pre-tokenizer does, or to give this vocabulary the same tokens; where there is none,
-    the nearest. What cannot be said is replaced by what llama.cpp loads.
+    Tokens that merge characters are written as SentencePiece's kind (``llama``), or, where it is
+    what they do, under a name of :mod:`.characters`; all others as GPT-2's.
+    ``tokenizer.ggml.pre`` is a name whose splitter is proved to cut every text as the model's
+    pre-tokenizer does, or to give this vocabulary the same tokens; where there is none, the
+    nearest. What cannot be said is replaced by what llama.cpp loads.
     """
     name = model.origin.name if _FILE_NAME.fullmatch(model.origin.name) else "tokenizer"
     return {f"{name}.gguf": rendered(keys_of(model))}
@@ -60,15 +62,21 @@ def keys_of(model: BPEModel, pre: str | None = None) -> dict[str, Typed]:
     """The keys that say what the model is; ``pre`` names the splitter, by default by proof."""
     kept = kept_of(model)
     held: Mapping[str, Any] = kept.get("keys", {})
-    llama = model.alphabet == "char"
+    over_characters = name_over_characters(model, kept)
+    kind = "llama" if model.alphabet == "char" else "gpt2"
+    if over_characters is not None:
+        kind = GEMMA4 if over_characters == GEMMA4 else "gpt2"
+    llama = kind == "llama"
     listing = listing_of(model, kept)
     keys: dict[str, Typed] = {}
     keys[ARCHITECTURE] = ("string", str(held.get(ARCHITECTURE, "llama" if llama else "gpt2")))
     name = _name(model, listing)
     if name:
         keys[NAME] = ("string", name)
-    keys[MODEL] = ("string", "llama" if llama else "gpt2")
-    if llama and "pre" in kept:
+    keys[MODEL] = ("string", kind)
+    if over_characters is not None:
+        keys[PRE] = ("string", over_characters)
+    elif llama and "pre" in kept:
         keys[PRE] = ("string", str(kept["pre"]))
     elif not llama and (kept.get("pre") or not kept):
         keys[PRE] = ("string", pre or written_name(model))
@@ -78,7 +86,7 @@ def keys_of(model: BPEModel, pre: str | None = None) -> dict[str, Typed]:
     keys[TYPES] = ("array", ("int32", listing.types))
     if not llama:
         keys[MERGES] = ("array", ("string", [*_merges(model, listing)]))
-    keys |= _roles(model, listing)
+    keys |= _roles(model, listing, kind)
     if llama:
         keys[PREFIXED] = ("bool", puts_space(model))
     for role, number in ambiguous(listing.texts, listing.types):
@@ -177,7 +185,12 @@ def _ranks(model: BPEModel) -> Mapping[bytes, int]:
 
 
 def _merges(model: BPEModel, listing: Listing) -> Iterator[bytes]:
-    """The merges in order whose tokens are all listed, as lines."""
+    """The merges in order whose tokens are all listed, as lines; of characters all."""
+    if model.alphabet == "char":
+        for one, two in pairs_of(model):
+            if b" " not in one + two:
+                yield one + b" " + two
+        return
     listed = {*listing.texts}
     for pair in pairs_of(model):
         left, right = map(to_chars, pair)
@@ -199,19 +212,19 @@ def pairs_of(model: BPEModel) -> Iterator[tuple[bytes, bytes]]:
         yield from canonical(model).splits.values()
 
 
-def _roles(model: BPEModel, listing: Listing) -> dict[str, Typed]:
+def _roles(model: BPEModel, listing: Listing, kind: str) -> dict[str, Typed]:
     """Ids by role, those that llama.cpp takes of itself too, and what is placed around a text."""
     by_role: dict[str, int] = {}
     for token in model.added or ():
         for role in token.roles:
             by_role.setdefault(role, listing.places[token.id])
-    llama, size = model.alphabet == "char", len(listing.texts)
+    size = len(listing.texts)
     numbers = {
         place
         for place, kind in enumerate(effective_of(listing))
         if kind in (CONTROL, UNKNOWN, USER_DEFINED)
     }
-    for role, place in (DEFAULTS["llama"] if llama else DEFAULTS["gpt2"]).items():
+    for role, place in DEFAULTS[kind].items():
         if place in numbers:
             by_role.setdefault(role, place)
     ends = ends_of(model)
@@ -225,7 +238,7 @@ def _roles(model: BPEModel, listing: Listing) -> dict[str, Typed]:
     }
     for at, role in enumerate(("bos", "eos")):
         if ends is None and model.sequence_template is None:
-            asked = role == "bos" and role in by_role and llama
+            asked = role == "bos" and role in by_role and kind == "llama"
         else:
             asked = ends is not None and ends[at] is not None
         keys[ADD[role]] = ("bool", asked)

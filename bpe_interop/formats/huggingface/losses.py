@@ -100,7 +100,11 @@ def _missing_bytes(model: BPEModel) -> Iterator[Loss]:
 
 
 def _missing_characters(model: BPEModel) -> Iterator[Loss]:
-    if _is_error(model):
+    if model.fallback.byte_fallback and _every_byte(model):
+        if _is_error(model):
+            what = "that a character without a token would be an error"
+            yield Loss("fallback", "metadata", what, "every byte has a token; no id changes")
+    elif _is_error(model):
         yield Loss(
             "fallback",
             "ids",
@@ -108,6 +112,12 @@ def _missing_characters(model: BPEModel) -> Iterator[Loss]:
             "a text with such a character is an error in the source and loses it in the target",
             witness=next(c for c in map(chr, range(0xD800)) if c.encode() not in model.vocab.ids),
         )
+
+
+def _every_byte(model: BPEModel) -> bool:
+    """Whether byte fallback has a token for each of the 256 bytes."""
+    kinds, ids = model.vocab.kinds, model.vocab.ids
+    return all(kinds.get(ids.get(b"<0x%02X>" % byte, -1)) == "byte" for byte in range(256))
 
 
 def _is_error(model: BPEModel) -> bool:
