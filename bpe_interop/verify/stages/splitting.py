@@ -60,8 +60,8 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         why,
         chain(
             texts,
-            texts_across((pair.a, pair.b), left, right),
             _cut_apart(left, right)[0],
+            texts_across((pair.a, pair.b), left, right),
             _looked_up(pair, compared.text),
             short_strings(),  # one character is hardly ever cut, and there are many
             short_texts(),
