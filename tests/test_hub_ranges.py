@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from command_line import Command
 from conftest import FIXTURES
+from hub_server import HubHandler, serving
 
 from bpe_interop.errors import FormatError, SourceError, UnsupportedError
 from bpe_interop.formats.gguf.read import load
@@ -44,18 +43,14 @@ def _rows(folder: str) -> list[dict[str, object]]:
     ]
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(HubHandler):
     """The part of the hub's interface that reading takes."""
 
     sent: list[int]
 
-    def _answer(self, status: int, data: bytes, **headers: str) -> None:
-        self.send_response(status)
-        for name, text in {"Content-Length": str(len(data)), **headers}.items():
-            self.send_header(name.replace("_", "-"), text)
-        self.end_headers()
+    def answer(self, status: int, data: bytes, **headers: str) -> None:
+        super().answer(status, data, **headers)
         if self.command != "HEAD":
-            self.wfile.write(data)
             self.sent.append(len(data))
 
     def do_GET(self) -> None:
@@ -64,57 +59,40 @@ class Handler(BaseHTTPRequestHandler):
             tree = re.fullmatch(r"/api/models/org/tiny/tree/[^/?]+/?([^?]*)(\?.*)?", self.path)
             info = {"id": "org/tiny", "sha": COMMIT, "siblings": []}
             if tree is not None:
-                self._answer(200, json.dumps(_rows(tree[1])).encode())
+                self.answer(200, json.dumps(_rows(tree[1])).encode())
             elif self.path.startswith("/api/models/org/tiny"):
-                self._answer(200, json.dumps(info).encode())
+                self.answer(200, json.dumps(info).encode())
             else:
-                self._answer(404, b"{}", X_Error_Code="RepoNotFound")
+                self.answer(404, b"{}", X_Error_Code="RepoNotFound")
             return
         if file[1] not in FILES:
-            self._answer(404, b"", X_Error_Code="EntryNotFound", X_Repo_Commit=COMMIT)
+            self.answer(404, b"", X_Error_Code="EntryNotFound", X_Repo_Commit=COMMIT)
             return
         content, size = FILES[file[1]]
         asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range") or "")
         about = {"ETag": f'"{size}"', "X_Repo_Commit": COMMIT}
         if asked is None:
             assert self.command == "HEAD" or size == len(content), "the whole file was asked for"
-            self._answer(200, content, **about)
+            self.answer(200, content, **about)
             return
         first, last = int(asked[1]), min(int(asked[2]), size - 1)
         part = content[first : last + 1]
         part += bytes(last + 1 - first - len(part))
-        self._answer(206, part, Content_Range=f"bytes {first}-{last}/{size}", **about)
+        self.answer(206, part, Content_Range=f"bytes {first}-{last}/{size}", **about)
 
     do_HEAD = do_GET
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"] or 0))
-        self._answer(200, json.dumps(_rows("") + _rows("deep")).encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Tests print nothing."""
+        self.answer(200, json.dumps(_rows("") + _rows("deep")).encode())
 
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[int]]:
     """The lengths of the answers of a hub, whose cache is empty."""
-    constants = pytest.importorskip("huggingface_hub.constants")
     lengths: list[int] = []
-    handler = type("OneHub", (Handler,), {"sent": lengths})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    url = f"http://127.0.0.1:{server.server_address[1]}"
-    monkeypatch.setattr(constants, "ENDPOINT", url)
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", _TEMPLATE.format(url))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    yield lengths
-    server.shutdown()
-    thread.join()
-
-
-_TEMPLATE = "{}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    with serving(type("OneHub", (Handler,), {"sent": lengths}), monkeypatch, tmp_path):
+        yield lengths
 
 
 @pytest.mark.parametrize("name", ["model.gguf", "deep/model.gguf"])
@@ -126,7 +104,7 @@ def test_of_a_large_file_only_the_head_is_fetched(
     assert loaded.model.vocab == load({"model.gguf": HEAD}).vocab
     assert (loaded.format.name, loaded.label) == ("gguf", f"hf:org/tiny{at}:{name}")
     assert sum(sent) < 4 << 20
-    assert not (tmp_path / "hub").exists()
+    assert not (tmp_path / "cache").exists()
 
 
 def test_as_a_user_asks_for_it(sent: list[int], command: Command, tmp_path: Path) -> None:

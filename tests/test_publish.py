@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from command_line import Command, in_process
 from conftest import FIXTURES
+from hub_server import HubHandler, serving
 
 from bpe_interop.errors import TargetError
 from bpe_interop.publish import BEGIN, END, address, with_section
@@ -39,19 +38,14 @@ class Hub:
         return f"{len(self.commits):040x}"
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(HubHandler):
     """The part of the hub's interface that publishing takes."""
 
     hub: Hub
 
     def _answer(self, status: int, value: object, **headers: str) -> None:
         data = value if isinstance(value, bytes) else json.dumps(value).encode()
-        self.send_response(status)
-        for name, text in {"Content-Length": str(len(data)), **headers}.items():
-            self.send_header(name.replace("_", "-"), text)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
+        self.answer(status, data, **headers)
 
     def do_GET(self) -> None:
         self.hub.asked.append(f"{self.command} {self.path}")
@@ -97,30 +91,13 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self._answer(404, {"error": self.path})
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Tests print nothing."""
-
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
-    constants = pytest.importorskip("huggingface_hub.constants")
-    found = Hub()
-    handler = type("OneHub", (Handler,), {"hub": found})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    here = f"http://127.0.0.1:{server.server_port}"
-    monkeypatch.setattr(constants, "ENDPOINT", here)
-    monkeypatch.setattr(
-        constants, "HUGGINGFACE_CO_URL_TEMPLATE", here + "/{repo_id}/resolve/{revision}/{filename}"
-    )
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HF_TOKEN", "hf_none")
-    yield found
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    one = Hub()
+    with serving(type("OneHub", (Handler,), {"hub": one}), monkeypatch, tmp_path):
+        yield one
 
 
 @pytest.fixture

@@ -15,20 +15,20 @@ from ..io import plain_names, target_format
 from ..publish import prepared, send
 from ..sources import SourceOptions
 from ..statement import Statement
-from .completion import file_names, format_names
 from .hub import check_options, is_repository, place_for, show_sent, show_unsent
 from .manual import DECIDING, command
 from .options import (
+    Writing,
     corpus_option,
-    drop_option,
-    force_option,
     format_option,
     gathers,
     json_option,
-    no_verify_option,
     offline_option,
     preset_option,
+    source_and_target,
     statement_options,
+    to_option,
+    writing_options,
 )
 from .outcome import refusals, show_outcome
 from .screen import as_json, counting, lines
@@ -37,13 +37,9 @@ _PRETOKENS = "pretoken-level"
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """How the target is written, as the options say it."""
+class _Asked(Writing):
+    """The same with the options that only this command has."""
 
-    to: str | None
-    drop: tuple[str, ...]
-    force: bool
-    no_verify: bool
     names: str | None
     plugin: bool
     name: str
@@ -74,19 +70,11 @@ class _Asked:
     },
     codes=DECIDING,
 )
-@click.argument("source", shell_complete=file_names, metavar="SRC")
-@click.argument("target", metavar="DST", type=click.Path(path_type=Path))
-@click.option(
-    "--to",
-    shell_complete=format_names,
-    metavar="F",
-    help="The target's format: hf, tiktoken, gpt2, spm, gguf, tekken, minbpe.",
-)
+@source_and_target
+@to_option("The target's format: hf, tiktoken, gpt2, spm, gguf, tekken, minbpe.")
 @format_option
 @preset_option
-@drop_option
-@force_option
-@no_verify_option
+@writing_options
 @click.option(
     "--names",
     type=click.Choice(["encoder", "vocab"]),

@@ -24,33 +24,29 @@ from ..io import (
 from ..model import AddedToken, BPEModel, show
 from ..sources import SourceOptions, load_source
 from ..statement import Statement, restated
-from .completion import file_names, format_names
 from .manual import DECIDING, command
 from .options import (
-    drop_option,
-    force_option,
+    Writing,
     format_option,
     gathers,
     json_option,
-    no_verify_option,
     offline_option,
     preset_option,
+    source_and_target,
     statement_options,
+    to_option,
+    writing_options,
 )
 from .outcome import refusals, show_outcome
 from .screen import as_json, counting, lines
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is added, and how the target is written, as the options say it."""
+class _Asked(Writing):
+    """The same, and what is added."""
 
     special: tuple[str, ...]
-    to: str | None
     config: Path | None
-    drop: tuple[str, ...]
-    force: bool
-    no_verify: bool
 
 
 @command(
@@ -62,20 +58,14 @@ class _Asked:
     },
     codes=DECIDING,
 )
-@click.argument("source", shell_complete=file_names, metavar="SRC")
-@click.argument("target", metavar="DST", type=click.Path(path_type=Path))
+@source_and_target
 @click.option(
     "--special",
     multiple=True,
     metavar="TOKEN[=ID]",
     help="A special token, with the next id or this one; may be repeated.",
 )
-@click.option(
-    "--to",
-    shell_complete=format_names,
-    metavar="F",
-    help="The target's format, where it is not the source's.",
-)
+@to_option("The target's format, where it is not the source's.")
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
@@ -85,9 +75,7 @@ class _Asked:
 @format_option
 @preset_option
 @statement_options
-@drop_option
-@force_option
-@no_verify_option
+@writing_options
 @offline_option
 @json_option
 @gathers(asked=_Asked, reading=SourceOptions)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,9 +33,7 @@ def gathers(**kinds: type[Any]) -> Callable[[Callable[..., object]], Callable[..
         @functools.wraps(command)
         def run(**given: object) -> object:
             values = {
-                parameter: kind(
-                    **{name: given.pop(name) for name in kind.__annotations__ if name in given}
-                )
+                parameter: kind(**{name: given.pop(name) for name in _names(kind) & given.keys()})
                 for parameter, kind in kinds.items()
             }
             return command(**values, **given)
@@ -42,6 +41,12 @@ def gathers(**kinds: type[Any]) -> Callable[[Callable[..., object]], Callable[..
         return run
 
     return gathered
+
+
+def _names(kind: type[Any]) -> Set[str]:
+    if is_dataclass(kind):
+        return {field.name for field in fields(kind)}
+    return kind.__annotations__.keys()
 
 
 format_option = click.option(
@@ -57,15 +62,6 @@ preset_option = click.option(
     metavar="NAME",
     help="Known facts that the source does not state: pattern, special tokens.",
 )
-drop_option = click.option(
-    "--drop",
-    multiple=True,
-    metavar="FIELD",
-    type=click.Choice(FIELDS),
-    help="Write although this field is lost; may be repeated.",
-)
-force_option = click.option("--force", is_flag=True, help="Replace the target as a whole.")
-no_verify_option = click.option("--no-verify", is_flag=True, help="Do not check what was written.")
 offline_option = click.option("--offline", is_flag=True, help="Never use the network.")
 json_option = click.option("--json", "json_output", is_flag=True, help="Print JSON.")
 
@@ -74,6 +70,42 @@ def source_options(command: Callable[..., object]) -> Callable[..., object]:
     """``--from``, ``--preset``, ``--offline``: ``reading``, how sources are read."""
     command = gathers(reading=SourceOptions)(command)
     return format_option(preset_option(offline_option(command)))
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How a target is written, as the options say it."""
+
+    to: str | None
+    drop: tuple[str, ...]
+    force: bool
+    no_verify: bool
+
+
+def to_option(says: str) -> Callable[[Command], Command]:
+    """``--to``, the target's format; ``says`` is its help."""
+    return click.option("--to", shell_complete=format_names, metavar="F", help=says)
+
+
+def writing_options(command: Command) -> Command:
+    """``--drop``, ``--force`` and ``--no-verify``: with ``--to`` a :class:`Writing`."""
+    drop = click.option(
+        "--drop",
+        multiple=True,
+        metavar="FIELD",
+        type=click.Choice(FIELDS),
+        help="Write although this field is lost; may be repeated.",
+    )
+    force = click.option("--force", is_flag=True, help="Replace the target as a whole.")
+    no_verify = click.option("--no-verify", is_flag=True, help="Do not check what was written.")
+    return drop(force(no_verify(command)))
+
+
+def source_and_target(command: Command) -> Command:
+    """The arguments SRC and DST."""
+    source = click.argument("source", shell_complete=file_names, metavar="SRC")
+    target = click.argument("target", metavar="DST", type=click.Path(path_type=Path))
+    return source(target(command))
 
 
 def corpus_option(does: str) -> Callable[[Command], Command]:

@@ -24,15 +24,15 @@ from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained
 from ..train.request import Algorithm, Option, made_by_trainer
 from ..train.training import Tick
-from .completion import file_names, format_names
+from .completion import file_names
 from .manual import DECIDING, command
 from .options import (
-    drop_option,
-    force_option,
+    Writing,
     gathers,
     json_option,
-    no_verify_option,
     statement_options,
+    to_option,
+    writing_options,
 )
 from .outcome import show_outcome
 from .screen import as_json, counting, lines
@@ -92,12 +92,7 @@ class _Asked:
     type=click.Path(path_type=Path),
     help="A new directory, or a file that ends as those of the format.",
 )
-@click.option(
-    "--to",
-    shell_complete=format_names,
-    metavar="F",
-    help="The target's format: hf, tiktoken, gpt2, spm, gguf, tekken, minbpe.",
-)
+@to_option("The target's format: hf, tiktoken, gpt2, spm, gguf, tekken, minbpe.")
 @click.option("--vocab-size", type=int, metavar="N", help="The number of ids.")
 @click.option("--merges", type=int, metavar="N", help="The number of merges, instead.")
 @click.option(
@@ -130,20 +125,15 @@ class _Asked:
 )
 @click.option("--name", default="", metavar="NAME", help="The tokenizer's name.")
 @statement_options
-@drop_option
-@force_option
-@no_verify_option
+@writing_options
 @json_option
-@gathers(asked=_Asked)
+@gathers(asked=_Asked, writing=Writing)
 def train_command(
     files: tuple[str, ...],
     target: Path,
-    to: str | None,
     asked: _Asked,
+    writing: Writing,
     said: Statement,
-    drop: tuple[str, ...],
-    force: bool,
-    no_verify: bool,
     json_output: bool,
 ) -> None:
     """Learn a tokenizer from FILES and write it.
@@ -154,23 +144,23 @@ def train_command(
     same texts and settings always give the same files. What was written is checked and proved as
     with convert.
     """
-    row = target_format(target, to)
+    row = target_format(target, writing.to)
     request = replace(asked.request(said), dialect=row.dialect)
     read = [shard.local for shard in find_shards(files) if shard.local]
     keep_apart(read, target)
-    check_target(target, force=force)
-    if not no_verify:
+    check_target(target, force=writing.force)
+    if not writing.no_verify:
         check_installed(row.engine)
     if request.algorithm == "tutorial":
         # What the format cannot hold should not come out after minutes of training.
-        refuse(restated(untrained(request), said), row, drop)
+        refuse(restated(untrained(request), said), row, writing.drop)
     size = sum(path.stat().st_size for path in read if path.is_file())
     with _progress(request, size) as tick:
         done = learn(list(map(Path, files)), request, tick)
     done = replace(done, model=restated(done.model, said))
     model = renamed(done.model, stem_of(target)) if is_file_target(target) else done.model
     with counting("checking") as tick:
-        place = Target(row, target, drop, force, not no_verify)
+        place = Target(row, target, writing.drop, writing.force, not writing.no_verify)
         written = write_checked(None, model, place, by_user=said.fields, tick=tick)
     if json_output:
         as_json(_as_dict(done, target, written))

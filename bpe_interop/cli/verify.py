@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
@@ -19,6 +20,7 @@ from ..verify import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selecti
 from .completion import file_names, preset_names
 from .manual import command
 from .options import (
+    Command,
     corpus_option,
     gathers,
     json_option,
@@ -49,10 +51,26 @@ def _engine_names(
     return [CompletionItem(name) for name in NAMES if name.startswith(incomplete)]
 
 
-_RUN = (
-    f"Run {{}} in this engine instead of ours: {', '.join(NAMES)}, or llama.cpp@http://HOST:PORT, "
-    "a llama-server that runs."
-)
+def _preset_option(side: str) -> Callable[[Command], Command]:
+    return click.option(
+        f"--preset-{side.lower()}",
+        shell_complete=preset_names,
+        metavar="NAME",
+        help=f"Known facts that {side} does not state.",
+    )
+
+
+def _engine_option(side: str) -> Callable[[Command], Command]:
+    return click.option(
+        f"--engine-{side.lower()}",
+        callback=_engine,
+        shell_complete=_engine_names,
+        metavar="ENGINE",
+        help=f"Run {side} in this engine instead of ours: {', '.join(NAMES)}, or "
+        "llama.cpp@http://HOST:PORT, a llama-server that runs.",
+    )
+
+
 _CODES = {"proved": 0, "tested": 0, "refuted": 1, "unknown": 2}
 _INTERRUPTED = 130
 _HELP_CODES = {
@@ -124,32 +142,10 @@ class _Texts:
     show_default=True,
     help="With proved, what is only tested ends with exit code 2.",
 )
-@click.option(
-    "--preset-a",
-    shell_complete=preset_names,
-    metavar="NAME",
-    help="Known facts that A does not state.",
-)
-@click.option(
-    "--preset-b",
-    shell_complete=preset_names,
-    metavar="NAME",
-    help="Known facts that B does not state.",
-)
-@click.option(
-    "--engine-a",
-    callback=_engine,
-    shell_complete=_engine_names,
-    metavar="ENGINE",
-    help=_RUN.format("A"),
-)
-@click.option(
-    "--engine-b",
-    callback=_engine,
-    shell_complete=_engine_names,
-    metavar="ENGINE",
-    help=_RUN.format("B"),
-)
+@_preset_option("A")
+@_preset_option("B")
+@_engine_option("A")
+@_engine_option("B")
 @corpus_option("Compare on these texts as well")
 @click.option("--field", metavar="NAME", help="The field of JSONL or Parquet with the texts.")
 @click.option(

@@ -15,7 +15,7 @@ from ..formats import Files, Format, by_name, each_format
 from ..formats.round_trip import RoundTrip
 from ..model import BPEModel
 from .facts import FACTS
-from .library import Special, installed
+from .library import OneByOne, Special, installed
 from .tiktoken_encodings import listed, registry
 
 __all__ = [
@@ -37,7 +37,7 @@ NAMES = tuple(FACTS)
 """The engines there are."""
 
 
-class Engine(Protocol):
+class Engine(OneByOne, Protocol):
     """A library that turns texts into ids.
 
     ``special="text"`` takes the text of special tokens as ordinary text, ``"parse"`` finds them.
@@ -63,22 +63,6 @@ class Engine(Protocol):
     @property
     def applies_template(self) -> bool:
         """Whether ``add_special_tokens`` puts around a text what its tokenizer says."""
-        ...
-
-    def encode(
-        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
-    ) -> list[int]:
-        """The ids of a text."""
-        ...
-
-    def encode_batch(
-        self,
-        texts: Sequence[str],
-        *,
-        special: Special = "text",
-        add_special_tokens: bool = False,
-    ) -> list[list[int]]:
-        """The ids of each text."""
         ...
 
     def decode(self, ids: Sequence[int]) -> str:

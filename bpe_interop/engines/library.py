@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from types import ModuleType
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from ..errors import BpeInteropError, EngineError, EngineMissingError
 from ..model import show
@@ -81,8 +81,8 @@ def shortened(text: str, limit: int = 60) -> str:
     return f"{show(text[:half])}...{show(text[-half:])} ({len(text):,} characters)"
 
 
-class OneByOne(ABC):
-    """An engine whose batches are its texts one by one."""
+class OneByOne(Protocol):
+    """What encodes texts: a batch as its texts one by one, unless it has a better way."""
 
     @abstractmethod
     def encode(

@@ -45,29 +45,14 @@ def take_vocabulary(document: bytes, alphabet: Literal["byte", "char"]) -> Taken
 
     The twins are ``strict_json.py`` and ``formats/huggingface/vocab.py``.
     """
-    loaded = library()
-    if loaded is None:
+    answers = _ask("json_read", document, len(document), alphabet == "char")
+    if answers is None:
         return None
-    answers, literal = Handles(loaded, 7), numbers(_LITERAL)
-    done = answer(
-        loaded.json_read(
-            document,
-            len(document),
-            alphabet == "char",
-            address(answers.values),
-            address(literal),
-            _LITERAL,
-        )
-    )
-    if done is None:
-        return None
-    _, _, *cuts, count = answers.values
-    table = Table(loaded, answers.take(0))
+    table, pairs, literal, cuts = answers
     start, end, merges_start, merges_end = cuts
     rest = b"{}".join((document[:start], document[end:merges_start]))
     rest = b"[]".join((rest, document[merges_end:]))
-    pairs = Pairs(table, Held(loaded, answers.take(1)))
-    return Taken(table, pairs, table.some(literal[:count]), rest, alphabet, document, tuple(cuts))
+    return Taken(table, pairs, literal, rest, alphabet, document, cuts)
 
 
 def read_pair(vocabulary: bytes, merges: bytes) -> tuple[Numbers, Pairs, tuple[bytes, ...]] | None:
@@ -76,26 +61,28 @@ def read_pair(vocabulary: bytes, merges: bytes) -> tuple[Numbers, Pairs, tuple[b
     The last of the three are the tokens that are not spelled in the byte alphabet, as UTF-8. The
     twin is ``formats/gpt2/files.py``.
     """
+    answers = _ask("pair_read", vocabulary, len(vocabulary), merges, len(merges))
+    if answers is None:
+        return None
+    table, pairs, literal, _ = answers
+    return Numbers(table), pairs, literal
+
+
+def _ask(
+    entry: str, *arguments: object
+) -> tuple[Table, Pairs, tuple[bytes, ...], tuple[int, ...]] | None:
+    """What an entry reads: tokens, merges, the tokens that are literal, and where it cuts."""
     loaded = library()
     if loaded is None:
         return None
     answers, literal = Handles(loaded, 7), numbers(_LITERAL)
-    done = answer(
-        loaded.pair_read(
-            vocabulary,
-            len(vocabulary),
-            merges,
-            len(merges),
-            address(answers.values),
-            address(literal),
-            _LITERAL,
-        )
-    )
-    if done is None:
+    call = getattr(loaded, entry)
+    if answer(call(*arguments, address(answers.values), address(literal), _LITERAL)) is None:
         return None
+    _, _, *cuts, count = answers.values
     table = Table(loaded, answers.take(0))
     pairs = Pairs(table, Held(loaded, answers.take(1)))
-    return Numbers(table), pairs, table.some(literal[: answers.values[6]])
+    return table, pairs, table.some(literal[:count]), tuple(cuts)
 
 
 def read_ranks(data: bytes) -> Numbers | None:

@@ -75,6 +75,11 @@ pub fn read(document: &[u8], alphabet: Alphabet) -> Option<Taken> {
     let (table, literal, vocabulary_start, vocabulary_end) = vocabulary?;
     let (merges, merges_start, merges_end) = listed?;
     let cuts = [vocabulary_start, vocabulary_end, merges_start, merges_end];
+    taken(table, merges, literal, cuts)
+}
+
+/// What was read; None where a merge names a token that is literal.
+fn taken(table: Table, merges: Merges, literal: Vec<u32>, cuts: [u64; 4]) -> Option<Taken> {
     if !literal.is_empty() && uses(&merges, &literal, table.tokens.len()) {
         return None;
     }
@@ -115,15 +120,7 @@ pub fn read_pair(vocabulary: &[u8], lines: &[u8]) -> Option<Taken> {
         }
     }
     let merges = waiting.done()?;
-    if !literal.is_empty() && uses(&merges, &literal, table.tokens.len()) {
-        return None;
-    }
-    Some(Taken {
-        table,
-        merges,
-        literal,
-        cuts: [0; 4],
-    })
+    taken(table, merges, literal, [0; 4])
 }
 
 /// Whether a merge names one of these places.

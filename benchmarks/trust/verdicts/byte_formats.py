@@ -167,11 +167,15 @@ def _as_text(content: bytes) -> str | None:
 
 
 def _swap_tokens(rng: Random, facts: Json, letters: str) -> bool:
-    tokens = facts["tokens"]
-    if len(tokens) < 258:
+    return swap(rng, facts["tokens"], 256)
+
+
+def swap(rng: Random, rows: list[Any], first: int) -> bool:
+    """Exchanges two rows, of those from ``first`` on; False where there are no two."""
+    if len(rows) < first + 2:
         return False
-    one, two = rng.sample(range(256, len(tokens)), 2)
-    tokens[one], tokens[two] = tokens[two], tokens[one]
+    one, two = rng.sample(range(first, len(rows)), 2)
+    rows[one], rows[two] = rows[two], rows[one]
     return True
 
 

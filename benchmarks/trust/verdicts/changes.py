@@ -14,7 +14,7 @@ from bpe_interop.text.spellings import FAMILIES, SPELLINGS
 from fixtures.piece_model import CONTROL, NORMAL, UNUSED, USER_DEFINED
 
 from . import documents
-from .byte_formats import BYTE_CHANGES
+from .byte_formats import BYTE_CHANGES, swap
 from .documents import FLAGS, add_token, random_merge, random_normalizer, random_splitter
 from .sources import Json, Source, spelled, taken_in
 
@@ -599,12 +599,7 @@ def _piece(rng: Random, facts: Json, letters: str) -> bool:
 
 
 def _swap_pieces(rng: Random, facts: Json, letters: str) -> bool:
-    rows = facts["pieces"]
-    if len(rows) < 3:
-        return False
-    one, two = rng.sample(range(1, len(rows)), 2)
-    rows[one], rows[two] = rows[two], rows[one]
-    return True
+    return swap(rng, facts["pieces"], 1)
 
 
 def _piece_flag(rng: Random, facts: Json, letters: str) -> bool:
