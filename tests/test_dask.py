@@ -384,6 +384,37 @@ def test_ctrl_c_of_verify_says_what_was_done(scheduler: str, tmp_path: Path) -> 
     assert 0 < done < 300
 
 
+def test_ctrl_c_of_inspect_says_what_was_done_and_a_state_goes_on(
+    scheduler: str, tmp_path: Path, command: Command
+) -> None:
+    texts, state, plot = tmp_path / "texts", tmp_path / "state", tmp_path / "plot.svg"
+    texts.mkdir()
+    for number in range(150):
+        (texts / f"{number:03}.txt").write_text(f"text {number}\n" * 20)
+    asked = ["inspect", str(GPT2), "--corpus", str(texts), "--plot", str(plot)]
+    kept = [*asked, "--state", str(state)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bpe_interop", *kept, "--scheduler", scheduler],
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    with process:
+        out = interrupted(process, state)
+    before = state.read_bytes()
+    done = before.count(b"\n") - 1
+    assert process.returncode == 130
+    assert f"interrupted: {done} of 150 parts were measured".encode() in out
+    assert b"name the same state to go on" in out
+    assert 0 < done < 150
+    assert not plot.exists()
+    whole = command(*kept)
+    drawn = plot.read_bytes()
+    assert (whole.code, state.read_bytes().count(b"\n")) == (0, 151)
+    assert state.read_bytes().startswith(before)
+    assert command(*asked).out == whole.out
+    assert plot.read_bytes() == drawn
+
+
 def interrupted(process: subprocess.Popen[bytes], state: Path) -> bytes:
     """What a command prints that gets Ctrl-C when a few parts are in its state."""
     until = time.monotonic() + 90
