@@ -264,27 +264,50 @@ def write_checked(
     row, base = target.format, target.base
     alone = alone_at(target.place, row, further=bool(target.ways))
     trip = RoundTrip(model, row, (*target.ways, *([] if base is None else [base.kept])), alone)
+    if target.verify:
+        return _verified(source, trip, target, by_user, tick)
+    losses, again = _admitted(source, trip, target)
+    with staged(target.place, trip.files, force=target.force) as stage:
+        return Written(trip.files, again, losses, _put_into(base, trip.files, stage))
+
+
+def _admitted(
+    source: TokenizerSource[BPEModel] | None, trip: RoundTrip, target: Target
+) -> tuple[tuple[Loss, ...], BPEModel]:
+    """What the gate lets pass, and what reading the files gives."""
     losses = admit(trip, target.drop)
     if source is not None:
         _check_embedded(source, trip)
-    again = fill(trip.again, None)
-    if not target.verify:
-        with staged(target.place, trip.files, force=target.force) as stage:
-            return Written(trip.files, again, losses, _put_into(base, trip.files, stage))
-    from .verify.conversion import check_source, check_written, establish
+    return losses, fill(trip.again, None)
+
+
+def _verified(
+    source: TokenizerSource[BPEModel] | None,
+    trip: RoundTrip,
+    target: Target,
+    by_user: tuple[str, ...],
+    tick: Callable[[int], None],
+) -> Written:
+    """Compares in engines and proves, while the files stand beside their target."""
+    from .verify.conversion import Abreast, check_source, check_written, establish
     from .verify.sides import Own
 
-    own = Own(model)
-    engines, checks = [row.engine], []
-    if source is not None:
-        engines.insert(0, source.format.engine)
-        read = own if source.model is model else Own(source.model)
-        checks = [check_source(source, read, tick)]
-    with staged(target.place, trip.files, force=target.force) as stage:
-        written = check_written(trip, again, losses, stage, tick, own)
-        begin(tick, "proving")
-        verdict = establish(model, again, losses, engines, written[0].texts, by_user)
-        notes = _put_into(base, trip.files, stage)
+    model, row = trip.model, trip.format
+    with Abreast(model, row, alone=trip.alone) as abreast:
+        losses, again = _admitted(source, trip, target)
+        with staged(target.place, trip.files, force=target.force) as stage:
+            own = Own(model)
+            if all(loss.grade == "metadata" for loss in losses):
+                abreast.begin(trip.files, own, stage)
+            engines, checks = [row.engine], []
+            if source is not None:
+                engines.insert(0, source.format.engine)
+                read = own if source.model is model else Own(source.model)
+                checks = [check_source(source, read, tick)]
+            written = check_written(trip, again, losses, stage, tick, own, abreast)
+            begin(tick, "proving")
+            verdict = establish(model, again, losses, engines, written[0].texts, by_user)
+            notes = _put_into(target.base, trip.files, stage)
     return Written(trip.files, again, losses, notes, (*checks, *written), verdict)
 
 

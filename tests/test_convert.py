@@ -312,7 +312,11 @@ def test_a_source_that_its_engine_reads_otherwise_is_refused(
     def wrong(self: Encoder, text: str, allowed_special: Any = frozenset()) -> list[int]:
         return right(self, text.replace("hello", "bye"), allowed_special)
 
+    def each(self: Encoder, texts: list[str], allowed: Any = frozenset()) -> list[list[int]]:
+        return [wrong(self, text, allowed) for text in texts]
+
     monkeypatch.setattr(Encoder, "encode", wrong)
+    monkeypatch.setattr(Encoder, "encode_each", each)
     with pytest.raises(CheckFailedError, match="the source is not the tokenizer that we read"):
         convert(TINY / "huggingface", tmp_path / "out", "tiktoken")
     assert names(tmp_path) == []

@@ -21,6 +21,8 @@ class Facts:
         distribution: the package that brings it, where that has another name.
         served: what runs it as a server that is asked by its address, as ``module:class``; empty
             for nothing. On the command line it is ``ENGINE@http://HOST:PORT``.
+        first: the module to import ahead of its use, where that takes long.
+        without_tokens: whether, beside files, it needs nothing of a model that its tokens say.
         assumes: what a proof takes for granted of it besides, as a sentence; empty for nothing.
     """
 
@@ -31,15 +33,21 @@ class Facts:
     doubt: str = ""
     distribution: str = ""
     served: str = ""
+    first: str = ""
+    without_tokens: bool = False
     assumes: str = ""
 
 
 FACTS: Mapping[str, Facts] = MappingProxyType(
     {
-        "tiktoken": Facts(all_cores=True, applies_template=False),
-        "tokenizers": Facts(all_cores=True),
+        "tiktoken": Facts(
+            all_cores=True, applies_template=False, first="tiktoken", without_tokens=True
+        ),
+        "tokenizers": Facts(all_cores=True, first="tokenizers", without_tokens=True),
         "transformers": Facts(
-            directories=True, doubt="transformers may do more than the pipeline it built"
+            directories=True,
+            doubt="transformers may do more than the pipeline it built",
+            first="transformers.models.auto.tokenization_auto",
         ),
         "sentencepiece": Facts(parses_special=False),
         "gigatoken": Facts(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
+from binascii import a2b_base64
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,7 +37,7 @@ def ranks_of(data: bytes) -> dict[bytes, int]:
     for line in data.splitlines():
         if line:
             token, rank = line.split()
-            ranks[base64.b64decode(token)] = int(rank)
+            ranks[a2b_base64(token)] = int(rank)
     return ranks
 
 

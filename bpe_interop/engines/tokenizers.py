@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..formats import Files
@@ -16,7 +19,8 @@ class TokenizersEngine(LibraryEngine):
     """A ``tokenizers.Tokenizer`` as an engine; truncation and padding are switched off.
 
     ``special="text"`` sets ``encode_special_tokens``. That is a state of the object which
-    threads would share, so there is one object for each of the two ways.
+    threads share: several may ask in the same way at once, and who asks in the other one waits.
+    (A copy for each way would take as long as reading the file, and as much memory.)
     """
 
     name = "tokenizers"
@@ -28,33 +32,43 @@ class TokenizersEngine(LibraryEngine):
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
-        self._by_special: dict[Special, Tokenizer] = {"text": tokenizer}
+        self._tokenizer = tokenizer
+        self._way: Special = "text"
+        self._asking = 0
+        self._turn = threading.Condition()
 
     def _encode(self, text: str, special: Special, add_special_tokens: bool) -> list[int]:
-        tokenizer = self._tokenizer(special)
-        return tokenizer.encode(text, add_special_tokens=add_special_tokens).ids
+        with self._asked(special) as tokenizer:
+            return tokenizer.encode(text, add_special_tokens=add_special_tokens).ids
 
     def _encode_batch(
         self, texts: list[str], special: Special, add_special_tokens: bool
     ) -> list[list[int]]:
-        encodings = self._tokenizer(special).encode_batch_fast(
-            texts, add_special_tokens=add_special_tokens
-        )
+        with self._asked(special) as tokenizer:
+            encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=add_special_tokens)
         return [encoding.ids for encoding in encodings]
 
     def _decode(self, ids: list[int]) -> str:
         # tokenizers passes over an id that it does not know.
-        return self._by_special["text"].decode(ids, skip_special_tokens=False)
+        return self._tokenizer.decode(ids, skip_special_tokens=False)
 
-    def _tokenizer(self, special: Special) -> Tokenizer:
-        tokenizer = self._by_special.get(special)
-        if tokenizer is None:
-            import copy
-
-            tokenizer = copy.deepcopy(self._by_special["text"])
-            tokenizer.encode_special_tokens = special == "text"
-            self._by_special[special] = tokenizer
-        return tokenizer
+    @contextmanager
+    def _asked(self, special: Special) -> Iterator[Tokenizer]:
+        """The tokenizer, which finds special tokens in that way until the block ends."""
+        with self._turn:
+            while self._asking and self._way != special:
+                self._turn.wait()
+            if self._way != special:
+                self._tokenizer.encode_special_tokens = special == "text"
+                self._way = special
+            self._asking += 1
+        try:
+            yield self._tokenizer
+        finally:
+            with self._turn:
+                self._asking -= 1
+                if not self._asking:
+                    self._turn.notify_all()
 
 
 def read(files: Files, model: BPEModel | None = None) -> TokenizersEngine:

@@ -96,9 +96,9 @@ class ChildPair:
         process = self._process or self._start()
         side = ""
         try:
-            _send(process, request)
+            send(process, request)
             while True:
-                kind, value = _receive(process)
+                kind, value = receive(process)
                 if kind == "answer":
                     return value
                 if kind == "error":
@@ -114,9 +114,9 @@ class ChildPair:
             [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         try:
-            _send(process, sys.path)
-            _send(process, self._sides)
-            kind, value = _receive(process)
+            send(process, sys.path)
+            send(process, self._sides)
+            kind, value = receive(process)
         except (EOFError, OSError, pickle.UnpicklingError):
             ended = _ended(self._reap(process))
             raise EngineError(f"the process that loads both sides {ended}") from None
@@ -142,13 +142,19 @@ class ChildPair:
             return process.wait()
 
 
-def _send(process: subprocess.Popen[bytes], value: object) -> None:
+def send(process: subprocess.Popen[bytes], value: object) -> None:
+    """Sends something to a child that reads it with ``pickle.load``."""
     if process.stdin is not None:
         pickle.dump(value, process.stdin, pickle.HIGHEST_PROTOCOL)
         process.stdin.flush()
 
 
-def _receive(process: subprocess.Popen[bytes]) -> tuple[str, Any]:
+def receive(process: subprocess.Popen[bytes]) -> tuple[str, Any]:
+    """What a child says: of which kind it is, and the value.
+
+    Raises:
+        EOFError, OSError, pickle.UnpicklingError: the child is gone.
+    """
     if process.stdout is None:
         raise EOFError
     answer: tuple[str, Any] = pickle.load(process.stdout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +19,7 @@ from ..io import TokenizerSource
 from ..loss import Loss
 from ..model import BPEModel, TemplateToken, show
 from ..ticks import begin
+from .apart import Apart, expected, pays, without_tokens
 from .assumptions import EXAMINED, assumptions
 from .compare import Tally, compare
 from .prove import Proof, Scope, prove
@@ -47,6 +49,49 @@ class Check:
     of: Literal["source", "target"] = "target"
 
 
+class Abreast:
+    """The engine of a format and the library that serves it, each in a process of its own.
+
+    They import what they need from the start, and work while this process does something else.
+    For a small tokenizer they are not worth it, and there are none; then nothing is done here.
+    """
+
+    def __init__(self, model: BPEModel, row: Format, *, alone: bool) -> None:
+        self._model, self._row = model, row
+        self.engine: Apart | None = None
+        self.served: Apart | None = None
+        if not pays(model) or model.pretokenizer is None:
+            return
+        there = versions()
+        if facts(row.engine).without_tokens and there[row.engine]:
+            self.engine = Apart(facts(row.engine).first)
+        if row.served and not alone and there[row.served]:
+            self.served = Apart(facts(row.served).first)
+
+    def __enter__(self) -> Abreast:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        for child in (self.engine, self.served):
+            if child is not None:
+                child.__exit__(*raised)
+
+    def begin(self, files: Files, own: Own, stage: Path) -> None:
+        """Has both compare what was written with what our encoder gives."""
+        row, model = self._row, self._model
+        for name, child, texts in (
+            (row.engine, self.engine, _texts(model)),
+            (row.served, self.served, _few(model)),
+        ):
+            if child is None:
+                continue
+            if name == row.engine:
+                child.build(partial(from_files, name, row.name, files, without_tokens(model)))
+            else:
+                child.build(partial(from_directory, name, stage))
+            child.ask(expected(own, texts, _modes(name, model)))
+
+
 def check_written(
     trip: RoundTrip,
     again: BPEModel,
@@ -54,6 +99,7 @@ def check_written(
     stage: Path,
     tick: Callable[[int], None] = lambda count: None,
     own: Own | None = None,
+    abreast: Abreast | None = None,
 ) -> tuple[Check, ...]:
     """Compares written files with their source, in the target's own engine.
 
@@ -67,6 +113,7 @@ def check_written(
         stage: the directory that holds the files.
         tick: called with the number of texts compared since the last call.
         own: our encoder of the source, where there is one already.
+        abreast: those who compare already.
 
     Raises:
         CheckFailedError: the files give other ids or texts.
@@ -87,20 +134,39 @@ def check_written(
             added=again.added or (),
         )
     if own is None or held is not model:
-        own = Own(held)
-    checks = [_own_engine(row, trip.files, own, again, tick)]
+        own, abreast = Own(held), None
+    checks = [_own_engine(row, trip.files, own, again, tick, abreast)]
     if row.served and trip.alone:
         why = f"{row.served} serves directories, and this is one file"
         checks.append(Check(row.served, "", skipped=why))
     elif row.served:
-        checks.append(_served(row.served, own, again, stage, tick))
+        checks.append(_served(row.served, own, again, stage, tick, abreast))
     return tuple(checks)
 
 
+def _texts(model: BPEModel) -> list[str]:
+    return list(dict.fromkeys(awkward(model)))
+
+
+def _few(model: BPEModel) -> list[str]:
+    """A few hundred texts are enough to see whether a library built the same pipeline."""
+    return [*fixed(), *around_added(model, 20)]
+
+
 def _own_engine(
-    row: Format, files: Files, own: Own, again: BPEModel, tick: Callable[[int], None]
+    row: Format,
+    files: Files,
+    own: Own,
+    again: BPEModel,
+    tick: Callable[[int], None],
+    abreast: Abreast | None,
 ) -> Check:
     held = own.encoder.model
+    texts = _texts(held)
+    if abreast is not None and abreast.engine is not None:
+        agreed = _agreed(row.engine, abreast.engine, held, texts, tick)
+        if agreed is not None:
+            return agreed
     try:
         engine = from_files(row.engine, row.name, files, held)
     except EngineMissingError as error:
@@ -110,7 +176,20 @@ def _own_engine(
         ) from error
     except UnstatedError as error:  # the pattern was dropped on purpose
         return Check(row.engine, "", skipped=error.what)
-    return _run(engine, own, list(dict.fromkeys(awkward(held))), tick, again)
+    return _run(engine, own, texts, tick, again)
+
+
+def _agreed(
+    name: str, child: Apart, model: BPEModel, texts: list[str], tick: Callable[[int], None]
+) -> Check | None:
+    """The check that an engine did in its process; None where all is not equal."""
+    begin(tick, f"what was written in {name}", len(texts))
+    if not child.agrees():
+        return None
+    tick(len(texts))
+    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    scopes = tuple(mode.scope for mode in _modes(name, model))
+    return Check(name, versions()[name] or "", scopes, len(texts), size)
 
 
 def check_source(
@@ -133,21 +212,29 @@ def check_source(
         engine = from_files(row.engine, row.name, source.files, model)
     except EngineMissingError as error:
         return Check(row.engine, "", skipped=error.fix, of="source")
-    texts = list(dict.fromkeys(awkward(model)))
     says_template = source.says_template
-    check = _run(engine, own, texts, tick, says_template=says_template)
+    check = _run(engine, own, _texts(model), tick, says_template=says_template)
     return replace(check, of="source")
 
 
 def _served(
-    name: str, own: Own, again: BPEModel, stage: Path, tick: Callable[[int], None]
+    name: str,
+    own: Own,
+    again: BPEModel,
+    stage: Path,
+    tick: Callable[[int], None],
+    abreast: Abreast | None,
 ) -> Check:
+    texts = _few(own.encoder.model)
+    if abreast is not None and abreast.served is not None:
+        agreed = _agreed(name, abreast.served, own.encoder.model, texts, tick)
+        if agreed is not None:
+            return agreed
     try:
         engine = from_directory(name, stage)
     except EngineMissingError as error:
         return Check(name, "", skipped=error.fix)
-    # A few hundred texts are enough to see whether it built the same pipeline.
-    return _run(engine, own, [*fixed(), *around_added(own.encoder.model, 20)], tick, again)
+    return _run(engine, own, texts, tick, again)
 
 
 def _run(
@@ -161,7 +248,7 @@ def _run(
 ) -> Check:
     """Runs a source's own files, or those that were written, which read back as ``again``."""
     what = "the source" if again is None else "what was written"
-    modes = _modes(engine, own.encoder.model)
+    modes = _modes(engine.name, own.encoder.model)
     if not says_template:
         modes = [mode for mode in modes if not mode.add_special_tokens]
     begin(tick, f"{what} in {engine.name}", len(texts))
@@ -188,12 +275,12 @@ def _run(
     )
 
 
-def _modes(engine: Engine, model: BPEModel) -> list[Mode]:
-    modes = [ORDINARY]
-    if model.added and engine.parses_special:
+def _modes(engine: str, model: BPEModel) -> list[Mode]:
+    known, modes = facts(engine), [ORDINARY]
+    if model.added and known.parses_special:
         modes.append(PARSED)
-    if model.sequence_template is not None and engine.applies_template:
-        modes.append(TEMPLATED if engine.parses_special else AROUND)
+    if model.sequence_template is not None and known.applies_template:
+        modes.append(TEMPLATED if known.parses_special else AROUND)
     return decoding(modes, [model])
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from ..diff import diff
@@ -39,6 +40,7 @@ from ..io import TokenizerSource, find
 from ..model import BPEModel
 from ..sources import load_source
 from ..steps import JoinPieces
+from ..text.added import Allowed
 from .corpus_report import SideName
 from .prove import Scope
 
@@ -49,8 +51,7 @@ Build: TypeAlias = Callable[[], Engine]
 a ``functools.partial`` of one: ``partial(Own, model)``, ``partial(from_files, ...)``."""
 
 
-_REMEMBERED = 1 << 20
-"""Characters of texts of which our encoder, as a side, remembers the ids."""
+_ALLOWED: Mapping[Special, Allowed] = MappingProxyType({"text": frozenset(), "parse": "all"})
 
 
 class Own(OneByOne):
@@ -63,26 +64,31 @@ class Own(OneByOne):
     def __init__(self, model: BPEModel) -> None:
         self.version = importlib.metadata.version("bpe-interop")
         self.encoder = Encoder(model)
-        self._last: dict[tuple[str, Special], list[int]] = {}
-        self._size = 0
+        self._last: tuple[list[str], Special, list[list[int]]] = [], "text", []
 
     def encode(
         self, text: str, *, special: Special = "text", add_special_tokens: bool = False
     ) -> list[int]:
         """The ids of a text."""
-        ids = self._ids(text, special)
+        ids = self.encoder.encode(text, _ALLOWED[special])
         return self.encoder.template(ids) if add_special_tokens else ids
 
-    def _ids(self, text: str, special: Special) -> list[int]:
-        """A batch of texts is asked for with the template right after it was without."""
-        ids = self._last.get((text, special))
-        if ids is None:
-            ids = self.encoder.encode(text, "all" if special == "parse" else frozenset())
-            self._size += len(text)
-            if self._size > _REMEMBERED:
-                self._last, self._size = {}, len(text)
-            self._last[text, special] = ids
-        return list(ids)
+    def encode_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        special: Special = "text",
+        add_special_tokens: bool = False,
+    ) -> list[list[int]]:
+        """The ids of each text. They are often asked for with the template right after without."""
+        wanted = list(texts)
+        before, way, rows = self._last
+        if way != special or before != wanted:
+            rows = self.encoder.encode_each(wanted, _ALLOWED[special])
+            self._last = wanted, special, rows
+        if add_special_tokens:
+            return [self.encoder.template(ids) for ids in rows]
+        return [list(ids) for ids in rows]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids."""

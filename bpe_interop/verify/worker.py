@@ -12,7 +12,10 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from ..engines import Engine, Special
+from ..engines.library import library
 from ..errors import BpeInteropError, EngineError
+from ..gc_pause import paused
+from .apart import holds
 from .compare import LocalPair
 
 
@@ -67,6 +70,21 @@ def serve() -> None:
         _send(answers, "error", error)
     except EOFError:
         return
+
+
+def hold() -> None:
+    """Reads what to import, an engine and what it has to give, and says whether it does.
+
+    Whatever fails is told by no answer: the parent finds out what it is.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    requests = sys.stdin.buffer
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    library(pickle.load(requests))
+    with paused():
+        engine = pickle.load(requests)()
+        _send(answers, "answer", holds(engine, pickle.load(requests)))
 
 
 def _fault(raised: tuple[type[BaseException], BaseException, TracebackType | None]) -> EngineError:

@@ -1,0 +1,160 @@
+"""An engine in a process of its own, held to what our encoder gives.
+
+Several work at the same time, and their memory is free when they end. A child says only whether
+all is equal. Where it is not, or anything fails, this process asks the engine itself, which tells
+what differs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import islice
+from queue import SimpleQueue
+
+from ..engines import Engine
+from ..model import BPEModel, PairList, Vocab
+from .children import cores, receive, send
+from .sides import Build, Failure, Mode, Own, decode, encode_all
+
+_START = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
+    "from bpe_interop.verify.worker import hold; hold()"
+)
+
+_LARGE = 50_000
+"""Tokens from which a process of its own pays: it takes 0.2 s to start."""
+
+
+def pays(model: BPEModel) -> bool:
+    """Whether engines of a model are better run each in a process of its own."""
+    return len(model.vocab.ids) >= _LARGE and cores() > 1
+
+
+def without_tokens(model: BPEModel) -> BPEModel:
+    """A model that says of a tokenizer what rank files do not; it is quickly sent elsewhere.
+
+    It keeps one token: there is no model without any.
+    """
+    one = dict(islice(model.vocab.ids.items(), 1))
+    return replace(model, vocab=Vocab(one), merges=PairList(()), decoder=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What an engine has to give in a mode: for each text, ids, and what they decode to.
+
+    None stands for what is not compared: it was in the mode before.
+    """
+
+    mode: Mode
+    ids: list[list[int]]
+    decoded: list[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What an engine has to give for texts."""
+
+    texts: list[str]
+    questions: tuple[Question, ...]
+
+
+def expected(own: Own, texts: list[str], modes: Iterable[Mode]) -> Expected | None:
+    """What our encoder gives; None where it fails on a text."""
+    questions = []
+    agreed: list[list[int] | None] = [None] * len(texts)
+    for mode in modes:
+        answers: list[list[int]] = []
+        decoded: list[str | None] = []
+        for place, ids in enumerate(encode_all(own, texts, mode)):
+            if isinstance(ids, Failure):
+                return None
+            text: str | Failure | None = None
+            if mode.decodes and ids != agreed[place]:
+                text, agreed[place] = decode(own, ids, texts[place]), ids
+                if isinstance(text, Failure):
+                    return None
+            answers.append(ids)
+            decoded.append(text)
+        questions.append(Question(mode, answers, decoded))
+    return Expected(texts, tuple(questions))
+
+
+def holds(engine: Engine, wanted: Expected) -> bool:
+    """Whether an engine gives just that."""
+    for question in wanted.questions:
+        if encode_all(engine, wanted.texts, question.mode) != question.ids:
+            return False
+        for text, ids, meant in zip(wanted.texts, question.ids, question.decoded, strict=True):
+            if meant is not None and decode(engine, ids, text) != meant:
+                return False
+    return True
+
+
+class Apart:
+    """A process that imports a module at once, then builds an engine, and then is asked.
+
+    It ends with the block. None of its methods but :meth:`agrees` waits for it.
+    """
+
+    def __init__(self, first: str) -> None:
+        self._orders: SimpleQueue[Build | Expected | None] = SimpleQueue()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread = ThreadPoolExecutor(1)
+        self._answer: Future[bool] = self._thread.submit(self._work, first)
+
+    def __enter__(self) -> Apart:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._orders.put(None)
+        if self._process is not None:
+            self._process.kill()
+        self._thread.shutdown()
+
+    def build(self, build: Build) -> None:
+        """Says what the engine is."""
+        self._orders.put(build)
+
+    def ask(self, wanted: Expected | None) -> None:
+        """Says what it has to give; None: nothing that could be compared."""
+        self._orders.put(wanted)
+
+    def agrees(self) -> bool:
+        """Whether it gives just that. False where it did not work as well."""
+        return self._answer.result()
+
+    def _work(self, first: str) -> bool:
+        try:
+            with subprocess.Popen(
+                [sys.executable, "-c", _START],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            ) as process:
+                self._process = process
+                try:
+                    return self._talk(process, first)
+                finally:
+                    process.kill()
+                    with contextlib.suppress(OSError):  # what was not sent yet
+                        process.communicate()
+        except (EOFError, OSError, pickle.PickleError):
+            return False
+
+    def _talk(self, process: subprocess.Popen[bytes], first: str) -> bool:
+        send(process, sys.path)
+        send(process, first)
+        for _ in ("build", "expected"):
+            order = self._orders.get()
+            if order is None:
+                return False
+            send(process, order)
+        kind, value = receive(process)
+        return kind == "answer" and value is True
