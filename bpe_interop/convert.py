@@ -293,7 +293,7 @@ def _verified(
     from .verify.sides import Own
 
     model, row = trip.model, trip.format
-    with Abreast(model, row, alone=trip.alone) as abreast:
+    with Abreast(model, row, alone=bool(trip.alone)) as abreast:
         losses, again = _admitted(source, trip, target)
         with staged(target.place, trip.files, force=target.force) as stage:
             own = Own(model)

@@ -75,12 +75,13 @@ def expected(own: Own, texts: list[str], modes: Iterable[Mode]) -> Expected | No
         for place, ids in enumerate(encode_all(own, texts, mode)):
             if isinstance(ids, Failure):
                 return None
-            text: str | Failure | None = None
-            if mode.decodes and ids != agreed[place]:
-                text, agreed[place] = decode(own, ids, texts[place]), ids
-                if isinstance(text, Failure):
-                    return None
             answers.append(ids)
+            if not mode.decodes or ids == agreed[place]:
+                decoded.append(None)
+                continue
+            text, agreed[place] = decode(own, ids, texts[place]), ids
+            if isinstance(text, Failure):
+                return None
             decoded.append(text)
         questions.append(Question(mode, answers, decoded))
     return Expected(texts, tuple(questions))
