@@ -280,10 +280,15 @@ def main() -> None:
     for argument in sys.argv[1:] or TABLES:
         table, _, row = argument.partition("=")
         made = TABLES[table](data, row) if row else TABLES[table](data)
-        page = PAGE.read_text("utf-8")
-        begin, end = f"<!-- {table} -->\n", f"<!-- end of {table} -->"
-        at, behind = page.index(begin) + len(begin), page.index(end)
-        PAGE.write_text(f"{page[:at]}\n{made}\n\n{page[behind:]}", "utf-8")
+        put_into_page(table, made)
+
+
+def put_into_page(table: str, made: str) -> None:
+    """Replaces what stands between the marks of a table."""
+    page = PAGE.read_text("utf-8")
+    begin, end = f"<!-- {table} -->\n", f"<!-- end of {table} -->"
+    at, behind = page.index(begin) + len(begin), page.index(end)
+    PAGE.write_text(f"{page[:at]}\n{made}\n\n{page[behind:]}", "utf-8")
 
 
 if __name__ == "__main__":

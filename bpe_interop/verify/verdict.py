@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal, TypeAlias
 
 from ..encode import Encoder
@@ -151,8 +153,11 @@ def _refuted(
         raise AssertionError("a refutation has a text")
     proved_at = proof.stage if proof is not None and mismatch is shown else None
     stage = proved_at or _stage(sides[0].model, sides[1].model, mismatch)
-    given = zip(sides, (mismatch.ids_a, mismatch.ids_b), strict=True)
-    replayed = tuple(_replay(side, mismatch, ids, notes) for side, ids in given)
+    told: tuple[list[str], list[str]] = ([], [])
+    given = sides, (mismatch, mismatch), (mismatch.ids_a, mismatch.ids_b), told
+    with ThreadPoolExecutor(2) as pool:  # one engine may load in a process of its own
+        replayed = tuple(pool.map(_replay, *given))
+    notes.extend(chain.from_iterable(told))
     return Conclusion("refuted", mismatch, stage, replayed=tuple(filter(None, replayed)))
 
 

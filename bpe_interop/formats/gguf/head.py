@@ -17,8 +17,8 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import BinaryIO, Final, NoReturn, TypeAlias, Union
 
 from ...errors import FormatError, UnsupportedError
@@ -72,6 +72,41 @@ class Head:
     places: Mapping[str, tuple[int, int]]
 
 
+class HeadBytes(bytes):
+    """The bytes of a head that was read: who parses them first need not do it again.
+
+    What is parsed is given once, for it takes more memory than the bytes.
+    """
+
+    _head: Head | None
+    layout: Head
+    """The head without its keys: how the bytes are laid out."""
+
+    def __new__(cls, data: bytes, head: Head) -> HeadBytes:
+        """``head`` is what ``data`` was read as."""
+        made = super().__new__(cls, data)
+        made._head = head
+        made.layout = replace(head, keys={}, places={})
+        return made
+
+    def taken(self) -> Head | None:
+        """The head, at the first call."""
+        head, self._head = self._head, None
+        return head
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return bytes, (bytes(self),)
+
+
+def layout_of(data: bytes, name: str) -> Head:
+    """The version, the order and the size of a head; its keys need not be there.
+
+    Raises:
+        FormatError, UnsupportedError: as :func:`parse_head`.
+    """
+    return data.layout if isinstance(data, HeadBytes) else parse_head(data, name)
+
+
 class _EndsEarlyError(Exception):
     """The bytes end before the keys do; so many must be there at least."""
 
@@ -99,7 +134,8 @@ def read_head(file: BinaryIO, name: str) -> bytes:
     reader = _Reader(data, name)
     while True:
         try:
-            return data[: reader.head().size]
+            head = reader.head()
+            return HeadBytes(data[: head.size], head)
         except _EndsEarlyError as error:
             wanted = min(max(2 * len(data), error.needed), MAX_HEAD + 1)
             if wanted <= len(data):
@@ -118,6 +154,9 @@ def parse_head(data: bytes, name: str) -> Head:
         FormatError: the head is malformed or cut off; the message names the key.
         UnsupportedError: its version, or the type of a value, is not known.
     """
+    head = data.taken() if isinstance(data, HeadBytes) else None
+    if head is not None:
+        return head
     try:
         return _Reader(data, name).head()
     except _EndsEarlyError as error:
@@ -156,6 +195,7 @@ class _Reader:
         self._keys: dict[str, Key] = {}
         self._places: dict[str, tuple[int, int]] = {}
         self._counts: tuple[int, int, int] | None = None
+        self._begun: tuple[int, int, list[bytes]] | None = None
 
     def go_on(self, data: bytes) -> None:
         """Takes the same bytes with more behind them."""
@@ -224,7 +264,7 @@ class _Reader:
         if kind == _ARRAY:
             raise UnsupportedError("an array of arrays", where=f"{self._name}: {self._key}")
         if kind == _STRING:
-            return Key(list(self._strings(count)), _NAMES[_ARRAY], _NAMES[kind])
+            return Key(self._strings(count), _NAMES[_ARRAY], _NAMES[kind])
         code = _NUMBERS[kind]
         size = struct.calcsize(f"={code}")
         numbers = array(_ARRAY_CODES.get(code, code))
@@ -235,22 +275,29 @@ class _Reader:
             return Key([self._truth(number) for number in numbers], _NAMES[_ARRAY], _NAMES[kind])
         return Key(numbers, _NAMES[_ARRAY], _NAMES[kind])
 
-    def _strings(self, count: int) -> Iterator[bytes]:
-        """Strings one after the other; the bytes must be there before each is made."""
+    def _strings(self, count: int) -> list[bytes]:
+        """Strings one after the other; the bytes must be there before each is made.
+
+        Where they are not, those that are there need not be read again.
+        """
         # Each takes its length at least.
         self._need(count * (8 if self._wide else 4))
+        if self._begun is None or self._begun[0] != self._at:
+            self._begun = self._at, self._at, []
+        first, at, strings = self._begun
         data, end = self._data, len(self._data)
         width = struct.Struct(self._sign + ("Q" if self._wide else "I"))
-        at = self._at
-        for _ in range(count):
-            if at + width.size > end:
-                raise _EndsEarlyError(at + width.size)
-            start = at + width.size
-            at = start + width.unpack_from(data, at)[0]
-            if at > end:
-                raise _EndsEarlyError(at)
-            yield data[start:at]
-            self._at = at
+        size, length, add = width.size, width.unpack_from, strings.append
+        for _ in range(count - len(strings)):
+            start = at + size
+            stop = start + length(data, at)[0] if start <= end else start
+            if stop > end or start > end:
+                self._begun = first, at, strings
+                raise _EndsEarlyError(stop)
+            add(data[start:stop])
+            at = stop
+        self._begun, self._at = None, at
+        return strings
 
     def _kind(self) -> int:
         [kind] = self._unpack("I")

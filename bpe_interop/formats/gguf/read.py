@@ -38,6 +38,7 @@ from .. import Files
 from ..bos_eos import template_of
 from .characters import GEMMA4, OVER_CHARACTERS, STEPS, built, lines_of
 from .head import parse_head
+from .in_kernel import taken
 from .keys import (
     ADD,
     ARCHITECTURE,
@@ -75,6 +76,9 @@ _OTHER_MODELS: Final = {
     "none": "no vocabulary", "no_vocab": "no vocabulary",
     "whitespace": f"BPE on words without the white space, for which {UNREADABLE}",
 }  # fmt: skip
+
+
+_SPECIAL: Final = (CONTROL, UNKNOWN, USER_DEFINED)
 
 
 _PART: Final = r"-[0-9]{5}-of-"
@@ -187,7 +191,7 @@ def _pieces(tokens: Tokens, without: str) -> tuple[dict[bytes, int], dict[int, K
     ids: dict[bytes, int] = {}
     kinds: dict[int, Kind] = {}
     for number, (text, kind) in enumerate(zip(tokens.texts, tokens.types, strict=True)):
-        if kind in (CONTROL, UNKNOWN, USER_DEFINED) or fills_hole(text, kind, number):
+        if kind in _SPECIAL or fills_hole(text, kind, number):
             continue
         ids[text.encode()] = number
         if text in BYTE_NAMES:
@@ -259,9 +263,16 @@ def _read_gpt2(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
     splitter = _splitter(keys)
     roles = {role: tokens.role(role, DEFAULTS["gpt2"].get(role)) for role in ROLES}
     added = tokens.added(roles)
-    pairs = _pairs(keys, _Contents())
-    ids, kinds = _contents(keys, tokens, pairs, splitter)
-    missing = missing_bytes([content for content, number in ids.items() if number not in kinds])
+    ids: Mapping[bytes, int]
+    pairs: Sequence[tuple[bytes, bytes]]
+    read = taken(tokens.texts, _found_only(tokens, splitter), keys.array(MERGES, "string") or [])
+    if read is not None:
+        ids, kinds, pairs = read
+    else:
+        pairs = _pairs(keys, _Contents())
+        ids, kinds = _contents(keys, tokens, pairs, splitter)
+    every_byte = map(bytes, zip(range(256)))
+    missing = missing_bytes([b for b in every_byte if b in ids and ids[b] not in kinds])
     fallback = Fallback("drop", after_merging=True) if missing else Fallback()
     return BPEModel(
         vocab=Vocab(ids, kinds),
@@ -350,7 +361,7 @@ def _contents(
     ids: dict[bytes, int] = {}
     kinds: dict[int, Kind] = {}
     for number, (text, kind) in enumerate(zip(tokens.texts, tokens.types, strict=True)):
-        special = kind in (CONTROL, UNKNOWN, USER_DEFINED) or fills_hole(text, kind, number)
+        special = kind in _SPECIAL or fills_hole(text, kind, number)
         if not is_mapped(text):
             if not special:
                 ids[text.encode()] = number
@@ -363,6 +374,17 @@ def _contents(
             keys.fail(f"{TOKENS}[{number}]", f"{show(text)} has the bytes of another token")
         ids[content] = number
     return ids, kinds
+
+
+def _found_only(tokens: Tokens, splitter: Splitter) -> set[int]:
+    """The ids of special tokens that no pretoken is, so that only merges can make them."""
+    return {
+        number
+        for number, kind in enumerate(tokens.types)
+        if kind != NORMAL
+        and (kind in _SPECIAL or fills_hole(tokens.texts[number], kind, number))
+        and not (is_mapped(text := tokens.texts[number]) and is_pretoken(to_bytes(text), splitter))
+    }
 
 
 def is_pretoken(content: bytes, splitter: Splitter) -> bool:
@@ -451,8 +473,7 @@ def _extras(
     read |= {
         key
         for role, key in ROLES.items()
-        if (number := tokens.role(role, None)) is not None
-        and tokens.types[number] in (CONTROL, UNKNOWN, USER_DEFINED)
+        if (number := tokens.role(role, None)) is not None and tokens.types[number] in _SPECIAL
     }
     for key, entry in keys.head.keys.items():
         value = entry.value
@@ -464,8 +485,9 @@ def _extras(
             held[key] = value.decode("utf-8", "replace")
     changed: dict[str, Json] = {
         str(number): kind
-        for number, kind in enumerate(tokens.named)
-        if kind != _derived(tokens, number, unknown, llama)
+        for number, (kind, treated) in enumerate(zip(tokens.named, tokens.types, strict=True))
+        if (llama or kind != NORMAL or treated != NORMAL)
+        and kind != _derived(tokens, number, unknown, llama)
     }
     found_extras: dict[str, Json] = {"keys": held, "types": changed}
     if pre is not None:

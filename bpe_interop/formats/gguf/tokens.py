@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -153,6 +154,10 @@ def _texts(keys: Keys) -> list[str]:
         keys.fail(TOKENS, "the key is missing: there is no vocabulary in this file")
     if not listed:
         keys.fail(TOKENS, "there are no tokens")
+    once = {*listed}
+    if len(once) == len(listed) and b"" not in once:
+        with suppress(UnicodeDecodeError):
+            return [word.decode("utf-8") for word in listed]
     first: dict[bytes, int] = {}
     texts: list[str] = []
     for number, token in enumerate(listed):

@@ -15,7 +15,7 @@ from ...theory.rewrite import as_pairs, as_ranks
 from .. import Files
 from ..bos_eos import ends_of
 from .characters import GEMMA4, name_over_characters
-from .head import parse_head
+from .head import layout_of, parse_head
 from .keys import (
     ADD,
     ARCHITECTURE,
@@ -108,8 +108,9 @@ def without_tensors(data: bytes, name: str) -> bytes:
     Raises:
         FormatError, UnsupportedError: as :func:`.head.parse_head`.
     """
-    head = parse_head(data, name)
+    head = layout_of(data, name)
     if head.order == "big":
+        head = parse_head(data, name)
         return rendered({key: typed_of(value) for key, value in head.keys.items()})
     size = 4 if head.version == 1 else 8
     return data[:8] + bytes(size) + data[8 + size : head.size]
