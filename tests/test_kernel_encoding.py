@@ -11,16 +11,30 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from conftest import Data
+from sentencepiece import SentencePieceProcessor
 
-from benchmarks.trust import kernel
+from benchmarks.trust import kernel, kernel_pieces
 from bpe_interop.encode import Encoder
 from bpe_interop.encode.native import native
 from bpe_interop.engines import from_model
 from bpe_interop.errors import DecodeError, DisallowedSpecialError, EncodeError, PatternError
+from bpe_interop.formats import by_name
 from bpe_interop.kernel import running, set_aside, splitter_of
 from bpe_interop.model import AddedToken, Affixes, BPEModel, Fallback, PairList, RankTable, Vocab
-from bpe_interop.steps import JoinBytes, Lowercase, Pattern, PrefixSpace, PreTokenizerStep, Split
+from bpe_interop.steps import (
+    JoinBytes,
+    Lowercase,
+    Metaspace,
+    Pattern,
+    PrefixSpace,
+    Prepend,
+    PreTokenizerStep,
+    Replace,
+    Split,
+)
 from bpe_interop.text import spellings
+from bpe_interop.text.normalize import repair
 from bpe_interop.text.patterns import parse
 from bpe_interop.text.regex_syntax import Node
 from bpe_interop.text.split import Splitter
@@ -44,6 +58,7 @@ def one(source: str) -> Split:
     return Split(Pattern(source, "oniguruma"), "isolated")
 
 
+SPACE = "\u2581".encode()
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
 
@@ -59,6 +74,32 @@ def small(**changes: Any) -> BPEModel:
         added=(AddedToken("<s>", 300), AddedToken("<t>", 301, special=False)),
     )
     return replace(model, **changes)
+
+
+def characters(**changes: Any) -> BPEModel:
+    """A model of characters with ranks, of which two are equal."""
+    ids = {b"a": 0, b"b": 1, b"ab": 2, b"ba": 3, b"aba": 4, SPACE: 5, SPACE + b"a": 6}
+    ranks = {b"ab": 0, b"ba": 0, b"aba": 1, SPACE + b"a": 2}
+    model = BPEModel(
+        vocab=Vocab(ids),
+        merges=RankTable(ranks),
+        alphabet="char",
+        fallback=Fallback("unknown", 9, fuse=True),
+        normalizer=(Prepend("\u2581"), Replace(" ", "\u2581")),
+        pretokenizer=(),
+        added=(AddedToken("<unk>", 9), AddedToken("<t>", 10, special=False)),
+    )
+    return replace(model, **changes)
+
+
+def merging_bytes() -> BPEModel:
+    """A list that merges the token for a byte."""
+    ids = {b"a": 0, b"<0x61>": 1, b"a<0x61>": 2}
+    return characters(
+        vocab=Vocab(ids, {1: "byte"}),
+        merges=PairList(((b"a", b"<0x61>"),)),
+        fallback=Fallback("unknown", 9, byte_fallback=True),
+    )
 
 
 # The tables.
@@ -171,7 +212,8 @@ def test_characters_that_are_read_again_and_again_are_left_to_python() -> None:
 
 @needs_library
 @pytest.mark.parametrize(
-    ("name", "count"), [("pretokens", 120), ("ids", 120), ("ids decoded", 120)]
+    ("name", "count"),
+    [("pretokens", 120), ("ids", 120), ("ids of characters", 120), ("ids decoded", 120)],
 )
 def test_the_kernel_answers_as_python_does(name: str, count: int) -> None:
     """The short run of ``python -m benchmarks.trust kernel``."""
@@ -189,9 +231,9 @@ def test_what_a_model_has_decides_who_encodes() -> None:
     beyond = {
         "affixes": small(affixes=Affixes(suffix=b"x"), merges=PairList(())),
         "of several kinds": small(vocab=Vocab(small().vocab.ids, {256: "unused"})),
-        "characters": BPEModel(
-            Vocab({b"a": 0}), PairList(()), "char", normalizer=(), pretokenizer=()
-        ),
+        "no table  ": replace(characters(), pretokenizer=(Metaspace("\u2581", "always"),)),
+        "irregular  ": replace(characters(), vocab=Vocab({b"": 7, b"a": 0}), merges=PairList(())),
+        "names the token for a byte": merging_bytes(),
         "another token": small(fallback=Fallback("unknown", unknown=300)),
         "not stated": small(pretokenizer=None),
         "no table": small(pretokenizer=(PrefixSpace(),)),
@@ -241,6 +283,56 @@ def test_awkward_texts_have_the_ids_of_the_engines(engine: str) -> None:
         other = from_model(engine, model)
         for text in texts:
             assert encoder.encode(text) == other.encode(text), (name, text)
+
+
+@needs_library
+def test_characters_merge_as_by_hand() -> None:
+    """Ties: the leftmost pair; spaces; what is missing, fused; a word and the same word again."""
+    encoder = Encoder(characters())
+    for _ in range(2):
+        assert encoder.encode("aba") == [5, 4]
+        assert encoder.encode("bab a") == [5, 3, 1, 6]
+        assert encoder.encode("xy xb") == [5, 9, 5, 9, 1]
+        assert encoder.encode("x<t>y") == [5, 9, 10, 5, 9]
+    assert encoder.encode("") == []
+    assert encoder.encode_each(["aba", "", "x"], threads=2) == [[5, 4], [], [5, 9]]
+    apart = Encoder(characters(fallback=Fallback("unknown", 9)))
+    assert apart.encode("xy") == [5, 9, 9]
+
+
+@needs_library
+@pytest.mark.parametrize("seed", range(4))
+def test_random_pieces_have_the_ids_of_sentencepiece(seed: int) -> None:
+    """Models with every kind of piece, as sentencepiece itself encodes with them."""
+    rng = random.Random(f"pieces {seed}")
+    by_kernel = 0
+    for _ in range(40):
+        data = kernel_pieces.random_file(rng)
+        model = by_name("sentencepiece").load({"tokenizer.model": data})
+        processor = SentencePieceProcessor(model_proto=data)
+        encoder = Encoder(model)
+        by_kernel += native(model).encoder is not None
+        for _ in range(8):
+            text = repair(kernel_pieces.random_text(rng))
+            assert encoder.encode(text) == processor.encode(text), (seed, text)
+    assert by_kernel == 40
+
+
+@needs_library
+@pytest.mark.parametrize("name", ["llama-2", "mistral-v1"])
+def test_real_models_of_characters_have_the_ids_of_their_engines(name: str, data: Data) -> None:
+    model = by_name("sentencepiece").load(
+        {"tokenizer.model": data(f"{name}/tokenizer.model").read_bytes()}
+    )
+    processor = SentencePieceProcessor(model_file=str(data(f"{name}/tokenizer.model")))
+    assert native(model).raw is not None
+    encoder = Encoder(model)
+    for part in ("war-and-peace.txt", "xiyou.txt", "code/ggml.c", "utf8_sequence_0x10ffff.txt"):
+        whole = data(f"corpora/{part}").read_text("utf-8", "replace")
+        text = whole[len(whole) // 2 :][:60_000].replace("\0", "")
+        assert encoder.encode(text) == processor.encode(text), part
+        short = [line for line in text.splitlines()[:200] if line]
+        assert encoder.encode_each(short, threads=2) == processor.encode(short)
 
 
 @needs_library

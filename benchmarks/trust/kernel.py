@@ -32,7 +32,7 @@ from bpe_interop.text.bytechars import to_chars
 from bpe_interop.theory.merges import Canonical, canonical_of
 from bpe_interop.verify.prove import prove
 
-from .kernel_pieces import pieces_read
+from .kernel_pieces import encoded_pieces, pieces_read
 from .kernel_texts import Answered, cut, decoded, encoded
 from .page import made_of, put, table, write_option
 from .readers import damaged, seeds
@@ -339,6 +339,7 @@ WORKS: dict[str, Callable[[random.Random], Callable[[], object]]] = {
     "models compared": models_compared,
     "pretokens": cut,
     "ids": lambda rng: encoded(rng, merge_system),
+    "ids of characters": encoded_pieces,
     "ids decoded": lambda rng: decoded(rng, merge_system),
     "files written": files_written,
 }

@@ -8,11 +8,27 @@ bytes and without. Files are also damaged in their bytes.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
+from bpe_interop.encode import Encoder
+from bpe_interop.encode.native import native
+from bpe_interop.errors import EncodeError
 from bpe_interop.formats import by_name
+from bpe_interop.kernel import is_aside
+from bpe_interop.model import BPEModel, Fallback, PairList, RankTable
+from bpe_interop.steps import (
+    Lowercase,
+    Metaspace,
+    NormalizerStep,
+    Pattern,
+    Prepend,
+    Replace,
+    Split,
+)
 from fixtures.piece_model import (
     BYTE,
     CONTROL,
@@ -30,11 +46,34 @@ from fixtures.piece_model import (
     with_pieces,
 )
 
+from .kernel_texts import Answered
 from .readers import damaged
 
 _FOLDER = Path(__file__).parents[2] / "fixtures" / "tokenizers" / "spm-tiny" / "sentencepiece"
 _BYTE_FALLBACK = 35
 _SPACE = "\u2581"
+_PARTS = (
+    *(
+        "a",
+        "b",
+        "c",
+        "ab",
+        "ba",
+        "aab",
+        "abc",
+        "cc",
+        " ",
+        "  ",
+        _SPACE,
+        "\n",
+        "\t",
+        "x",
+        "xx",
+        "\u00e9",
+    ),
+    *("\u65e5", "\u65e5\u672c", "\U0001f600", "\x00", "\ud83d", "\ud83d\ude00", "<s>", "<unk>"),
+    *("<0x61>", "\u2028", "\ufffd", "\U0010ffff", "\u0301"),
+)
 _SYMBOLS = ("a", "b", "c", _SPACE, "\u00e9", "\u65e5", "\U0001f600")
 
 
@@ -89,3 +128,90 @@ def pieces_read(rng: random.Random) -> Callable[[], object]:
     if rng.random() < 0.5:
         files = damaged(files, rng)
     return lambda: by_name("sentencepiece").load(files)
+
+
+def encoded_pieces(rng: random.Random) -> Callable[[], object]:
+    """Encodes texts one by one, twice, and all at once, with a model of characters."""
+    model = by_name("sentencepiece").load({"tokenizer.model": random_file(rng)})
+    if rng.random() < 0.7:
+        model = _changed(model, rng)
+    texts = [random_text(rng) for _ in range(4)]
+    allowed = frozenset({"<s>"}) if rng.random() < 0.2 else frozenset[str]()
+
+    def work() -> Answered:
+        encoder = Encoder(replace(model))
+        answers = [_ids(encoder, text, allowed) for text in (*texts, *texts)]
+        whole = [text for text, ids in zip(texts, answers, strict=False) if isinstance(ids, list)]
+        at_once = encoder.encode_each(whole, allowed, threads=2)
+        arrays = [[*encoder.encode_array(text, allowed)] for text in whole]
+        by_kernel = not is_aside() and native(encoder.model).encoder is not None
+        return Answered((answers, at_once, arrays), native=by_kernel)
+
+    return work
+
+
+def _ids(encoder: Encoder, text: str, allowed: frozenset[str]) -> list[int] | str:
+    try:
+        return encoder.encode(text, allowed)
+    except EncodeError as error:
+        return str(error)
+
+
+def _changed(model: BPEModel, rng: random.Random) -> BPEModel:
+    """The same as other formats may have it: listed merges, another fallback, a pre-tokenizer."""
+    rule = model.merges
+    if rng.random() < 0.6 and isinstance(rule, RankTable):
+        rule = PairList(tuple(_pairs(rule.ranks, rng)))
+    missing: Literal["error", "drop", "unknown"] = rng.choice(("error", "drop", "unknown"))
+    fallback = Fallback(
+        missing,
+        0 if missing == "unknown" else None,
+        fuse=missing == "unknown" and rng.random() < 0.6,
+        byte_fallback=rng.random() < 0.5 and "byte" in model.vocab.kinds.values(),
+        after_merging=rng.random() < 0.4,
+    )
+    ids, kinds = {**model.vocab.ids}, {**model.vocab.kinds}
+    if rng.random() < 0.2:
+        some = rng.choice([token for token in ids if token.startswith(b"<0x")] or [b""])
+        if some and not isinstance(rule, RankTable):
+            kinds.pop(ids.pop(some))
+    steps: tuple[NormalizerStep, ...] = model.normalizer or ()
+    if rng.random() < 0.3:
+        steps = rng.choice(((), (Lowercase(),), (Prepend(" x"), Replace(" ", _SPACE)), steps[:1]))
+    return replace(
+        model,
+        vocab=replace(model.vocab, ids=ids, kinds=kinds),
+        merges=rule,
+        fallback=fallback,
+        lookup_first=rng.random() < 0.2,
+        normalizer=steps,
+        pretokenizer=rng.choice(((), (), _CUT, _ISOLATED, (Metaspace(_SPACE, "always"),))),
+    )
+
+
+_CUT = (Split(_SPACE, "merged_with_next"),)
+_ISOLATED = (Split(Pattern("[^a]+|a", "oniguruma"), "isolated"),)
+
+
+def _pairs(ranks: Mapping[bytes, int], rng: random.Random) -> list[tuple[bytes, bytes]]:
+    """Pairs that make ranked tokens: most of a token's cuts, perhaps one of them twice."""
+    pairs = []
+    for token in sorted(ranks, key=ranks.__getitem__):
+        text = token.decode()
+        parts = [(text[:cut].encode(), text[cut:].encode()) for cut in range(1, len(text))]
+        pairs += [pair for pair in parts if {*pair} <= ranks.keys() and rng.random() < 0.8]
+    if pairs and rng.random() < 0.3:
+        pairs.append(rng.choice(pairs))
+    if rng.random() < 0.2:
+        rng.shuffle(pairs)
+    return pairs
+
+
+def random_text(rng: random.Random) -> str:
+    """A text of characters that are tokens, and others, with runs that are merged with a heap."""
+    parts = rng.choices(_PARTS, k=rng.choice((0, 1, 2, 4, 8, 13, 40)))
+    if rng.random() < 0.2:
+        letters = rng.choice(("a", "ab", "abc", "ab\u00e9\u65e5", "a ", "ab" + _SPACE, "xyz"))
+        parts.append("".join(rng.choices(letters, k=rng.choice((15, 48, 49, 64, 65, 66, 300)))))
+        rng.shuffle(parts)
+    return "".join(parts)

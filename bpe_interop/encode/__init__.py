@@ -140,7 +140,12 @@ class Encoder:
         """
         native = self._native
         if native is not None and self._matcher(allowed_special).is_idle(allowed_special):
-            ids = native.encode_array(self._normalize(repair(text)))
+            text = repair(text)
+            raw = self._raw
+            if raw is None:
+                ids = native.encode_array(self._normalize(text))
+            else:
+                ids = raw.encode_array(text)
             if ids is not None:
                 return ids
         return self.encode(text, allowed_special)
@@ -157,13 +162,14 @@ class Encoder:
         if native is None:
             return [self.encode(text, allowed_special) for text in texts]
         idle = self._matcher(allowed_special).is_idle(allowed_special)
+        raw = self._raw if idle else None
         parts: list[str] = []
         plans: list[list[int | None]] = []
         for text in texts:
             text = repair(text)
             if idle:
                 plans.append([None])
-                parts.append(self._normalize(text))
+                parts.append(text if raw is not None else self._normalize(text))
                 continue
             plan: list[int | None] = []
             for number, part, _, _ in self._segments(text, allowed_special, placed=False):
@@ -171,7 +177,7 @@ class Encoder:
                 if number is None:
                     parts.append(part)
             plans.append(plan)
-        each = iter(native.encode_each(parts, threads))
+        each = iter((raw or native).encode_each(parts, threads))
         whole = [_joined(plan, each) for plan in plans]
         return [
             self.encode(text, allowed_special) if ids is None else ids
@@ -334,11 +340,16 @@ class Encoder:
 
     @cached_property
     def _bare(self) -> ByteEncoder | None:
-        """The kernel's encoder, if nothing goes before it where no special token is looked for."""
+        """The kernel's encoder of whole texts, where no special token is looked for."""
         none = frozenset[str]()
-        if self.model.normalizer != () or not self._matcher(none).is_idle(none):
+        if self.model.normalizer is None or not self._matcher(none).is_idle(none):
             return None
-        return self._held
+        return native(self.model).raw
+
+    @property
+    def _raw(self) -> ByteEncoder | None:
+        """The kernel's encoder of texts before the normalizer, where there is one."""
+        return None if is_aside() else native(self.model).raw
 
     @property
     def _native(self) -> ByteEncoder | None:

@@ -1,36 +1,49 @@
 """Which models the native kernel encodes: those of which it holds every part.
 
 What it holds runs there from the pre-tokenizer to the ids. Added tokens are cut out and texts are
-normalized before, in Python. Whatever else there is runs in Python, and :class:`Native` says why.
+normalized before, in Python; a normalizer that only puts a prefix and writes spaces as U+2581 runs
+there, too. Whatever else there is runs in Python, and :class:`Native` says why.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..derived import Derived
-from ..errors import PatternError
+from ..errors import InvalidModelError, PatternError
 from ..kernel import (
     ByteEncoder,
+    PieceSettings,
+    TableSplitter,
     encoder_of_form,
     encoder_of_list,
+    encoder_of_pieces,
     is_aside,
     running,
+    spaced,
     splitter_of,
 )
-from ..model import Affixes, BPEModel, PairList
+from ..model import Affixes, BPEModel, PairList, RankTable
+from ..steps import Prepend, Replace
+from ..text.charsmap import SPACE
 from ..theory.merges import canonical, textual
 from ..theory.split_tables import split_tables
+from .pretoken import byte_ids, merges_missing, refuse_merged_fallback
 
 _OTHER_KINDS = frozenset({"byte", "unknown", "user_defined", "unused"})
 
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """The kernel's encoder of a model, or why there is none."""
+    """The kernel's encoder of a model, or why there is none.
+
+    ``raw``: the encoder for texts before the normalizer, where the kernel holds that, too.
+    """
 
     encoder: ByteEncoder | None
     why_not: str = ""
+    raw: ByteEncoder | None = None
 
 
 @Derived
@@ -53,6 +66,14 @@ def native(model: BPEModel) -> Native:
     if steps and splitter is None:
         return Native(None, "the tables of the pre-tokenizer are too large for the kernel")
     ids = textual(model)
+    if model.alphabet == "char":
+        try:
+            pieces = _of_characters(model, ids, splitter)
+        except InvalidModelError as error:
+            return Native(None, error.what)
+        if pieces is None:
+            return Native(None, "its merges or tokens are irregular")
+        return Native(pieces, raw=_before_normalizer(model, pieces))
     if isinstance(model.merges, PairList):
         encoder = encoder_of_list(
             ids, model.merges.pairs, splitter, lookup_first=model.lookup_first
@@ -63,7 +84,7 @@ def native(model: BPEModel) -> Native:
         )
     if encoder is None:
         return Native(None, "its merges or tokens are irregular")
-    return Native(encoder)
+    return Native(encoder, raw=encoder if model.normalizer == () else None)
 
 
 def native_encoder(model: BPEModel) -> ByteEncoder | None:
@@ -75,16 +96,61 @@ def native_encoder(model: BPEModel) -> ByteEncoder | None:
     return None if is_aside() else native(model).encoder
 
 
+def _of_characters(
+    model: BPEModel, ids: Mapping[bytes, int], splitter: TableSplitter | None
+) -> ByteEncoder | None:
+    """The kernel's encoder of a model of characters.
+
+    Raises:
+        InvalidModelError: a merge names the token for unknown text or a token of a byte.
+    """
+    if b"" in ids:
+        return None
+    rule, fallback = model.merges, model.fallback
+    bytes_of = byte_ids(model) if fallback.byte_fallback else {}
+    refuse_merged_fallback(model, bytes_of.values())
+    kinds = model.vocab.kinds
+    settings = PieceSettings(
+        lookup_first=model.lookup_first,
+        missing=fallback.missing,
+        unknown=fallback.unknown,
+        fuse=fallback.fuse,
+        after_merging=merges_missing(fallback),
+        byte_ids=bytes_of,
+        unused=[number for number, kind in kinds.items() if kind == "unused"],
+        defined=[number for number, kind in kinds.items() if kind == "user_defined"],
+    )
+    return encoder_of_pieces(
+        ids, rule.ranks if isinstance(rule, RankTable) else rule.pairs, splitter, settings
+    )
+
+
+def _before_normalizer(model: BPEModel, encoder: ByteEncoder) -> ByteEncoder | None:
+    """The encoder for texts before the normalizer, where this is a prefix and U+2581 for spaces."""
+    steps = [*(model.normalizer or ())]
+    if not steps:
+        return encoder if model.normalizer == () else None
+    prefix, escape = "", False
+    first = steps[0]
+    if isinstance(first, Prepend):
+        prefix = first.text
+        del steps[0]
+    if steps and steps[0] == Replace(" ", SPACE):
+        escape = True
+        del steps[0]
+    return None if steps else spaced(encoder, prefix, escape=escape)
+
+
 def _beyond(model: BPEModel) -> str:
     """What of a model is not for the kernel."""
     if running().kernel != "native":
         return "there is no native kernel here"
     if model.pretokenizer is None:
         return "the pre-tokenizer is not stated"
-    if model.alphabet != "byte":
-        return "its symbols are characters"
     if model.affixes != Affixes():
         return "it has affixes"
+    if model.alphabet == "char":
+        return ""
     fallback = model.fallback
     if fallback.byte_fallback or fallback.unknown is not None:
         return "what is missing becomes another token"

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from ..errors import EncodeError, InvalidModelError
 from ..kernel import as_dict
-from ..model import Affixes, BPEModel, PairList, show
+from ..model import Affixes, BPEModel, Fallback, PairList, show
 from ..theory.merges import Merger, textual
 from ..theory.symbols import Symbols, symbols_of
 
@@ -36,13 +36,9 @@ class PretokenEncoder:
         self._fallback = model.fallback
         kinds = model.vocab.kinds
         self._unused = frozenset(number for number, kind in kinds.items() if kind == "unused")
-        self._byte_ids = _byte_ids(model) if model.fallback.byte_fallback else {}
-        # Before merging, nothing has to be looked for where missing symbols stay in it.
-        fallback = model.fallback
-        self._merges_all = fallback.after_merging or (
-            fallback.missing == "error" and not fallback.byte_fallback
-        )
-        _refuse_merged_fallback(model, self._byte_ids.values())
+        self._byte_ids = byte_ids(model) if model.fallback.byte_fallback else {}
+        self._merges_all = merges_missing(model.fallback)
+        refuse_merged_fallback(model, self._byte_ids.values())
         self._symbols = Symbols(model)
         self._merger = Merger(model.merges, model.affixes)
         self._lookup = self._ids if model.lookup_first else {}
@@ -221,7 +217,15 @@ class PretokenEncoder:
         return [(number, start + at, start + at + 1) for at, number in enumerate(numbers)]
 
 
-def _byte_ids(model: BPEModel) -> dict[int, int]:
+def merges_missing(fallback: Fallback) -> bool:
+    """Whether missing symbols stay where they are until all is merged.
+
+    Where nothing is missing, or it is an error, nothing has to be looked for before merging.
+    """
+    return fallback.after_merging or (fallback.missing == "error" and not fallback.byte_fallback)
+
+
+def byte_ids(model: BPEModel) -> dict[int, int]:
     """The ids of the tokens that stand for bytes."""
     kinds = model.vocab.kinds
     spelled = {f"<0x{byte:02X}>".encode(): byte for byte in range(256)}
@@ -232,11 +236,16 @@ def _byte_ids(model: BPEModel) -> dict[int, int]:
     }
 
 
-def _refuse_merged_fallback(model: BPEModel, byte_ids: Iterable[int]) -> None:
+def refuse_merged_fallback(model: BPEModel, of_bytes: Iterable[int]) -> None:
+    """Refuses merges of what missing symbols become.
+
+    Raises:
+        InvalidModelError: a merge names the token for unknown text, or one of those for bytes.
+    """
     rule = model.merges
     if not isinstance(rule, PairList):
         return
-    unknown, numbers = model.fallback.unknown, {model.fallback.unknown, *byte_ids}
+    unknown, numbers = model.fallback.unknown, {model.fallback.unknown, *of_bytes}
     contents = {token: n for token, n in textual(model).items() if n in numbers}
     if not contents:
         return

@@ -23,6 +23,7 @@ from .encoding import ByteEncoder, encoder_of_form, encoder_of_list
 from .lazy import LazyDict, LazyList, as_dict
 from .library import VARIABLE, Running, is_aside, running, set_aside
 from .pairs import Pairs
+from .piece_encoding import PieceSettings, encoder_of_pieces, spaced
 from .pieces import TakenPieces, take_pieces
 from .readers import Taken, read_pair, read_ranks, take_vocabulary
 from .splitting import SplitTable, TableSplitter, splitter_of
@@ -38,6 +39,7 @@ __all__ = [
     "LazyList",
     "Numbers",
     "Pairs",
+    "PieceSettings",
     "Running",
     "SplitTable",
     "Table",
@@ -48,6 +50,7 @@ __all__ = [
     "decoder_of",
     "encoder_of_form",
     "encoder_of_list",
+    "encoder_of_pieces",
     "form_of_list",
     "form_of_ranks",
     "is_aside",
@@ -59,6 +62,7 @@ __all__ = [
     "read_ranks",
     "running",
     "set_aside",
+    "spaced",
     "splitter_of",
     "take_pieces",
     "take_vocabulary",

@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 14
+_INTERFACE = 15
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -227,6 +227,12 @@ class Library:
         self.splitter_cut = declared("splitter_cut", number, text, size, pointer, pointer, size)
         three = (number, number, number)
         self.encoder_new = declared.making("encoder_new", number, *three, pointer, size, flag)
+        self.piece_encoder_new = declared.making(
+            "piece_encoder_new", *three, pointer, size, pointer, size
+        )
+        self.piece_encoder_spaced = declared.making(
+            "piece_encoder_spaced", number, text, size, flag
+        )
         self.encoder_encode = declared("encoder_encode", number, text, size, pointer)
         self.encoder_encode_each = declared.making(
             "encoder_encode_each", number, text, size, pointer, size, size

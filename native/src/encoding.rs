@@ -12,7 +12,7 @@ use crate::splitting::{Splitter, BLOCK};
 use crate::tokens::Tokens;
 
 /// Up to so many bytes, a pretoken is remembered.
-const REMEMBERED: usize = 128;
+pub const REMEMBERED: usize = 128;
 /// How many are remembered, and how many bytes and ids they have together.
 const MOST_WORDS: usize = 1 << 18;
 const SLOTS: usize = MOST_WORDS * 2;
@@ -26,7 +26,7 @@ const GROUP: usize = 16;
 const SHORT: usize = 15;
 const FEW: usize = 3;
 /// How many threads may leave what they remember behind.
-const KEPT: usize = 16;
+pub const KEPT: usize = 16;
 /// The most bytes of a text: places are counted in 31 bits, and one of these marks a gap.
 pub const LONGEST: usize = (1 << 31) - 1;
 
@@ -51,7 +51,7 @@ struct Memory {
 }
 
 /// Pretokens and their ids.
-struct Known {
+pub struct Known {
     lately: Vec<Recent>,
     slots: Vec<u64>,
     bytes: Vec<u8>,
@@ -62,7 +62,7 @@ struct Known {
 }
 
 impl Known {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let nothing = Recent {
             key: 0,
             ids: [0; FEW],
@@ -78,9 +78,27 @@ impl Known {
         }
     }
 
+    /// The ids of a short word that was met lately, by what `key_of` gives.
+    #[inline(always)]
+    pub fn lately(&self, key: u128, at: usize) -> Option<&[u32]> {
+        let recent = &self.lately[at];
+        (key != 0 && recent.key == key).then(|| &recent.ids[..recent.count as usize])
+    }
+
+    /// Keeps the ids of a short word, if they are few.
+    #[inline(always)]
+    pub fn keep_lately(&mut self, key: u128, at: usize, made: &[u32]) {
+        if key != 0 && (1..=FEW).contains(&made.len()) {
+            let mut ids = [0; FEW];
+            ids[..made.len()].copy_from_slice(made);
+            let count = made.len() as u32;
+            self.lately[at] = Recent { key, ids, count };
+        }
+    }
+
     /// The ids of a word, if it is remembered.
     #[inline(always)]
-    fn find(&self, word: &[u8], hash: u64) -> Option<&[u32]> {
+    pub fn find(&self, word: &[u8], hash: u64) -> Option<&[u32]> {
         let mut slot = hash as usize % SLOTS;
         loop {
             let found = self.slots[slot];
@@ -107,7 +125,7 @@ impl Known {
 
     /// Remembers a word that is not remembered; forgets all others where there is no room. Where
     /// there is no memory, it does nothing.
-    fn remember(&mut self, word: &[u8], hash: u64, ids: &[u32]) {
+    pub fn remember(&mut self, word: &[u8], hash: u64, ids: &[u32]) {
         if self.words.len() > MOST_WORDS || self.bytes.len() + 4 * self.ids.len() > MOST_BYTES {
             self.slots.fill(0);
             self.bytes.clear();
@@ -132,92 +150,34 @@ impl Known {
     }
 }
 
-/// A model that merges bytes, ready to encode. Threads may share it.
-pub struct Encoder {
-    /// Holds the table.
-    held: Arc<Object>,
-    splitter: Option<Splitter>,
-    merging: Merging,
-    /// By place in the table: the id of each token.
-    ids: Vec<u32>,
-    /// The same where a whole pretoken becomes the token; else `NONE`.
-    whole: Vec<u32>,
-    /// Nobody waits for one of these: a fork may leave one locked for ever.
-    memories: [Mutex<Option<Memory>>; KEPT],
-    seed: Seed,
+/// What a short pretoken (start, end) is remembered by, and where; for others 0. None: it is
+/// not in the text.
+#[inline(always)]
+pub fn key_of(seed: &Seed, text: &[u8], start: usize, end: usize) -> Option<(u128, usize)> {
+    let size = end - start;
+    if size > SHORT {
+        return (end <= text.len()).then_some((0, 0));
+    }
+    let mut key = [0; 16];
+    match text.get(start..start + 16) {
+        Some(around) => key.copy_from_slice(around),
+        None => key[..size].copy_from_slice(text.get(start..end)?),
+    }
+    let within = (1u128 << (size * 8)) - 1;
+    let key = u128::from_le_bytes(key) & within | (size as u128) << 120;
+    let at = seed.two(key as u64, (key >> 64) as u64) as usize % LATELY;
+    Some((key, at))
 }
 
-impl Encoder {
-    /// `held` has the table, of which `ids` are the ids; none of these is `NONE`. `lookup_first`:
-    /// a whole pretoken that is a token becomes it, whatever merging gives. No splitter: a text is
-    /// one pretoken.
-    pub fn new(
-        held: Arc<Object>,
-        splitter: Option<Splitter>,
-        merging: Merging,
-        ids: Vec<u32>,
-        lookup_first: bool,
-    ) -> Option<Self> {
-        let tokens = &held.table()?.tokens;
-        if ids.len() != tokens.len() || ids.contains(&NONE) {
-            return None;
-        }
-        let mut whole = ids.clone();
-        if !lookup_first {
-            let mut work = Work::default();
-            for (at, whole) in whole.iter_mut().enumerate() {
-                let token = tokens.get(at);
-                let merged = token.len() <= REMEMBERED && merging.run(token, &mut work).is_some();
-                if !(merged && work.symbols == [at as u32]) {
-                    *whole = NONE;
-                }
-            }
-        }
-        Some(Encoder {
-            held,
-            splitter,
-            merging,
-            ids,
-            whole,
-            memories: Default::default(),
-            seed: Seed::of_process(),
-        })
-    }
-
-    fn tokens(&self) -> Option<&Tokens> {
-        Some(&self.held.table()?.tokens)
-    }
-
-    /// What another thread has left behind, if there is something.
-    fn memory(&self) -> Option<Memory> {
-        let mut free = self.memories.iter().filter_map(|each| each.try_lock().ok());
-        free.find_map(|mut each| each.take())
-    }
-
-    /// Leaves a memory behind, if there is a place for it.
-    fn leave(&self, memory: Memory) {
-        let mut free = self.memories.iter().filter_map(|each| each.try_lock().ok());
-        if let Some(mut place) = free.find(|each| each.is_none()) {
-            *place = Some(memory);
-        }
-    }
-
-    /// Appends the ids of a text. None: it holds a byte without a token, is for Python to cut, or
-    /// there is too little memory; what was appended by then counts for nothing.
-    pub fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
-        let mut memory = self.memory().unwrap_or_else(|| {
-            let (known, block) = (Known::new(), Box::new([0; BLOCK]));
-            Memory { known, block }
-        });
-        let done = self.encode_with(&mut memory, text, out);
-        memory.known.work.shrink();
-        self.leave(memory);
-        done
-    }
+/// Texts to ids. Threads may share it.
+pub trait Encodes: Sync {
+    /// Appends the ids of a text. None: it is left to Python, or there is too little memory; what
+    /// was appended by then counts for nothing.
+    fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()>;
 
     /// The ids of texts that end at `ends` in `all`, one after the other, and where those of each
     /// text end, with `FAILED` for a text that is left to Python; by so many threads.
-    pub fn encode_each(&self, all: &[u8], ends: &[u64], threads: usize) -> Option<Part> {
+    fn encode_each(&self, all: &[u8], ends: &[u64], threads: usize) -> Option<Part> {
         if ends.windows(2).any(|two| two[0] > two[1])
             || ends.last().is_some_and(|&end| end as usize > all.len())
         {
@@ -277,6 +237,91 @@ impl Encoder {
         }
         Some((ids, counts))
     }
+}
+
+/// A model that merges bytes, ready to encode. Threads may share it.
+pub struct Encoder {
+    /// Holds the table.
+    held: Arc<Object>,
+    splitter: Option<Splitter>,
+    merging: Merging,
+    /// By place in the table: the id of each token.
+    ids: Vec<u32>,
+    /// The same where a whole pretoken becomes the token; else `NONE`.
+    whole: Vec<u32>,
+    /// Nobody waits for one of these: a fork may leave one locked for ever.
+    memories: [Mutex<Option<Memory>>; KEPT],
+    seed: Seed,
+}
+
+impl Encodes for Encoder {
+    /// A byte without a token is left to Python.
+    fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
+        let mut memory = self.memory().unwrap_or_else(|| {
+            let (known, block) = (Known::new(), Box::new([0; BLOCK]));
+            Memory { known, block }
+        });
+        let done = self.encode_with(&mut memory, text, out);
+        memory.known.work.shrink();
+        self.leave(memory);
+        done
+    }
+}
+
+impl Encoder {
+    /// `held` has the table, of which `ids` are the ids; none of these is `NONE`. `lookup_first`:
+    /// a whole pretoken that is a token becomes it, whatever merging gives. No splitter: a text is
+    /// one pretoken.
+    pub fn new(
+        held: Arc<Object>,
+        splitter: Option<Splitter>,
+        merging: Merging,
+        ids: Vec<u32>,
+        lookup_first: bool,
+    ) -> Option<Self> {
+        let tokens = &held.table()?.tokens;
+        if ids.len() != tokens.len() || ids.contains(&NONE) {
+            return None;
+        }
+        let mut whole = ids.clone();
+        if !lookup_first {
+            let mut work = Work::default();
+            for (at, whole) in whole.iter_mut().enumerate() {
+                let token = tokens.get(at);
+                let merged = token.len() <= REMEMBERED && merging.run(token, &mut work).is_some();
+                if !(merged && work.symbols == [at as u32]) {
+                    *whole = NONE;
+                }
+            }
+        }
+        Some(Encoder {
+            held,
+            splitter,
+            merging,
+            ids,
+            whole,
+            memories: Default::default(),
+            seed: Seed::of_process(),
+        })
+    }
+
+    fn tokens(&self) -> Option<&Tokens> {
+        Some(&self.held.table()?.tokens)
+    }
+
+    /// What another thread has left behind, if there is something.
+    fn memory(&self) -> Option<Memory> {
+        let mut free = self.memories.iter().filter_map(|each| each.try_lock().ok());
+        free.find_map(|mut each| each.take())
+    }
+
+    /// Leaves a memory behind, if there is a place for it.
+    fn leave(&self, memory: Memory) {
+        let mut free = self.memories.iter().filter_map(|each| each.try_lock().ok());
+        if let Some(mut place) = free.find(|each| each.is_none()) {
+            *place = Some(memory);
+        }
+    }
 
     fn encode_with(&self, memory: &mut Memory, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
         let tokens = self.tokens()?;
@@ -297,7 +342,7 @@ impl Encoder {
             for (start, end) in splitter.pieces(text)? {
                 let (start, end) = (start as usize, end as usize);
                 out.try_reserve(end - start).ok()?;
-                let key = self.key(text, start, end)?;
+                let key = key_of(&self.seed, text, start, end)?;
                 self.short(tokens, known, &text[start..end], key, 0, out)?;
             }
             return Some(());
@@ -331,7 +376,7 @@ impl Encoder {
         let mut keys = [(0u128, 0usize); GROUP];
         let mut from = start;
         for (key, &end) in keys.iter_mut().zip(ends) {
-            *key = self.key(text, from, end as usize)?;
+            *key = key_of(&self.seed, text, from, end as usize)?;
             from = end as usize;
         }
         // What is read here is read again below, and is near by then.
@@ -357,25 +402,6 @@ impl Encoder {
             start = end as usize;
         }
         Some(())
-    }
-
-    /// What a short pretoken (start, end) is remembered by, and where; for others 0. None: it is
-    /// not in the text.
-    #[inline(always)]
-    fn key(&self, text: &[u8], start: usize, end: usize) -> Option<(u128, usize)> {
-        let size = end - start;
-        if size > SHORT {
-            return (end <= text.len()).then_some((0, 0));
-        }
-        let mut key = [0; 16];
-        match text.get(start..start + 16) {
-            Some(around) => key.copy_from_slice(around),
-            None => key[..size].copy_from_slice(text.get(start..end)?),
-        }
-        let within = (1u128 << (size * 8)) - 1;
-        let key = u128::from_le_bytes(key) & within | (size as u128) << 120;
-        let at = self.seed.two(key as u64, (key >> 64) as u64) as usize % LATELY;
-        Some((key, at))
     }
 
     /// A pretoken that may have been met lately.

@@ -15,6 +15,8 @@ use crate::merges::Merges;
 use crate::merging::Merging;
 use crate::objects::{self, get, hold, release, Object};
 use crate::pairs::NONE;
+use crate::piece_encoding::{PieceEncoder, Settings, Spacing};
+use crate::piece_merging::PieceMerging;
 use crate::pieces;
 use crate::ranks;
 use crate::seed::Seed;
@@ -24,7 +26,7 @@ use crate::tokens::Tokens;
 use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 14;
+const INTERFACE: u32 = 15;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -766,6 +768,65 @@ pub unsafe extern "C" fn encoder_new(
         let merging = or_python(merging)?;
         let made = Encoder::new(held.clone(), splitter, merging, ids, lookup_first != 0);
         Ok(hold(Object::Encoder(Box::new(or_python(made)?))))
+    })
+}
+
+/// An encoder of characters over a table, by `rule`: merges over it, or a table of ranks.
+/// `splitter` 0: a text is one pretoken. `kinds`: an id and its kind, one after the other;
+/// `settings`: as `Settings::of` wants them.
+///
+/// # Safety
+/// `kind_count` values at `kinds`, `count` at `settings`.
+#[no_mangle]
+pub unsafe extern "C" fn piece_encoder_new(
+    splitter: i64,
+    table: i64,
+    rule: i64,
+    kinds: *const u32,
+    kind_count: usize,
+    settings: *const u32,
+    count: usize,
+) -> i64 {
+    guarded(|| {
+        let held = or_python(get(table))?;
+        let known = or_python(held.table())?;
+        let object = or_python(get(rule))?;
+        let merging = match &*object {
+            Object::Merges(list) if list.fits(known) => PieceMerging::of_list(known, list),
+            Object::Table(ranked) => PieceMerging::of_ranks(known, ranked),
+            _ => None,
+        };
+        let splitter = match splitter {
+            0 => None,
+            number => Some(or_python(or_python(get(number))?.splitter())?.clone()),
+        };
+        let settings = or_python(Settings::of(given(settings, count)))?;
+        let (merging, kinds) = (or_python(merging)?, given(kinds, kind_count));
+        let made = PieceEncoder::new(held.clone(), splitter, merging, kinds, settings);
+        Ok(hold(Object::PieceEncoder(or_python(made)?)))
+    })
+}
+
+/// The same encoder for texts before a normalizer that puts a prefix before each that is not
+/// empty, and with `escape` then writes spaces as U+2581.
+///
+/// # Safety
+/// `size` bytes at `prefix`.
+#[no_mangle]
+pub unsafe extern "C" fn piece_encoder_spaced(
+    encoder: i64,
+    prefix: *const u8,
+    size: usize,
+    escape: u32,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(encoder))?;
+        let encoder = or_python(object.piece_encoder())?;
+        let prefix = or_python(std::str::from_utf8(given(prefix, size)).ok())?.to_string();
+        let escape = escape != 0;
+        Ok(hold(Object::PieceEncoder(
+            encoder.spaced(Spacing { prefix, escape }),
+        )))
     })
 }
 

@@ -16,6 +16,8 @@ mod merges;
 mod merging;
 mod objects;
 mod pairs;
+mod piece_encoding;
+mod piece_merging;
 mod pieces;
 mod ranks;
 mod seed;

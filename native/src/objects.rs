@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::canonical::Form;
 use crate::decoding::Decoder;
-use crate::encoding::Encoder;
+use crate::encoding::{Encoder, Encodes};
 use crate::merges::Merges;
+use crate::piece_encoding::PieceEncoder;
 use crate::pieces::Pieces;
 use crate::splitting::Splitter;
 use crate::table::Table;
@@ -20,6 +21,7 @@ pub enum Object {
     Form(Form),
     Splitter(Splitter),
     Encoder(Box<Encoder>),
+    PieceEncoder(PieceEncoder),
     Ids(Vec<u32>, Vec<u64>),
     Decoder(Decoder),
     Text(Vec<u8>),
@@ -126,9 +128,18 @@ impl Object {
     }
 
     /// The encoder, if this is one.
-    pub fn encoder(&self) -> Option<&Encoder> {
+    pub fn encoder(&self) -> Option<&dyn Encodes> {
         match self {
-            Object::Encoder(encoder) => Some(encoder),
+            Object::Encoder(encoder) => Some(&**encoder),
+            Object::PieceEncoder(encoder) => Some(encoder),
+            _ => None,
+        }
+    }
+
+    /// The encoder, if this is one of characters.
+    pub fn piece_encoder(&self) -> Option<&PieceEncoder> {
+        match self {
+            Object::PieceEncoder(encoder) => Some(encoder),
             _ => None,
         }
     }
