@@ -344,8 +344,11 @@ def test_a_missing_byte_is_told_by_python() -> None:
         encoder.encode("xyz z")
     with pytest.raises(EncodeError, match='"z" is not in the vocabulary'):
         encoder.encode_each(["a", "xyz z"], threads=2)
-    with pytest.raises(EncodeError, match='"z" is not in the vocabulary'):
-        encoder.encode_joined(["a", "xyz z", "b"])
+    bare = Encoder(small(vocab=Vocab(ids), lookup_first=True, added=()))
+    for each in (encoder, bare):
+        assert rows(each.encode_joined(["a", "xyz", "b"])) == [[97], [260], [98]]
+        with pytest.raises(EncodeError, match='"z" is not in the vocabulary'):
+            each.encode_joined(["a", "xyz z", "b"])
 
 
 def rows(joined: tuple[Sequence[int], Sequence[int]]) -> list[list[int]]:

@@ -28,6 +28,7 @@ from bpe_interop.errors import FormatError, SourceError, TargetError
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import LAYOUTS, Settings, Way, check_token_files, encode_corpora
 from bpe_interop.token_files.columns import narrowed
+from bpe_interop.token_files.encoding import rows_of
 from bpe_interop.token_files.layouts import Rows
 from bpe_interop.token_files.settings import Dtype, Layout
 
@@ -119,6 +120,25 @@ def test_an_id_that_does_not_fit_is_never_cut_off() -> None:
     for ids in ([1 << 16], [5, 0x01000000], [65_535, 70_000, 1]):
         with pytest.raises(OverflowError, match="65535"):
             narrowed(array("I", ids), "H")
+
+
+@pytest.mark.parametrize(
+    ("end", "longest", "rows"),
+    [
+        (None, None, [[[1, 2, 3, 4]], [], [[5]]]),
+        (None, 2, [[[1, 2], [3, 4]], [], [[5]]]),
+        (None, 3, [[[1, 2, 3], [4]], [], [[5]]]),
+        (9, None, [[[1, 2, 3, 4, 9]], [[9]], [[5, 9]]]),
+        (9, 2, [[[1, 2], [3, 4], [9]], [[9]], [[5, 9]]]),
+        (9, 1, [[[1], [2], [3], [4], [9]], [[9]], [[5], [9]]]),
+    ],
+)
+def test_documents_become_rows(
+    end: int | None, longest: int | None, rows: list[list[list[int]]]
+) -> None:
+    made = rows_of(array("I", [1, 2, 3, 4, 5]), [4, 4, 5], end, longest)
+    each = [made.ids[a:b].tolist() for a, b in pairwise((0, *made.ends))]
+    assert [each[a:b] for a, b in pairwise((0, *made.lasts))] == rows
 
 
 # A corpus.
