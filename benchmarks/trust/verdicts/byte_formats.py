@@ -62,6 +62,18 @@ def minbpe_files(facts: Json) -> dict[str, bytes]:
     return {"t.model": "\n".join([*lines, ""]).encode()}
 
 
+def minbpe_facts(files: dict[str, bytes]) -> Json:
+    """What stands in a ``.model`` that this library wrote."""
+    [data] = files.values()
+    _, pattern, count, *lines = data.decode().removesuffix("\n").split("\n")
+    special = dict(line.rsplit(" ", 1) for line in lines[: int(count)])
+    return {
+        "pattern": pattern,
+        "merges": [[int(number) for number in line.split()] for line in lines[int(count) :]],
+        "special": {name: int(number) for name, number in special.items()},
+    }
+
+
 class MinbpeOracle:
     """minbpe's own way, with the installed ``regex``."""
 
@@ -88,6 +100,8 @@ class MinbpeOracle:
 
 def _merge(rng: Random, facts: Json, letters: str) -> bool:
     merges = facts["merges"]
+    if not merges:
+        return False
     place = rng.randrange(len(merges))
     pair = [rng.choice([*letters.encode(), *range(256, 256 + place)]) for _ in "lr"]
     if pair in merges:

@@ -53,12 +53,12 @@ def _changed(rng: Random, source: Source) -> tuple[str, Source]:
 
 
 _TARGETS = {
-    "tiktoken": ("huggingface", "huggingface", "gpt2"),
-    "huggingface": ("tiktoken", "huggingface", "gpt2"),
-    "sentencepiece": ("huggingface",),
-    "gpt2": ("huggingface", "tiktoken"),
-    "minbpe": ("huggingface", "huggingface", "tiktoken"),
-    "tekken": ("huggingface", "tiktoken"),
+    "tiktoken": ("huggingface", "huggingface", "gpt2", "minbpe"),
+    "huggingface": ("tiktoken", "huggingface", "gpt2", "minbpe"),
+    "sentencepiece": ("huggingface", "huggingface", "minbpe"),
+    "gpt2": ("huggingface", "tiktoken", "minbpe"),
+    "minbpe": ("huggingface", "huggingface", "tiktoken", "minbpe"),
+    "tekken": ("huggingface", "tiktoken", "minbpe"),
     "gguf": ("huggingface",),
 }
 

@@ -25,6 +25,7 @@ from .byte_formats import (
     MinbpeOracle,
     gguf_files,
     gguf_oracle,
+    minbpe_facts,
     minbpe_files,
     tekken_files,
     tekken_oracle,
@@ -317,6 +318,8 @@ def taken_in(format: str, files: dict[str, bytes], letters: str) -> Source:
         vocab, merges = (next(v for k, v in files.items() if end in k) for end in ("json", "bpe"))
         pairs = [line.split(" ") for line in merges.decode().splitlines()[1:]]
         facts = {"vocab": json.loads(vocab), "merges": pairs}
+    elif format == "minbpe":
+        facts = minbpe_facts(files)
     else:
         raise ValueError(format)
     return Source(format, facts, letters)
