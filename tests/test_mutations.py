@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.trust.mutants import with_switches
 from benchmarks.trust.mutations import MODULES, turned
+from benchmarks.trust.needless import NEEDLESS
 
 TESTS = Path(__file__).parent
 
@@ -45,3 +46,9 @@ def test_each_comparison_and_condition_has_a_switch(monkeypatch: pytest.MonkeyPa
         ("j not in k", False),
     ]
     assert ast.unparse(tree).count("__switch__(") == len(found)
+
+
+def test_what_is_called_needless_is_there() -> None:
+    for module, reasons in NEEDLESS.items():
+        _, found = with_switches(f"bpe_interop.{module}")
+        assert reasons.keys() <= {each.key for each in found}, module

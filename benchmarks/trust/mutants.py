@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -30,23 +30,29 @@ from _pytest.runner import runtestprotocol
 ROOT = Path(__file__).parent.parent.parent
 
 _SWITCH = "__switch__"
+
+Named = TypeVar("Named", ast.FunctionDef, ast.ClassDef)
 _SECONDS = 60
 """How much CPU time a mutant has beyond five times that of its tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A comparison or condition, and what it becomes, as if there were no difference."""
+    """A comparison or condition, and what it becomes, as if there were no difference.
+
+    ``place`` names the function, with its class, that it stands in.
+    """
 
     module: str
+    place: str
     line: int
     text: str
     value: bool
 
     @property
     def key(self) -> str:
-        """Where it is, and what."""
-        return f"{self.module}:{self.line}: {self.text}"
+        """In which function it is, and what it is: the same when lines move."""
+        return f"{self.place}: {self.text}"
 
 
 class _Switches(ast.NodeTransformer):
@@ -55,6 +61,19 @@ class _Switches(ast.NodeTransformer):
     def __init__(self, module: str, start: int) -> None:
         self.found: list[Removed] = []
         self._module, self._start = module, start
+        self._place: list[str] = []
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return self._within(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        return self._within(node)
+
+    def _within(self, node: Named) -> Named:
+        self._place.append(node.name)
+        self.generic_visit(node)
+        self._place.pop()
+        return node
 
     def visit_Assert(self, node: ast.Assert) -> ast.Assert:
         return node
@@ -95,7 +114,8 @@ class _Switches(ast.NodeTransformer):
 
     def _switched(self, node: ast.expr, text: str, value: bool) -> ast.expr:
         number = ast.Constant(self._start + len(self.found))
-        self.found.append(Removed(self._module, node.lineno, text, value))
+        place = ".".join(self._place)
+        self.found.append(Removed(self._module, place, node.lineno, text, value))
         called = ast.Call(ast.Name(_SWITCH, ast.Load()), [number, node], [])
         return ast.fix_missing_locations(ast.copy_location(called, node))
 
@@ -189,6 +209,7 @@ class Plugin:
             rows.append(
                 {
                     "module": removed.module,
+                    "key": removed.key,
                     "line": removed.line,
                     "text": removed.text,
                     "value": removed.value,

@@ -3,7 +3,7 @@
 Each ``==``, ``is`` and ``in`` becomes true, each ``!=``, ``is not`` and ``not in`` false, as if
 there were no difference; of what ``and`` and ``or`` join, each other condition is left out. Then
 the tests run that would see another value there (:mod:`.mutants`). What survives is a comparison
-that no test needs.
+that no test needs. Where nothing needs it, :mod:`.needless` says why it stays.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 import click
 
 from .mutants import ROOT
+from .needless import NEEDLESS
 from .page import made_of, put, table, write_option
 
 _STAGES = (
@@ -32,8 +33,18 @@ _STAGES = (
     "test_prove_affixes.py",
     "test_prove_unused.py",
 )
-_CORE = ("test_prove_affixes.py", "test_core.py", "test_prove_conditions.py")
-_CUTS = ("test_prove.py", "test_prove_cuts.py", "test_prove_conditions.py")
+_CORE = (
+    "test_core_conditions.py",
+    "test_prove_affixes.py",
+    "test_core.py",
+    "test_prove_conditions.py",
+)
+_CUTS = (
+    "test_prove.py",
+    "test_prove_cuts.py",
+    "test_prove_conditions.py",
+    "test_other_tables.py",
+)
 
 MODULES: dict[str, tuple[str, ...]] = {
     "verify.stages.normalizing": _STAGES,
@@ -47,6 +58,10 @@ MODULES: dict[str, tuple[str, ...]] = {
     "theory.straddling": _CUTS,
     "theory.spelled": _CORE,
     "theory.core": _CORE,
+    "theory.added_tokens": _STAGES,
+    "theory.chains": _CUTS,
+    "theory.plain": ("test_diff.py", *_STAGES),
+    "theory.unused": ("test_prove_unused.py", "test_core.py"),
     "diff": ("test_diff.py", "test_prove_cuts.py", "test_prove_conditions.py"),
     "diff.tokens": ("test_diff.py", *_STAGES),
     "fingerprint": ("test_fingerprint.py", "test_prove_cuts.py", "test_prove_affixes.py"),
@@ -97,18 +112,27 @@ def mutations(module: tuple[str, ...], page: Path | None) -> None:
     started = time.monotonic()
     rows: list[list[object]] = []
     survived: list[str] = []
+    needless: list[str] = []
     unasked = " or ".join(CHANCE)
     for name in module or MODULES:
         found = turned([name], MODULES[name], "-k", f"not ({unasked})")
         if found["failed"]:
             raise click.ClickException(f"these fail as it is: {', '.join(found['failed'])}")
-        left = [row for row in found["rows"] if not row["seen"]]
-        rows.append([name, len(found["rows"]), len(found["rows"]) - len(left), len(left)])
+        known = NEEDLESS.get(name, {})
+        unseen = [row for row in found["rows"] if not row["seen"]]
+        left = [row for row in unseen if row["key"] not in known]
+        listed = len(unseen) - len(left)
+        seen = len(found["rows"]) - len(unseen)
+        rows.append([name, len(found["rows"]), seen, listed, len(left)])
         survived += [f"- `{name}`, line {row['line']}: `{row['text']}`" for row in left]
+        said = {row["key"] for row in unseen if row["key"] in known}
+        needless += [f"- `{name}`, `{key}`: {known[key]}" for key in known if key in said]
         click.echo(f"{name}: {len(left)} of {len(found['rows'])} not seen", err=True)
     command = " ".join(("mutations", *(f"--module {name}" for name in module)))
     head = made_of(command, time.monotonic() - started, {})
-    lines = [*head, "", *table(["module", "comparisons", "seen", "not seen"], rows)]
-    put(page, "mutations", [*lines, *([""] if survived else []), *survived])
+    lines = [*head, "", *table(["module", "comparisons", "seen", "needless", "not seen"], rows)]
+    lines += ["", "Not seen:", "", *survived] if survived else []
+    lines += ["", "Needless, as no answer depends on them:", "", *needless] if needless else []
+    put(page, "mutations", lines)
     if survived:
         raise SystemExit(1)

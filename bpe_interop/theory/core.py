@@ -239,7 +239,7 @@ def contents_of(
     """The contents that count, None for all."""
     if ok is never is None and not utf8:
         return None
-    known = Contents.utf8() if utf8 and a.alphabet == "byte" else Contents()
+    known = Contents.utf8() if utf8 else Contents()
     if ok is not None:
         known = replace(known, ok=ok)
     if never is None:
@@ -297,7 +297,10 @@ def plainly_equal(a: System, b: System) -> str | None:
         return None
     if a.rule == b.rule and a.base is b.base is None and set(a.tokens) == set(b.tokens):
         return "the merges are the same"
-    if isinstance(a.rule, PairList) and isinstance(b.rule, RankTable):
+    if a.affixes != _NO_AFFIXES:
+        # A token may be spelled in two ways, of which a split tells one.
+        return None
+    if isinstance(b.rule, RankTable):
         a, b = b, a
     # Each way spares a canonical form: of the list, or of the ranks.
     ways = [_listed_as_ranked, _ranked_as_listed]
@@ -306,9 +309,7 @@ def plainly_equal(a: System, b: System) -> str | None:
     proof = next(filter(None, (way(a, b) for way in ways)), None)
     if proof is not None:
         return proof
-    # With affixes a token may be spelled in two ways, of which a split tells one.
-    bare = a.affixes == b.affixes == _NO_AFFIXES
-    if bare and a.form.splits == b.form.splits and _same_order(a.form, b.form):
+    if a.form.splits == b.form.splits and _same_order(a.form, b.form):
         return "the merges that fire are the same, in one order (Theorem 3)"
     return None
 
@@ -326,8 +327,6 @@ def _ranked_as_listed(ranked: System, listed: System) -> str | None:
     """Whether ranks are those of the tokens that a list builds, in its order (Theorem 13)."""
     table, rule = ranked.rule, listed.rule
     if not isinstance(table, RankTable) or not isinstance(rule, PairList):
-        return None
-    if not ranked.affixes == listed.affixes == _NO_AFFIXES:
         return None
     splits, size = listed.form.splits, listed.size
     if ranked.base is None and ranked.alphabet == "byte":
@@ -351,8 +350,6 @@ def _listed_as_ranked(ranked: System, listed: System) -> str | None:
     """
     table, rule = ranked.rule, listed.rule
     if not isinstance(table, RankTable) or not isinstance(rule, PairList):
-        return None
-    if not ranked.affixes == listed.affixes == _NO_AFFIXES:
         return None
     form = ranked.form
     # Where tokens have kinds, the form may leave some of what the rule builds out.

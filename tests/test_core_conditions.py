@@ -1,0 +1,152 @@
+"""Each condition under which two merge systems are called equal, by a pair that breaks it alone."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from bpe_interop.formats import by_name
+from bpe_interop.model import Affixes, BPEModel, Fallback, PairList, RankTable, Vocab
+from bpe_interop.text.bytechars import BYTE_TO_CHAR
+from bpe_interop.theory.core import System, decide, plainly_equal, system_of
+from bpe_interop.theory.merges import canonical
+
+E = "\u00e9".encode()
+TOKENS = [b"a", b"b", b"ab"]
+CHARS = [E, b"a", E + b"a"]
+LIST, RANKS = PairList(((b"a", b"b"),)), RankTable({b"a": 97, b"b": 98, b"ab": 256})
+CHAR_LIST, CHAR_RANKS = PairList(((E, b"a"),)), RankTable({E: 0, b"a": 1, E + b"a": 2})
+NOTHING = PairList(())
+
+APART: dict[str, tuple[System, System, bytes]] = {
+    "one merges characters, the other their bytes": (
+        System(CHAR_LIST, CHARS, "char"),
+        System(CHAR_LIST, CHARS),
+        E,
+    ),
+    "a token is left out of one": (System(RANKS, TOKENS), System(RANKS, TOKENS[:2]), b"ab"),
+    "a symbol is replaced before ranks merge it": (
+        System(RANKS, TOKENS, base={b"a"}),
+        System(LIST, TOKENS),
+        b"ab",
+    ),
+    "a symbol is replaced before a list merges it": (
+        System(RANKS, TOKENS),
+        System(LIST, TOKENS, base={b"a"}),
+        b"ab",
+    ),
+    "a character is replaced before ranks merge it": (
+        System(CHAR_RANKS, CHARS, "char", base={E}),
+        System(CHAR_LIST, CHARS, "char", base={E, b"a"}),
+        E + b"a",
+    ),
+    "a character is replaced before a list merges it": (
+        System(CHAR_RANKS, CHARS, "char", base={E, b"a"}),
+        System(CHAR_LIST, CHARS, "char", base={E}),
+        E + b"a",
+    ),
+}
+"""Systems, and the shortest content of which they make other tokens."""
+
+ALIKE: dict[str, tuple[System, System]] = {
+    "symbols": (System(RANKS, TOKENS), System(LIST, TOKENS)),
+    "symbols that are all there": (
+        System(RANKS, TOKENS, base={b"a", b"b"}),
+        System(LIST, TOKENS, base={b"a", b"b"}),
+    ),
+    "symbols that are all among the tokens": (
+        System(RANKS, TOKENS, base=TOKENS),
+        System(LIST, TOKENS, base=TOKENS),
+    ),
+    "characters": (System(CHAR_RANKS, CHARS, "char"), System(CHAR_LIST, CHARS, "char")),
+    "characters that are all there": (
+        System(CHAR_RANKS, CHARS, "char", base={E, b"a"}),
+        System(CHAR_LIST, CHARS, "char", base={E, b"a"}),
+    ),
+}
+"""Ranks and a list, which are the same by Theorem 4 and by Theorem 13."""
+
+
+@pytest.fixture(params=["as it is", "in Python"])
+def compared(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forms compared by the kernel, where it can; then without."""
+    if request.param == "in Python":
+        for name in ("ranked_as_listed", "listed_as_ranked"):
+            monkeypatch.setattr(f"bpe_interop.theory.core.{name}", lambda *given: None)
+
+
+@pytest.mark.usefixtures("compared")
+@pytest.mark.parametrize("name", APART)
+@pytest.mark.parametrize("formed", [False, True])
+def test_systems_that_one_condition_keeps_apart(name: str, formed: bool) -> None:
+    one, two, content = APART[name]
+    one, two = (System(s.rule, s.tokens, s.alphabet, s.base) for s in (one, two))
+    if formed:
+        assert two.form  # then it is compared first
+    found = decide(one, two)
+    assert (found.verdict, found.content) == ("refuted", content)
+
+
+@pytest.mark.usefixtures("compared")
+@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize(("formed", "theorem"), [(False, "Theorem 4"), (True, "Theorem 13")])
+def test_ranks_and_a_list_are_the_same_in_two_ways(name: str, formed: bool, theorem: str) -> None:
+    one, two = (System(s.rule, s.tokens, s.alphabet, s.base) for s in ALIKE[name])
+    if formed:
+        assert two.form
+    for pair in ((one, two), (two, one)):
+        assert theorem in (plainly_equal(*pair) or "")
+
+
+def test_what_counts_decides() -> None:
+    one, two = System(LIST, TOKENS), System(NOTHING, TOKENS)
+    found = decide(one, two, ok=lambda content: False, never=lambda content: len(content) > 2)
+    assert (found.verdict, found.content) == ("undecided", None)
+    assert decide(one, two, never=lambda content: b"b" in content).verdict == "proved"
+
+
+def test_what_is_no_utf8_does_not_count_whatever_else_does_not() -> None:
+    """``C3 a`` is in no text: the lead of two bytes is followed by no letter."""
+    tokens = [b"\xc3", b"a", b"\xc3a"]
+    one, two = System(PairList(((b"\xc3", b"a"),)), tokens), System(NOTHING, tokens)
+    assert decide(one, two).content == b"\xc3a"
+    assert decide(one, two, utf8=True).verdict == "proved"
+    assert decide(one, two, utf8=True, never=lambda content: b"z" in content).verdict == "proved"
+
+
+def test_ranks_know_no_affixes() -> None:
+    """The product of a list's merge drops the prefix; ranks glue contents together."""
+    affixes, tokens = Affixes(b"#"), [b"a", b"b", b"#a", b"#b", b"ab", b"a#b"]
+    listed = System(PairList(((b"a", b"#b"),)), tokens, affixes=affixes)
+    ranked = System(RankTable({each: n for n, each in enumerate(tokens)}), tokens, affixes=affixes)
+    for pair in ((listed, ranked), (ranked, listed)):
+        assert plainly_equal(*pair) is None
+
+
+def test_a_missing_symbol_is_an_error_or_becomes_bytes() -> None:
+    """Only an error leaves merging as it is: bytes stand there before it."""
+    vocab = Vocab({b"a": 0, b"ab": 1})
+    for byte_fallback, base in ((False, None), (True, {b"a": 0, b"ab": 1})):
+        fallback = Fallback("error", byte_fallback=byte_fallback)
+        model = BPEModel(vocab, RankTable({b"ab": 0}), alphabet="char", fallback=fallback)
+        assert system_of(model).base == base
+
+
+def test_a_form_that_was_learned_is_that_of_the_model() -> None:
+    """A list has one token more than the ranks: no merge builds it, and only a lookup finds it."""
+    contents = [bytes([byte]) for byte in range(256)] + [b"ab"]
+    ranks = b"".join(
+        base64.b64encode(content) + f" {n}\n".encode() for n, content in enumerate(contents)
+    )
+    vocab = {"".join(BYTE_TO_CHAR[byte] for byte in each): n for n, each in enumerate(contents)}
+    model: dict[str, Any] = {"type": "BPE", "vocab": vocab | {"zz": 300}, "merges": [["a", "b"]]}
+    step = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    document = {"added_tokens": [], "pre_tokenizer": step, "decoder": step}
+    document |= {"model": model | {"ignore_merges": True}}
+    listed = by_name("huggingface").load({"tokenizer.json": json.dumps(document).encode()})
+    ranked = by_name("tiktoken").load({"t.tiktoken": ranks})
+    assert decide(system_of(ranked), system_of(listed)).verdict == "proved"
+    assert canonical(listed).unreachable == (b"zz",)
