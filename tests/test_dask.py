@@ -99,9 +99,17 @@ def scheduler(empty_scheduler: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def local() -> Iterator[DaskWorkers]:
-    with dask_workers("local:2") as workers:
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskWorkers]:
+    """Workers that were started in a folder whose ``pickle.py`` must not be executed."""
+    folder = tmp_path_factory.mktemp("local")
+    for name in ("pickle", "tempfile"):
+        (folder / f"{name}.py").write_text("open('trace', 'a')\n")
+    with ExitStack() as last:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            workers = last.enter_context(dask_workers("local:2"))
         yield workers
+        assert sys.version_info < (3, 11) or not (folder / "trace").exists()
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from typing import Any
 from ..errors import EngineError, EngineMissingError
 from ..formats import Files
 from ..model import BPEModel
+from .child_process import python
 from .library import Special, installed, shortened
 
 NAME = "llama.cpp"
@@ -26,6 +27,11 @@ DISTRIBUTION = "xllamacpp"
 OTHER = "llama_cpp_python"
 """What brings llama.cpp too; it is taken where the first is not installed."""
 UNKNOWN_BUILD = "UnknownBuildError"
+
+_START = (
+    "import json; sys.path[:] = json.loads(sys.stdin.readline()); "
+    "from bpe_interop.engines.llamacpp_child import main; main(sys.argv[1])"
+)
 
 _TEXTS = 256
 """So many texts are sent at once; a crash costs one of these batches."""
@@ -99,9 +105,8 @@ class LlamaCppEngine:
         """The process, begun if it is not running."""
         if self._process is not None:
             return self._process
-        command = [sys.executable, "-m", f"{__package__}.llamacpp_child", str(self._path)]
         self._process = subprocess.Popen(
-            command,
+            python(_START, str(self._path)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -109,19 +114,23 @@ class LlamaCppEngine:
             # ggml starts a debugger where it ends itself, unless it is told not to.
             env={**os.environ, "GGML_NO_BACKTRACE": "1"},
         )
+        self._tell(self._process, [each for each in sys.path if isinstance(each, str)])
         self._answer("on the file", None)
         return self._process
 
     def _ask(self, question: list[Any], doing: str, text: str | None) -> Any:
-        process = self._started()
+        self._tell(self._started(), question)
+        return self._answer(doing, text)
+
+    @staticmethod
+    def _tell(process: subprocess.Popen[str], value: list[Any]) -> None:
         if process.stdin is None:
             raise EngineError(f"{NAME} cannot be asked")
         try:
-            process.stdin.write(json.dumps(question) + "\n")
+            process.stdin.write(json.dumps(value) + "\n")
             process.stdin.flush()
         except BrokenPipeError:
             pass  # it has ended, which is told of its answer
-        return self._answer(doing, text)
 
     def _answer(self, doing: str, text: str | None) -> Any:
         process = self._process

@@ -1,9 +1,9 @@
 """llama.cpp in a process of its own: reads texts on standard input, answers with ids.
 
-Run as ``python -m bpe_interop.engines.llamacpp_child FILE.gguf``. Each line that is read is a
-JSON array ``["encode", text, add_special, parse_special]`` or ``["decode", ids]``; each answer is
-a line of JSON, ``{"ok": value}`` or ``{"error": why}``. The first line that is written says that
-the model is loaded, or why not. The process is what a crash of the library takes with it.
+:mod:`.llamacpp` starts it and runs ``main("FILE.gguf")``. Each line that is read is a JSON array
+``["encode", text, add_special, parse_special]`` or ``["decode", ids]``; each answer is a line of
+JSON, ``{"ok": value}`` or ``{"error": why}``. The first line that is written says that the model is
+loaded, or why not. The process is what a crash of the library takes with it.
 
 The library is the one inside the wheel ``xllamacpp``, called by its C interface
 (``include/llama.h``). Its structure of parameters differs between versions, so what
@@ -278,7 +278,3 @@ def main(path: str) -> None:
     for line in sys.stdin:
         what, *arguments = json.loads(line)
         say("ok", asked[what](*arguments))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

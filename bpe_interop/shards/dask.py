@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import os
 import pickle
 import threading
 import time
@@ -28,6 +29,7 @@ _PATIENCE = 2.0
 """Seconds more for what takes a greeting and never answers."""
 _WORKERS = 30.0
 """Seconds within which it must have a worker."""
+_SAFE_PATH = "PYTHONSAFEPATH"
 _PRELOAD = """
 import os, signal
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -178,6 +180,23 @@ def _close(client: Any) -> None:
 
 
 @contextlib.contextmanager
+def _safe_path() -> Iterator[None]:
+    """A block whose child processes execute no module of the current folder.
+
+    Python 3.10 does not know the variable.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
+
+
+@contextlib.contextmanager
 def _local_cluster(library: ModuleType, name: str) -> Iterator[Any]:
     count = name.removeprefix(LOCAL)
     if not count.isdecimal() or not int(count):
@@ -186,7 +205,7 @@ def _local_cluster(library: ModuleType, name: str) -> Iterator[Any]:
         )
     # A part whose worker was killed is given out again here, where that is told.
     settings = {"distributed.scheduler.allowed-failures": 0}
-    with importlib.import_module("dask").config.set(settings):
+    with _safe_path(), importlib.import_module("dask").config.set(settings):
         cluster = library.LocalCluster(
             n_workers=int(count),
             threads_per_worker=1,

@@ -14,12 +14,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from ..engines.child_process import python
 from ..errors import EngineError
 from .compare import Answers, Decoded, Pair
 from .sides import Build, Failure, Mismatch, Mode
 
 _START = (
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
+    "import pickle; sys.path[:] = pickle.load(sys.stdin.buffer); "
     "from bpe_interop.verify.worker import serve; serve()"
 )
 
@@ -110,9 +111,7 @@ class ChildPair:
     def _start(self) -> subprocess.Popen[bytes]:
         if self._closed:
             raise EngineError("the comparison has ended")
-        process = subprocess.Popen(
-            [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        process = subprocess.Popen(python(_START), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
             send(process, sys.path)
             send(process, self._sides)
