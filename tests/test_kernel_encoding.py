@@ -13,17 +13,29 @@ from typing import Any
 import pytest
 from conftest import Data
 from sentencepiece import SentencePieceProcessor
+from tokenizers import Tokenizer as EngineTokenizer
 
 from benchmarks.trust import kernel, kernel_pieces
+from bpe_interop import load
 from bpe_interop.encode import Encoder
 from bpe_interop.encode.native import native
 from bpe_interop.engines import from_model
 from bpe_interop.errors import DecodeError, DisallowedSpecialError, EncodeError, PatternError
 from bpe_interop.formats import by_name
 from bpe_interop.kernel import running, set_aside, splitter_of
-from bpe_interop.model import AddedToken, Affixes, BPEModel, Fallback, PairList, RankTable, Vocab
+from bpe_interop.model import (
+    AddedToken,
+    Affixes,
+    BPEModel,
+    Fallback,
+    Kind,
+    PairList,
+    RankTable,
+    Vocab,
+)
 from bpe_interop.steps import (
     JoinBytes,
+    JoinPieces,
     Lowercase,
     Metaspace,
     Pattern,
@@ -213,7 +225,13 @@ def test_characters_that_are_read_again_and_again_are_left_to_python() -> None:
 @needs_library
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("pretokens", 120), ("ids", 120), ("ids of characters", 120), ("ids decoded", 120)],
+    [
+        ("pretokens", 120),
+        ("ids", 120),
+        ("ids of characters", 120),
+        ("ids decoded", 120),
+        ("ids of characters decoded", 150),
+    ],
 )
 def test_the_kernel_answers_as_python_does(name: str, count: int) -> None:
     """The short run of ``python -m benchmarks.trust kernel``."""
@@ -331,8 +349,53 @@ def test_real_models_of_characters_have_the_ids_of_their_engines(name: str, data
         whole = data(f"corpora/{part}").read_text("utf-8", "replace")
         text = whole[len(whole) // 2 :][:60_000].replace("\0", "")
         assert encoder.encode(text) == processor.encode(text), part
+        ids = encoder.encode(text)
+        assert encoder.decode(ids) == processor.decode(ids)
+        cut = ids[3:-2]  # it may begin and end within a character
+        assert encoder.decode(cut) == processor.decode(cut)
         short = [line for line in text.splitlines()[:200] if line]
         assert encoder.encode_each(short, threads=2) == processor.encode(short)
+
+
+@needs_library
+def test_a_real_document_of_characters_is_encoded_and_decoded_as_by_tokenizers(data: Data) -> None:
+    path = data("llama-2/tokenizer.json")
+    tokenizer, engine = load(path), EngineTokenizer.from_file(str(path))
+    assert native(tokenizer.model).raw is not None
+    for part in ("war-and-peace.txt", "xiyou.txt", "utf8_sequence_0x10ffff.txt"):
+        whole = data(f"corpora/{part}").read_text("utf-8", "replace")
+        text = whole[len(whole) // 3 :][:40_000]
+        ids = engine.encode(text, add_special_tokens=False).ids
+        assert tokenizer.encode_ordinary(text) == ids, part
+        for some in (ids, ids[1:-1], [1, *ids, 2], [*ids[:50], 1, 0, *ids[50:90]]):
+            assert tokenizer.decode(some) == engine.decode(some, skip_special_tokens=False)
+
+
+@needs_library
+def test_ids_that_are_no_text_together_are_decoded_in_python() -> None:
+    """Bytes that make a character only over a piece that says nothing, or none at all."""
+    ids = {
+        b"a": 0,
+        SPACE + b"a": 1,
+        **{f"<0x{byte:02X}>".encode(): 9 + byte for byte in range(256)},
+    }
+    kinds: dict[int, Kind] = dict.fromkeys(range(9, 265), "byte")
+    model = characters(
+        vocab=Vocab(ids, kinds),
+        merges=RankTable({SPACE + b"a": 0}),
+        fallback=Fallback("unknown", 300, fuse=True, byte_fallback=True),
+        added=(AddedToken("<unk>", 300), AddedToken("<s>", 301)),
+        decoder=(JoinPieces("?", "prefix", False),),
+    )
+    encoder = Encoder(model)
+    high, low = 9 + 0xC3, 9 + 0xA9
+    many = [1] * 40
+    assert encoder.decode([301, *many, high, low, 300, 301]) == "a" + " a" * 39 + "\u00e9?"
+    assert encoder.decode([*many, high, 301, low]) == "a" + " a" * 39 + "\ufffd\ufffd"
+    assert encoder.decode([high, low, *many]) == "\u00e9" + " a" * 40
+    assert encoder.decode([301] * 40) == ""
+    with pytest.raises(DecodeError, match="no token with the id 302"):
+        encoder.decode([*many, 302])
 
 
 @needs_library

@@ -32,7 +32,7 @@ from bpe_interop.text.bytechars import to_chars
 from bpe_interop.theory.merges import Canonical, canonical_of
 from bpe_interop.verify.prove import prove
 
-from .kernel_pieces import encoded_pieces, pieces_read
+from .kernel_pieces import decoded_pieces, encoded_pieces, pieces_read
 from .kernel_texts import Answered, cut, decoded, encoded
 from .page import made_of, put, table, write_option
 from .readers import damaged, seeds
@@ -341,6 +341,7 @@ WORKS: dict[str, Callable[[random.Random], Callable[[], object]]] = {
     "ids": lambda rng: encoded(rng, merge_system),
     "ids of characters": encoded_pieces,
     "ids decoded": lambda rng: decoded(rng, merge_system),
+    "ids of characters decoded": decoded_pieces,
     "files written": files_written,
 }
 """What the kernel does: from random numbers to a thing that is done."""

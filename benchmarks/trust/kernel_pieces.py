@@ -21,6 +21,9 @@ from bpe_interop.formats import by_name
 from bpe_interop.kernel import is_aside
 from bpe_interop.model import BPEModel, Fallback, PairList, RankTable
 from bpe_interop.steps import (
+    ByteTokens,
+    DecoderStep,
+    Fuse,
     Lowercase,
     Metaspace,
     NormalizerStep,
@@ -28,6 +31,7 @@ from bpe_interop.steps import (
     Prepend,
     Replace,
     Split,
+    StripToken,
 )
 from fixtures.piece_model import (
     BYTE,
@@ -215,3 +219,40 @@ def random_text(rng: random.Random) -> str:
         parts.append("".join(rng.choices(letters, k=rng.choice((15, 48, 49, 64, 65, 66, 300)))))
         rng.shuffle(parts)
     return "".join(parts)
+
+
+_CHAINS: tuple[tuple[DecoderStep, ...], ...] = (
+    (Replace(_SPACE, " "), ByteTokens(), Fuse(), StripToken(" ", 1, 0)),
+    (Replace(_SPACE, " "), Replace("a", ""), Fuse(), StripToken(" ", 1, 1)),
+    (ByteTokens(), Replace(_SPACE, " "), Fuse()),
+    (Replace(_SPACE, " "), ByteTokens()),
+    (ByteTokens(), Fuse(), Replace("ab", _SPACE)),
+)
+
+
+def decoded_pieces(rng: random.Random) -> Callable[[], object]:
+    """Decodes ids of a model of characters, few and many, by its own decoder or a chain."""
+    model = by_name("sentencepiece").load({"tokenizer.model": random_file(rng)})
+    if rng.random() < 0.5:
+        model = replace(model, decoder=rng.choice(_CHAINS))
+    own = model.vocab.ids
+    in_text = [own[token] for token in own if not token.startswith(b"<0x")]
+    of_bytes = [own[token] for token in own if token.startswith((b"<0xE3", b"<0x81", b"<0x61"))]
+    known = [*in_text, *in_text, *rng.choice(([], of_bytes, of_bytes * 2))]
+    known += rng.choice(([], [], [0, 1, 2], [0]))
+    ids = rng.choices(known, k=rng.choice((1, 31, 33, 60)))
+    letters = [own[spelled] for spelled in (b"<0xE3>", b"<0x81>", b"<0x82>") if spelled in own]
+    for place in range(0, len(ids), 7):
+        ids[place:place] = letters
+    if rng.random() < 0.3:
+        ids = [1, *ids, 2]
+    if rng.random() < 0.05:
+        ids.append(2**22)
+
+    def work() -> Answered:
+        encoder = Encoder(replace(model))
+        text = encoder.decode(ids), encoder.decode(ids, skip_special=True)
+        joiner = None if is_aside() else vars(encoder._decoder).get("_joiner")
+        return Answered(text, native=joiner is not None)
+
+    return work

@@ -31,6 +31,7 @@ from ..text.decoders import (
     token_bytes,
 )
 from ..text.normalize import normalize
+from .joined import TextJoiner, joiner_of_pieces, joiner_of_tokens
 from .stream import Bytes, Chain, DecodeStream
 
 T = TypeVar("T")
@@ -68,6 +69,11 @@ class Decoder:
         only = steps[0] if len(steps) == 1 else None
         if self._model.alphabet == "byte" and isinstance(only, JoinBytes):
             return str(self._joined(ids, "text"), "utf-8", errors)
+        if len(ids) >= _MANY and not is_aside() and steps is self._model.decoder:
+            joiner = self._joiner
+            text = None if joiner is None else joiner.text(ids)
+            if text is not None:
+                return text
         if isinstance(only, JoinPieces):
             return decode_pieces(only, self._look_up(ids, self._pieces))
         return decode_tokens(steps, self._look_up(ids, self._spelled))
@@ -216,6 +222,15 @@ class Decoder:
     @cached_property
     def _native_text(self) -> ByteDecoder | None:
         return decoder_of(self._decoded)
+
+    @cached_property
+    def _joiner(self) -> TextJoiner | None:
+        """What decodes as the model's decoder does, in the kernel."""
+        steps = self._model.decoder or ()
+        only = steps[0] if len(steps) == 1 else None
+        if isinstance(only, JoinPieces):
+            return joiner_of_pieces(only, self._pieces)
+        return joiner_of_tokens(steps, lambda: self._spelled)
 
     @cached_property
     def _native_bytes(self) -> ByteDecoder | None:

@@ -104,13 +104,20 @@ def _byte_tokens(tokens: Iterable[str]) -> list[str]:
     decoded: list[str] = []
     run = bytearray()
     for token in tokens:
-        if match := _BYTE_TOKEN.fullmatch(token):
-            run.append(int(match[1], 16))
+        byte = byte_of(token)
+        if byte is not None:
+            run.append(byte)
             continue
         decoded += _run_text(run)
         run.clear()
         decoded.append(token)
     return decoded + _run_text(run)
+
+
+def byte_of(token: str) -> int | None:
+    """The byte that a token stands for to ``ByteTokens``; None where it is text."""
+    match = _BYTE_TOKEN.fullmatch(token)
+    return int(match[1], 16) if match else None
 
 
 def _run_text(run: bytearray) -> list[str]:
