@@ -242,6 +242,8 @@ def decoded_pieces(rng: random.Random) -> Callable[[], object]:
     known += rng.choice(([], [], [0, 1, 2], [0]))
     ids = rng.choices(known, k=rng.choice((1, 31, 33, 60)))
     letters = [own[spelled] for spelled in (b"<0xE3>", b"<0x81>", b"<0x82>") if spelled in own]
+    if letters and rng.random() < 0.3:
+        letters.insert(rng.randrange(1, 3), rng.choice((0, 1, 3)))  # the bytes are apart then
     for place in range(0, len(ids), 7):
         ids[place:place] = letters
     if rng.random() < 0.3:
