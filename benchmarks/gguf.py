@@ -31,7 +31,6 @@ from bpe_interop.formats.gguf.characters import (
     STEPS,
     OverCharacters,
 )
-from bpe_interop.formats.gguf.code_points import has_newer
 from bpe_interop.formats.gguf.groups import groups
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.splitters import NOT_HELD
@@ -41,6 +40,7 @@ from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.steps import ByteTokens, Fuse, Replace
 from bpe_interop.verify.stress import awkward
+from fixtures.newer_code_points import has_newer
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "gguf.md"
 CODE_POINTS = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]

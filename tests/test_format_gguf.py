@@ -28,7 +28,6 @@ from bpe_interop.errors import (
     LossyConversionError,
     UnsupportedError,
 )
-from bpe_interop.formats.gguf.code_points import NEWER, has_newer
 from bpe_interop.formats.gguf.head import MAX_HEAD, parse_head, read_head
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.splitters import SPLITTERS
@@ -36,6 +35,7 @@ from bpe_interop.formats.gguf.write import dump, without_tensors
 from bpe_interop.model import BPEModel
 from bpe_interop.verify.stress import awkward
 from fixtures import gguf_models as made
+from fixtures.newer_code_points import NEWER, has_newer
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 

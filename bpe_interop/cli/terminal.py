@@ -34,13 +34,12 @@ def tell(text: str) -> None:
     click.echo("\n".join(wrapped(cut(shown(text)), sys.stderr)), err=True)
 
 
-def wrapped(text: str, stream: TextIO, indent: int = 0, used: int = 0) -> Iterator[str]:
+def wrapped(text: str, stream: TextIO, used: int = 0) -> Iterator[str]:
     """The lines of a text, broken between words where a terminal would break them anywhere.
 
     Args:
         text: lines of any length.
         stream: where it goes; nothing is broken but for a terminal.
-        indent: columns before a line that goes on.
         used: columns that stand before the first line already.
     """
     for line in text.split("\n"):
@@ -49,12 +48,11 @@ def wrapped(text: str, stream: TextIO, indent: int = 0, used: int = 0) -> Iterat
         if width <= max(20, begins) or len(line) < width // 2:
             yield line
             continue
-        first, more = " " * begins, " " * (begins + indent)
         yield from textwrap.wrap(
             line[begins:],
             width,
-            initial_indent=first,
-            subsequent_indent=more,
+            initial_indent=" " * begins,
+            subsequent_indent=" " * begins,
             expand_tabs=False,
             replace_whitespace=False,
             break_long_words=False,

@@ -14,8 +14,9 @@ from click.shell_completion import CompletionItem
 from ..corpora import find_shards, parse_sample
 from ..engines import NAMES
 from ..engines.facts import is_address
+from ..errors import TargetError
 from ..io import keep_apart
-from ..pages import Require, to_json, write_reports
+from ..pages import SUFFIXES, Require, check_targets, to_json, write_reports
 from ..verify import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
 from .completion import file_names, preset_names
 from .manual import command
@@ -28,7 +29,6 @@ from .options import (
     scheduler_options,
     workers_of,
 )
-from .reports import report_option
 from .screen import comparing
 from .verdict import show_report
 
@@ -71,6 +71,28 @@ def _engine_option(side: str) -> Callable[[Command], Command]:
     )
 
 
+def _writable(
+    context: click.Context, option: click.Parameter, paths: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Refuses before anything runs what could not be written hours later."""
+    try:
+        check_targets(paths)
+    except TargetError as error:
+        raise click.BadParameter(str(error), ctx=context, param=option) from None
+    return paths
+
+
+_report_option = click.option(
+    "--report",
+    "reports",
+    shell_complete=file_names,
+    multiple=True,
+    metavar="FILE",
+    callback=_writable,
+    help="Write a report: "
+    + ", ".join(f"{what} to FILE{suffix}" for suffix, what in SUFFIXES.items())
+    + ". May be repeated.",
+)
 _CODES = {"proved": 0, "tested": 0, "refuted": 1, "unknown": 2}
 _INTERRUPTED = 130
 _HELP_CODES = {
@@ -180,7 +202,7 @@ class _Texts:
     is_flag=True,
     help="Run every code point, and runs of a million letters and spaces; takes minutes.",
 )
-@report_option
+@_report_option
 @offline_option
 @json_option
 @gathers(sides=_Sides, texts=_Texts, options=RunOptions)

@@ -251,11 +251,11 @@ def no_documents(shards: Sequence[Shard]) -> SourceError:
     )
 
 
-def lines_before(part: Part, since: int = 0) -> int:
-    """How many LF a plain file has before a part, counted from near the byte ``since``."""
+def lines_before(part: Part) -> int:
+    """How many LF a plain file has before a part."""
     shard, count = part.shard, 0
     with naming(shard.label), opened(shard.path, shard.label) as (stream, _):
-        start, end = (_first(shard, stream, near) for near in (since, part.start))
+        start, end = (_first(shard, stream, near) for near in (0, part.start))
         stream.seek(start)
         while start < end and (data := stream.read(min(1 << 20, end - start))):
             count += data.count(b"\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..loss import Loss
 from ..model import BPEModel
@@ -17,19 +18,21 @@ from ..text.patterns import asks_other_tables, is_misread
 from ..theory.cuts_apart import compared_cuts, texts_across
 from ..witnesses import first_apart
 
+if TYPE_CHECKING:
+    from .round_trip import RoundTrip
 
-def tables_lost(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
+
+def tables_lost(trip: RoundTrip) -> Iterator[Loss]:
     """What is lost with the engine that a model's pattern is matched by.
 
     That is where ``regex`` may misread the pattern, and where a text shows that tables differ.
-    Where no text is found, nothing is named: whether one exists is for a proof to say.
-
-    Args:
-        model: what is written.
-        again: what reading back gives.
+    Where no text is found, nothing is named: whether one exists is for a proof to say. A format
+    whose patterns are all ``regex``'s loses none of its tables: another pattern is another reason.
     """
+    model, again = trip.model, trip.again
     left, right = model.pretokenizer or (), again.pretokenizer or ()
-    if not _have_other_tables(model, again):
+    kept = trip.format.dialect == "python" and any(map(asks_other_tables, left))
+    if kept or not _have_other_tables(model, again):
         return
     if any(map(_is_misread, (*left, *right))):
         yield Loss(

@@ -78,7 +78,7 @@ class RoundTrip:
             return (*self.whole.losses, *_left_out(self))
         from .other_tables import tables_lost  # reading does not wait for what only writing needs
 
-        return (*self.format.explain(self), *tables_lost(self.model, self.again))
+        return (*self.format.explain(self), *tables_lost(self))
 
     @cached_property
     def unexplained(self) -> tuple[Difference, ...]:

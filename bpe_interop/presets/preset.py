@@ -53,11 +53,6 @@ class Preset:
     note: str = ""
 
     @property
-    def sha256s(self) -> frozenset[str]:
-        """The sha256 of every file that this preset knows."""
-        return frozenset().union(*self.files)
-
-    @property
     def pretokenizer(self) -> tuple[PreTokenizerStep, ...]:
         """The pattern as a step: its matches are the pretokens, other text is dropped."""
         return (Split(Pattern(self.pattern, "fancy-regex"), "removed", invert=True),)

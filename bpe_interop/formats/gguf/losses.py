@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
@@ -18,11 +18,11 @@ from ...theory.pretokens import missing_bytes
 from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.witness import decoded_otherwise, first_changed, text_for, text_with
 from ..bos_eos import ends_of, template_of
-from ..reasons import affixes_lost, shown_by
+from ..reasons import affixes_lost, flag_witness, shown_by
 from ..round_trip import RoundTrip
-from .added_losses import added_lost
 from .contents import Contents
 from .into import Kept
+from .overlaps import equally_long, overlaps
 from .pre_names import Near, chosen, nearest_names
 from .read import decoder_of, normalizer_of
 from .write import puts_space, scores_stay
@@ -30,6 +30,9 @@ from .write import puts_space, scores_stay
 Losses: TypeAlias = Iterator[Loss]
 
 _TEXTS = ("a", " ", " a", "a  b", "A", "\u00e9", "e\u0301", "\ufb01", "\u2126", "\u2581a", "\n")
+_FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "ascii_space")
+_LOOKING = _FLAGS[:3]
+"""The flags by which a token looks at what is beside it."""
 
 
 def explain(trip: RoundTrip) -> Iterator[Loss]:
@@ -230,7 +233,7 @@ def _added(contents: Contents) -> Losses:
     there = _without_roles(contents.added)
     plain = replace(bare, vocab=Vocab(bare.vocab.ids), added=there)
     if compare_added(bare, plain):
-        yield from added_lost(bare.added or (), there, contents.crowded)
+        yield from _found_otherwise(bare.added or (), there, contents.crowded)
     elif contents.added != (contents.model.added or ()):
         yield Loss(
             "added",
@@ -239,6 +242,70 @@ def _added(contents: Contents) -> Losses:
             "not know all names",
             "no id changes",
         )
+
+
+def _found_otherwise(
+    added: Collection[AddedToken], there: Collection[AddedToken], crowded: Collection[int]
+) -> Iterator[Loss]:
+    """The loss of a token, of a flag, or of the order in which tokens are looked for.
+
+    The first reason that applies is given.
+
+    Args:
+        added: the tokens of the model.
+        there: those that llama.cpp finds.
+        crowded: the ids that cannot have the text of their token.
+    """
+    ours = {token.text: token for token in added}
+    theirs = {token.text: token for token in there}
+    gone = next((token for text, token in ours.items() if text not in theirs), None)
+    if gone is not None:
+        if gone.id not in crowded:
+            return
+        chance = equally_long([*ours]) is not None
+        yield _added_lost(
+            f"{show(gone.text)} would not be found: "
+            + (
+                "another that overlaps it is equally long, and llama.cpp takes one by chance"
+                if chance
+                else "a token has one text there, and no two tokens have the same"
+            ),
+            gone.text,
+        )
+        return
+    for text, token in ours.items():
+        other = theirs[text]
+        if token.id != other.id:
+            yield _added_lost(f"{show(text)} would be {other.id}, not {token.id}", text)
+            return
+        if token.special != other.special:
+            yield _added_lost(
+                f"llama.cpp takes {show(text)} for a "
+                f"{'control token' if other.special else 'user-defined token'} by its spelling",
+                text,
+            )
+            return
+        flag = next((n for n in _FLAGS if getattr(token, n) != getattr(other, n)), None)
+        if flag is not None:
+            yield _added_lost(
+                f"{show(text)} is {flag}, which no key says",
+                flag_witness(token) if flag in _LOOKING else None,
+            )
+            return
+    more = next((text for text in theirs if text not in ours), None)
+    if more is not None:
+        yield _added_lost(f"llama.cpp takes {show(more)} for a special token by its spelling", more)
+        return
+    pair = next(overlaps([*ours]), None)
+    if pair is not None:
+        yield _added_lost(
+            f"llama.cpp looks for the longest first: {show(pair[0])} and {show(pair[1])} overlap",
+            None,
+        )
+
+
+def _added_lost(what: str, witness: str | None) -> Loss:
+    return shown_by(witness, "added", "text", what, "texts that hold it would be read otherwise")
 
 
 def _without_roles(added: tuple[AddedToken, ...]) -> tuple[AddedToken, ...]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice, product
-from typing import Final, Literal, TypeAlias
+from typing import AnyStr, Final, Literal, TypeAlias
 
 from ...derived import Derived
 from ...errors import PatternError
@@ -168,12 +168,12 @@ def _texts(first: str, one: Steps, two: Steps, lookups: Collection[bytes]) -> It
         "".join(letters) for length in (1, 2, 3) for letters in product(characters, repeat=length)
     )
     yield from sorted({first, *PROBES, *islice(strings, _STRINGS)} - {""}, key=_by_length)
-    for content in islice(sorted(lookups, key=len), _STRINGS if first else 0):
+    for content in islice(sorted(lookups, key=_by_length), _STRINGS if first else 0):
         with suppress(UnicodeDecodeError):
             yield first[:-1] + content.decode("utf-8")
 
 
-def _by_length(text: str) -> tuple[int, str]:
+def _by_length(text: AnyStr) -> tuple[int, AnyStr]:
     return len(text), text
 
 

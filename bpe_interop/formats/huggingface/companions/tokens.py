@@ -223,11 +223,10 @@ def is_file(by: str) -> bool:
     return by in (CONFIG, SPECIAL_MAP, ADDED)
 
 
-def _some(words: Sequence[str], limit: int = 4) -> str:
+def _some(words: Sequence[str]) -> str:
     ordered = sorted(words)
-    return ", ".join(ordered[:limit]) + (
-        f" and {len(ordered) - limit:,} more" if ordered[limit:] else ""
-    )
+    more = f" and {len(ordered) - 4:,} more" if ordered[4:] else ""
+    return ", ".join(ordered[:4]) + more
 
 
 def _tokens(words: Sequence[str]) -> str:
