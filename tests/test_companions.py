@@ -87,8 +87,13 @@ def pipeline(tokenizer: Any) -> dict[str, Any]:
     return document
 
 
+def release(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")[:2]))
+
+
 def test_the_tables_are_those_of_the_installed_transformers() -> None:
-    if not transformers.__version__.startswith(MEASURED):
+    """Also of a newer one than was measured; an older one has other classes."""
+    if release(transformers.__version__) < release(MEASURED):
         return
     kinds: Any = vars(configuration_auto)["CONFIG_MAPPING_NAMES"]
     expected = {}
