@@ -49,8 +49,8 @@ _CUTS = (
 MODULES: dict[str, tuple[str, ...]] = {
     "verify.stages.normalizing": _STAGES,
     "verify.stages.splitting": _CUTS,
-    "verify.stages.merging": (*_STAGES, "test_prove.py"),
-    "verify.stages.numbering": _STAGES,
+    "verify.stages.merging": ("test_prove_merging.py", *_STAGES, "test_prove.py"),
+    "verify.stages.numbering": ("test_prove_merging.py", *_STAGES),
     "verify.stages.around": _STAGES,
     "verify.stages.decoding": _STAGES,
     "theory.cuts": _CUTS,

@@ -32,4 +32,17 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "_learned: model is not None": _KEPT,
         "_learned: not canonical.known(model)": _KEPT,
     },
+    "verify.stages.merging": {
+        "_decision: _whole_characters(a)": (
+            "both sides have the same symbols; how texts are cut is the pre-tokenizer's to compare"
+        ),
+        "_decision: _whole_characters(b)": (
+            "both sides have the same symbols; how texts are cut is the pre-tokenizer's to compare"
+        ),
+        "_bytes_apart: a.affixes == Affixes()": (
+            "a format with affixes has the tokens of all bytes, or of none"
+        ),
+        "_unused_apart: a.affixes != Affixes()": "no format has affixes and UNUSED tokens",
+        "unused: 'unused' not in kinds.values()": _KEPT,
+    },
 }

@@ -62,7 +62,7 @@ def _decided(pair: TwoModels) -> Stage:
     decision = _decision(pair, shows)
     if decision.verdict == "proved":
         return Stage(_NAME, "proved", decision.why)
-    if decision.content is not None and decision.content in texts:
+    if decision.content is not None:
         split = " and ".join("+".join(map(show, t)) for t in (decision.ours, decision.theirs))
         return Stage(_NAME, "refuted", f"merging gives {split}", texts[decision.content])
     return Stage(_NAME, "unknown", f"not decided: {decision.why}")
@@ -88,7 +88,7 @@ def _decision(pair: TwoModels, shows: Callable[[bytes], bool]) -> Decision:
 
 def _whole_characters(model: BPEModel) -> bool:
     """Whether only whole characters are merged: no step cuts inside one, no byte is dropped."""
-    if model.alphabet != "byte" or ByteChars() in (model.pretokenizer or ()):
+    if ByteChars() in (model.pretokenizer or ()):
         return False
     return model.fallback.missing != "drop" or has_utf8_bytes(model)
 

@@ -9,7 +9,7 @@ from ...derived import Derived
 from ...diff.entries import compare_entries, without
 from ...errors import EncodeError
 from ...kernel import as_dict
-from ...model import Affixes, BPEModel, show
+from ...model import BPEModel, show
 from ...theory.cuts import has_utf8_bytes
 from ...theory.merges import canonical, whole_lookups
 from ...theory.pretokens import occurrence
@@ -70,15 +70,13 @@ def given_tokens(model: BPEModel) -> Mapping[bytes, int]:
     """The tokens that merging, lookup or fallback give, and their ids."""
     ids, kinds = model.vocab.ids, model.vocab.kinds
     others = lone_symbols(model) | whole_lookups(model)
-    if not kinds and model.alphabet == "byte" and model.affixes == Affixes():
-        # What merging does not build is a single byte, or unreachable.
+    if not kinds:
+        # What merging does not build is a single symbol, or unreachable.
         rest = {*canonical(model).unreachable, *map(bytes, zip(range(256)))}
         return without(ids, [token for token in rest - others if token in ids])
     built = as_dict(canonical(model).splits)
     others |= {text.encode("utf-8") for text in user_defined(model)}
     given = {token: n for token, n in ids.items() if token in built or token in others}
-    if not kinds:
-        return given
     byte_tokens = {token: n for token, n in ids.items() if kinds.get(n) == "byte"}
     return {t: n for t, n in (given | byte_tokens).items() if kinds.get(n) != "unused"}
 

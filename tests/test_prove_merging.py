@@ -1,0 +1,120 @@
+"""Conditions of the stages about merging and ids, each by a pair that breaks it alone.
+
+The engines say what is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import pytest
+from small_documents import Json, Side, document
+
+from benchmarks.trust.verdicts.sources import Source
+from bpe_interop.formats import by_name
+from bpe_interop.text.bytechars import BYTE_TO_CHAR
+from bpe_interop.verify.stages.merging import core_stage
+from bpe_interop.verify.stages.numbering import ids_stage
+from bpe_interop.verify.stages.stage import Stage, TwoModels
+from fixtures.piece_model import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+
+EVERY = {char: number for number, char in enumerate(BYTE_TO_CHAR.values())}
+BYTE_LEVEL: Json = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+
+
+def pieces(*listed: tuple[str, int]) -> Source:
+    """A ``.model`` with these pieces, the first the best."""
+    rows: list[list[object]] = [["<unk>", 0.0, UNKNOWN], ["<s>", 0.0, CONTROL]]
+    rows += [[text, -1.0 - place, kind] for place, (text, kind) in enumerate(listed)]
+    facts: Json = {"pieces": rows, "byte_fallback": False, "suffix": False, "unknown": None}
+    facts |= {"dummy": False, "remove_extra": False, "escape": True}
+    return Source(
+        "sentencepiece", facts | {"dummy": False, "remove_extra": False, "escape": True}, ""
+    )
+
+
+def normal(*texts: str) -> list[tuple[str, int]]:
+    return [(text, NORMAL) for text in texts]
+
+
+def compared(one: Source, two: Source, stage: Callable[[TwoModels], Stage]) -> str:
+    """What a stage says of two models, in both orders."""
+    first = stage(TwoModels(one.model(), two.model(), "ordinary")).outcome
+    assert first == stage(TwoModels(two.model(), one.model(), "ordinary")).outcome
+    return first
+
+
+def ids(source: Source, texts: Sequence[str]) -> list[list[int] | None]:
+    return source.oracle().ids(texts, "ordinary")
+
+
+def test_a_user_defined_token_of_one_side_only() -> None:
+    """Both have the tokens ``ab`` and ``ba``; each side cuts out another one first."""
+    one, two = (
+        pieces(*((t, USER_DEFINED if t == cut else NORMAL) for t in ("ab", "ba", "a", "b")))
+        for cut in ("ab", "ba")
+    )
+    assert ids(one, ["bab"]) != ids(two, ["bab"])
+    assert compared(one, two, core_stage) != "proved"
+
+
+def test_the_id_of_a_user_defined_token() -> None:
+    one, two = (
+        pieces(*((text, kind), ("<x>", CONTROL))[::order], *normal("a", "b"))
+        for text, kind, order in (("ab", USER_DEFINED, 1), ("ab", USER_DEFINED, -1))
+    )
+    assert ids(one, ["ab"]) != ids(two, ["ab"])
+    assert compared(one, two, ids_stage) != "proved"
+
+
+def test_an_unused_token_on_the_way_to_another() -> None:
+    """``ab`` is split again; the other side builds ``abc`` from its end."""
+    rest = normal("bc", "abc", "a", "b", "c")
+    one, two = pieces(("ab", UNUSED), *rest), pieces(*rest)
+    texts = ["".join(text) for n in range(7) for text in product("abc", repeat=n)]
+    named: list[list[list[str]]] = []
+    for source in (one, two):
+        names = [row[0] for row in source.facts["pieces"]]
+        named.append([[names[number] for number in each or []] for each in ids(source, texts)])
+    assert named[0] == named[1]
+    assert compared(one, two, core_stage) == "proved"
+
+
+def test_the_same_symbols_with_and_without_a_suffix() -> None:
+    """No last symbol has a token where it ends in the suffix."""
+    one = Side(document({"a": 0, "b": 1}))
+    two = Side(document({"a": 0, "b": 1}, end_of_word_suffix="</w>"))
+    assert (one.ids("ab"), two.ids("ab")) == ([0, 1], [0])
+    assert core_stage(TwoModels(one.model, two.model, "all")).outcome == "refuted"
+
+
+def test_the_same_merges_with_and_without_a_suffix() -> None:
+    vocab = {"a": 0, "b": 1, "ab": 2, "b</w>": 3, "ab</w>": 4}
+    one = Side(document(vocab, merges=[["a", "b"]]))
+    two = Side(document(vocab, merges=[["a", "b"]], end_of_word_suffix="</w>"))
+    assert one.ids("ab") == [2]
+    assert two.ids("ab") == [0, 3]
+    assert core_stage(TwoModels(one.model, two.model, "all")).outcome == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("lost", "kept", "suffix", "text"), [("y", "x", None, "y"), ("a</w>", "x", "</w>", "a")]
+)
+def test_a_byte_without_a_token(lost: str, kept: str, suffix: str | None, text: str) -> None:
+    """Both sides drop another byte; the second drops one more."""
+    known = {char: n for char, n in EVERY.items() if char != kept} | {"a</w>": 300}
+    one, two = (
+        Side(document(vocab, pre_tokenizer=BYTE_LEVEL, end_of_word_suffix=suffix))
+        for vocab in (known, {token: n for token, n in known.items() if token != lost})
+    )
+    assert one.ids(text) != two.ids(text)
+    assert core_stage(TwoModels(one.model, two.model, "all")).outcome == "refuted"
+
+
+def test_what_one_side_finds_first_holds_no_token_of_the_other() -> None:
+    """A user-defined piece is an added token in what is written, which builds ``abc`` beside."""
+    one = pieces(("ab", USER_DEFINED), *normal("abc", "a", "b", "c"))
+    files = by_name("huggingface").dump(one.model())
+    two = by_name("huggingface").load(files)
+    assert core_stage(TwoModels(one.model(), two, "ordinary")).outcome == "proved"
