@@ -21,6 +21,9 @@ from .model import BPEModel
 _BLOCK: Final = 1 << 20
 """So many bytes are asked of the hub at once, besides those that are needed."""
 
+_NO_OWNERS: Final = ("buckets", "datasets", "kernels", "models", "spaces")
+"""What begins the names of other things on the hub."""
+
 
 class SourceOptions(TypedDict, total=False):
     """How a source is read, as :func:`load_source` takes it."""
@@ -43,8 +46,9 @@ def load_source(
 
     Args:
         source: a file, a directory, ``tiktoken:NAME`` (or ``tiktoken:MODEL``),
-            ``hf:org/name[@revision]``, or one file there, ``hf:org/name[@revision]:FILE``. Of a
-            file that holds a model besides (GGUF) only the head is read, by ranges.
+            ``hf:org/name[@revision]``, or one file there, ``hf:org/name[@revision]:FILE``: that
+            file alone, and nothing beside it. Of a file that holds a model besides (GGUF) only the
+            head is read, by ranges.
         format: read it as this format; otherwise it is recognised by content.
         preset: the preset that says what the files leave unsaid.
         offline: never use the network.
@@ -87,8 +91,10 @@ def _registered(label: str) -> Format | None:
     return next((row for row in each_format() if row.registry == library), None)
 
 
-def _from_path(path: Path, format: str | None, label: str) -> TokenizerSource[BPEModel]:
-    source = replace(find(path, format), label=label)
+def _from_path(
+    path: Path, format: str | None, label: str, *, alone: bool = False
+) -> TokenizerSource[BPEModel]:
+    source = replace(find(path, format, alone=alone), label=label)
     return _read(source, f"{source.directory or path.parent}/")
 
 
@@ -117,26 +123,71 @@ def _from_hub(label: str, format: str | None, offline: bool) -> TokenizerSource[
             where=label,
             fix="write hf:org/name[@revision], and :FILE behind it for one file",
         )
-    place: dict[str, Any] = {"repo_id": repository, "revision": revision or None}
+    kind, slash, _ = repository.partition("/")
+    if slash and kind in _NO_OWNERS:
+        raise SourceError(
+            f"{kind}/ is no owner of models on the hub",
+            where=label,
+            fix="write hf:org/name for a model; what else is there, download, and name the file",
+        )
+    here = offline or bool(importlib.import_module("huggingface_hub.constants").HF_HUB_OFFLINE)
+    note = ""
+    there: TokenizerSource[None] | Path
     try:
         with _quietly():
-            if not file:
+            if file:
+                there, note = _file_of_hub(repository, revision, file, format, here)
+            else:
                 patterns = [pattern for names in file_names() for pattern in names.hub]
-                folder = huggingface_hub.snapshot_download(
-                    **place, allow_patterns=patterns, local_files_only=offline
+                there = Path(
+                    huggingface_hub.snapshot_download(
+                        repository,
+                        revision=revision or None,
+                        allow_patterns=patterns,
+                        local_files_only=here,
+                    )
                 )
-                return _from_path(Path(folder), format, label)
-            source = None
-            if not offline:
-                source = _head_by_ranges(repository, revision, file, format)
-            if source is not None:
-                return _read(replace(source, label=label), f"hf:{address}:")
-            path = huggingface_hub.hf_hub_download(filename=file, **place, local_files_only=offline)
-            return _from_path(Path(path), format, label)
     except BpeInteropError:
         raise
-    except (OSError, ValueError, ImportError) as error:
-        raise _not_had(name, offline, error) from None
+    except Exception as error:  # the errors of huggingface_hub and of its transport are no tree
+        raise _not_had(label, here, error) from None
+    if isinstance(there, TokenizerSource):
+        return _read(replace(there, label=label), f"hf:{address}:")
+    loaded = _from_path(there, format, label, alone=bool(file))
+    if file and (loaded.format.names.beside or loaded.format.names.halves):
+        loaded = _with_note(loaded, f"{file}: of {address} this file alone was read")
+    return _with_note(loaded, f"{file}: {note}") if note else loaded
+
+
+def _file_of_hub(
+    repository: str, revision: str, file: str, format: str | None, here: bool
+) -> tuple[TokenizerSource[None] | Path, str]:
+    """The head of a file, or the path of the whole file in the cache; and what to say of it.
+
+    ``here`` asks the local cache only.
+    """
+    import huggingface_hub
+
+    errors = importlib.import_module("huggingface_hub.utils")
+    place: dict[str, Any] = {"repo_id": repository, "filename": file, "revision": revision or None}
+    if here:
+        return Path(huggingface_hub.hf_hub_download(**place, local_files_only=True)), ""
+    try:
+        source = _head_by_ranges(repository, revision, file, format)
+        if source is not None:
+            return source, ""
+        return Path(huggingface_hub.hf_hub_download(**place)), ""
+    except (BpeInteropError, FileNotFoundError, errors.EntryNotFoundError):
+        raise
+    except errors.RevisionNotFoundError:
+        raise
+    except Exception as error:
+        kept = huggingface_hub.try_to_load_from_cache(**place)
+        if not isinstance(kept, str):
+            raise
+        return Path(
+            kept
+        ), f"the copy in the local cache was read, as the hub failed: {_told(error)}"
 
 
 def _head_by_ranges(
@@ -144,18 +195,30 @@ def _head_by_ranges(
 ) -> TokenizerSource[None] | None:
     """The head of a file that holds more than a tokenizer; None where it is no such file.
 
-    Nothing is kept on the disk, and of the file only what was read is fetched.
+    Nothing is kept on the disk, and of the file only what was read is fetched. All is read of one
+    commit: the branch may move between two requests.
     """
-    from huggingface_hub import HfFileSystem
+    from huggingface_hub import HfApi, HfFileSystem
 
+    info = HfApi().repo_info(repository, revision=revision or None)
+    if not info.sha:
+        raise SourceError(
+            "the hub does not say which commit this is", where=f"hf:{repository}", fix="download it"
+        )
     files = HfFileSystem(skip_instance_cache=True)
-    path = f"{repository}/{file}"
-    with files.open(path, "rb", revision=revision or None, block_size=_BLOCK) as stream:
+    path = f"{info.id or repository}/{file}"
+    with files.open(path, "rb", revision=info.sha, block_size=_BLOCK) as stream:
         try:
             return find_head(stream, file.rpartition("/")[2], format)
         except FormatError as error:
             error.where = f"hf:{repository}:{error.where}"
             raise
+
+
+def _with_note(loaded: TokenizerSource[BPEModel], note: str) -> TokenizerSource[BPEModel]:
+    origin = loaded.model.origin
+    notes = (*origin.notes, note)
+    return loaded.with_model(replace(loaded.model, origin=replace(origin, notes=notes)))
 
 
 @contextlib.contextmanager
@@ -172,16 +235,25 @@ def _quietly() -> Iterator[None]:
             utils.enable_progress_bars()
 
 
-def _not_had(name: str, offline: bool, error: Exception) -> SourceError:
-    if offline:
+def _not_had(label: str, here: bool, error: Exception) -> SourceError:
+    if here:
+        address, _, file = label.removeprefix("hf:").partition(":")
+        repository, _, revision = address.partition("@")
+        words = ["hf download", repository, file, f"--revision {revision}" if revision else ""]
         return SourceError(
-            "it is not in the local cache, and --offline was given (offline=True)",
-            where=f"hf:{name}",
-            fix="get it once without --offline, or set HF_HOME to the cache that holds it",
+            "it is not in the local cache, and the hub is not asked: --offline (offline=True) or "
+            "HF_HUB_OFFLINE",
+            where=label,
+            fix=f"get it once with `{' '.join(filter(None, words))}`, or set HF_HOME to the cache "
+            "that holds it",
         )
-    lines = str(error).strip().splitlines() or [repr(error)]
     return SourceError(
-        f"cannot be downloaded from the hub: {lines[0]}",
-        where=f"hf:{name}",
+        f"cannot be downloaded from the hub: {_told(error)}",
+        where=label,
         fix="check the name and the network; for files behind a gate, log in with `hf auth login`",
     )
+
+
+def _told(error: Exception) -> str:
+    """The first line of what an error says."""
+    return (str(error).strip().splitlines() or [repr(error)])[0]

@@ -24,12 +24,16 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HEAD = next((FIXTURES / "tokenizers/gguf-llama3-tiny/gguf").iterdir()).read_bytes()
 LARGE = 100 * 10**9
 MODEL = next((FIXTURES / "tokenizers/spm-tiny/sentencepiece").glob("*.model")).read_bytes()
+JSON = (FIXTURES / "tokenizers/template-tiny/huggingface/tokenizer.json").read_bytes()
+CONFIG = json.dumps({"chat_template": "{{ messages }}"}).encode()
 FILES = {
     "model.gguf": (HEAD, LARGE),
     "deep/model.gguf": (HEAD, LARGE),
     "cut.gguf": (HEAD[:300], 300),
     "bert.gguf": (made.gguf({"tokenizer.ggml.model": (made.STRING, "bert")}), LARGE),
     "tokenizer.model": (MODEL, len(MODEL)),
+    "tokenizer.json": (JSON, len(JSON)),
+    "tokenizer_config.json": (CONFIG, len(CONFIG)),
 }
 """Contents, and how large the files are; what is behind the contents is zeros."""
 
@@ -47,6 +51,7 @@ class Handler(HubHandler):
     """The part of the hub's interface that reading takes."""
 
     sent: list[int]
+    asked_of: set[str]
 
     def answer(self, status: int, data: bytes, **headers: str) -> None:
         super().answer(status, data, **headers)
@@ -54,7 +59,7 @@ class Handler(HubHandler):
             self.sent.append(len(data))
 
     def do_GET(self) -> None:
-        file = re.fullmatch(r"/org/tiny/resolve/[^/]+/(.+)", self.path)
+        file = re.fullmatch(r"/org/tiny/resolve/([^/]+)/(.+)", self.path)
         if file is None:
             tree = re.fullmatch(r"/api/models/org/tiny/tree/[^/?]+/?([^?]*)(\?.*)?", self.path)
             info = {"id": "org/tiny", "sha": COMMIT, "siblings": []}
@@ -65,16 +70,17 @@ class Handler(HubHandler):
             else:
                 self.answer(404, b"{}", X_Error_Code="RepoNotFound")
             return
-        if file[1] not in FILES:
+        if file[2] not in FILES:
             self.answer(404, b"", X_Error_Code="EntryNotFound", X_Repo_Commit=COMMIT)
             return
-        content, size = FILES[file[1]]
+        content, size = FILES[file[2]]
         asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range") or "")
         about = {"ETag": f'"{size}"', "X_Repo_Commit": COMMIT}
         if asked is None:
             assert self.command == "HEAD" or size == len(content), "the whole file was asked for"
             self.answer(200, content, **about)
             return
+        self.asked_of.add(file[1])
         first, last = int(asked[1]), min(int(asked[2]), size - 1)
         part = content[first : last + 1]
         part += bytes(last + 1 - first - len(part))
@@ -91,8 +97,11 @@ class Handler(HubHandler):
 def sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[int]]:
     """The lengths of the answers of a hub, whose cache is empty."""
     lengths: list[int] = []
-    with serving(type("OneHub", (Handler,), {"sent": lengths}), monkeypatch, tmp_path):
+    revisions: set[str] = set()
+    named = {"sent": lengths, "asked_of": revisions}
+    with serving(type("OneHub", (Handler,), named), monkeypatch, tmp_path):
         yield lengths
+    assert revisions <= {COMMIT}, "parts of a file were asked of a branch, which may move"
 
 
 @pytest.mark.parametrize("name", ["model.gguf", "deep/model.gguf"])
@@ -122,6 +131,39 @@ def test_any_other_file_is_fetched_whole(sent: list[int]) -> None:
 
 
 @pytest.mark.usefixtures("sent")
+def test_one_file_is_the_same_whatever_lies_in_the_cache() -> None:
+    alone = load_source("hf:org/tiny:tokenizer.json")
+    assert "this file alone" in alone.model.origin.notes[-1]
+    assert load_source("hf:org/tiny").model.chat_template == "{{ messages }}"
+    again = load_source("hf:org/tiny:tokenizer.json")
+    assert (again.files, again.model.added) == (alone.files, alone.model.added)
+    assert (again.model.chat_template, again.model.origin) == (None, alone.model.origin)
+
+
+@pytest.mark.usefixtures("sent")
+@pytest.mark.parametrize("name", ["tokenizer.model", "model.gguf"])
+def test_where_the_hub_is_not_reached(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    constants = pytest.importorskip("huggingface_hub.constants")
+    label = f"hf:org/tiny:{name}"
+    folder = tmp_path / "cache/models--org--tiny"
+    for place, data in (("refs/main", COMMIT.encode()), (f"snapshots/{COMMIT}/{name}", b"")):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_bytes(data or FILES[name][0])
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    assert "the hub failed" in load_source(label).model.origin.notes[-1]
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert load_source(label).files == {name: FILES[name][0]}
+    (folder / f"snapshots/{COMMIT}/{name}").unlink()
+    with pytest.raises(SourceError, match="HF_HUB_OFFLINE"):
+        load_source(label)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    with pytest.raises(SourceError, match="cannot be downloaded"):
+        load_source(label)
+
+
+@pytest.mark.usefixtures("sent")
 def test_what_is_not_there_or_not_read() -> None:
     for name, error, what in (
         ("cut.gguf", FormatError, "the file ends after 300 bytes"),
@@ -131,8 +173,12 @@ def test_what_is_not_there_or_not_read() -> None:
         with pytest.raises(error, match=what) as raised:
             load_source(f"hf:org/tiny:{name}")
         assert raised.value.where.startswith("hf:org/tiny:")
-    with pytest.raises(SourceError, match="--offline"):
-        load_source("hf:org/tiny:model.gguf", offline=True)
+    with pytest.raises(SourceError, match="--offline") as raised:
+        load_source("hf:org/tiny@v1:model.gguf", offline=True)
+    assert "hf download org/tiny model.gguf --revision v1" in raised.value.fix
+    for kind in ("datasets", "spaces"):
+        with pytest.raises(SourceError, match="no owner of models"):
+            load_source(f"hf:{kind}/org:tiny/model.gguf")
     for label in ("hf:org/tiny:", "hf:a b:model.gguf", "hf::model.gguf"):
         with pytest.raises(SourceError, match="not the name of a repository"):
             load_source(label)

@@ -78,8 +78,13 @@ class TokenizerSource(Generic[M_co]):
         )
 
 
-def find(path: Path, format: str | None = None) -> TokenizerSource[None]:
+def find(path: Path, format: str | None = None, *, alone: bool = False) -> TokenizerSource[None]:
     """Reads the files of the tokenizer at a path: a file, or a directory.
+
+    Args:
+        path: the file or the directory.
+        format: the format that it must be of.
+        alone: do not take what lies beside a file.
 
     Raises:
         SourceError: nothing is there, it cannot be read or recognised, or it could be several
@@ -96,8 +101,7 @@ def find(path: Path, format: str | None = None) -> TokenizerSource[None]:
     if not path.is_file():
         raise SourceError("this is not a regular file", where=str(path), fix=_COPY)
     name = path.name
-    partner = _partner(path)
-    group = _read_group(path.parent, [name, *([partner] if partner else _companions(path))])
+    group = _read_group(path.parent, [name, *([] if alone else _beside(path))])
     row = _recognise(group, wanted)
     if row is None and wanted:
         inner = _inside({name: group[name]}, wanted)
@@ -153,6 +157,12 @@ def _absent(path: Path) -> SourceError:
         where=str(path),
         fix="check the path; names that are no paths are tiktoken:NAME and hf:org/name[@revision]",
     )
+
+
+def _beside(path: Path) -> list[str]:
+    """The names of the files that are read with a file."""
+    partner = _partner(path)
+    return [partner] if partner else _companions(path)
 
 
 def _partner(path: Path) -> str | None:
@@ -397,8 +407,7 @@ def _groups(directory: Path) -> Iterator[TokenizerSource[None]]:
     for path in paths:
         if path.name in taken or path.name in beside or is_later_part(path.name):
             continue
-        partner = _partner(path)
-        group = _read_group(directory, [path.name, *([partner] if partner else _companions(path))])
+        group = _read_group(directory, [path.name, *_beside(path)])
         row = _recognise(group, None)
         if row is not None:
             taken.update(group)
