@@ -29,7 +29,7 @@ _TRAIN = Work(
     compared="the first merges",
     note="GPT-2's pattern. tokenizers and gigatoken choose other merges where pairs are equally "
     "frequent, and use all cores. With `--quick`, 2,000 tokens of 1 MB.",
-    why="Python goes over each place where a pair is merged.",
+    why="Without the kernel, Python goes over each place where a pair is merged.",
 )
 
 WORKS = (_TRAIN,)

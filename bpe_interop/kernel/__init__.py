@@ -28,6 +28,7 @@ from .pieces import TakenPieces, take_pieces
 from .readers import Taken, read_pair, read_ranks, take_vocabulary
 from .splitting import SplitTable, TableSplitter, splitter_of
 from .tables import Numbers, Table
+from .training import MergeLearner, PretokenCounter, counter_of, learner_of
 from .writers import pairs_text, ranks_text, vocabulary_text
 
 __all__ = [
@@ -37,9 +38,11 @@ __all__ = [
     "Form",
     "LazyDict",
     "LazyList",
+    "MergeLearner",
     "Numbers",
     "Pairs",
     "PieceSettings",
+    "PretokenCounter",
     "Running",
     "SplitTable",
     "Table",
@@ -47,6 +50,7 @@ __all__ = [
     "Taken",
     "TakenPieces",
     "as_dict",
+    "counter_of",
     "decoder_of",
     "encoder_of_form",
     "encoder_of_list",
@@ -54,6 +58,7 @@ __all__ = [
     "form_of_list",
     "form_of_ranks",
     "is_aside",
+    "learner_of",
     "listed_as_ranked",
     "pairs_text",
     "ranked_as_listed",

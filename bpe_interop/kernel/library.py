@@ -144,6 +144,7 @@ class Library:
         self._declare_forms(declared)
         self._declare_encoding(declared)
         self._declare_writing(declared)
+        self._declare_training(declared)
         self._hook_forks()
 
     def _declare_tables(self, declared: _Declared) -> None:
@@ -189,6 +190,20 @@ class Library:
         self.form_sizes = declared("form_sizes", number, pointer)
         self.form_copy = declared("form_copy", number, pointer, pointer, pointer, pointer, size)
         self.form_copy_rest = declared("form_copy_rest", number, pointer, size, pointer, size)
+
+    def _declare_training(self, declared: _Declared) -> None:
+        """What counts pretokens, and learns merges."""
+        import ctypes
+
+        pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
+        text, wide = ctypes.c_char_p, ctypes.c_uint64
+        self.counter_new = declared.making("counter_new", number)
+        self.counter_add = declared("counter_add", number, text, size)
+        self.counter_sizes = declared("counter_sizes", number, pointer)
+        self.counter_copy = declared("counter_copy", number, pointer, size, pointer, pointer, size)
+        self.learner_new = declared.making("learner_new", text, size, pointer, pointer, size)
+        self.learner_more = declared("learner_more", number, wide, pointer, pointer, size)
+        self.learner_tokens = declared("learner_tokens", number)
 
     def _hook_forks(self) -> None:
         """A child must not find a lock that a thread of its parent held."""

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .merging import BYTES, Learner, Merge
+from .merging import BYTES, Merge
+from .native import learned
 from .reading import Texts, count, cuts, read_texts
 from .request import ALGORITHMS, Algorithm, Option, Request, steps
 from .training import Tick, Training, empty, untrained, with_merges
@@ -106,8 +107,10 @@ def _tutorial(texts: Texts, request: Request, tick: Tick) -> Training:
     counted = count(read, cut, lambda size: tick("reading", size))
     if not counted.counts:
         raise empty(counted.size)
-    learner = Learner({text.encode("utf-8"): number for text, number in counted.counts.items()})
-    merges = learner.learn(request.limit, request.least, lambda made: tick("merging", made))
+    pretokens = {text.encode("utf-8"): number for text, number in counted.counts.items()}
+    merges, tokens = learned(
+        pretokens, request.limit, request.least, lambda made: tick("merging", made)
+    )
     if request.limit is not None and len(merges) < request.limit and request.least == 1:
         raise request.short(len(merges), BYTES)
     return Training(
@@ -115,6 +118,6 @@ def _tutorial(texts: Texts, request: Request, tick: Tick) -> Training:
         algorithm="tutorial",
         size=counted.size,
         unmatched=counted.unmatched,
-        tokens=learner.tokens(),
+        tokens=tokens,
         merges=tuple(merges),
     )

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias, Union
 
 from ..corpora import Shard, find_shards, naming, opened, read_documents
-from ..errors import PatternError, SourceError, not_utf8
+from ..errors import EngineError, PatternError, SourceError, not_utf8
+from ..kernel import VARIABLE, PretokenCounter
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.normalize import repair
 from ..text.patterns import parse
 from ..text.spellings import is_known
 from ..text.split import compiled
+from .native import native_counter
 from .training import Tick, empty
 
 Texts: TypeAlias = Union[str, Path, Iterable[Union[str, Path]]]
@@ -208,14 +210,34 @@ def count(
     Raises:
         PatternError: the pattern cannot be run, or not to its end.
     """
-    counted = Pretokens()
-    cut = compiled(steps)
+    counted, cut = Pretokens(), compiled(steps)
+    counter = native_counter(steps)
     for text in texts:
-        size = len(text.encode("utf-8"))
-        pretokens = cut(text)
-        counted.counts.update(pretokens)
-        counted.size += size
-        if sum(map(len, pretokens)) != len(text):
-            counted.unmatched += size - len("".join(pretokens).encode("utf-8"))
+        data = text.encode("utf-8")
+        unmatched = None if counter is None else counter.add(data)
+        if unmatched is None:
+            if counter is not None:  # Python goes on from here
+                _take(counted, counter)
+                counter = None
+            pretokens = cut(text)
+            counted.counts.update(pretokens)
+            unmatched = 0
+            if sum(map(len, pretokens)) != len(text):
+                unmatched = len(data) - len("".join(pretokens).encode("utf-8"))
+        counted.size += len(data)
+        counted.unmatched += unmatched
         tick(counted.size)
+    if counter is not None:
+        _take(counted, counter)
     return counted
+
+
+def _take(counted: Pretokens, counter: PretokenCounter) -> None:
+    """Takes over what the kernel has counted."""
+    counts = counter.counts()
+    if counts is None:
+        raise EngineError(
+            "the native kernel failed by a defect of its own",
+            fix=f"set {VARIABLE}=python, and report this",
+        )
+    counted.counts.update(counts)

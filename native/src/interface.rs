@@ -4,6 +4,7 @@
 //! 0 is the number of an object, or a count; the statuses are below. No panic leaves a function.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Mutex;
 
 use crate::canonical::{form, Alphabet, Rule, SYMBOL};
 use crate::comparing::{apart, same_pairs};
@@ -23,6 +24,7 @@ use crate::seed::Seed;
 use crate::splitting::{self, Splitter};
 use crate::table::Table;
 use crate::tokens::Tokens;
+use crate::training::{Counter, Learner};
 use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
@@ -911,6 +913,133 @@ pub unsafe extern "C" fn ids_copy(
         copy(from, ids, count)?;
         copy(last, ends, end_count)?;
         Ok(DONE)
+    })
+}
+
+/// What counts the pretokens of texts.
+#[no_mangle]
+pub extern "C" fn counter_new(splitter: i64) -> i64 {
+    guarded(|| {
+        let object = or_python(get(splitter))?;
+        let splitter = or_python(object.splitter())?.clone();
+        let counter = Mutex::new(Counter::new(splitter));
+        Ok(hold(Object::Counter(counter)))
+    })
+}
+
+/// Counts those of a text; how many of its bytes are in none.
+///
+/// # Safety
+/// `size` bytes at `text`.
+#[no_mangle]
+pub unsafe extern "C" fn counter_add(counter: i64, text: *const u8, size: usize) -> i64 {
+    guarded(|| {
+        let object = or_python(get(counter))?;
+        let unmatched = or_python(object.counter())?.add(as_text(text, size)?);
+        Ok(or_python(unmatched)? as i64)
+    })
+}
+
+/// How many distinct ones there are, and how many bytes they have.
+///
+/// # Safety
+/// Room for two values at `sizes`.
+#[no_mangle]
+pub unsafe extern "C" fn counter_sizes(counter: i64, sizes: *mut u64) -> i64 {
+    guarded(|| {
+        let object = or_python(get(counter))?;
+        let counter = or_python(object.counter())?;
+        let (contents, ends, _) = counter.counted();
+        copy(&[ends.len() as u64, contents.len() as u64], sizes, 2)?;
+        Ok(DONE)
+    })
+}
+
+/// Their bytes one after the other, where each ends, and how often each came.
+///
+/// # Safety
+/// Room for `size` bytes at `contents`, for `count` values at `ends` and at `counts`.
+#[no_mangle]
+pub unsafe extern "C" fn counter_copy(
+    counter: i64,
+    contents: *mut u8,
+    size: usize,
+    ends: *mut u64,
+    counts: *mut u64,
+    count: usize,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(counter))?;
+        let counter = or_python(object.counter())?;
+        let (bytes, last, often) = counter.counted();
+        copy(bytes, contents, size)?;
+        copy(last, ends, count)?;
+        copy(often, counts, count)?;
+        Ok(DONE)
+    })
+}
+
+/// What learns merges from pretokens: their bytes one after the other, where each ends, and how
+/// often each came.
+///
+/// # Safety
+/// `size` bytes at `contents`, `count` values at `ends` and at `counts`.
+#[no_mangle]
+pub unsafe extern "C" fn learner_new(
+    contents: *const u8,
+    size: usize,
+    ends: *const u64,
+    counts: *const u64,
+    count: usize,
+) -> i64 {
+    guarded(|| {
+        let made = Learner::new(
+            given(contents, size),
+            given(ends, count),
+            given(counts, count),
+        );
+        Ok(hold(Object::Learner(Mutex::new(or_python(made)?))))
+    })
+}
+
+/// Merges up to `room` times pairs that occur `least` times: their two numbers each, and how often
+/// they were counted. How many were merged.
+///
+/// # Safety
+/// Room for twice `room` values at `pairs`, for `room` at `frequencies`.
+#[no_mangle]
+pub unsafe extern "C" fn learner_more(
+    learner: i64,
+    least: u64,
+    pairs: *mut u32,
+    frequencies: *mut u64,
+    room: usize,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(learner))?;
+        let mut learner = or_python(object.learner())?;
+        let pairs = taken(pairs, or_python(room.checked_mul(2))?)?;
+        let frequencies = taken(frequencies, room)?;
+        let mut count = 0;
+        for (two, frequency) in pairs.chunks_exact_mut(2).zip(frequencies) {
+            let Some(merge) = or_python(learner.step(least))? else {
+                break;
+            };
+            two.copy_from_slice(&[merge.left, merge.right]);
+            *frequency = merge.frequency;
+            count += 1;
+        }
+        Ok(count)
+    })
+}
+
+/// How many tokens all pretokens are by now, each counted as often as it came.
+#[no_mangle]
+pub extern "C" fn learner_tokens(learner: i64) -> i64 {
+    guarded(|| {
+        let object = or_python(get(learner))?;
+        let tokens = or_python(object.learner())?.tokens();
+        or_python(i64::try_from(tokens).ok())
     })
 }
 

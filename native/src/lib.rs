@@ -24,4 +24,5 @@ mod seed;
 mod splitting;
 mod table;
 mod tokens;
+mod training;
 mod writing;

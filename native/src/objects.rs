@@ -13,6 +13,7 @@ use crate::piece_encoding::PieceEncoder;
 use crate::pieces::Pieces;
 use crate::splitting::Splitter;
 use crate::table::Table;
+use crate::training::{Counter, Learner};
 
 /// A value that stays here until it is released.
 pub enum Object {
@@ -26,6 +27,8 @@ pub enum Object {
     Decoder(Decoder),
     Text(Vec<u8>),
     Pieces(Pieces),
+    Counter(Mutex<Counter>),
+    Learner(Mutex<Learner>),
 }
 
 struct Held {
@@ -140,6 +143,22 @@ impl Object {
     pub fn piece_encoder(&self) -> Option<&PieceEncoder> {
         match self {
             Object::PieceEncoder(encoder) => Some(encoder),
+            _ => None,
+        }
+    }
+
+    /// The counter of pretokens, if this is one and no panic has left it half done.
+    pub fn counter(&self) -> Option<MutexGuard<'_, Counter>> {
+        match self {
+            Object::Counter(counter) => counter.lock().ok(),
+            _ => None,
+        }
+    }
+
+    /// What learns merges, if this is it and no panic has left it half done.
+    pub fn learner(&self) -> Option<MutexGuard<'_, Learner>> {
+        match self {
+            Object::Learner(learner) => learner.lock().ok(),
             _ => None,
         }
     }

@@ -1,0 +1,95 @@
+"""Counting pretokens, and learning merges, in the kernel. The twins are ``train/reading.py`` and
+``train/merging.py``.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+from itertools import accumulate, pairwise
+
+from .library import Held, address, answer, library, made, numbers
+from .splitting import TableSplitter
+from .tables import MOST
+
+
+class PretokenCounter(Held):
+    """Distinct pretokens of texts, in the order they first came."""
+
+    def add(self, text: bytes) -> int | None:
+        """Counts those of a text in UTF-8; how many of its bytes are in none.
+
+        None where the kernel cannot tell; then nothing of the text was counted.
+        """
+        return answer(self.library.counter_add(self.number, text, len(text)))
+
+    def counts(self) -> dict[str, int] | None:
+        """The pretokens, and how often each came; None where they are no text."""
+        sizes = array("Q", bytes(16))
+        if answer(self.library.counter_sizes(self.number, address(sizes))) is None:
+            return None
+        count, size = sizes
+        contents = bytearray(size)
+        ends, often = array("Q", bytes(8 * count)), array("Q", bytes(8 * count))
+        done = self.library.counter_copy(
+            self.number, address(contents), size, address(ends), address(often), count
+        )
+        if answer(done) is None:
+            return None
+        try:
+            texts = [contents[start:end].decode() for start, end in pairwise((0, *ends))]
+        except UnicodeDecodeError:
+            return None
+        return dict(zip(texts, often, strict=True))
+
+
+class MergeLearner(Held):
+    """Learns merges from counted pretokens."""
+
+    def more(self, limit: int, least: int) -> list[tuple[int, int, int]] | None:
+        """The next merges: both tokens, and how often the pair was counted.
+
+        Args:
+            limit: how many at most.
+            least: how often a pair has to occur.
+
+        Returns:
+            None where the kernel cannot go on; then Python begins anew.
+        """
+        pairs, frequencies = numbers(2 * limit), array("Q", bytes(8 * limit))
+        count = answer(
+            self.library.learner_more(
+                self.number, least, address(pairs), address(frequencies), limit
+            )
+        )
+        if count is None:
+            return None
+        merged = zip(pairs[::2], pairs[1::2], frequencies, strict=True)
+        return [merge for merge, _ in zip(merged, range(count), strict=False)]
+
+    def tokens(self) -> int | None:
+        """How many tokens all pretokens are by now, each counted as often as it came."""
+        return answer(self.library.learner_tokens(self.number))
+
+
+def counter_of(splitter: TableSplitter) -> PretokenCounter | None:
+    """A counter of what a pre-tokenizer gives."""
+    held = made(splitter.library.counter_new(splitter.number))
+    return None if held is None else PretokenCounter(splitter.library, held)
+
+
+def learner_of(pretokens: Mapping[bytes, int]) -> MergeLearner | None:
+    """What learns from pretokens and their counts; None where the kernel does not hold them."""
+    loaded = library()
+    if loaded is None or _bytes_of(pretokens) > MOST or max(pretokens.values(), default=0) >> 63:
+        return None
+    contents = b"".join(pretokens)
+    ends, counts = array("Q", accumulate(map(len, pretokens))), array("Q", pretokens.values())
+    held = made(
+        loaded.learner_new(contents, len(contents), address(ends), address(counts), len(ends))
+    )
+    return None if held is None else MergeLearner(loaded, held)
+
+
+def _bytes_of(contents: Iterable[bytes]) -> int:
+    return sum(map(len, contents))

@@ -1,0 +1,134 @@
+"""Training in the native kernel gives what training in Python gives."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from bpe_interop.kernel import MergeLearner, PretokenCounter, running, set_aside
+from bpe_interop.train import learn
+from bpe_interop.train.merging import Learner
+from bpe_interop.train.native import learned, native_counter
+from bpe_interop.train.reading import Pretokens, count
+from bpe_interop.train.request import Request, steps
+
+pytestmark = pytest.mark.skipif(
+    running().kernel != "native", reason="there is no native kernel to compare"
+)
+
+LETTERS = ("a", "ab", "abc", "ab é", "中文字 ", "aA1 '\n")
+
+
+def _words(chosen: random.Random) -> dict[bytes, int]:
+    letters = chosen.choice(LETTERS)
+    words = ("".join(chosen.choices(letters, k=chosen.randint(1, 12))) for _ in range(8))
+    most = chosen.choice((1, 3, 1 << 40))
+    return {word.encode(): chosen.randint(1, most) for word in words}
+
+
+def test_merges_and_tokens_are_those_of_the_python_learner() -> None:
+    chosen = random.Random(20)
+    for _ in range(400):
+        words = _words(chosen)
+        limit, least = chosen.choice((None, 0, 1, 5)), chosen.choice((1, 1, 2, 3))
+        learner, ticks, expected = Learner(words), list[int](), list[int]()
+        merges = learner.learn(limit, least, expected.append)
+        found = learned(words, limit, least, ticks.append)
+        assert found == (merges, learner.tokens()), words
+        assert ticks == expected
+
+
+def test_more_merges_than_are_asked_for_at_once() -> None:
+    chosen = random.Random(3)
+    words = {bytes(chosen.choices(range(256), k=40)): 1 for _ in range(400)}
+    learner = Learner(words)
+    merges = learner.learn(3_000)
+    assert learned(words, 3_000, 1, lambda made: None) == (merges, learner.tokens())
+    assert len(merges) == 3_000
+
+
+PATTERNS = ("gpt2", "cl100k_base", r"\p{L}+", r"a|b", None)
+
+
+def _text(chosen: random.Random) -> str:
+    return "".join(chosen.choices("aab bc  \n\r12é中\u0301'sT.🙂\u2028", k=chosen.randint(0, 400)))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_pretokens_are_counted_in_the_same_order(pattern: str | None) -> None:
+    chosen = random.Random(5)
+    request = Request(vocab_size=300, pattern=pattern)
+    cut = steps(request.pattern, request.dialect)
+    for _ in range(12):
+        texts = [_text(chosen) for _ in range(4)]
+        ours = count(texts, cut)
+        with set_aside():
+            theirs = count(texts, cut)
+        assert ours == theirs
+        assert [*ours.counts.items()] == [*theirs.counts.items()]
+
+
+def test_python_goes_on_where_the_kernel_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = random.Random(9)
+    request = Request(vocab_size=300, pattern="gpt2")
+    cut = steps(request.pattern, request.dialect)
+    texts = [_text(chosen) for _ in range(6)]
+    assert native_counter(cut) is not None
+    add, calls = PretokenCounter.add, list[bytes]()
+
+    def some(counter: PretokenCounter, text: bytes) -> int | None:
+        calls.append(text)
+        return add(counter, text) if len(calls) < 4 else None
+
+    monkeypatch.setattr(PretokenCounter, "add", some)
+    ours = count(texts, cut)
+    assert len(calls) == 4
+    with set_aside():
+        theirs: Pretokens = count(texts, cut)
+    assert [*ours.counts.items()] == [*theirs.counts.items()]
+    assert (ours.size, ours.unmatched) == (theirs.size, theirs.unmatched)
+
+
+def test_python_begins_anew_where_learning_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    more, asked = MergeLearner.more, list[int]()
+
+    def once(learner: MergeLearner, limit: int, least: int) -> Any:
+        asked.append(limit)
+        return more(learner, limit, least) if len(asked) == 1 else None
+
+    monkeypatch.setattr(MergeLearner, "more", once)
+    words = {bytes(random.Random(3).choices(range(99), k=6_000)): 1}
+    learner = Learner(words)
+    merges = learner.learn(2_000)
+    assert learned(words, 2_000, 1, lambda made: None) == (merges, learner.tokens())
+    assert asked == [1_024, 976]
+
+
+def test_numbers_that_the_kernel_does_not_hold() -> None:
+    def none(made: int) -> None:
+        """Nobody listens."""
+
+    for huge in (1 << 62, 1 << 63, 1 << 70):
+        words = {b"abab": huge, b"ab": 1}
+        learner = Learner(words)
+        merges = learner.learn(None)
+        assert learned(words, None, 1, none) == (merges, learner.tokens())
+    assert learned({}, None, 1, none) == ([], 0)
+
+
+def test_a_whole_training_is_the_same() -> None:
+    chosen = random.Random(31)
+    text = " ".join(_text(chosen) for _ in range(200))
+    request = Request(vocab_size=420, pattern="gpt2")
+    ours = learn(text, request)
+    with set_aside():
+        theirs = learn(text, request)
+    assert ours.merges == theirs.merges
+    assert (ours.size, ours.unmatched, ours.tokens) == (
+        theirs.size,
+        theirs.unmatched,
+        theirs.tokens,
+    )
+    assert [*ours.model.vocab.ids.items()] == [*theirs.model.vocab.ids.items()]
