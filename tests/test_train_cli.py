@@ -305,7 +305,7 @@ def test_an_interrupted_training_leaves_nothing(
         def learned(*given):
             print("training", flush=True)
             time.sleep(60)
-        bpe_interop.train.learned = learned
+        sys.modules["bpe_interop.train"].learned = learned
         sys.argv = ["bpe-interop", "train", {str(ENGLISH)!r}, "-o", "out", "--to", "hf"]
         sys.argv += ["--vocab-size", "300"]
         bpe_interop.cli.main()
