@@ -18,6 +18,7 @@ from itertools import islice
 from queue import SimpleQueue
 
 from ..engines import Engine
+from ..engines.child_process import python
 from ..model import BPEModel, PairList, Vocab
 from .children import cores, receive, send
 from .sides import Build, Failure, Mode, Own, decode, encode_all
@@ -134,7 +135,7 @@ class Apart:
     def _work(self, first: str) -> bool:
         try:
             with subprocess.Popen(
-                [sys.executable, "-c", _START],
+                python(_START),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
