@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import pickle
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 import tiktoken
+import tiktoken.load
 import tiktoken.model
 import tiktoken.registry
 from conftest import Data
@@ -229,7 +231,7 @@ def test_a_plugins_encoding_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch
     known: Any = tiktoken.registry.ENCODING_CONSTRUCTORS
     monkeypatch.setattr(tiktoken.registry, "ENCODING_CONSTRUCTORS", {**known, **constructors})
     monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
-    monkeypatch.setattr(ours, "_found", {})
+    monkeypatch.setattr(ours.registry, "_found", {})
     assert ours.list_encoding_names()[-1] == "of_a_plugin"
     found = ours.get_encoding("of_a_plugin")
     assert found.encode("hello") == tiktoken.get_encoding("of_a_plugin").encode("hello")
@@ -250,7 +252,59 @@ def test_files_that_are_nowhere_are_told_of(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(ours, "_found", {})
+    monkeypatch.setattr(ours.registry, "_found", {})
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     with pytest.raises(EngineMissingError, match="cl100k_base are not in tiktoken's cache"):
         ours.get_encoding("cl100k_base")
+
+
+def test_tables_of_ranks_are_read_and_written_as_tiktoken_does(tmp_path: Path) -> None:
+    """tiktoken itself writes them with a library that is seldom there; its lines are these."""
+    mine = tmp_path / "mine.tiktoken"
+    ours.load.dump_tiktoken_bpe(dict(sorted(RANKS.items(), reverse=True)), str(mine))
+    assert tiktoken.load.load_tiktoken_bpe(str(mine)) == RANKS
+    assert mine.read_bytes().startswith(b"AA== 0\nAQ== 1\n")
+    sha = hashlib.sha256(mine.read_bytes()).hexdigest()
+    for expected in (None, sha):
+        assert ours.load.load_tiktoken_bpe(str(mine), expected) == RANKS
+    with pytest.raises(ValueError, match="was expected"):
+        ours.load.load_tiktoken_bpe(str(mine), "0" * 64)
+    with pytest.raises(BpeInteropError, match="not in tiktoken's cache"):
+        ours.load.load_tiktoken_bpe("https://example.org/a.tiktoken", sha)
+
+
+def test_gpt2s_pair_gives_the_ranks_that_tiktoken_gives(data: Data) -> None:
+    pair = str(data("gpt2/vocab.bpe")), str(data("gpt2/encoder.json"))
+    theirs = tiktoken.load.data_gym_to_mergeable_bpe_ranks(*pair)
+    assert ours.load.data_gym_to_mergeable_bpe_ranks(*pair) == theirs
+
+
+@pytest.mark.parametrize("module", ["core", "load", "model", "registry"])
+def test_the_public_names_of_tiktokens_modules_are_there(module: str) -> None:
+    """What a program may import from them; the rest is not for others, or asks the network."""
+    not_ours = {
+        "core": {"raise_disallowed_special_token"},
+        "load": {"read_file", "read_file_cached", "check_hash"},
+        "model": set(),
+        "registry": {"ENCODINGS", "ENCODING_CONSTRUCTORS"},
+    }[module]
+    theirs = importlib.import_module(f"tiktoken.{module}")
+    made_there = {
+        name
+        for name, value in vars(theirs).items()
+        if name[0] != "_"
+        and (getattr(value, "__module__", "") == theirs.__name__ or name.isupper())
+        and not isinstance(value, ModuleType)
+        and name != "TYPE_CHECKING"
+    }
+    assert made_there
+    mine = importlib.import_module(f"bpe_interop.tiktoken.{module}")
+    assert {name for name in made_there - not_ours if not hasattr(mine, name)} == set()
+
+
+def test_which_encoding_a_model_has_as_tables() -> None:
+    """An older tiktoken knows fewer models."""
+    for name in ("MODEL_TO_ENCODING", "MODEL_PREFIX_TO_ENCODING"):
+        theirs, mine = getattr(tiktoken.model, name), getattr(ours.model, name)
+        assert len(theirs) > 5
+        assert theirs.items() <= mine.items()
