@@ -174,5 +174,6 @@ def _contradiction(model: BPEModel, stated: str, given: str) -> SourceError:
     return SourceError(
         f"the source (or its preset) says that {stated}, and {given} was given",
         where=model.origin.name,
-        fix="leave it out; extend changes a tokenizer on purpose",
+        fix="leave it out; to change it on purpose: bpe-interop extend SRC DST, with --role "
+        "ROLE=TOKEN for a role",
     )

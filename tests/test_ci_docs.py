@@ -27,7 +27,7 @@ def blocks(kind: str) -> list[str]:
     return [text for found, text in BLOCKS if found == kind]
 
 
-WORKFLOW, PRE_COMMIT = (yaml.safe_load(text) for text in blocks("yaml"))
+WORKFLOW, OWN_ACTION, PRE_COMMIT = (yaml.safe_load(text) for text in blocks("yaml"))
 STEPS: list[dict[str, Any]] = WORKFLOW["jobs"]["tokenizer"]["steps"]
 COMMANDS = [line for text in blocks("sh") for line in text.splitlines()]
 
@@ -151,3 +151,11 @@ def test_the_hooks_command_is_one_that_is_run_here() -> None:
     (hook,) = yaml.safe_load(HOOKS.read_text("utf-8"))
     arguments = PRE_COMMIT["repos"][0]["hooks"][0]["args"]
     assert " ".join([hook["entry"], *arguments]) == COMMANDS[1]
+
+
+def test_the_step_that_uses_the_action_gives_inputs_that_it_has() -> None:
+    (step,) = OWN_ACTION
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"]
+    assert step["with"].keys() < inputs.keys()
+    needed = {name for name, given in inputs.items() if given.get("required")}
+    assert needed <= step["with"].keys()

@@ -363,7 +363,7 @@ def test_the_command_writes_checks_and_tells(command: Command, tmp_path: Path) -
         "embedding matrix and output layer: 702 declared by config.json, 3 more to make 705; "
         "rows that are there already for new ids: 1"
     )
-    assert said["verdict"].startswith("PROVED equal for every text")
+    assert said["verdict"].startswith("PROVED equal to the source with these tokens for every text")
     assert [label for label, _ in lines].count("checked") == 3
     served = transformers.AutoTokenizer.from_pretrained(target)
     assert served.encode("<|im_start|><|im_end|>") == [701, 704]

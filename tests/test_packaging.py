@@ -62,6 +62,9 @@ def test_the_action_locks_and_verifies_with_a_summary(tmp_path: Path) -> None:
     same = run(tmp_path / "two", source=lock, target=source, arguments="--require\nproved\n")
     assert same.returncode == 0, same.stderr
     assert "PROVED" in (tmp_path / "two" / "summary.md").read_text("utf-8").upper()
+    (tmp_path / "four").mkdir()
+    in_a_line = run(tmp_path / "four", source=lock, target=source, arguments="--require proved\n")
+    assert in_a_line.returncode == 0, in_a_line.stderr
     assert {path.suffix for path in (tmp_path / "two").glob("bpe-interop-report.*")} == {
         ".md",
         ".html",

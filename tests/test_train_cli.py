@@ -66,6 +66,12 @@ def test_what_was_written_is_checked_and_proved(run: Command) -> None:
         assert "verdict     PROVED equal for every text" in done.out
 
 
+def test_a_format_of_characters_names_the_algorithm_that_learns_from_them(run: Command) -> None:
+    done = run(ENGLISH, "-o", "out", "--to", "spm", "--vocab-size", "300")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.rstrip().endswith("--algorithm sentencepiece")
+
+
 def test_an_engine_that_is_missing_is_told_before_anything_is_learned(
     run: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +149,7 @@ def test_a_rank_file_for_tiktoken(run: Command, tmp_path: Path) -> None:
         (("folder", "--to", "hf", "--vocab-size", 300), 2, "folder: no files in this directory"),
         (("text", "--to", "hf", "--vocab-size", 200), 2, "the 256 bytes are tokens"),
         (("text", "--to", "hf", "--vocab-size", 9999), 2, "gives 5 merges (261 ids)"),
-        (("text", "--to", "hf"), 2, "give vocab_size"),
+        (("text", "--to", "hf"), 2, "--vocab-size N (vocab_size=N) or --merges N"),
         (("text", "--to", "hf", "--merges", 2, "--special", ""), 2, "special token is empty"),
         (("text", "--to", "hf", "--merges", 2, *["--special", "a"] * 2), 2, "given twice"),
         (("text", "--to", "hf", "--merges", 2, "--option", "x"), 2, "not KEY=VALUE"),

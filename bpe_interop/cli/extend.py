@@ -147,7 +147,7 @@ def _show(target: Path, changes: Surgery, roles: dict[str, str], done: Written) 
     lines("rows", [_rows(changes)])
     lines("dropped", [describe(loss) for loss in done.losses])
     lines("note", changes.notes)
-    show_outcome(done.checks, done.verdict)
+    show_outcome(done.checks, done.verdict, to="to the source with these tokens ")
 
 
 def _said(token: AddedToken) -> str:
@@ -162,6 +162,8 @@ def _rows(changes: Surgery) -> str:
     )
     if changes.rows_added:
         sentence += f", {changes.rows_added:,} more to make {changes.rows_after:,}"
+        if not changes.rows_declared:
+            sentence += ", or none where the network has more rows already (--config says it)"
     else:
         sentence += ", which are enough"
     if changes.in_place:

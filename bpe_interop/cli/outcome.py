@@ -49,15 +49,15 @@ def refusals(
         raise
 
 
-def show_outcome(checks: Iterable[Check], verdict: Established | None) -> None:
-    """Prints what was checked and what is known of what was written."""
+def show_outcome(checks: Iterable[Check], verdict: Established | None, to: str = "") -> None:
+    """Prints what was checked and what is known of what was written; ``to`` says what it equals."""
     checked = list(checks)
     for check in checked:
         _show_check(check)
     if verdict is not None:
         served = [check for check in checked if facts(check.engine).directories and check.texts]
         also = [f"; tested as {check.engine} {check.version} serves it" for check in served]
-        lines("verdict", [_sentence(verdict) + "".join(also)])
+        lines("verdict", [_sentence(verdict, to) + "".join(also)])
         lines("note", verdict.notes)
     if not checked:
         lines("not checked", ["--no-verify was given"])
@@ -79,12 +79,12 @@ def _show_check(check: Check) -> None:
         lines("not checked", [f"{check.failures:,} of these texts: {check.failed}"])
 
 
-def _sentence(established: Established) -> str:
+def _sentence(established: Established, to: str) -> str:
     """The verdict as a sentence."""
     from ..verify.prove import about  # a verdict was found, so its modules are there
 
     but = (
-        f" but for what was dropped ({', '.join(established.dropped)})"
+        f"but for what was dropped ({', '.join(established.dropped)}) "
         if established.dropped
         else ""
     )
@@ -92,10 +92,12 @@ def _sentence(established: Established) -> str:
         text = about(established.scope, established.stages)
         if "sequence_template" in established.given:
             text += "; the template is the one that was given, not the source's"
-        return f"PROVED equal{but} for {text} ({', '.join(established.engines)})"
+        return f"PROVED equal {to}{but}for {text} ({', '.join(established.engines)})"
     if established.outcome == "refuted":
         text = show_text(established.witness or "")
         return f"DIFFERENT by more than what was dropped, {established.why}; a text: {text}"
     if established.outcome == "tested":
-        return f"TESTED equal{but} on {established.texts:,} texts; not proved: {established.why}"
+        return (
+            f"TESTED equal {to}{but}on {established.texts:,} texts; not proved: {established.why}"
+        )
     return f"NONE: {established.why}"

@@ -16,8 +16,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from ..convert import Target, Written, write_checked
 from ..corpora import find_shards
 from ..engines import check_installed
+from ..errors import LossyConversionError
 from ..gate import describe, refuse, renamed
 from ..io import check_target, is_file_target, keep_apart, plain_names, stem_of, target_format
+from ..loss import Loss
 from ..model import BPEModel, PairList, show
 from ..statement import Statement, restated
 from ..tokenizer import Tokenizer
@@ -93,7 +95,12 @@ class _Asked:
     help="A new directory, or a file that ends as those of the format.",
 )
 @to_option("The target's format: hf, tiktoken, gpt2, spm, gguf, tekken, minbpe.")
-@click.option("--vocab-size", type=int, metavar="N", help="The number of ids.")
+@click.option(
+    "--vocab-size",
+    type=int,
+    metavar="N",
+    help="The number of ids. Special tokens come on top, unless another library's trainer is used.",
+)
 @click.option("--merges", type=int, metavar="N", help="The number of merges, instead.")
 @click.option(
     "--min-frequency", type=int, metavar="N", help="End when the best pair occurs less often."
@@ -153,7 +160,8 @@ def train_command(
         check_installed(row.engine)
     if request.algorithm == "tutorial":
         # What the format cannot hold should not come out after minutes of training.
-        refuse(restated(untrained(request), said), row, writing.drop)
+        with _another_algorithm():
+            refuse(restated(untrained(request), said), row, writing.drop)
     size = sum(path.stat().st_size for path in read if path.is_file())
     with _progress(request, size) as tick:
         done = learn(list(map(Path, files)), request, tick)
@@ -167,6 +175,17 @@ def train_command(
     else:
         lines("wrote", [plain_names(dict.fromkeys(written.files, b""), target)])
         _show(done, written)
+
+
+@contextlib.contextmanager
+def _another_algorithm() -> Iterator[None]:
+    """A block whose refusal names the algorithm that learns from characters, where that helps."""
+    try:
+        yield
+    except LossyConversionError as error:
+        if any(isinstance(loss, Loss) and loss.field == "alphabet" for loss in error.losses):
+            error.fix = "learn from characters instead: --algorithm sentencepiece"
+        raise
 
 
 def _option(text: str) -> tuple[str, Option]:

@@ -81,9 +81,10 @@ def telling_apart(names: Iterable[str]) -> str:
     for at, text in enumerate(held):
         differences[at] += f", {number} is {'no token' if text is None else show(text)}"
     for at, preset in enumerate(presets):
-        for role, text in preset.roles.items():
+        for role in dict.fromkeys(role for each in presets for role in each.roles):
+            text = preset.roles.get(role)
             if any(other.roles.get(role) != text for other in presets):
-                differences[at] += f", {role} is {show(text)}"
+                differences[at] += f", {role} is {'not stated' if text is None else show(text)}"
     return "; ".join(differences)
 
 

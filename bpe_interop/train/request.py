@@ -76,8 +76,8 @@ class Request:
         return SourceError(
             f"{asked} were asked for, and the text gives {possible:,} merges "
             f"({smallest + possible:,} ids)",
-            fix="ask for no more than that, give more text, or allow fewer with --min-frequency "
-            "(min_frequency=2)",
+            fix="ask for no more than that, give more text, or let it end early with "
+            "--min-frequency 2 (min_frequency=2)",
         )
 
 
@@ -145,7 +145,11 @@ def _check_numbers(request: Request) -> None:
             "vocab_size and merges say the same thing, and both are given", fix="leave one out"
         )
     if size is None and merges is None and (request.algorithm != "tutorial" or (least or 1) < 2):
-        raise SourceError("the size of the vocabulary is missing", fix="give vocab_size")
+        either = " or --merges N (merges=N)" if request.algorithm == "tutorial" else ""
+        raise SourceError(
+            "the size of the vocabulary is missing",
+            fix=f"give --vocab-size N (vocab_size=N){either}",
+        )
     if merges is not None and request.algorithm != "tutorial":
         raise _not_for(request.algorithm, "a number of merges")
     if size is not None and size < BYTES and request.algorithm == "tutorial":

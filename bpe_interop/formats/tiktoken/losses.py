@@ -123,7 +123,7 @@ def _added_losses(model: BPEModel) -> Iterator[Loss]:
         yield _added_loss(
             f"{len(plain)} added tokens that are not special, which match in every text",
             "they would become special tokens with the same ids, which tiktoken matches only "
-            "where they are allowed, and spells elsewhere",
+            "where they are allowed, and takes for ordinary text elsewhere",
             next(iter(spelled), None),
         )
     flagged = [token for token in added if token.looks_around]
