@@ -6,6 +6,7 @@ import base64
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from bpe_interop.errors import (
 )
 from bpe_interop.formats import by_name
 from bpe_interop.gate import refuse
+from bpe_interop.model import SequenceTemplate
 from bpe_interop.statement import Statement
 from bpe_interop.verify.prove import prove
 from bpe_interop.verify.stress import fixed
@@ -90,12 +92,13 @@ def test_published_files_give_the_same_bytes_again(name: str) -> None:
     assert TEKKEN.dump(TEKKEN.load({name: data}))["tekken.json"] == data
 
 
-def test_published_ids_are_those_of_mistral_common() -> None:
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_ids_are_those_of_mistral_common(name: str) -> None:
     from mistral_common.tokens.tokenizers.tekken import SpecialTokenPolicy, Tekkenizer
 
-    data = published(PUBLISHED[1])
+    data = published(name)
     model = TEKKEN.load({"tekken.json": data})
-    path = resources("mistral_common").joinpath("data", PUBLISHED[1])
+    path = resources("mistral_common").joinpath("data", name)
     reference = Tekkenizer.from_file(str(path))
     encoder = Encoder(model)
     texts = [*fixed(), "\u0928\u092e\u0938\u094d\u0924\u0947 \u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35"]
@@ -106,6 +109,18 @@ def test_published_ids_are_those_of_mistral_common() -> None:
         assert encoder.decode(ids) == reference.decode(ids, SpecialTokenPolicy.KEEP)
     for number in (0, 1, 9, 20, 999):
         assert encoder.decode([number]) == reference.decode([number], SpecialTokenPolicy.KEEP)
+
+
+@pytest.mark.parametrize("name", PUBLISHED[1:])
+def test_published_files_as_a_tokenizer_json_are_proved(name: str) -> None:
+    """On ordinary text; the ids of texts are those of mistral-common above."""
+    model = TEKKEN.load({"tekken.json": published(name)})
+    huggingface = by_name("huggingface")
+    files = huggingface.dump(replace(model, sequence_template=SequenceTemplate()))
+    again = huggingface.load(files)
+    assert prove(model, again, "ordinary").outcome == "proved"
+    other = replace(again, pretokenizer=())
+    assert prove(model, other, "ordinary").outcome == "refuted"
 
 
 def test_no_text_spells_a_special_token() -> None:
