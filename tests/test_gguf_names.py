@@ -104,6 +104,7 @@ def test_the_groups_as_a_table_and_as_json(command: Command) -> None:
     rows: list[dict[str, Any]] = json.loads(command("formats", "--pre", "--json").raw)
     refused = rows.pop()["refused"]
     assert {*refused} == {*NOT_HELD}
+    assert all("llama-vocab.cpp" in row["source"] for row in rows)
     names = [*SPLITTERS, *OVER_CHARACTERS]
     assert sorted(name for row in rows for name in row["names"]) == sorted(names)
     shown = command("formats", "--pre")
@@ -111,6 +112,7 @@ def test_the_groups_as_a_table_and_as_json(command: Command) -> None:
     for row in rows:
         assert all(name in shown.out for name in row["names"])
     assert "refused" in shown.out
+    assert "llama-vocab.cpp" in shown.out
 
 
 def test_inspect_says_what_the_name_of_a_file_means(command: Command, tmp_path: Path) -> None:

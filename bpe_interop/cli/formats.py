@@ -8,6 +8,7 @@ import click
 
 from ..formats import all_formats
 from ..formats.gguf.particulars import table
+from ..formats.gguf.splitters import SOURCE
 from ..model import FIELDS
 from .manual import command
 from .options import json_option
@@ -76,6 +77,7 @@ def _show_pre(json_output: bool) -> None:
             lines("", ["merges characters, not bytes; spaces become U+2581"])
         for name, why in _mapping(row.get("refused")).items():
             lines("refused", [f"{name}: {why}"])
+    say_line(f"Read in {SOURCE}.")
     say_line(
         "(b): BOS by default; (l): a pretoken that is a token is not merged. --json shows all."
     )

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from ...model import BPEModel, Json
 from .characters import OVER_CHARACTERS, PATTERN, OverCharacters
 from .groups import Group, group_of, groups
-from .splitters import NOT_HELD, SPLITTERS
+from .splitters import NOT_HELD, SOURCE, SPLITTERS
 
 
 def particulars(model: BPEModel) -> dict[str, Json]:
@@ -86,6 +86,7 @@ def table() -> list[dict[str, Json]]:
             "by": "the same patterns",
             "undecided": [],
             "over_characters": True,
+            "source": SOURCE,
         }
         for row, names in alike.items()
     ]
@@ -98,6 +99,7 @@ def _row(group: Group) -> dict[str, Json]:
         "spellings": [list(spelling) for spelling in group.spellings],
         "by": group.by,
         "undecided": list(group.open),
+        "source": SOURCE,
     }
 
 

@@ -43,17 +43,20 @@ from .keys import (
     ADD,
     ARCHITECTURE,
     CHAT,
+    CHATS,
     DEFAULTS,
     EMBEDDED,
     MERGES,
     MODEL,
     NAME,
+    NAMED_CHAT,
     PRE,
     PREFIXED,
     ROLES,
     SCORES,
     SPLIT_NUMBER,
     TOKENS,
+    TYPES,
     Keys,
 )
 from .splitters import NOT_HELD, SPLITTERS, UNREADABLE, Splitter, nearest
@@ -80,6 +83,9 @@ _OTHER_MODELS: Final = {
 
 _SPECIAL: Final = (CONTROL, UNKNOWN, USER_DEFINED)
 
+
+_LISTS: Final = (TOKENS, TYPES, SCORES, MERGES, CHATS)
+"""The arrays that are read, or made anew."""
 
 _PART: Final = r"-[0-9]{5}-of-"
 """How the name of a part says its number."""
@@ -481,6 +487,8 @@ def _extras(
             continue
         if key.startswith("tokenizer.") and isinstance(value, (bool, int, float)):
             held[key] = value
+        elif key.startswith(NAMED_CHAT):
+            held[key] = keys.text(key)
         elif key in (NAME, ARCHITECTURE) and isinstance(value, bytes):
             held[key] = value.decode("utf-8", "replace")
     changed: dict[str, Json] = {
@@ -511,5 +519,8 @@ def _notes(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
             f"{keys.file}: there is no {PRE}, so llama.cpp splits texts by its 'default', which "
             "is no publisher's; it warns of that when it loads the file"
         )
+    for key, entry in keys.head.keys.items():
+        if entry.type == "array" and key.startswith("tokenizer.") and key not in _LISTS:
+            yield f"{keys.file}: {key} is left out; it changes no id"
     if keys.head.keys.get(EMBEDDED) is not None:
         yield f"{keys.file}: {EMBEDDED} is there too; llama.cpp does not read it, --from hf does"

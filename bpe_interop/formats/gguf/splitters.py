@@ -28,6 +28,9 @@ from typing import Final
 from ...steps import Pattern, PreTokenizerStep, Split
 from ...text.spellings import GPT2
 
+SOURCE: Final = "src/llama-vocab.cpp and src/unicode.cpp of llama.cpp 00ad355e (October 2026)"
+"""Where the names were read."""
+
 _CONTRACTION: Final = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
 _TAIL: Final = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _LLAMA3: Final = rf"{_CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}|{_TAIL}"

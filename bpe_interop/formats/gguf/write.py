@@ -20,10 +20,12 @@ from .keys import (
     ADD,
     ARCHITECTURE,
     CHAT,
+    CHATS,
     DEFAULTS,
     MERGES,
     MODEL,
     NAME,
+    NAMED_CHAT,
     PRE,
     PREFIXED,
     ROLES,
@@ -93,11 +95,22 @@ def keys_of(model: BPEModel, pre: str | None = None) -> dict[str, Typed]:
         keys[GAPS[role]] = ("uint32", number)
     for key, value in held.items():
         if key.startswith("tokenizer.") and key not in keys:
-            kind = "bool" if isinstance(value, bool) else "uint32"
-            keys[key] = ("float32" if isinstance(value, float) else kind, value)
+            keys[key] = (_type_of(value), value)
+    named = [key.removeprefix(NAMED_CHAT) for key in keys if key.startswith(NAMED_CHAT)]
+    if named:
+        keys[CHATS] = ("array", ("string", [name.encode("utf-8") for name in named]))
     if model.chat_template is not None:
         keys[CHAT] = ("string", model.chat_template)
     return keys
+
+
+def _type_of(value: object) -> str:
+    """The type of a value that another GGUF file had."""
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, float):
+        return "float32"
+    return "bool" if isinstance(value, bool) else "uint32"
 
 
 def without_tensors(data: bytes, name: str) -> bytes:
