@@ -19,7 +19,6 @@ from bpe_interop.formats import by_name
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.write import dump
 
-
 MAIN = ("tokenizer.json", ".model")
 
 
