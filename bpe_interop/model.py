@@ -196,7 +196,7 @@ class Origin:
     """Where a model came from. Not part of what it is: two models may differ here and be equal.
 
     ``files`` maps file names to sha256 (hex); ``notes`` are sentences for people about what the
-    loader found (a contradiction inside the files and who wins, a preset that filled a gap).
+    loader found (a contradiction inside the files and which counts, a preset that filled a gap).
     ``lost`` are those of the notes that name special or added tokens, or their roles, which the
     files ask for and the model has not or has otherwise: no conversion passes over them.
     ``served_as`` is the class of a library that the files ask to be served by; empty for none,
