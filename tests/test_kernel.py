@@ -26,6 +26,7 @@ from bpe_interop.errors import EngineError, FormatError
 from bpe_interop.formats import by_name
 from bpe_interop.formats.tiktoken.ranks import read_ranks
 from bpe_interop.kernel import (
+    LazyDict,
     Numbers,
     Taken,
     form_of_list,
@@ -38,11 +39,12 @@ from bpe_interop.kernel import (
     set_aside,
     take_pieces,
 )
+from bpe_interop.kernel.canonical import Splits
 from bpe_interop.model import PairList, RankTable
 from bpe_interop.text.bytechars import to_chars
 from bpe_interop.theory import core
 from bpe_interop.theory.core import System
-from bpe_interop.theory.merges import canonical_of
+from bpe_interop.theory.merges import canonical, canonical_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NATIVE = running().kernel == "native"
@@ -332,6 +334,21 @@ def test_real_pieces_are_read_as_by_python(name: str, data: Data) -> None:
         expected = by_name("sentencepiece").load(files)
     assert kernel.seen(ours) == kernel.seen(expected)
     assert [*map(str, ours.vocab.scores.values())] == [*map(str, expected.vocab.scores.values())]
+
+
+@needs_library
+def test_equal_scores_have_a_canonical_form_in_the_kernel(data: Data) -> None:
+    """Llama-2's runs of spaces: 14 tokens of one score, of which each is built of two others."""
+    files = {"tokenizer.model": data("llama-2/tokenizer.model").read_bytes()}
+    ours = canonical(by_name("sentencepiece").load(files))
+    with set_aside():
+        expected = canonical(by_name("sentencepiece").load(files))
+    assert isinstance(ours.splits, LazyDict)
+    assert not isinstance(ours.splits, Splits)
+    assert kernel.seen(ours) == kernel.seen(expected)
+    tied = {b"a": 0, b"b": 1, b"ab": 2, b"ba": 2}
+    assert form_of_ranks(tied, tied, "byte", known=False) is None
+    assert form_of_ranks(tied, tied, "char", known=False) is not None
 
 
 @needs_library

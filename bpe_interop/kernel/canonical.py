@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Literal
@@ -34,12 +34,16 @@ class Splits(LazyDict[bytes, tuple[bytes, bytes]]):
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The canonical form of a merge rule over a vocabulary, as ``Canonical`` says it."""
+    """The canonical form of a merge rule over a vocabulary, as ``Canonical`` says it.
 
-    splits: Splits
+    ``table`` has its tokens, and may have others.
+    """
+
+    splits: LazyDict[bytes, tuple[bytes, bytes]]
     priority: LazyDict[bytes, int]
     unreachable: tuple[bytes, ...]
     disordered: tuple[bytes, ...]
+    table: Table
 
 
 def form_of_ranks(
@@ -68,7 +72,21 @@ def form_of_ranks(
         if any(token not in tokens for token in ranks):
             return None
         table = packed(loaded, order, own)
-    return None if table is None else _form(loaded, table, None, alphabet, known)
+    if table is None:
+        return None
+    form = _form(loaded, table, None, alphabet, known)
+    if form is None and alphabet == "char":
+        return _form_of_ties(loaded, table, known=known)
+    return form
+
+
+def _form_of_ties(loaded: Library, table: Table, *, known: bool) -> Form | None:
+    """The form of ranks of which some are equal. What is proved of forms is not asked of it."""
+    held = made(loaded.form_of_ties(table.number, known))
+    if held is None:
+        return None
+    form = _as_form(_Found(loaded, held, table, "char"))
+    return replace(form, splits=LazyDict(form.splits.whole))
 
 
 def form_of_list(
@@ -188,6 +206,7 @@ def _as_form(held: _Found) -> Form:
         LazyDict(held.priority),
         table.some(unreachable),
         table.some([places[at] for at in disordered]),
+        table,
     )
 
 

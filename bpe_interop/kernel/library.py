@@ -185,6 +185,7 @@ class Library:
         pointer, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
         flag = ctypes.c_uint32
         self.canonical_form = declared.making("canonical_form", number, number, flag, flag)
+        self.form_of_ties = declared.making("form_of_ties", number, flag)
         self.form_listed = declared.making("form_listed", number, number, number, number, flag)
         self.ranks_listed = declared("ranks_listed", number, number, number)
         self.form_sizes = declared("form_sizes", number, pointer)

@@ -384,7 +384,7 @@ def _learned(model: BPEModel | None, form: Form) -> str:
     if model is not None and not canonical.known(model):
         learned = Canonical(form.splits, form.priority, form.unreachable, form.disordered)
         ids = model.vocab.ids
-        if not isinstance(ids, Numbers) or ids.table is not form.splits.found.table:
+        if not isinstance(ids, Numbers) or ids.table is not form.table:
             # The form is of the table; the model may have tokens besides.
             learned = with_splits(model, form.priority, learned)
         canonical.keep(model, learned)

@@ -279,11 +279,12 @@ def _from_shorter(
     base: Container[bytes] | None,
 ) -> Canonical | None:
     """The canonical form, found from short tokens to long ones; None where only runs tell."""
-    if base is None or base is tokens:
+    known_only = base is not None
+    if base is None or base is tokens or _same_symbols(base, tokens, alphabet):
         native = (
-            form_of_ranks(rule.ranks, tokens, alphabet, known=base is tokens)
+            form_of_ranks(rule.ranks, tokens, alphabet, known=known_only)
             if isinstance(rule, RankTable)
-            else form_of_list(rule.pairs, tokens, alphabet, known=base is tokens)
+            else form_of_list(rule.pairs, tokens, alphabet, known=known_only)
         )
         if native is not None:
             return Canonical(native.splits, native.priority, native.unreachable, native.disordered)
@@ -299,6 +300,22 @@ def _from_shorter(
     built = splits.keys() | known.symbols
     unreachable = tuple(token for token in tokens if token not in built)
     return Canonical(splits, priority, unreachable, disordered)
+
+
+def _same_symbols(base: Container[bytes], tokens: Collection[bytes], alphabet: Alphabet) -> bool:
+    """Whether of the symbols that tokens are made of, those in ``base`` are the tokens among them.
+
+    Then it says nothing more than that only tokens are there before merging.
+    """
+    joined = b"".join(tokens)
+    if alphabet == "byte":
+        symbols = {bytes((byte,)) for byte in set(joined)}
+    else:
+        try:
+            symbols = {char.encode("utf-8") for char in set(joined.decode("utf-8"))}
+        except UnicodeDecodeError:
+            return False
+    return all((symbol in base) == (symbol in tokens) for symbol in symbols)
 
 
 @Derived
@@ -339,10 +356,13 @@ def with_splits(model: BPEModel, priority: Mapping[bytes, Priority], form: Canon
 
 def _sorted_out(model: BPEModel) -> tuple[Collection[bytes], Collection[bytes]]:
     """The tokens that merging may build, and those that are there without it."""
-    kinds, frozen = model.vocab.kinds, user_defined(model)
+    kinds, frozen, tokens = model.vocab.kinds, user_defined(model), textual(model)
+    if not frozen:
+        of_bytes = {number for number, kind in kinds.items() if kind == "byte"}
+        return tokens, {token for token, number in tokens.items() if number in of_bytes}
     built: dict[bytes, int] = {}
     symbols: set[bytes] = set()
-    for token, number in textual(model).items():
+    for token, number in tokens.items():
         if kinds.get(number) in ("byte", "user_defined"):
             symbols.add(token)
         if kinds.get(number) != "user_defined" and not any(

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from math import inf
 
+from ..kernel import as_dict
 from .merges import Canonical, Priority
 
 
@@ -18,17 +19,17 @@ class Spines:
     """The merges of a canonical form. Threads may share it."""
 
     def __init__(self, form: Canonical) -> None:
-        self.splits: Mapping[bytes, tuple[bytes, bytes]] = form.splits
-        self.priority: Mapping[bytes, Priority] = form.priority
-        self.built = {pair: token for token, pair in form.splits.items()}
+        self.splits: Mapping[bytes, tuple[bytes, bytes]] = as_dict(form.splits)
+        self.priority: Mapping[bytes, Priority] = as_dict(form.priority)
+        self.built = {pair: token for token, pair in self.splits.items()}
         self.ending: dict[bytes, list[bytes]] = {}
         """Tokens by the right part of their split."""
         self.starting: dict[bytes, list[bytes]] = {}
         """Tokens by the left part of their split."""
-        for token, (left, right) in form.splits.items():
+        for token, (left, right) in self.splits.items():
             self.ending.setdefault(right, []).append(token)
             self.starting.setdefault(left, []).append(token)
-        self.peak, self.loose = _peaks(form)
+        self.peak, self.loose = _peaks(self.splits, self.priority)
 
     def left_first(self, left: bytes, right: bytes) -> bool:
         """Of two merges ``left = (l, x)`` and ``right = (x, r)``: whether ``l x r`` does ``left``.
@@ -180,14 +181,16 @@ class Spines:
         return [*steps, self.priority[token]]
 
 
-def _peaks(form: Canonical) -> tuple[dict[bytes, Priority], frozenset[bytes]]:
+def _peaks(
+    splits: Mapping[bytes, tuple[bytes, bytes]], priority: Mapping[bytes, Priority]
+) -> tuple[dict[bytes, Priority], frozenset[bytes]]:
     """The greatest priority in each token's run; and the tokens that do not alone reach it."""
     peak: dict[bytes, Priority] = {}
     loose = []
-    for token in sorted(form.splits, key=len):
-        left, right = form.splits[token]
+    for token in sorted(splits, key=len):
+        left, right = splits[token]
         inner = max(peak.get(left, -inf), peak.get(right, -inf))
-        own = form.priority[token]
+        own = priority[token]
         if inner < own:
             peak[token] = own
         else:

@@ -17,6 +17,7 @@ use crate::merging::Merging;
 use crate::objects::{self, get, hold, release, Object};
 use crate::pairs::NONE;
 use crate::piece_encoding::{PieceEncoder, Settings, Spacing};
+use crate::piece_forms::form_by_runs;
 use crate::piece_merging::PieceMerging;
 use crate::pieces;
 use crate::ranks;
@@ -346,6 +347,18 @@ pub extern "C" fn canonical_form(table: i64, merges: i64, characters: u32, known
                 }
                 form(table, alphabet, &Rule::List(merges), known != 0)
             };
+            Ok(hold(Object::Form(or_python(found)?)))
+        })
+    })
+}
+
+/// The canonical form of a table's numbers over characters, of which some may be equal; `known`
+/// as above.
+#[no_mangle]
+pub extern "C" fn form_of_ties(table: i64, known: u32) -> i64 {
+    guarded(|| {
+        with_table(table, |table| {
+            let found = form_by_runs(table, known != 0);
             Ok(hold(Object::Form(or_python(found)?)))
         })
     })

@@ -17,6 +17,7 @@ mod merging;
 mod objects;
 mod pairs;
 mod piece_encoding;
+mod piece_forms;
 mod piece_merging;
 mod pieces;
 mod ranks;
