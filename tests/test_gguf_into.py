@@ -139,6 +139,14 @@ def test_from_one_gguf_file_into_another(tmp_path: Path) -> None:
     assert {loss.grade for loss in done.losses} <= {"metadata"}
 
 
+def test_a_role_that_only_the_existing_file_names_is_explained(tmp_path: Path) -> None:
+    """Its key stays, as both have the same token there; the source names no token for padding."""
+    more = {"tokenizer.ggml.padding_token_id": (made.UINT32, ROWS - 1)}
+    done, new = put(tmp_path, model_file(more=more), verify=False)
+    assert [token.roles for token in find_model(new).added or ()] == [("bos", "eos", "pad")]
+    assert [loss.grade for loss in done.losses if loss.field == "added"] == ["metadata"]
+
+
 def test_the_command_says_what_became_of_the_file(tmp_path: Path, command: Command) -> None:
     (tmp_path / "old.gguf").write_bytes(model_file())
     new = tmp_path / "new.gguf"
