@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from .extend import Wanted
 
 
+_TEXT = -1
+"""What stands for the ids of a text between those that a template places; no id is negative."""
+
+
 class Tokenizer(Vocabulary):
     """Texts to ids and back. Picklable, and many threads may use one.
 
@@ -336,11 +340,34 @@ class Tokenizer(Vocabulary):
         *,
         allowed_special: Allowed = NONE,
         disallowed_special: Disallowed = "all",
+        add_special_tokens: bool = False,
     ) -> tuple[list[int], list[tuple[int, int]]]:
-        """The ids of a text and, for each, the characters (start, end) that it came from."""
+        """The ids of a text and, for each, the characters (start, end) that it came from.
+
+        A token that begins or ends inside a character covers it. Where the text is normalized,
+        the characters are those that the token's were made from: all of ``e`` and an accent, where
+        tokenizers names the first alone. What the sequence template places has (0, 0), as there.
+
+        Args:
+            text: the text.
+            allowed_special: as in :meth:`encode`.
+            disallowed_special: as in :meth:`encode`.
+            add_special_tokens: apply the sequence template.
+
+        Raises:
+            The errors of :meth:`encode`.
+        """
         asked = self._ask(allowed_special, disallowed_special)
         refuse_disallowed(text, asked)
-        return self._encoder.encode_with_offsets(text, asked.allowed)
+        ids, offsets = self._encoder.encode_with_offsets(text, asked.allowed)
+        if not add_special_tokens:
+            return ids, offsets
+        around = self._placed([_TEXT])
+        at = around.index(_TEXT)
+        before, after = around[:at], around[at + 1 :]
+        nowhere = (0, 0)
+        spans = [*(nowhere for _ in before), *offsets, *(nowhere for _ in after)]
+        return [*before, *ids, *after], spans
 
     def encode_with_unstable(
         self,

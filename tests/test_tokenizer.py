@@ -709,3 +709,15 @@ def test_a_text_on_which_tiktoken_panics_is_ours(data: Data) -> None:
     with pytest.raises(EngineError, match="panicked"):
         from_model("tiktoken", tokenizer.model).encode(spaces)
     assert tokenizer.encode(spaces) == encoding._encode_single_piece(spaces)
+
+
+@pytest.mark.parametrize("name", ["template-tiny", "spm-tiny"])
+def test_offsets_of_what_a_template_places_are_those_of_tokenizers(name: str) -> None:
+    folder = FIXTURES / "tokenizers" / name / "huggingface"
+    theirs = HuggingFaceTokenizer.from_file(str(folder / "tokenizer.json"))
+    ours = bpe_interop.load(folder)
+    for text in ("", "the cat", "a b"):
+        expected = theirs.encode(text, add_special_tokens=True)
+        found = ours.encode_with_offsets(text, add_special_tokens=True)
+        assert found == (expected.ids, expected.offsets)
+        assert len(found[0]) > len(ours.encode_with_offsets(text)[0])

@@ -48,12 +48,14 @@ async function show() {
     const panels = parsed(await ask("/tokens", asked));
     light(null);
     shown.replaceChildren(...panels);
+    shown.classList.remove("stale");
     current = asked;
     spread(shown);
     say("");
     clearTimeout(quiet);
     quiet = setTimeout(count, QUIET);
   } catch (error) {
+    shown.classList.add("stale");
     explain(error);
   }
   running = false;
@@ -86,11 +88,16 @@ function link() {
   return made.length > LONGEST ? null : made;
 }
 
+function chatting() {
+  special.disabled = chat.checked;
+  special.parentElement.title = chat.checked ? "In a chat, special tokens always are tokens." : "";
+}
+
 function changed() {
   clearTimeout(waiting);
   shown.setAttribute("aria-busy", "true");
   text.placeholder = chat.checked ? 'Paste a chat: [{"role": "user", "content": "..."}], or lines that begin with user: or assistant:' : "Type or paste a text";
-  special.disabled = chat.checked;
+  chatting();
   find("legend").hidden = sides.length === 1;
   waiting = setTimeout(() => {
     history.replaceState(null, "", link() ?? location.pathname);
@@ -108,7 +115,7 @@ async function open() {
   const found = named.map((label) => known.indexOf(label)).filter((side) => side >= 0);
   const missing = named.filter((label) => !known.includes(label));
   sides = found.length ? found : given;
-  special.disabled = chat.checked;
+  chatting();
   find("legend").hidden = sides.length === 1;
   shown.setAttribute("aria-busy", "true");
   await show();
