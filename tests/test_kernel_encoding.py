@@ -304,6 +304,26 @@ def test_awkward_texts_have_the_ids_of_the_engines(engine: str) -> None:
 
 
 @needs_library
+@pytest.mark.parametrize("ahead", [1, 7, 40, 10_000])
+def test_lists_are_made_while_further_texts_are_encoded(
+    ahead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bpe_interop.kernel.encoding._AHEAD", ahead)
+    encoder = Encoder(characters())
+    texts = ["aba", "", "x", "bab a", "a" * 30, "x<t>y"] * 4
+    wanted = [encoder.encode(text) for text in texts]
+    for threads in (1, 2, 3):
+        assert encoder.encode_each(texts, threads=threads) == wanted
+        assert encoder.encode_each([], threads=threads) == []
+    native = encoder._native
+    assert native is not None
+    odd = ["aba", "\ud800"]
+    for threads in (1, 2):
+        with pytest.raises(UnicodeEncodeError):
+            native.lists_of_each(odd * 3, threads)
+
+
+@needs_library
 def test_characters_merge_as_by_hand() -> None:
     """Ties: the leftmost pair; spaces; what is missing, fused; a word and the same word again."""
     encoder = Encoder(characters())

@@ -161,24 +161,24 @@ class Encoder:
         native = self._native
         if native is None:
             return [self.encode(text, allowed_special) for text in texts]
-        idle = self._matcher(allowed_special).is_idle(allowed_special)
-        raw = self._raw if idle else None
-        parts: list[str] = []
-        plans: list[list[int | None]] = []
-        for text in texts:
-            text = repair(text)
-            if idle:
-                plans.append([None])
-                parts.append(text if raw is not None else self._normalize(text))
-                continue
-            plan: list[int | None] = []
-            for number, part, _, _ in self._segments(text, allowed_special, placed=False):
-                plan.append(number)
-                if number is None:
-                    parts.append(part)
-            plans.append(plan)
-        each = iter((raw or native).encode_each(parts, threads))
-        whole = [_joined(plan, each) for plan in plans]
+        whole: list[list[int] | None]
+        if self._matcher(allowed_special).is_idle(allowed_special):
+            ready = [*map(repair, texts)]
+            if self._raw is None:
+                ready = [*map(self._normalize, ready)]
+            whole = (self._raw or native).lists_of_each(ready, threads)
+        else:
+            parts: list[str] = []
+            plans: list[list[int | None]] = []
+            for text in map(repair, texts):
+                plan: list[int | None] = []
+                for number, part, _, _ in self._segments(text, allowed_special, placed=False):
+                    plan.append(number)
+                    if number is None:
+                        parts.append(part)
+                plans.append(plan)
+            each = iter(native.encode_each(parts, threads))
+            whole = [_joined(plan, each) for plan in plans]
         return [
             self.encode(text, allowed_special) if ids is None else ids
             for text, ids in zip(texts, whole, strict=True)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from array import array
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
 
 from .canonical import Splits, merges_over
 from .library import Held, Library, Made, address, answer, library, made, numbers
 from .pairs import Pairs
 from .splitting import TableSplitter
 from .tables import Numbers, packed
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _ROOM, _HELD = 4096, -3
 """Ids up to which a text is answered in one call; the status that says that they are held."""
@@ -21,6 +26,9 @@ _SHARE = 1 << 16
 
 _BATCH = 1 << 26
 """The most characters of several texts that go into one call."""
+
+_AHEAD = 1 << 20
+"""Characters of texts that are encoded while lists are made of the ids of those before."""
 
 _FAILED = 1 << 63
 """The mark of a text of a batch that is left to Python."""
@@ -102,10 +110,29 @@ class ByteEncoder(Held):
     def encode_each(self, texts: Sequence[str], threads: int) -> list[array[int] | None]:
         """The ids of each text, in so many threads at most."""
         made: list[array[int] | None] = []
-        for batch in _batches(texts):
+        for batch in _batches(texts, _BATCH):
             ids = self._each(batch, threads)
             made += [None] * len(batch) if ids is None else ids
         return made
+
+    def lists_of_each(self, texts: Sequence[str], threads: int) -> list[list[int] | None]:
+        """The same as lists. With several threads, those of some texts are made while the next
+        texts are encoded.
+        """
+        if threads < 2 or sum(map(len, texts)) <= _AHEAD:
+            return [*map(_listed, self.encode_each(texts, threads))]
+        from concurrent.futures import ThreadPoolExecutor  # takes long to import
+
+        rows: list[list[int] | None] = []
+        with ThreadPoolExecutor(1) as ahead:
+            running: deque[Future[list[array[int] | None]]] = deque()
+            for batch in _batches(texts, _AHEAD):
+                running.append(ahead.submit(self.encode_each, batch, threads))
+                if len(running) > 1:
+                    rows += map(_listed, running.popleft().result())
+            for last in running:
+                rows += map(_listed, last.result())
+        return rows
 
     def encode_joined(
         self, texts: Sequence[str], threads: int
@@ -146,11 +173,15 @@ class ByteEncoder(Held):
         return None if held is None else _taken(Held(self.library, held), len(each))
 
 
-def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Texts that go into one call; one that is too long goes alone."""
+def _listed(ids: array[int] | None) -> list[int] | None:
+    return None if ids is None else ids.tolist()
+
+
+def _batches(texts: Sequence[str], most: int) -> Iterator[Sequence[str]]:
+    """Texts of so many characters that go into one call; one that is too long goes alone."""
     first = size = 0
     for place, text in enumerate(texts):
-        if size + len(text) > _BATCH and place > first:
+        if size + len(text) > most and place > first:
             yield texts[first:place]
             first, size = place, 0
         size += len(text)
