@@ -56,7 +56,8 @@ def converted(source: Path, target: Path, *options: str) -> Converted:
     done = subprocess.run(
         [*command, *options, "--json"], capture_output=True, text=True, check=False
     )
-    if done.returncode not in (0, 1, 2) or "Traceback" in done.stderr:
+    faults = ("Traceback", "bug in bpe-interop", "BPE_INTEROP_")
+    if done.returncode not in (0, 1, 2) or any(each in done.stderr for each in faults):
         raise AssertionError(f"{source} to {target}: {done.stderr[-2000:]}")
     if not done.stdout.strip():
         return Converted("", (done.stderr.strip().splitlines()[0],))
