@@ -29,10 +29,11 @@ def tables_lost(trip: RoundTrip) -> Iterator[Loss]:
     Where no text is found, nothing is named: whether one exists is for a proof to say. A format
     whose patterns are all ``regex``'s loses none of its tables: another pattern is another reason.
     """
-    model, again = trip.model, trip.again
-    left, right = model.pretokenizer or (), again.pretokenizer or ()
-    kept = trip.format.dialect == "python" and any(map(asks_other_tables, left))
-    if kept or not _have_other_tables(model, again):
+    model, left = trip.model, trip.model.pretokenizer or ()
+    if (trip.format.dialect == "python") is any(map(asks_other_tables, left)):
+        return
+    again, right = trip.again, trip.again.pretokenizer or ()
+    if not _have_other_tables(model, again):
         return
     if any(map(_is_misread, (*left, *right))):
         yield Loss(

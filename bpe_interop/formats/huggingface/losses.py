@@ -13,6 +13,7 @@ from ...steps import (
 )
 from ...text.added import decoded_text
 from ...text.bytechars import is_mapped, to_bytes
+from ...theory.merges import canonical
 from ...theory.plain import pairs_of
 from ...theory.pretokens import UTF8_BYTES, occurrence
 from ..round_trip import RoundTrip
@@ -97,6 +98,24 @@ def _missing_bytes(model: BPEModel) -> Iterator[Loss]:
         "a text with such a byte is an error in the source and loses it in the target",
         witness=witness,
     )
+    alone = {bytes([byte]) for byte in missing}
+    built = [token for token, pair in canonical(model).splits.items() if alone.intersection(pair)]
+    if built:
+        yield Loss(
+            "merges",
+            "ids",
+            f"{len(built)} merges of bytes without a token, such as that of {show(built[0])}",
+            "tokenizers drops such a byte before it could merge",
+            shown=False,
+        )
+    steps = model.pretokenizer or ()
+    if model.lookup_first and any(occurrence(steps, t).possible is not False for t in built):
+        yield Loss(
+            "lookup_first",
+            "metadata",
+            "tokens that merging builds are then found by looking whole pretokens up only",
+            "no id changes",
+        )
 
 
 def _missing_characters(model: BPEModel) -> Iterator[Loss]:

@@ -182,7 +182,9 @@ def _merges(model: BPEModel, own: Spelled) -> bytes | bytearray:
             return text
     words = own.words
     each = pairs.values() if isinstance(pairs, Mapping) else pairs
-    parts = [(words[left], words[right]) for left, right in each]
+    # A byte without a token is dropped before it could be merged.
+    there = (pair for pair in each if pair[0] in words and pair[1] in words)
+    parts = [(words[left], words[right]) for left, right in there]
     listed: list[Json] = [f"{left} {right}" for left, right in parts]
     if any(left.startswith("#version") or " " in left + right for left, right in parts):
         listed = [[left, right] for left, right in parts]

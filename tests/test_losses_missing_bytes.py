@@ -1,0 +1,44 @@
+"""A rank file without the token of a byte, though others are built with that byte."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+import tiktoken
+import tokenizers
+
+from bpe_interop import convert, load
+from bpe_interop.errors import LossyConversionError
+
+CONTENTS = [bytes([byte]) for byte in range(256) if byte != 0x8C]
+CONTENTS += [b"\xef\xbc", b"\xef\xbc\x8c", b"ab"]
+PATTERN = r"[\s\S]+"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    lines = (base64.b64encode(each) + f" {n}\n".encode() for n, each in enumerate(CONTENTS))
+    (folder / "t.tiktoken").write_bytes(b"".join(lines))
+    stated = {"name": "t", "pat_str": PATTERN, "special_tokens": {}}
+    (folder / "t.tiktoken.json").write_text(json.dumps(stated), "utf-8")
+    return folder
+
+
+def test_merges_with_a_byte_without_a_token_are_a_loss(source: Path, tmp_path: Path) -> None:
+    ranks = {each: n for n, each in enumerate(CONTENTS)}
+    engine = tiktoken.Encoding("t", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={})
+    text = "\uff0ca"
+    assert load(source).encode(text) == engine.encode(text) == [256, ranks[b"a"]]
+    for verify in (True, False):
+        with pytest.raises(LossyConversionError) as refused:
+            convert(source, tmp_path / "out", "huggingface", verify=verify)
+        assert {loss.field for loss in refused.value.losses} == {"fallback", "merges"}
+    drop = ["fallback", "merges"]
+    convert(source, tmp_path / "out", "huggingface", drop=drop, verify=False)
+    written = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    assert load(tmp_path / "out").encode(text) == written.encode(text).ids == [255, ranks[b"a"]]
