@@ -240,16 +240,6 @@ def test_every_chat_template_stays() -> None:
     assert {key: after[key].value for key in more} == {key: before[key].value for key in more}
 
 
-def test_a_list_that_has_no_place_is_told() -> None:
-    more: dict[str, tuple[int, Any]] = {
-        "tokenizer.ggml.suppress_tokens": (made.ARRAY, (made.INT32, [3]))
-    }
-    spelled = [made.TO_CHAR[byte] for byte in range(256)]
-    file = made.by_merges([*spelled, "ab"], [made.NORMAL] * 257, ["a b"], "gpt-2", more)
-    [note] = read(file).origin.notes
-    assert "suppress_tokens is left out" in note
-
-
 def test_the_head_alone_is_what_the_engine_loads() -> None:
     head = by_merges(["ab"], ["a b"])
     file = head[:8] + struct.pack("<Q", 5) + head[16:] + b"tensors and much more"

@@ -103,10 +103,17 @@ def model_from_transformers(tokenizer: Any) -> BPEModel:
         if not isinstance(named[key], list):
             roles.setdefault(str(named[key]), []).append(key.removesuffix("_token"))
     added = (replace(t, roles=tuple(roles.get(t.text, ()))) for t in model.added or ())
-    default = template.get("default") if isinstance(template, dict) else template
+    templates = dict(template) if isinstance(template, dict) else {"default": template}
+    default = templates.pop("default", None)
+    extras = dict(model.extras)
+    if templates:
+        own = extras.get("huggingface")
+        named_ones = {"chat_templates": {name: templates[name] for name in sorted(templates)}}
+        extras["huggingface"] = {**(own if isinstance(own, dict) else {}), **named_ones}
     return replace(
         model,
         added=tuple(added),
+        extras=extras,
         chat_template=default,
         origin=replace(model.origin, name=Path(name).name),
     )

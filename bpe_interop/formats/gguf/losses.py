@@ -358,7 +358,11 @@ def _decoder(contents: Contents) -> Losses:
 
 
 def _extras(contents: Contents) -> Losses:
-    settings = sorted(contents.model.extras)
+    settings = sorted(
+        key
+        for key, value in contents.model.extras.items()
+        if not (key == "huggingface" and isinstance(value, dict) and [*value] == ["chat_templates"])
+    )
     if contents.into is not None and settings:
         yield Loss(
             "extras",

@@ -39,24 +39,22 @@ from ..bos_eos import template_of
 from .characters import GEMMA4, OVER_CHARACTERS, STEPS, built, lines_of
 from .head import parse_head
 from .in_kernel import taken
+from .kept_keys import kept_keys, named_templates
 from .keys import (
     ADD,
     ARCHITECTURE,
     CHAT,
-    CHATS,
     DEFAULTS,
     EMBEDDED,
     MERGES,
     MODEL,
     NAME,
-    NAMED_CHAT,
     PRE,
     PREFIXED,
     ROLES,
     SCORES,
     SPLIT_NUMBER,
     TOKENS,
-    TYPES,
     Keys,
 )
 from .splitters import NOT_HELD, SPLITTERS, UNREADABLE, Splitter, nearest
@@ -83,9 +81,6 @@ _OTHER_MODELS: Final = {
 
 _SPECIAL: Final = (CONTROL, UNKNOWN, USER_DEFINED)
 
-
-_LISTS: Final = (TOKENS, TYPES, SCORES, MERGES, CHATS)
-"""The arrays that are read, or made anew."""
 
 _PART: Final = r"-[0-9]{5}-of-"
 """How the name of a part says its number."""
@@ -474,23 +469,17 @@ def _extras(
     keys: Keys, tokens: Tokens, unknown: int | None, pre: str | None, *, llama: bool
 ) -> dict[str, Json]:
     """What changes no id, and a file of the same kind can hold."""
-    held: dict[str, Json] = {}
     read = {PREFIXED, ADD["bos"], ADD["eos"]}
     read |= {
         key
         for role, key in ROLES.items()
         if (number := tokens.role(role, None)) is not None and tokens.types[number] in _SPECIAL
     }
-    for key, entry in keys.head.keys.items():
-        value = entry.value
-        if entry.type == "array" or key in (MODEL, PRE, CHAT, EMBEDDED, *read):
-            continue
-        if key.startswith("tokenizer.") and isinstance(value, (bool, int, float)):
-            held[key] = value
-        elif key.startswith(NAMED_CHAT):
-            held[key] = keys.text(key)
-        elif key in (NAME, ARCHITECTURE) and isinstance(value, bytes):
-            held[key] = value.decode("utf-8", "replace")
+    held = kept_keys(keys, read)
+    for key in (NAME, ARCHITECTURE):
+        entry = keys.head.keys.get(key)
+        if entry is not None and isinstance(entry.value, bytes):
+            held[key] = entry.value.decode("utf-8", "replace")
     changed: dict[str, Json] = {
         str(number): kind
         for number, (kind, treated) in enumerate(zip(tokens.named, tokens.types, strict=True))
@@ -500,7 +489,8 @@ def _extras(
     found_extras: dict[str, Json] = {"keys": held, "types": changed}
     if pre is not None:
         found_extras["pre"] = pre
-    return {"gguf": found_extras}
+    others = named_templates(keys)
+    return {"gguf": found_extras, **({"huggingface": {"chat_templates": others}} if others else {})}
 
 
 def _notes(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
@@ -519,8 +509,5 @@ def _notes(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
             f"{keys.file}: there is no {PRE}, so llama.cpp splits texts by its 'default', which "
             "is no publisher's; it warns of that when it loads the file"
         )
-    for key, entry in keys.head.keys.items():
-        if entry.type == "array" and key.startswith("tokenizer.") and key not in _LISTS:
-            yield f"{keys.file}: {key} is left out; it changes no id"
     if keys.head.keys.get(EMBEDDED) is not None:
         yield f"{keys.file}: {EMBEDDED} is there too; llama.cpp does not read it, --from hf does"

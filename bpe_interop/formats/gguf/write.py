@@ -16,6 +16,7 @@ from .. import Files
 from ..bos_eos import ends_of
 from .characters import GEMMA4, name_over_characters
 from .head import layout_of, parse_head
+from .kept_keys import keys_of_templates, typed_kept
 from .keys import (
     ADD,
     ARCHITECTURE,
@@ -25,7 +26,6 @@ from .keys import (
     MERGES,
     MODEL,
     NAME,
-    NAMED_CHAT,
     PRE,
     PREFIXED,
     ROLES,
@@ -93,24 +93,13 @@ def keys_of(model: BPEModel, pre: str | None = None) -> dict[str, Typed]:
         keys[PREFIXED] = ("bool", puts_space(model))
     for role, number in ambiguous(listing.texts, listing.types):
         keys[GAPS[role]] = ("uint32", number)
+    keys |= keys_of_templates(model)
     for key, value in held.items():
-        if key.startswith("tokenizer.") and key not in keys:
-            keys[key] = (_type_of(value), value)
-    named = [key.removeprefix(NAMED_CHAT) for key in keys if key.startswith(NAMED_CHAT)]
-    if named:
-        keys[CHATS] = ("array", ("string", [name.encode("utf-8") for name in named]))
+        if key.startswith("tokenizer.") and (key not in keys or key == CHATS):
+            keys[key] = typed_kept(value)
     if model.chat_template is not None:
         keys[CHAT] = ("string", model.chat_template)
     return keys
-
-
-def _type_of(value: object) -> str:
-    """The type of a value that another GGUF file had."""
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, float):
-        return "float32"
-    return "bool" if isinstance(value, bool) else "uint32"
 
 
 def without_tensors(data: bytes, name: str) -> bytes:

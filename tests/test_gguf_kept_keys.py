@@ -1,0 +1,89 @@
+"""Keys of a GGUF file that say nothing of ids come back with their types and values."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import pytest
+from conftest import FIXTURES
+
+from bpe_interop.formats.gguf.head import parse_head
+from bpe_interop.formats.gguf.read import load
+from bpe_interop.formats.gguf.rendering import Typed, rendered, typed_of
+from bpe_interop.formats.gguf.write import dump
+from bpe_interop.formats.huggingface.read import load as load_huggingface
+from bpe_interop.formats.huggingface.write import dump as dump_huggingface
+from bpe_interop.model import BPEModel
+
+SOURCE = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir()).read_bytes()
+KEY = "tokenizer.ggml.further"
+CHAT = "tokenizer.chat_template"
+NAMES = "tokenizer.chat_templates"
+
+
+def model_with(**more: Typed) -> BPEModel:
+    keys = {key: typed_of(entry) for key, entry in parse_head(SOURCE, "x").keys.items()}
+    return load({"x.gguf": rendered({**keys, **more})})
+
+
+def written(model: BPEModel) -> dict[str, Typed]:
+    [data] = dump(model).values()
+    return {key: typed_of(entry) for key, entry in parse_head(data, "x").keys.items()}
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("int32", -1),
+        ("uint64", 1 << 40),
+        ("int64", 5),
+        ("uint8", 7),
+        ("float64", 1e300),
+        ("float64", 0.1),
+        ("float32", float("nan")),
+        ("float32", float("-inf")),
+        ("bool", True),
+        ("string", "bar é".encode()),
+        ("array", ("int32", [3, -1])),
+        ("array", ("string", [b"a", b""])),
+        ("array", ("float32", [float("nan"), 1.0])),
+    ],
+)
+def test_a_key_comes_back_as_it_was(typed: Typed) -> None:
+    model = model_with(**{KEY: typed})
+    again = written(model)[KEY]
+    assert _bits(again) == _bits(typed)
+    assert load(dump(model)).extras == model.extras
+
+
+def _bits(typed: Typed) -> Any:
+    kind, value = typed
+    if kind == "array":
+        return kind, value[0], [_bits((value[0], each)) for each in value[1]]
+    return kind, struct.pack("<d", value) if isinstance(value, float) else value
+
+
+def test_chat_templates_with_names_cross_the_formats() -> None:
+    chats: dict[str, Typed] = {
+        CHAT: ("string", b"D"),
+        f"{CHAT}.tool_use": ("string", b"T"),
+        f"{CHAT}.rag": ("string", b"R"),
+        NAMES: ("array", ("string", [b"rag", b"tool_use"])),
+    }
+    model = model_with(**chats)
+    files = dump_huggingface(model)
+    config = json.loads(files["tokenizer_config.json"])
+    assert {each["name"]: each["template"] for each in config["chat_template"]} == {
+        "default": "D", "tool_use": "T", "rag": "R"
+    }  # fmt: skip
+    assert {key: written(model)[key] for key in chats} == chats
+    there = load_huggingface(files)
+    assert {key: written(there)[key] for key in chats} == chats
+
+
+def test_a_list_of_names_of_another_order_is_kept() -> None:
+    names: Typed = ("array", ("string", [b"tool_use", b"default"]))
+    model = model_with(**{f"{CHAT}.tool_use": ("string", b"T"), NAMES: names})
+    assert written(model)[NAMES] == names
