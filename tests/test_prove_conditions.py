@@ -129,9 +129,7 @@ def test_an_unknown_token_counts_where_a_byte_is_missing() -> None:
     assert one.answer("az") != two.answer("az")
     said = found(one.model, two.model, "decoding")
     assert said.outcome == "refuted"
-    assert said.why == (
-        'the id 5 is "<unk>" to the decoder of the first, "[UNK]" to that of the second'
-    )
+    assert said.why == ('the id 5 decodes to "<unk>" in the first, to "[UNK]" in the second')
 
 
 def test_an_unknown_token_counts_where_one_byte_of_all_is_missing() -> None:

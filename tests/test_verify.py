@@ -23,15 +23,16 @@ from bpe_interop.errors import EngineError, SourceError, UnstatedError
 from bpe_interop.model import FIELDS, AddedToken, BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Lowercase
-from bpe_interop.verify import Scope, runs, verify
-from bpe_interop.verify.compare import LocalPair, compare, shrink
+from bpe_interop.verify import Report, Scope, counts, runs, verify
+from bpe_interop.verify.compare import LocalPair, Tally, compare, shrink
 from bpe_interop.verify.lock import dump, lock
 from bpe_interop.verify.prove import Proof, prove
 from bpe_interop.verify.report import STAGES, matters
 from bpe_interop.verify.runs import decode_alone
-from bpe_interop.verify.sides import ORDINARY, PARSED, Inside, Own
+from bpe_interop.verify.sides import ORDINARY, PARSED, Inside, Mismatch, Own, Side, open_side
 from bpe_interop.verify.stages import Stage, TwoModels, text_stages
 from bpe_interop.verify.stress import around_added, fixed
+from bpe_interop.verify.verdict import conclude
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 
@@ -106,6 +107,67 @@ def test_a_lost_normalizer_is_named(tmp_path: Path) -> None:
     report = verify(folder, folder, engine_b="transformers")
     assert report.verdict == "refuted"
     assert {"normalizer", "pretokenizer"} <= {each.field for each in report.differences}
+
+
+def with_token(folder: Path, *, special: bool) -> Path:
+    """A directory with one more added token."""
+    data = json.loads((TOKENIZERS / "gpt2-tiny/huggingface/tokenizer.json").read_text("utf-8"))
+    token = {"id": 9_999, "content": "<think>", "special": special, "normalized": False}
+    token |= {"single_word": False, "lstrip": False, "rstrip": False}
+    data["added_tokens"].append(token)
+    folder.mkdir()
+    (folder / "tokenizer.json").write_text(json.dumps(data), "utf-8")
+    return folder
+
+
+def check_stages(report: Report) -> None:
+    """The head is the first row that differs, with that row's text; no row says otherwise."""
+    assert report.verdict == "refuted"
+    assert report.mismatch is not None
+    [row] = [row for row in report.stages if row.name == report.stage]
+    assert (row.outcome, row.witness) == ("refuted", report.mismatch.text)
+    assert "no text was found" not in row.why
+    counted = [each for each in report.stages if counts(each.name, report.scope)]
+    assert next(each for each in counted if each.outcome == "refuted") is row
+
+
+@pytest.mark.usefixtures("few_texts")
+@pytest.mark.parametrize("scope", ["all", "ordinary"])
+def test_a_stage_of_which_the_run_found_a_text_is_not_said_to_have_none(
+    tmp_path: Path, scope: Scope
+) -> None:
+    sides = (with_token(tmp_path / str(special), special=special) for special in (False, True))
+    report = verify(*sides, scope=scope)
+    check_stages(report)
+    assert report.stage == "added tokens"
+    assert [said for said in report.matters if "not established" in said] == []
+
+
+@pytest.mark.usefixtures("few_texts")
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("gpt2-tiny/tiktoken", "cl100k-tiny/tiktoken"),
+        ("cl100k-tiny/huggingface", "gpt2-tiny/huggingface"),
+        ("gpt2-tiny/huggingface", "nfc-tiny/huggingface"),
+        ("spm-tiny/huggingface", "gpt2-tiny/huggingface"),
+        ("template-tiny/huggingface", "gpt2-tiny/huggingface"),
+    ],
+)
+def test_the_stage_of_the_head_is_the_first_row_that_differs(a: str, b: str) -> None:
+    report = verify(TOKENIZERS / a, TOKENIZERS / b)
+    check_stages(report)
+
+
+def test_a_difference_of_an_engine_is_no_difference_of_a_stage_that_is_proved() -> None:
+    side = open_side(TOKENIZERS / "gpt2-tiny/huggingface")
+    assert side.model is not None
+    own = Side(side, Own(side.model), side.model)
+    found = Mismatch(ORDINARY, "ab", (1,), (2,))
+    proof = prove(side.model, side.model)
+    concluded = conclude(proof, Tally(texts=1, compared=1, mismatch=found), (own, own), [])
+    assert (concluded.verdict, concluded.stage) == ("refuted", None)
+    assert concluded.stages == proof.stages
 
 
 @pytest.mark.usefixtures("few_texts")

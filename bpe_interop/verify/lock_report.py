@@ -112,6 +112,7 @@ def compare_with_lock(
     if chance:
         notes.append(f"{chance}, and tokenizers takes one of them by chance: nothing is proved")
     verdict = _verdict(answered, changed, side, notes)
+    shown_by = _shown_by(mismatch, changed)
     if chance and verdict == "proved":
         verdict = "tested"
     lock, tokenizer = (str(path), "locked ids"), (source.label, f"{side.name} {side.version}")
@@ -129,8 +130,8 @@ def compare_with_lock(
         differing=answered.differing,
         scopes=tuple(_MODES[how].scope for how in ways),
         mismatch=mismatch,
-        stage=next(iter(changed), None) if mismatch else None,
-        stages=tuple(_stages(held.fingerprint, now, _shown_by(mismatch, changed))),
+        stage=shown_by or None,
+        stages=tuple(_stages(held.fingerprint, now, shown_by)),
         assumptions=_assumed(model, side) if verdict == "proved" else (),
         replayed=(),
         failures=tuple(answered.failures),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..diff import Difference, diff
 from ..encode import Encoder
@@ -245,7 +245,7 @@ def report_of(
         scopes=tuple(mode.scope for mode in modes),
         mismatch=concluded.mismatch,
         stage=concluded.stage,
-        stages=() if proof is None else proof.stages,
+        stages=concluded.stages,
         assumptions=concluded.assumptions,
         replayed=concluded.replayed,
         failures=tuple(tally.failures),
@@ -253,6 +253,8 @@ def report_of(
         notes=tuple(notes),
         examples=examples_of(concluded.mismatch, ran.corpus, modes, (one, two)),
         corpus=ran.corpus,
-        matters=() if proof is None else matters(differences, proof),
+        matters=()
+        if proof is None
+        else matters(differences, replace(proof, stages=concluded.stages)),
         interrupted=ran.interrupted,
     )

@@ -28,6 +28,7 @@ from .sides import (
     decode,
     encode_one,
 )
+from .stages import Stage
 from .stress import fixed
 
 Verdict: TypeAlias = Literal["proved", "tested", "refuted", "unknown"]
@@ -64,6 +65,7 @@ class Conclusion:
     """A verdict, and what it rests on."""
 
     verdict: Verdict
+    stages: tuple[Stage, ...]
     mismatch: Mismatch | None = None
     stage: str | None = None
     assumptions: tuple[str, ...] = ()
@@ -107,7 +109,8 @@ def conclude(
     verdict = verdict_of(
         refuted=False, proved=proved, tested=bool(tally.compared) and not unanswered
     )
-    return Conclusion(verdict, assumptions=assumed)
+    stages = () if proof is None else proof.stages
+    return Conclusion(verdict, stages, assumptions=assumed)
 
 
 def _runs_alike(side: Side, notes: list[str]) -> bool:
@@ -144,21 +147,44 @@ def _refuted(
     sides: tuple[Side, Side],
     notes: list[str],
 ) -> Conclusion:
-    mismatch = tally.mismatch
-    if shown is not None and (mismatch is None or len(shown.text) <= len(mismatch.text)):
-        mismatch = shown
+    stages, mismatch, stage = _first(proof, shown, tally.mismatch, sides)
     if proof is not None and proof.outcome == "proved":
         notes.append("the models were proved equal, and yet an engine differs: please report this")
-    if mismatch is None:
-        raise AssertionError("a refutation has a text")
-    proved_at = proof.stage if proof is not None and mismatch is shown else None
-    stage = proved_at or _stage(sides[0].model, sides[1].model, mismatch)
     told: tuple[list[str], list[str]] = ([], [])
     given = sides, (mismatch, mismatch), (mismatch.ids_a, mismatch.ids_b), told
     with ThreadPoolExecutor(2) as pool:  # one engine may load in a process of its own
         replayed = tuple(pool.map(_replay, *given))
     notes.extend(chain.from_iterable(told))
-    return Conclusion("refuted", mismatch, stage, replayed=tuple(filter(None, replayed)))
+    return Conclusion("refuted", stages, mismatch, stage, replayed=tuple(filter(None, replayed)))
+
+
+def _first(
+    proof: Proof | None, shown: Mismatch | None, found: Mismatch | None, sides: tuple[Side, Side]
+) -> tuple[tuple[Stage, ...], Mismatch, str | None]:
+    """The stages with what the run found, the text to show, and the stage where it differs.
+
+    Of two texts that is the one whose stage is first; of one stage, the shorter one.
+
+    Args:
+        proof: what was established of the models; None where nothing was tried.
+        shown: the text of the proof's first stage that differs, where the sides differ on it.
+        found: the text that the run found.
+        sides: what was compared.
+    """
+    stages = {stage.name: stage for stage in (() if proof is None else proof.stages)}
+    order = {name: at for at, name in enumerate(stages)}
+    stage = None if found is None else _stage(sides[0].model, sides[1].model, found)
+    if stage is not None and stage in stages and stages[stage].outcome == "proved":
+        stage = None  # the models agree there, so an engine does otherwise
+    if proof is not None and proof.stage is not None and shown is not None:
+        at, proved_at = (order.get(name or "", len(order)) for name in (stage, proof.stage))
+        if found is None or (at, len(found.text)) >= (proved_at, len(shown.text)):
+            found, stage = shown, proof.stage
+    if found is None:
+        raise AssertionError("a refutation has a text")
+    if stage is not None and stage in stages:
+        stages[stage] = stages[stage].shown_by(found.text)
+    return tuple(stages.values()), found, stage
 
 
 def witnessed(proof: Proof | None, sides: tuple[Engine, Engine]) -> Mismatch | None:

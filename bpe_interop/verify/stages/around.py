@@ -11,7 +11,7 @@ from ...steps import JoinPieces
 from ...text.normalize import normalize
 from ...theory.added_tokens import Form, chains, hiding, joined, normalized_matters
 from ...theory.plain import found_as_added, plain_normalizer
-from .stage import Stage, TwoModels, counts, silent
+from .stage import NO_TEXT, Stage, TwoModels, counts, silent
 
 _BESIDE = ("{}", "a{}", "{}a", "a{}a", " {}", "{} ", "a {} a", "A{}", "_{}", "{}_")
 """Where a token is put, so that its flags may show."""
@@ -62,13 +62,14 @@ def _apart(
 ) -> Stage:
     """Other tokens, or the same with other flags; refuted by a text, if one shows it."""
     only = sorted(left ^ right, key=lambda t: (len(t.text), t.text))
-    why = f"{len(left):,} and {len(right):,}; {show(only[0].text)} differs"
+    why = f"{len(left):,} and {len(right):,} {name}; {show(only[0].text)} differs"
     if not counts(name, pair.scope):
         return Stage(name, "refuted", why, only[0].text)
     texts = islice(_texts_with(only, every), _TRIED)
     witness = next(filter(pair.differ_in_scope, texts), None)
     if witness is None:
-        return Stage(name, "unknown", f"{why}; no text was found on which the ids differ")
+        where = " where special tokens are parsed" if name == "special tokens" else ""
+        return Stage(name, "unknown", f"{why}{NO_TEXT}{where}")
     return Stage(name, "refuted", why, witness)
 
 
@@ -116,7 +117,7 @@ def _hidden(pair: TwoModels, tokens: tuple[list[AddedToken], list[AddedToken]]) 
     shortest = sorted(islice(texts, _TRIED), key=len)
     witness = next(filter(pair.differ_in_scope, shortest), None)
     if witness is None:
-        return Stage("added tokens", "unknown", f"{why}; no text was found that shows it")
+        return Stage("added tokens", "unknown", why + NO_TEXT)
     return Stage("added tokens", "refuted", why, witness)
 
 

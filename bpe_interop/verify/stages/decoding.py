@@ -25,7 +25,7 @@ from ...steps import (
 from ...text.decoders import apply_step
 from ...theory import chains
 from .numbering import given_tokens, unknown_id
-from .stage import Scope, Stage, TwoModels, silent, single_characters
+from .stage import NO_DECODED, Scope, Stage, TwoModels, silent, single_characters
 
 _NAME = "decoding"
 _SPACE = "\u2581"
@@ -132,7 +132,7 @@ def _ids_of_texts(model: BPEModel, scope: Scope, wanted: set[int]) -> set[int]:
 def _tried(pair: TwoModels, apart: list[int], one: Meanings, two: Meanings) -> Stage:
     number = apart[0]
     left, right = (_said(each.get(number)) for each in (one, two))
-    why = f"the id {number} is {left} to the decoder of the first, {right} to that of the second"
+    why = f"the id {number} decodes to {left} in the first, to {right} in the second"
     decoders = tuple(map(Encoder, (pair.a, pair.b)))
     texts = chain.from_iterable(_texts_of(pair, each) for each in islice(apart, _TRIED))
     texts = chain(texts, islice(single_characters(), _CHARACTERS))
@@ -146,7 +146,7 @@ def _tried(pair: TwoModels, apart: list[int], one: Meanings, two: Meanings) -> S
             continue
         if decoded[0] != decoded[1]:
             return Stage(_NAME, "refuted", why, text)
-    return Stage(_NAME, "unknown", f"{why}; no text was found that shows it")
+    return Stage(_NAME, "unknown", why + NO_DECODED)
 
 
 def _said(meaning: Meaning | None) -> str:

@@ -41,6 +41,12 @@ _LENGTH = 3
 """Up to this length, all strings over the sample characters are tried."""
 
 
+_SEARCHED = "; no text was found"
+NO_TEXT = f"{_SEARCHED} on which this changes ids"
+NO_DECODED = f"{_SEARCHED} whose ids are the same on both sides and decode otherwise"
+"""How a reason ends where the search for a text gave none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """What was established of one stage; ``witness`` is a text that shows a refutation."""
@@ -49,6 +55,10 @@ class Stage:
     outcome: Outcome
     why: str
     witness: str | None = None
+
+    def shown_by(self, text: str) -> Stage:
+        """The stage, refuted by a text that a run found."""
+        return Stage(self.name, "refuted", self.why.partition(_SEARCHED)[0], text)
 
 
 def counts(stage: str, scope: Scope) -> bool:
@@ -109,7 +119,7 @@ class TwoModels:
         """Refuted by the first of the texts on which the ids differ, else unknown."""
         witness = next(filter(self.differ, texts), None)
         if witness is None:
-            return Stage(name, "unknown", f"{why}; no text was found on which the ids differ")
+            return Stage(name, "unknown", why + NO_TEXT)
         return Stage(name, "refuted", why, witness)
 
     def token_texts(self) -> Iterator[str]:
