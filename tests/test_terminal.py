@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 from command_line import Command
 
+from bpe_interop.cli.terminal import wrapped
 from bpe_interop.limits import MESSAGE_CHARACTERS
 
 ROOT = Path(__file__).parent.parent
@@ -72,6 +74,26 @@ def test_a_message_is_cut_in_its_middle(command: Command, tmp_path: Path) -> Non
     assert len(done.err) <= MESSAGE_CHARACTERS.most + 1
     assert done.err.startswith("error: ")
     assert "remove the key" in done.err
+
+
+class Terminal(io.StringIO):
+    """Looks like a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("before", range(60, 80))
+@pytest.mark.parametrize("quoted", ['" !A"', '"a \\" b"', "b'\\xc3 a'", "' x'", '" it\'s "'])
+def test_no_line_is_broken_in_a_quoted_text(
+    monkeypatch: pytest.MonkeyPatch, quoted: str, before: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = ("isn't it " * 10)[:before] + f" {quoted} and what stands behind it; don't"
+    lines = [*wrapped(text, Terminal(), used=12)]
+    assert len(lines) > 1
+    assert any(quoted in line for line in lines)
+    assert " ".join(lines).split() == text.split()
 
 
 def test_only_one_module_writes_messages() -> None:

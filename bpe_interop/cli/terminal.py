@@ -6,6 +6,7 @@ terminal obeys what it finds in them. Data (JSON, ids, decoded text) does not go
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -16,6 +17,12 @@ import click
 
 from ..limits import MESSAGE_CHARACTERS
 from ..model import escaped
+
+
+_QUOTED = re.compile(r"""(?<!\w)b?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')(?!\w)""")
+"""A quoted text; what stands in a word is an apostrophe."""
+_HELD = "\ue000"
+"""Stands for a space at which no line is broken; what is shown has no character of private use."""
 
 
 def say(text: str) -> None:
@@ -37,6 +44,8 @@ def tell(text: str) -> None:
 def wrapped(text: str, stream: TextIO, used: int = 0) -> Iterator[str]:
     """The lines of a text, broken between words where a terminal would break them anywhere.
 
+    No quoted text is broken: its spaces are its own.
+
     Args:
         text: lines of any length.
         stream: where it goes; nothing is broken but for a terminal.
@@ -48,8 +57,9 @@ def wrapped(text: str, stream: TextIO, used: int = 0) -> Iterator[str]:
         if width <= max(20, begins) or len(line) < width // 2:
             yield line
             continue
-        yield from textwrap.wrap(
-            line[begins:],
+        held = _QUOTED.sub(lambda quoted: quoted[0].replace(" ", _HELD), line[begins:])
+        broken = textwrap.wrap(
+            held,
             width,
             initial_indent=" " * begins,
             subsequent_indent=" " * begins,
@@ -58,6 +68,7 @@ def wrapped(text: str, stream: TextIO, used: int = 0) -> Iterator[str]:
             break_long_words=False,
             break_on_hyphens=False,
         )
+        yield from (part.replace(_HELD, " ") for part in broken)
 
 
 def shown(text: str) -> str:
