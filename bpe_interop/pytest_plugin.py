@@ -133,7 +133,10 @@ def _problem(report: Report, require: Required, given: int) -> str | None:
         times = len(report.failures)
         return f"{report.compared:,} of {given:,} texts compared; {times:,} times a side failed"
     if report.verdict == "unknown":
-        return f"no answer: no difference in {report.compared:,} compared"
+        from .verify.summary import omitted
+
+        why = f"; {said}" if (said := omitted(report)) else ""
+        return f"no answer: no difference in {report.compared:,} compared{why}"
     if require == "proved" and report.verdict != "proved":
         return f"not proved, which is required; no difference in {report.compared:,} compared"
     return None

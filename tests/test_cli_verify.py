@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -22,10 +23,12 @@ from bpe_interop.cli.screen import show_text
 from bpe_interop.engines import from_files
 from bpe_interop.errors import EngineError
 from bpe_interop.model import BPEModel
-from bpe_interop.verify import runs
+from bpe_interop.pages import to_markdown
+from bpe_interop.verify import runs, verify
 from bpe_interop.verify.corpus_report import CorpusReport, SideName
 from bpe_interop.verify.prove import Proof
 from bpe_interop.verify.sides import side_of
+from bpe_interop.verify.summary import summary
 
 TINY = FIXTURES / "tokenizers"
 NFC = TINY / "nfc-tiny" / "huggingface"
@@ -103,6 +106,46 @@ def test_nothing_differs(run: Command, tmp_path: Path) -> None:
     fields = {line.split()[0]: line for line in said(out, "field")}
     assert fields["added"].split(maxsplit=1)[1].startswith("proved to give the same ids; ")
     assert fields["extras"].split(maxsplit=1)[1].startswith("does not change ids: metadata; ")
+
+
+def silent(folder: Path) -> Path:
+    """A rank file that does not state its special tokens."""
+    folder.mkdir()
+    for path in (TINY / "cl100k-tiny/tiktoken").iterdir():
+        shutil.copy(path, folder)
+    [sidecar] = folder.glob("*.json")
+    stated = json.loads(sidecar.read_text("utf-8"))
+    del stated["special_tokens"]
+    sidecar.write_text(json.dumps(stated), "utf-8")
+    return next(folder.glob("*.tiktoken"))
+
+
+def test_a_gate_does_not_pass_by_omission(run: Command, tmp_path: Path) -> None:
+    """Where special tokens count and a side does not state them, nobody knows them equal."""
+    one, two = silent(tmp_path / "one"), TINY / "cl100k-tiny/tiktoken"
+    done = run(one, two)
+    lines = done.out.splitlines()
+    assert done.code == 2
+    assert lines[0].startswith("UNKNOWN ")
+    assert "special tokens are not stated by a, so not compared" in lines[0]
+    assert "included" not in done.out
+    assert "--preset-a" in done.out
+    assert "--scope ordinary" in done.out
+    assert run(one, two, "--scope", "ordinary").code == 0
+    report = verify(two, one)
+    assert "stated by b" in summary(report)
+    assert "included" not in to_markdown(report)
+    assert run(one, one).code == 2
+
+
+def test_what_was_found_and_what_it_is_about_are_two_facts(run: Command) -> None:
+    spm = TINY / "spm-tiny"
+    done = run(spm / "sentencepiece", spm / "huggingface")
+    lines = done.out.splitlines()
+    assert lines[0].startswith("TESTED ")
+    assert lines[0].endswith("; not proved")
+    about = "every text, special tokens included; the sequence template is not compared"
+    assert said(done.out, "scope") == [about]
 
 
 def test_whether_fields_matter(run: Command) -> None:

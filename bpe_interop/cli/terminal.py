@@ -18,7 +18,6 @@ import click
 from ..limits import MESSAGE_CHARACTERS
 from ..model import escaped
 
-
 _QUOTED = re.compile(r"""(?<!\w)b?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')(?!\w)""")
 """A quoted text; what stands in a word is an apostrophe."""
 _HELD = "\ue000"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from rich.cells import cell_len, set_cell_size
 
-from ..verify import Example, Mismatch, Report, about
+from ..verify import Example, Mismatch, Report
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import CorpusReport, Counts, Source
+from ..verify.summary import omitted, subject
 from .screen import LABEL, lines, short_text, show_text
 from .terminal import say, say_line
 
@@ -41,7 +42,7 @@ def show_report(report: Report) -> None:
 
 
 def _show_verdict(report: Report) -> None:
-    scope = about(report.scope, report.stages)
+    scope = subject(report)
     if report.mismatch is not None:
         _show_mismatch(report, report.mismatch)
     elif report.verdict == "proved":
@@ -50,15 +51,17 @@ def _show_verdict(report: Report) -> None:
         some = "" if report.compared == report.texts else f" of {report.texts:,}"
         ended = "interrupted before all were compared; " if report.interrupted else ""
         sentence = f"equal on {report.compared:,}{some} texts ({report.bytes:,} bytes); {ended}"
-        lines("TESTED", [f"{sentence}not proved\nfor {scope}"])
+        lines("TESTED", [f"{sentence}not proved"])
+        lines("scope", [scope])
     elif report.compared:
-        sentence = (
-            f"equal on {report.compared:,} of {report.texts:,} texts ({report.bytes:,} bytes)"
-        )
+        some = "" if report.compared == report.texts else f" of {report.texts:,}"
+        sentence = f"equal on {report.compared:,}{some} texts ({report.bytes:,} bytes)"
         corpus = report.corpus
         failed = 0 if corpus is None else max(corpus.counts.failed_a, corpus.counts.failed_b)
         why = f"a side failed on {failed:,} of the corpora's documents; " if failed else ""
-        lines("UNKNOWN", [f"{sentence}; {why}not enough to tell\nfor {scope}"])
+        why += f"{said}; " if (said := omitted(report)) else ""
+        lines("UNKNOWN", [f"{sentence}; {why}not enough to tell"])
+        lines("scope", [scope])
     else:
         lines("UNKNOWN", [f"no side answered any of {report.texts:,} texts that the other did"])
 

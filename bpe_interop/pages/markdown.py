@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from ..model import escaped, show
 from ..notebook import HEADLINES
-from ..verify import about
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import Counts
 from ..verify.report import Example, Report
-from ..verify.summary import summary
+from ..verify.summary import subject, summary
 from .visible import shortened
 from .words import differences, examples, file_outcome, place, troubles, word
 
@@ -42,7 +41,7 @@ def to_markdown(report: Report) -> str:
     for rows in (ROWS, ROWS // 4, ROWS // 20, 0):
         text = page.render(
             report=report,
-            scope=about(report.scope, report.stages),
+            scope=subject(report),
             examples=examples(report)[: rows // 2 + 1],
             rows=rows,
             files=[] if report.corpus is None else sorted(report.corpus.files.items()),

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..model import escaped, show
 from ..notebook import HEADLINES, SIGNS
-from ..verify import about, counts
+from ..verify import counts
 from ..verify.report import Report
-from ..verify.summary import summary
+from ..verify.summary import subject, summary
 from .document import installed
 from .rows import rows
 from .visible import Part, parts, shortened, token_parts
@@ -41,7 +41,7 @@ def to_html(report: Report) -> str:
     page = templates().get_template("report.html")
     return page.render(
         report=report,
-        scope=about(report.scope, report.stages),
+        scope=subject(report),
         summary=summary(report),
         failed=failed(report),
         examples=[rows(each) for each in examples(report)],

@@ -13,7 +13,7 @@ from .alignment import Span, align
 from .corpus_report import CorpusReport, Source
 from .prove import Proof, Scope
 from .runs import Ran, mismatch_of
-from .sides import Failure, Mismatch, Mode, Side
+from .sides import Failure, Mismatch, Mode, Side, unstated
 from .stages import Stage, counts
 from .summary import summary
 from .verdict import Verdict, conclude
@@ -39,14 +39,16 @@ class Report:
     ``assumptions``), ``"refuted"`` (``mismatch`` has a text that has not, ``stage`` is the first
     that differs), ``"tested"`` (the sides agreed on every text that both answered, and that is
     every document of the corpora) or ``"unknown"`` (they answered none, or not every document, or
-    a lock file has another fingerprint and no text shows why): ``compared`` of ``texts`` were
-    answered. ``stages`` says what was established of each stage; ``replayed`` in
-    which engines the text of ``mismatch`` was run again. ``differences`` are the fields in which
-    the models differ that the two sides really run, and ``matters`` says of each whether it changes
-    ids. ``examples`` are texts on which the sides differ, that of ``mismatch`` first; ``corpus`` is
-    what was compared on corpora, which ``texts``, ``bytes``, ``compared`` and ``differing`` count
-    too. ``failures`` are of all other texts: those of the corpora are in ``corpus``.
-    ``interrupted`` says that Ctrl-C ended it before all texts were compared.
+    a lock file has another fingerprint and no text shows why, or special tokens are
+    ``unstated``): ``compared`` of ``texts`` were answered. ``stages`` says what was established of
+    each stage; ``replayed`` in which engines the text of ``mismatch`` was run again.
+    ``differences`` are the fields in which the models differ that the two sides really run, and
+    ``matters`` says of each whether it changes ids. ``examples`` are texts on which the sides
+    differ, that of ``mismatch`` first; ``corpus`` is what was compared on corpora, which
+    ``texts``, ``bytes``, ``compared`` and ``differing`` count too. ``failures`` are of all other
+    texts: those of the corpora are in ``corpus``.
+    ``interrupted`` says that Ctrl-C ended it before all texts were compared. ``unstated`` has the
+    sides, ``a`` or ``b``, that do not state their special tokens though they count.
     """
 
     verdict: Verdict
@@ -72,6 +74,7 @@ class Report:
     corpus: CorpusReport | None = None
     matters: tuple[str, ...] = ()
     interrupted: bool = False
+    unstated: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return (
@@ -227,7 +230,8 @@ def report_of(
     tally = ran.total()
     counts = None if ran.corpus is None else ran.corpus.counts
     unanswered = 0 if counts is None else max(counts.failed_a, counts.failed_b)
-    concluded = conclude(proof, tally, sides, notes, unanswered)
+    silent = unstated(side.source.model for side in sides) if scope == "all" else ()
+    concluded = conclude(proof, tally, sides, notes, unanswered, silent)
     a, b = sides
     one, two = a.model, b.model
     differences = () if one is None or two is None else diff(one, two)
@@ -257,4 +261,5 @@ def report_of(
         if proof is None
         else matters(differences, replace(proof, stages=concluded.stages)),
         interrupted=ran.interrupted,
+        unstated=silent,
     )

@@ -201,8 +201,12 @@ def modes_of(
     """How two sides are asked; what they cannot be asked is noted."""
     if scope != "all":
         return [ORDINARY]
-    if any(model is not None and model.added is None for model in models):
-        notes.append("special tokens are not compared: a source does not state them")
+    if silent := unstated(models):
+        name = " ".join(f"--preset-{side} (preset_{side}=...)" for side in silent)
+        notes.append(
+            f"special tokens are not stated by {' and '.join(silent)}: say which there are with "
+            f"{name}, or compare without them: --scope ordinary (scope='ordinary')"
+        )
         return [ORDINARY]
     modes = [ORDINARY, PARSED]
     deaf = [side.name for side in sides if not side.parses_special]
@@ -216,6 +220,12 @@ def modes_of(
     else:
         modes.append(AROUND if deaf else TEMPLATED)
     return decoding(modes, models)
+
+
+def unstated(models: Iterable[BPEModel | None]) -> tuple[str, ...]:
+    """The sides, ``a`` or ``b``, that do not state their special tokens."""
+    sides = zip("ab", models, strict=True)
+    return tuple(side for side, model in sides if model is not None and model.added is None)
 
 
 class Inside:

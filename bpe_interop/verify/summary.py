@@ -1,24 +1,51 @@
-"""A verdict in a sentence or two."""
+"""A verdict in a sentence or two, and what it is about."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from .prove import about
+from .sides import AROUND, PARSED, TEMPLATED
 
 if TYPE_CHECKING:
     from .report import Report
 
 
+def subject(report: Report) -> str:
+    """What a verdict is about: the scope, and what of it was not compared.
+
+    A proof is about the whole scope; a run, and a lock file, about what both sides were asked.
+    """
+    whole = about(report.scope, report.stages)
+    locked = any(stage.name == "specials" for stage in report.stages)
+    if report.scope != "all" or (report.verdict == "proved" and not locked):
+        return whole
+    asked = {*report.scopes}
+    if asked.isdisjoint({PARSED.scope, TEMPLATED.scope}):
+        return "every text; special tokens and the sequence template are not compared"
+    if asked.isdisjoint({AROUND.scope, TEMPLATED.scope}) and whole == about("all", ()):
+        return "every text, special tokens included; the sequence template is not compared"
+    return whole
+
+
+def omitted(report: Report) -> str:
+    """Who does not state special tokens that count; empty where all do."""
+    if not report.unstated:
+        return ""
+    return f"special tokens are not stated by {' and '.join(report.unstated)}, so not compared"
+
+
 def summary(report: Report) -> str:
     """The verdict in a sentence or two."""
     if report.verdict == "proved":
-        return f"Both give the same ids for {about(report.scope, report.stages)}."
+        return f"Both give the same ids for {subject(report)}."
     ran = f"{report.compared:,} texts ({report.bytes:,} bytes)"
     if report.verdict == "tested":
         return f"Both gave the same ids for each of {ran}; that is not every text."
     if report.verdict == "unknown" and report.compared:
-        return f"Both gave the same ids for each of {ran}; that is not enough to tell."
+        why = omitted(report)
+        but = f"; but {why}" if why else "; that is not enough to tell"
+        return f"Both gave the same ids for each of {ran}{but}."
     if report.verdict == "unknown":
         return f"None of {report.texts:,} texts was answered by both."
     at = f"The first stage that differs is: {report.stage}. " if report.stage else ""

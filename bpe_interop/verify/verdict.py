@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -78,6 +78,7 @@ def conclude(
     sides: tuple[Side, Side],
     notes: list[str],
     unanswered: int = 0,
+    unstated: Sequence[str] = (),
 ) -> Conclusion:
     """Puts together what was proved and what was run.
 
@@ -91,6 +92,7 @@ def conclude(
         sides: what was compared.
         notes: what there is to say besides; more is added to them.
         unanswered: on how many documents of corpora a side failed.
+        unstated: the sides that do not state special tokens which count; they leave it open too.
     """
     shown = witnessed(proof, (sides[0].engine, sides[1].engine))
     if shown is not None or tally.mismatch is not None:
@@ -106,9 +108,8 @@ def conclude(
         proved = known and all(_runs_alike(side, notes) for side in sides)
         if one is not None and two is not None and proved:
             assumed = assumptions((one, two), engines)
-    verdict = verdict_of(
-        refuted=False, proved=proved, tested=bool(tally.compared) and not unanswered
-    )
+    complete = bool(tally.compared) and not unanswered and not unstated
+    verdict = verdict_of(refuted=False, proved=proved, tested=complete)
     stages = () if proof is None else proof.stages
     return Conclusion(verdict, stages, assumptions=assumed)
 
