@@ -59,7 +59,7 @@ def _show_verdict(report: Report) -> None:
         corpus = report.corpus
         failed = 0 if corpus is None else max(corpus.counts.failed_a, corpus.counts.failed_b)
         why = f"a side failed on {failed:,} of the corpora's documents; " if failed else ""
-        why += f"{said}; " if (said := omitted(report)) else ""
+        why += f"{unstated}; " if (unstated := omitted(report)) else ""
         lines("UNKNOWN", [f"{sentence}; {why}not enough to tell"])
         lines("scope", [scope])
     else:
