@@ -160,7 +160,7 @@ def _refuted(
 
 
 def _first(
-    proof: Proof | None, shown: Mismatch | None, found: Mismatch | None, sides: tuple[Side, Side]
+    proof: Proof | None, shown: Mismatch | None, plainest: Mismatch | None, sides: tuple[Side, Side]
 ) -> tuple[tuple[Stage, ...], Mismatch, str | None]:
     """The stages with what the run found, the text to show, and the stage where it differs.
 
@@ -169,23 +169,24 @@ def _first(
     Args:
         proof: what was established of the models; None where nothing was tried.
         shown: the text of the proof's first stage that differs, where the sides differ on it.
-        found: the text that the run found.
+        plainest: the text that the run found.
         sides: what was compared.
     """
     stages = {stage.name: stage for stage in (() if proof is None else proof.stages)}
     order = {name: at for at, name in enumerate(stages)}
-    stage = None if found is None else _stage(sides[0].model, sides[1].model, found)
+    stage = None if plainest is None else _stage(sides[0].model, sides[1].model, plainest)
     if stage is not None and stage in stages and stages[stage].outcome == "proved":
         stage = None  # the models agree there, so an engine does otherwise
+    mismatch = plainest
     if proof is not None and proof.stage is not None and shown is not None:
         at, proved_at = (order.get(name or "", len(order)) for name in (stage, proof.stage))
-        if found is None or (at, len(found.text)) >= (proved_at, len(shown.text)):
-            found, stage = shown, proof.stage
-    if found is None:
+        if plainest is None or (at, len(plainest.text)) >= (proved_at, len(shown.text)):
+            mismatch, stage = shown, proof.stage
+    if mismatch is None:
         raise AssertionError("a refutation has a text")
     if stage is not None and stage in stages:
-        stages[stage] = stages[stage].shown_by(found.text)
-    return tuple(stages.values()), found, stage
+        stages[stage] = stages[stage].shown_by(mismatch.text)
+    return tuple(stages.values()), mismatch, stage
 
 
 def witnessed(proof: Proof | None, sides: tuple[Engine, Engine]) -> Mismatch | None:
