@@ -170,7 +170,7 @@ def _warm_pieces(corpus: str) -> Work:
         compared="ids",
         note="The text was encoded before, by all sides; one text after another, one thread. "
         "gigatoken gives arrays, the others lists.",
-        why="The merges of SentencePiece models run in Python.",
+        why="A text is normalized, cut where no token goes across, and merged.",
     )
 
 
@@ -192,7 +192,7 @@ def _unseen_pieces(corpus: str) -> Work:
         compared="ids",
         note="Each round is a new process: every other document was encoded before, the ones "
         "between are timed, once; one thread.",
-        why="The merges of SentencePiece models run in Python.",
+        why="A text is normalized, cut where no token goes across, and merged.",
     )
 
 

@@ -102,6 +102,8 @@ def threads(sides: str, corpus: str, source: str, preset: str) -> Inside:
         name: partial(ours.encode_batch, texts, num_threads=count, disallowed_special=())
         for name, count in wanted.items()
     }
+    for run in runs.values():
+        run()
 
     def compare() -> dict[str, str]:
         same = len({str(run()) for run in runs.values()}) == 1

@@ -67,6 +67,8 @@ def both_ours(sides: str, corpus: str, source: str, preset: str) -> Inside:
     def ours() -> Any:
         return compare(a, b, texts, [ORDINARY])
 
+    ours()
+
     def check() -> dict[str, str]:
         tally = ours()
         if tally.compared == len(texts) and not tally.differing:

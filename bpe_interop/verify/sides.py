@@ -94,6 +94,11 @@ class Own(OneByOne):
         """The text of ids."""
         return self.encoder.decode(ids)
 
+    def forget(self) -> None:
+        """Frees what it remembers of texts and ids; what is needed again is made again."""
+        self.encoder = Encoder(self.encoder.model)
+        self._last = [], "text", []
+
 
 @dataclass(frozen=True, slots=True)
 class Mode:

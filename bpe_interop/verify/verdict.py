@@ -105,6 +105,9 @@ def conclude(
         reasons = doubts(engines)
         notes += (f"not called proved: {why}" for why in reasons)
         known = one is not None and two is not None and not reasons
+        for side in sides:  # engines take much memory
+            if isinstance(side.engine, Own):
+                side.engine.forget()
         proved = known and all(_runs_alike(side, notes) for side in sides)
         if one is not None and two is not None and proved:
             assumed = assumptions((one, two), engines)
