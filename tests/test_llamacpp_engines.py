@@ -7,11 +7,15 @@ llama-cpp-python does. Neither is the real one.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
@@ -22,8 +26,9 @@ import pytest
 from command_line import Command
 from conftest import FIXTURES
 
-from bpe_interop.engines import from_address, from_files
+from bpe_interop.engines import from_address, from_files, llamacpp, llamacpp_server
 from bpe_interop.engines.llamacpp import LlamaCppEngine
+from bpe_interop.engines.llamacpp_server import LlamaServerEngine
 from bpe_interop.errors import EngineError, EngineMissingError
 from bpe_interop.verify import verify
 
@@ -136,6 +141,71 @@ def test_where_no_server_is(command: Command) -> None:
     assert command("verify", SOURCE, SOURCE, "--engine-b", "tiktoken@http://x").code == 2
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["http://localhost:abc", "http://[::1", "http://127.0.0.1:99999", "http://a\nb", "http://h:0"],
+)
+def test_what_no_address_is(address: str) -> None:
+    with pytest.raises(EngineError, match="is no address"):
+        LlamaServerEngine(address)
+
+
+def test_nothing_secret_is_printed(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
+    with pytest.raises(EngineError) as raised:
+        LlamaServerEngine("http://user:s3cret@127.0.0.1:9")
+    assert "s3cret" not in str(raised.value)
+    monkeypatch.setenv("LLAMA_API_KEY", "sk-secret\r\n")
+    with pytest.raises(EngineError, match="LLAMA_API_KEY") as raised:
+        from_address(server)
+    assert "sk-secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 200_000,
+        json.dumps({"error": {"message": "\x1b]0;name\x07" + "x" * 9_999}}).encode(),
+        b"\x1b[2J" + b"x" * 9_999,
+    ],
+)
+def test_what_a_server_says_is_cut_and_plain(
+    status: int, body: bytes, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = from_address(server)
+    monkeypatch.setattr(engine, "_sent", lambda *_: (status, body))
+    with pytest.raises(EngineError) as raised:
+        engine.encode("a")
+    assert not {"\x1b", "\x07"} & {*str(raised.value)}
+    assert len(str(raised.value)) < 500
+
+
+def test_a_server_that_never_ends_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llamacpp_server, "_IN_ALL", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=_drips, args=[listening], daemon=True).start()
+        with pytest.raises(EngineError, match="no whole answer"):
+            LlamaServerEngine(f"http://127.0.0.1:{listening.getsockname()[1]}")
+
+
+def _drips(listening: socket.socket) -> None:
+    connection, _ = listening.accept()
+    with connection, contextlib.suppress(OSError):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        for _ in range(1000):
+            connection.sendall(b" ")
+            time.sleep(0.05)
+
+
+def test_a_process_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = LlamaCppEngine(SOURCE.read_bytes())
+    monkeypatch.setattr(llamacpp, "_SECONDS", 0.3)
+    assert engine._process is not None
+    os.kill(engine._process.pid, signal.SIGSTOP)
+    with pytest.raises(EngineError, match=r"gave no answer in 0\.3 seconds on the text"):
+        engine.encode("a")
+
+
 _MODULE = """
 import ctypes, importlib.util, pathlib
 spec = importlib.util.find_spec(REAL)
@@ -215,12 +285,10 @@ def test_a_build_that_is_not_known_is_not_used(change: str, why: str, tmp_path: 
 
 
 def test_it_is_told_as_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bpe_interop.engines import llamacpp
-
     monkeypatch.setattr(llamacpp, "__package__", "bpe_interop.engines")
     answer = json.dumps({"error": "UnknownBuildError: it has no function llama_tokenize"})
     monkeypatch.setattr(
-        llamacpp.subprocess,
+        subprocess,
         "Popen",
         lambda command, **named: _POPEN([sys.executable, "-c", f"print({answer!r})"], **named),
     )

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +34,8 @@ _START = (
     "from bpe_interop.engines.llamacpp_child import main; main(sys.argv[1])"
 )
 
+_SECONDS = 600.0
+"""A process that does not answer for so long is ended."""
 _TEXTS = 256
 """So many texts are sent at once; a crash costs one of these batches."""
 
@@ -132,13 +135,25 @@ class LlamaCppEngine:
         except BrokenPipeError:
             pass  # it has ended, which is told of its answer
 
+    @staticmethod
+    def _give_up(process: subprocess.Popen[str] | None, late: threading.Event) -> None:
+        late.set()
+        if process is not None:
+            process.kill()
+
     def _answer(self, doing: str, text: str | None) -> Any:
         process = self._process
+        late = threading.Event()
+        timer = threading.Timer(_SECONDS, self._give_up, [process, late])
+        timer.start()
         line = process.stdout.readline() if process and process.stdout else ""
+        timer.cancel()
         if not line:
             code = process.wait() if process else 0
             self.close()
             on = "" if text is None else f" {shortened(text)}"
+            if late.is_set():
+                raise EngineError(f"{NAME} gave no answer in {_SECONDS:g} seconds {doing}{on}")
             how = f"crashed (signal {-code})" if code < 0 else f"ended (exit code {code})"
             raise EngineError(f"{NAME} {how} {doing}{on}")
         answer: dict[str, Any] = json.loads(line)

@@ -9,10 +9,13 @@ file it runs is its own business: nothing is proved of it. A key, where it asks 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from socket import SHUT_RDWR
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -23,6 +26,10 @@ NAME: Final = "llama-server"
 
 _SECONDS: Final = 60
 """A server that does not answer for so long is given up."""
+_IN_ALL: Final = 300.0
+"""Nor may a whole answer take longer: a server could send a byte from time to time."""
+_SHOWN: Final = 200
+"""So many characters of what it says are shown."""
 _ANSWER: Final = 1 << 28
 """So many bytes of an answer are read at most."""
 
@@ -43,15 +50,24 @@ class LlamaServerEngine(OneByOne):
         Raises:
             EngineError: nothing answers there, or it is no such server.
         """
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if "@" in address:
+            raise EngineError(
+                "the address of a server holds @: a name and a password are not sent",
+                fix="write http://HOST:PORT, and put a key into LLAMA_API_KEY",
+            )
+        try:
+            parts = urlsplit(address)
+            named = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        except ValueError:
+            named = None
+        if not named or not address.isascii() or not address.isprintable():
             raise EngineError(f"{address!r} is no address", fix="write http://HOST:PORT")
         self._address = address.rstrip("/")
         self._path = parts.path.rstrip("/")
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._connection = kind(parts.netloc.rpartition("@")[2], timeout=_SECONDS)
+        self._connection = kind(parts.netloc, timeout=_SECONDS)
         props = self._asked("/props", None, "about itself")
-        self.version = str(props.get("build_info", ""))
+        self.version = _plain(str(props.get("build_info", "")))
 
     def __reduce__(self) -> tuple[type[LlamaServerEngine], tuple[str]]:
         return LlamaServerEngine, (self._address,)
@@ -87,6 +103,11 @@ class LlamaServerEngine(OneByOne):
     def _asked(self, path: str, question: object, doing: str) -> dict[str, Any]:
         """The answer to a question, which must be a JSON object."""
         key = os.environ.get("LLAMA_API_KEY")
+        if key and not (key.isascii() and key.isprintable()):
+            raise EngineError(
+                "the key in LLAMA_API_KEY holds a character that none can have (a line end?)",
+                fix="set it to the key alone",
+            )
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         data = None if question is None else json.dumps(question).encode()
         if data is not None:
@@ -94,9 +115,9 @@ class LlamaServerEngine(OneByOne):
         try:
             status, body = self._sent(path, data, headers)
             value = json.loads(body) if status == 200 else None
-        except (OSError, HTTPException, ValueError) as error:
+        except (OSError, HTTPException, ValueError, RecursionError) as error:
             raise EngineError(
-                f"{NAME} at {self._address} failed {doing}: {error}",
+                f"{NAME} at {self._address} failed {doing}: {_plain(str(error) or repr(error))}",
                 fix="check the address, and that the server runs",
             ) from None
         if status != 200:
@@ -110,21 +131,47 @@ class LlamaServerEngine(OneByOne):
         """The status and the body of an answer; a connection that was closed is opened again."""
         method = "GET" if data is None else "POST"
         for last in (False, True):
+            late = threading.Event()
+            timer = threading.Timer(_IN_ALL, self._give_up, [late])
+            timer.start()
             try:
                 self._connection.request(method, f"{self._path}{path}", data, dict(headers))
                 answer = self._connection.getresponse()
-                return answer.status, answer.read(_ANSWER)
-            except (ConnectionError, HTTPException):
+                body = answer.read(_ANSWER)
+            except (OSError, HTTPException) as error:
                 self._connection.close()
-                if last:
+                again = isinstance(error, (ConnectionError, HTTPException)) and not last
+                if not late.is_set() and not again:
                     raise
+            else:
+                if not late.is_set():
+                    return answer.status, body
+            finally:
+                timer.cancel()
+            if late.is_set():
+                self._connection.close()
+                raise TimeoutError(f"no whole answer within {_IN_ALL:g} seconds")
         raise AssertionError("the second time gives or raises")
+
+    def _give_up(self, late: threading.Event) -> None:
+        """Ends the connection under a request that takes too long."""
+        late.set()
+        socket = self._connection.sock
+        if socket is not None:
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                socket.shutdown(SHUT_RDWR)
 
 
 def _told(body: bytes) -> str:
     """The message in the body of an error, or what there is."""
     text = body.decode("utf-8", "replace")
     try:
-        return str(json.loads(text)["error"]["message"])
-    except (ValueError, TypeError, KeyError):
-        return text.strip()[:200] or "no reason"
+        return _plain(str(json.loads(text)["error"]["message"]))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return _plain(text.strip()) or "no reason"
+
+
+def _plain(text: str) -> str:
+    """The begin of what a server says, without characters that a terminal obeys."""
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:_SHOWN])
+    return shown + ("..." if len(text) > _SHOWN else "")
