@@ -249,7 +249,7 @@ def test_what_a_model_has_decides_who_encodes() -> None:
     beyond = {
         "affixes": small(affixes=Affixes(suffix=b"x"), merges=PairList(())),
         "of several kinds": small(vocab=Vocab(small().vocab.ids, {256: "unused"})),
-        "no table  ": replace(characters(), pretokenizer=(Metaspace("\u2581", "always"),)),
+        "no table  ": replace(characters(), pretokenizer=(Metaspace("_", "always"),)),
         "irregular  ": replace(characters(), vocab=Vocab({b"": 7, b"a": 0}), merges=PairList(())),
         "names the token for a byte": merging_bytes(),
         "another token": small(fallback=Fallback("unknown", unknown=300)),
@@ -378,8 +378,11 @@ def test_real_models_of_characters_have_the_ids_of_their_engines(name: str, data
 
 
 @needs_library
-def test_a_real_document_of_characters_is_encoded_and_decoded_as_by_tokenizers(data: Data) -> None:
-    path = data("llama-2/tokenizer.json")
+@pytest.mark.parametrize("name", ["llama-2", "mistral-v1"])
+def test_real_documents_of_characters_are_encoded_and_decoded_as_by_tokenizers(
+    name: str, data: Data
+) -> None:
+    path = data(f"{name}/tokenizer.json")
     tokenizer, engine = load(path), EngineTokenizer.from_file(str(path))
     assert native(tokenizer.model).raw is not None
     for part in ("war-and-peace.txt", "xiyou.txt", "utf8_sequence_0x10ffff.txt"):
@@ -387,6 +390,9 @@ def test_a_real_document_of_characters_is_encoded_and_decoded_as_by_tokenizers(d
         text = whole[len(whole) // 3 :][:40_000]
         ids = engine.encode(text, add_special_tokens=False).ids
         assert tokenizer.encode_ordinary(text) == ids, part
+        short = [*text[:3000].splitlines(), " a", "a", "", "\u2581", "  "]
+        own = [each.ids for each in engine.encode_batch(short, add_special_tokens=False)]
+        assert tokenizer.encode_ordinary_batch(short, num_threads=2) == own
         for some in (ids, ids[1:-1], [1, *ids, 2], [*ids[:50], 1, 0, *ids[50:90]]):
             assert tokenizer.decode(some) == engine.decode(some, skip_special_tokens=False)
 

@@ -19,7 +19,7 @@ from bpe_interop.encode.native import native
 from bpe_interop.errors import EncodeError
 from bpe_interop.formats import by_name
 from bpe_interop.kernel import is_aside
-from bpe_interop.model import BPEModel, Fallback, PairList, RankTable
+from bpe_interop.model import AddedToken, BPEModel, Fallback, PairList, RankTable
 from bpe_interop.steps import (
     ByteTokens,
     DecoderStep,
@@ -28,8 +28,11 @@ from bpe_interop.steps import (
     Metaspace,
     NormalizerStep,
     Pattern,
+    Prefixing,
     Prepend,
+    PreTokenizerStep,
     Replace,
+    SentencePieceText,
     Split,
     StripToken,
 )
@@ -75,7 +78,17 @@ _PARTS = (
         "xx",
         "\u00e9",
     ),
-    *("\u65e5", "\u65e5\u672c", "\U0001f600", "\x00", "\ud83d", "\ud83d\ude00", "<s>", "<unk>"),
+    *(
+        "\u65e5",
+        "\u65e5\u672c",
+        "\U0001f600",
+        "\x00",
+        "\ud83d",
+        "\ud83d\ude00",
+        "<s>",
+        "<unk>",
+        "<t>",
+    ),
     *("<0x61>", "\u2028", "\ufffd", "\U0010ffff", "\u0301"),
 )
 _SYMBOLS = ("a", "b", "c", _SPACE, "\u00e9", "\u65e5", "\U0001f600")
@@ -181,7 +194,15 @@ def _changed(model: BPEModel, rng: random.Random) -> BPEModel:
             kinds.pop(ids.pop(some))
     steps: tuple[NormalizerStep, ...] = model.normalizer or ()
     if rng.random() < 0.3:
-        steps = rng.choice(((), (Lowercase(),), (Prepend(" x"), Replace(" ", _SPACE)), steps[:1]))
+        steps = rng.choice(
+            ((), (), (Lowercase(),), (Prepend(" x"), Replace(" ", _SPACE)), steps[:1])
+        )
+    if rng.random() < 0.3:
+        shown = AddedToken("<t>", 2**21, special=False)
+        model = replace(model, added=(*(model.added or ()), shown))
+    pretokenizer = _steps(rng, steps)
+    if rng.random() < 0.7 and Metaspace(_SPACE, "first") in pretokenizer:
+        steps = ()
     return replace(
         model,
         vocab=replace(model.vocab, ids=ids, kinds=kinds),
@@ -189,8 +210,17 @@ def _changed(model: BPEModel, rng: random.Random) -> BPEModel:
         fallback=fallback,
         lookup_first=rng.random() < 0.2,
         normalizer=steps,
-        pretokenizer=rng.choice(((), (), _CUT, _ISOLATED, (Metaspace(_SPACE, "always"),))),
+        pretokenizer=pretokenizer,
     )
+
+
+def _steps(rng: random.Random, before: tuple[NormalizerStep, ...]) -> tuple[PreTokenizerStep, ...]:
+    """A pre-tokenizer. What begins a text after SentencePiece's normalizer is asked of nobody."""
+    first: tuple[Prefixing, ...] = ("always", "never")
+    if not any(isinstance(step, SentencePieceText) for step in before):
+        first = ("always", "never", "first", "first")
+    written = Metaspace(rng.choice((_SPACE, _SPACE, "_")), rng.choice(first))
+    return rng.choice(((), (), _CUT, _ISOLATED, (written,), (written, *_CUT)))
 
 
 _CUT = (Split(_SPACE, "merged_with_next"),)

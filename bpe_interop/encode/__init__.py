@@ -122,11 +122,13 @@ class Encoder:
             whole = None if native is None else native.encode(normalized)
             return self._ordinary(normalized, self._begins(text)) if whole is None else whole
         ids: list[int] = []
+        later = native if self._later is None or native is None else self._later
         for number, part, begins, _ in self._segments(text, allowed_special, placed=False):
             if number is not None:
                 ids.append(number)
                 continue
-            whole = None if native is None else native.encode(part)
+            encoder = native if begins else later
+            whole = None if encoder is None else encoder.encode(part)
             ids += self._ordinary(part, begins) if whole is None else whole
         return ids
 
@@ -167,6 +169,8 @@ class Encoder:
             if self._raw is None:
                 ready = [*map(self._normalize, ready)]
             whole = (self._raw or native).lists_of_each(ready, threads)
+        elif self._later is not None:
+            whole = [None] * len(texts)  # parts of one text have different encoders
         else:
             parts: list[str] = []
             plans: list[list[int | None]] = []
@@ -345,6 +349,11 @@ class Encoder:
         if self.model.normalizer is None or not self._matcher(none).is_idle(none):
             return None
         return native(self.model).raw
+
+    @property
+    def _later(self) -> ByteEncoder | None:
+        """The kernel's encoder of what does not begin its text, where that is another one."""
+        return None if is_aside() else native(self.model).later
 
     @property
     def _raw(self) -> ByteEncoder | None:

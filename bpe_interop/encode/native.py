@@ -25,7 +25,7 @@ from ..kernel import (
     splitter_of,
 )
 from ..model import Affixes, BPEModel, PairList, RankTable
-from ..steps import Prepend, Replace
+from ..steps import Metaspace, Prepend, PreTokenizerStep, Replace
 from ..text.charsmap import SPACE
 from ..theory.merges import canonical, textual
 from ..theory.split_tables import split_tables
@@ -39,11 +39,13 @@ class Native:
     """The kernel's encoder of a model, or why there is none.
 
     ``raw``: the encoder for texts before the normalizer, where the kernel holds that, too.
+    ``later``: the encoder for what does not begin its text, where that is another one.
     """
 
     encoder: ByteEncoder | None
     why_not: str = ""
     raw: ByteEncoder | None = None
+    later: ByteEncoder | None = None
 
 
 @Derived
@@ -57,7 +59,7 @@ def native(model: BPEModel) -> Native:
     why_not = _beyond(model)
     if why_not:
         return Native(None, why_not)
-    steps = model.pretokenizer or ()
+    spacing, steps = _spacing(model, model.pretokenizer or ())
     try:
         tables = split_tables(steps)
     except PatternError as error:
@@ -73,7 +75,9 @@ def native(model: BPEModel) -> Native:
             return Native(None, error.what)
         if pieces is None:
             return Native(None, "its merges or tokens are irregular")
-        return Native(pieces, raw=_before_normalizer(model, pieces))
+        if spacing is None:
+            return Native(pieces, raw=_before_normalizer(model, pieces))
+        return _with_metaspace(model, spacing, pieces)
     if isinstance(model.merges, PairList):
         encoder = encoder_of_list(
             ids, model.merges.pairs, splitter, lookup_first=model.lookup_first
@@ -123,6 +127,30 @@ def _of_characters(
     return encoder_of_pieces(
         ids, rule.ranks if isinstance(rule, RankTable) else rule.pairs, splitter, settings
     )
+
+
+def _spacing(
+    model: BPEModel, steps: tuple[PreTokenizerStep, ...]
+) -> tuple[Metaspace | None, tuple[PreTokenizerStep, ...]]:
+    """The step that writes spaces, if the kernel holds it, and the steps after it.
+
+    Which of the characters begin a text that a normalizer has changed, Python tells.
+    """
+    first = steps[0] if steps else None
+    if not isinstance(first, Metaspace) or first.replacement != SPACE:
+        return None, steps
+    if model.alphabet != "char" or (first.prepend == "first" and model.normalizer != ()):
+        return None, steps
+    return first, steps[1:]
+
+
+def _with_metaspace(model: BPEModel, step: Metaspace, encoder: ByteEncoder) -> Native:
+    """The encoders of a model whose pre-tokenizer begins so."""
+    without = spaced(encoder, "", escape=True)
+    whole = spaced(encoder, SPACE, escape=True, once=True)
+    first = without if step.prepend == "never" else whole
+    later = without if step.prepend == "first" else None
+    return Native(first, raw=first if model.normalizer == () else None, later=later)
 
 
 def _before_normalizer(model: BPEModel, encoder: ByteEncoder) -> ByteEncoder | None:

@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 16
+_INTERFACE = 17
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1

@@ -96,14 +96,18 @@ def _rule(
     return merges_over(loaded, table, rule)
 
 
-def spaced(encoder: ByteEncoder, prefix: str, *, escape: bool) -> ByteEncoder | None:
-    """The same encoder for texts before a normalizer; None if it is none of characters.
+def spaced(
+    encoder: ByteEncoder, prefix: str, *, escape: bool, once: bool = False
+) -> ByteEncoder | None:
+    """The same encoder for texts before spaces are written; None if it is none of characters.
 
     Args:
         encoder: from :func:`encoder_of_pieces`.
         prefix: put before every text that is not empty.
         escape: whether spaces, those of the prefix too, are then written as U+2581.
+        once: whether a text that begins with U+2581 by then is left without the prefix.
     """
     written = prefix.encode("utf-8")
-    held = made(encoder.library.piece_encoder_spaced(encoder.number, written, len(written), escape))
+    flags = escape | once << 1
+    held = made(encoder.library.piece_encoder_spaced(encoder.number, written, len(written), flags))
     return None if held is None else ByteEncoder(encoder.library, held)

@@ -29,7 +29,7 @@ use crate::training::{Counter, Learner};
 use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 16;
+const INTERFACE: u32 = 17;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -822,8 +822,9 @@ pub unsafe extern "C" fn piece_encoder_new(
     })
 }
 
-/// The same encoder for texts before a normalizer that puts a prefix before each that is not
-/// empty, and with `escape` then writes spaces as U+2581.
+/// The same encoder for texts before a step that puts a prefix before each that is not empty, and
+/// with `flags` 1 then writes spaces as U+2581; with 2, none that begins with U+2581 by then has
+/// the prefix.
 ///
 /// # Safety
 /// `size` bytes at `prefix`.
@@ -832,16 +833,18 @@ pub unsafe extern "C" fn piece_encoder_spaced(
     encoder: i64,
     prefix: *const u8,
     size: usize,
-    escape: u32,
+    flags: u32,
 ) -> i64 {
     guarded(|| {
         let object = or_python(get(encoder))?;
         let encoder = or_python(object.piece_encoder())?;
         let prefix = or_python(std::str::from_utf8(given(prefix, size)).ok())?.to_string();
-        let escape = escape != 0;
-        Ok(hold(Object::PieceEncoder(
-            encoder.spaced(Spacing { prefix, escape }),
-        )))
+        let spacing = Spacing {
+            prefix,
+            escape: flags & 1 != 0,
+            once: flags & 2 != 0,
+        };
+        Ok(hold(Object::PieceEncoder(encoder.spaced(spacing))))
     })
 }
 

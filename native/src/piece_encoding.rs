@@ -201,6 +201,8 @@ pub struct Spacing {
     pub prefix: String,
     /// Spaces are written as U+2581.
     pub escape: bool,
+    /// The prefix is not put before a text that then begins with U+2581.
+    pub once: bool,
 }
 
 /// A model of characters, for texts as they are or as its normalizer makes them. Threads may
@@ -313,9 +315,12 @@ fn write_spaced(spacing: &Spacing, text: &str, out: &mut String) -> Option<()> {
     out.try_reserve(text.len() + spacing.prefix.len() + 2 * spaces + 2)
         .ok()?;
     let space = if spacing.escape { "\u{2581}" } else { " " };
-    for (at, part) in spacing.prefix.split(' ').enumerate() {
-        out.push_str(if at > 0 { space } else { "" });
-        out.push_str(part);
+    let begun = text.starts_with('\u{2581}') || (spacing.escape && text.starts_with(' '));
+    if !(spacing.once && begun) {
+        for (at, part) in spacing.prefix.split(' ').enumerate() {
+            out.push_str(if at > 0 { space } else { "" });
+            out.push_str(part);
+        }
     }
     for (at, part) in text.split(' ').enumerate() {
         out.push_str(if at > 0 { space } else { "" });
@@ -652,14 +657,31 @@ mod tests {
     #[test]
     fn a_normalizer_is_done_on_the_way() {
         let prefix = " ".to_string();
-        let escape = true;
-        let spaced = encoder(2, 1).spaced(Spacing { prefix, escape });
+        let (escape, once) = (true, false);
+        let spaced = encoder(2, 1).spaced(Spacing {
+            prefix,
+            escape,
+            once,
+        });
         assert_eq!(ids(&spaced, "a a"), Some(vec![4, 4]));
         assert_eq!(ids(&spaced, ""), Some(vec![]));
         let prefix = String::new();
         let escape = false;
-        let spaced = spaced.spaced(Spacing { prefix, escape });
+        let spaced = spaced.spaced(Spacing {
+            prefix,
+            escape,
+            once,
+        });
         assert_eq!(ids(&spaced, "a a"), Some(vec![0, 9, 0]));
+        let once = spaced.spaced(Spacing {
+            prefix: "\u{2581}".to_string(),
+            escape: true,
+            once: true,
+        });
+        assert_eq!(ids(&once, "a"), Some(vec![4]));
+        assert_eq!(ids(&once, " a"), Some(vec![4]));
+        assert_eq!(ids(&once, "\u{2581}a"), Some(vec![4]));
+        assert_eq!(ids(&once, " "), Some(vec![3]));
     }
 
     #[test]
