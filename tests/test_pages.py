@@ -27,6 +27,7 @@ from reports import CL100K, GPT2, HOSTILE, example, few_texts, hostile, real
 from bpe_interop import pages
 from bpe_interop.fingerprint import PARTS
 from bpe_interop.model import show
+from bpe_interop.pages.markdown import shown
 from bpe_interop.pages.rows import AROUND, COLUMNS, rows
 from bpe_interop.pages.visible import parts, right_to_left, token_parts
 from bpe_interop.verify import Report, Scope, counts
@@ -336,6 +337,15 @@ def test_markdown_shows_the_witness_and_its_ids(reports: Reports) -> None:
     assert mismatch is not None
     assert {show(mismatch.text), " ".join(map(str, mismatch.ids_a))} <= {*found.codes}
     assert " ".join(map(str, mismatch.ids_b)) in found.codes
+
+
+def test_markdown_tells_a_mark_by_its_escape() -> None:
+    assert shown("e\u0301") != shown("\u00e9")
+    assert "u0301" in shown("e\u0301")
+
+
+def test_a_page_calls_different_what_the_terminal_calls_so(reports: Reports) -> None:
+    assert "<dd>refuted</dd>" not in pages.to_html(reports["refuted"])
 
 
 def test_the_page_tells_signs_that_look_alike_apart(reports: Reports) -> None:

@@ -7,6 +7,7 @@ import importlib
 import json
 import shutil
 import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -168,6 +169,27 @@ def test_a_difference_of_an_engine_is_no_difference_of_a_stage_that_is_proved() 
     concluded = conclude(proof, Tally(texts=1, compared=1, mismatch=found), (own, own), [])
     assert (concluded.verdict, concluded.stage) == ("refuted", None)
     assert concluded.stages == proof.stages
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_a_mark_in_a_text_that_is_shown_stands_on_a_letter() -> None:
+    """A lone accent is hardly seen, and joins what stands before it."""
+    plain, nfc = TOKENIZERS / "gpt2-tiny/huggingface", TOKENIZERS / "nfc-tiny/huggingface"
+    without = replace(load_source(nfc).model, normalizer=())
+    stage = next(text_stages(TwoModels(without, load_source(nfc).model)))
+    assert stage.name == "normalizer"
+    assert stage.witness is not None
+    assert unicodedata.category(stage.witness[0])[0] != "M"
+    report = verify(plain, nfc)
+    assert report.mismatch is not None
+    assert unicodedata.category(report.mismatch.text[0])[0] != "M"
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_the_note_on_few_texts_names_as_many_as_were_compared() -> None:
+    report = verify(TOKENIZERS / "gpt2-tiny/tiktoken", TOKENIZERS / "cl100k-tiny/tiktoken")
+    [note] = [note for note in report.notes if "--thorough" in note]
+    assert f"only {report.texts:,} awkward texts were run" in note
 
 
 @pytest.mark.usefixtures("few_texts")

@@ -47,6 +47,11 @@ def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     used = {name: number for name, number in versions().items() if number is not None}
     frozen = lock(loaded.model, source, {"bpe-interop": version("bpe-interop"), **used})
     replace_file(output, dump(frozen))
-    answers = len(frozen.golden) + len(frozen.tokens)
+    texts = len({text for _, text, _ in frozen.golden})
+    tokens = len({row.id for row in frozen.tokens})
     lines("wrote", [str(output)])
-    lines("locked", [f"{answers:,} answers; fingerprint {frozen.fingerprint['all']}"])
+    lines("locked", [f"the ids of {texts:,} awkward texts and of {tokens:,} tokens"])
+    lines("fingerprint", [frozen.fingerprint["all"]])
+    if loaded.model.added is None:
+        what = "special tokens are not stated, so they are not locked; name them with --preset"
+        lines("note", [what])

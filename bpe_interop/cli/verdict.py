@@ -103,7 +103,9 @@ def _show_aligned(example: Example) -> None:
     if all(equal for equal, *_ in rows):  # what the ids decode to differs
         return
     cut = rows[:_ROWS]
-    cells = [("text", "a", "b"), *((line, a, b) for _, line, a, b in cut)]
+    cells: list[tuple[str, ...]] = [("text", "a", "b"), *((line, a, b) for _, line, a, b in cut)]
+    if not any(line for _, line, *_ in cut):  # which part of the text it is, is not known
+        cells = [row[1:] for row in cells]
     widths = [min(_WIDEST, max(map(cell_len, column))) for column in zip(*cells, strict=True)]
     marks = ["  ", *("  " if equal else "> " for equal, *_ in cut)]
     for place, (mark, row) in enumerate(zip(marks, cells, strict=True)):

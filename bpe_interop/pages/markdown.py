@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..model import escaped, show
 from ..notebook import HEADLINES
+from ..text.visible import is_ambiguous
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import Counts
 from ..verify.report import Example, Report
@@ -91,7 +92,8 @@ def code(text: str) -> str:
 def shown(text: str) -> str:
     """A text for people: quoted, with everything unseen escaped, and cut where it is long."""
     start, cut = shortened(text, _TEXT)
-    return code(show(start)) + (f" ({cut})" if cut else "")
+    escapes = f" = {code(ascii(start))}" if is_ambiguous(start) else ""
+    return code(show(start)) + escapes + (f" ({cut})" if cut else "")
 
 
 def ids(numbers: Sequence[int]) -> str:

@@ -18,7 +18,7 @@ from .by_parts import ByParts
 from .lock_report import compare_with_lock, locked
 from .prove import SCOPES, Scope, about, prove
 from .report import Example, Report, report_of
-from .runs import AFTER_PROOF, PATIENCE, Pairing, Ran, RunOptions, check_texts, run
+from .runs import PATIENCE, Pairing, Ran, RunOptions, check_texts, run
 from .sides import (
     Failure,
     Inside,
@@ -129,11 +129,11 @@ def _notes(ran: Ran, inside: Inside) -> list[str]:
     """What is to be said of what was run and what was not."""
     notes = list(ran.alone.notes())
     if inside.left_out:
-        notes.append(f"{inside.left_out:,} awkward texts with added tokens are outside the scope")
+        notes.append(f"outside the scope, as added tokens are in them: {inside.left_out:,} texts")
     if ran.ended:
         notes.append(
-            f"the difference is proved and shown by a text, so only {AFTER_PROOF:,} awkward texts "
-            "were run; --thorough (thorough=True) runs all"
+            f"the difference is proved and shown by a text, so only {ran.tally.texts:,} awkward "
+            "texts were run; --thorough (thorough=True) runs all"
         )
     if ran.tally.alone >= PATIENCE:
         notes.append(f"awkward texts ended early: one side alone failed {ran.tally.alone:,} times")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import TypeAlias
@@ -17,7 +17,7 @@ from ..io import TokenizerSource, beginning, read
 from ..model import BPEModel, show
 from ..theory.merges import canonical
 from ..ticks import begin
-from .alignment import align
+from .alignment import Span, align
 from .assumptions import EXAMINED, assumptions
 from .compare import oddness
 from .lock import BLOCK, Lock, answers, is_lock, load, merge_blocks
@@ -137,7 +137,7 @@ def compare_with_lock(
         failures=tuple(answered.failures),
         differences=(),
         notes=tuple(notes),
-        examples=() if mismatch is None else (_example(mismatch, model, first),),
+        examples=() if mismatch is None else (_example(mismatch, held, model, first),),
     )
 
 
@@ -204,11 +204,21 @@ def _assumed(model: BPEModel, side: Engine) -> tuple[str, ...]:
     return hashed, *assumptions((model, model), {side.name})
 
 
-def _example(mismatch: Mismatch, model: BPEModel, first: bool) -> Example:
-    """What the locked ids stood for is known only as far as the tokenizer says."""
+def _example(mismatch: Mismatch, held: Lock, model: BPEModel, first: bool) -> Example:
+    """What a locked id stood for is known where a locked text was this id alone."""
     sides = (None, Encoder(model)) if first else (Encoder(model), None)
     spans = align(mismatch.text, mismatch.ids_a, mismatch.ids_b, sides[0], sides[1], mismatch.mode)
-    return Example(mismatch, spans)
+    texts = {row.id: show(row.text) for row in held.tokens if row.ids == (row.id,)}
+    return Example(mismatch, tuple(_with_locked(span, texts, first) for span in spans))
+
+
+def _with_locked(span: Span, texts: Mapping[int, str], first: bool) -> Span:
+    """A span with what the locked ids stood for, where it is known of all."""
+    ids = span.ids_a if first else span.ids_b
+    if not texts.keys() >= {*ids}:
+        return span
+    tokens = tuple(texts[number] for number in ids)
+    return replace(span, tokens_a=tokens) if first else replace(span, tokens_b=tokens)
 
 
 @dataclass(slots=True)
@@ -303,7 +313,10 @@ def _merges(held: Lock, model: BPEModel) -> Iterator[str]:
     place = BLOCK * same
     begins = next(islice(canonical(model).splits.values(), place, None), None)
     at = "" if begins is None else f" (from {show(begins[0])} + {show(begins[1])} on)"
-    yield f"the first {place:,} merges are the locked ones; one of the next {BLOCK}{at} is not"
+    if place:
+        yield f"the first {place:,} merges are the locked ones; one of the next {BLOCK}{at} is not"
+    else:
+        yield f"one of the first {BLOCK} merges{at} is not the locked one"
 
 
 def _added(held: Lock, model: BPEModel) -> Iterator[str]:

@@ -84,7 +84,7 @@ def _compare(
     inside = Inside(scope, models)
     tally = compare(*engines, inside.of(texts), modes, patience=PATIENCE)
     if inside.left_out:
-        notes.append(f"{inside.left_out:,} texts with added tokens are outside the scope")
+        notes.append(f"outside the scope, as added tokens are in them: {inside.left_out:,} texts")
     return report_of(scope, (left, right), modes, proved, Ran(tally), notes)
 
 

@@ -29,6 +29,7 @@ from .sides import (
     encode_one,
 )
 from .stages import Stage
+from .stages.stage import is_stray
 from .stress import fixed
 
 Verdict: TypeAlias = Literal["proved", "tested", "refuted", "unknown"]
@@ -183,7 +184,8 @@ def _first(
     mismatch = plainest
     if proof is not None and proof.stage is not None and shown is not None:
         at, proved_at = (order.get(name or "", len(order)) for name in (stage, proof.stage))
-        if plainest is None or (at, len(plainest.text)) >= (proved_at, len(shown.text)):
+        own = proved_at, is_stray(shown.text), len(shown.text)
+        if plainest is None or (at, is_stray(plainest.text), len(plainest.text)) >= own:
             mismatch, stage = shown, proof.stage
     if mismatch is None:
         raise AssertionError("a refutation has a text")

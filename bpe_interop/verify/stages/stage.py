@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, product
@@ -120,6 +121,8 @@ class TwoModels:
         witness = next(filter(self.differ, texts), None)
         if witness is None:
             return Stage(name, "unknown", why + NO_TEXT)
+        if is_stray(witness) and self.differ(f"e{witness}"):
+            witness = f"e{witness}"
         return Stage(name, "refuted", why, witness)
 
     def token_texts(self) -> Iterator[str]:
@@ -158,6 +161,11 @@ class TwoModels:
                 yield text
                 for other in dict.fromkeys((*text[:1], *text[-1:], *_BESIDE)):
                     yield from (other + text, text + other, other + text + other)
+
+
+def is_stray(text: str) -> bool:
+    """Whether a text begins with a mark that has no letter to stand on, which reads badly."""
+    return unicodedata.category(text[:1] or "a")[0] == "M"
 
 
 def short_texts() -> Iterator[str]:
