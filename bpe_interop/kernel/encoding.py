@@ -1,4 +1,4 @@
-"""Encoders in the kernel: models that merge bytes. The twin is the room ``encode``."""
+"""Encoders in the kernel, and those of models that merge bytes. The twin is ``encode``."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class _Room:
 class ByteEncoder(Held):
     """Texts to ids, without what goes before the pre-tokenizer. Threads may share it.
 
-    None stands for what the kernel leaves to Python: a byte that no token stands for, a text of
-    2 GiB.
+    None stands for what the kernel leaves to Python: a byte or a character without an encoding, a
+    text of 2 GiB.
     """
 
     __slots__ = ("_encode", "_rooms")
