@@ -11,10 +11,11 @@ from __future__ import annotations
 import importlib
 import sys
 import types
-from pathlib import Path
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # type checkers take the name as True; to import typing takes longer
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from . import errors
     from .convert import Conversion, convert
     from .diff import Difference, diff
