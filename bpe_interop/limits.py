@@ -87,6 +87,13 @@ PAGE_SECONDS = Limit(
     "a connection to the live page",
     "a browser asks at once; what says nothing is closed",
 )
+SPECIAL_TOKENS = Limit(
+    "SPECIAL_TOKENS",
+    100_000,
+    "special tokens",
+    "a tekken.json, by its settings",
+    "published ones have 1,000; a number makes them all",
+)
 CHAT_CHARACTERS = Limit(
     "CHAT_CHARACTERS",
     1_000_000,
@@ -119,6 +126,7 @@ LIMITS: tuple[Limit, ...] = (
     MESSAGE_CHARACTERS,
     PAGE_CONNECTIONS,
     PAGE_SECONDS,
+    SPECIAL_TOKENS,
     CHAT_CHARACTERS,
     CHAT_SECONDS,
     PAGE_TOKENIZERS,

@@ -40,14 +40,14 @@ class Existing:
 
         Raises:
             TargetError: it cannot be written.
-            SourceError: the existing file was changed meanwhile.
+            SourceError: the existing file was changed meanwhile, or cannot be read.
             CheckFailedError: what was written is not what was read.
         """
         with naming_target(written), written.open("r+b") as target:
             begin = target.seek(0, os.SEEK_END)
             self.file.seek(self.kept.start)
             count, read = 0, hashlib.sha256()
-            while data := self.file.read(_CHUNK):
+            while data := self._read():
                 target.write(data)
                 read.update(data)
                 count += len(data)
@@ -67,6 +67,12 @@ class Existing:
                 fix="nothing was kept; the disk may be damaged",
             )
         return f"{count:,} bytes of {self.path} were copied as they are (sha256 {again})"
+
+    def _read(self) -> bytes:
+        try:
+            return self.file.read(_CHUNK)
+        except OSError as error:
+            raise unreadable(error, str(self.path)) from None
 
 
 @contextlib.contextmanager
@@ -88,9 +94,9 @@ def existing_file(path: Path, row: Format) -> Iterator[Existing]:
     reader = getattr(importlib.import_module(f"..{module}", __package__), name)
     if "\0" in str(path):
         raise SourceError("a name cannot hold a NUL character", fix="check the name")
-    if path.exists() and not path.is_file():
-        raise SourceError("this is not a regular file", where=str(path), fix="name a file")
     try:
+        if path.exists() and not path.is_file():
+            raise SourceError("this is not a regular file", where=str(path), fix="name a file")
         file = path.open("rb")
     except OSError as error:
         raise unreadable(error, str(path)) from None

@@ -94,6 +94,13 @@ def find(path: Path, format: str | None = None, *, alone: bool = False) -> Token
     wanted = by_name(format) if format else None
     if "\0" in str(path):
         raise SourceError("a name cannot hold a NUL character", fix="check the name")
+    try:
+        return _find(path, wanted, alone)
+    except OSError as error:
+        raise unreadable(error, str(path)) from None
+
+
+def _find(path: Path, wanted: Format | None, alone: bool) -> TokenizerSource[None]:
     if path.is_dir():
         return _find_in_directory(path, wanted)
     if not path.exists():
@@ -262,9 +269,7 @@ def read(path: Path) -> bytes:
     """
     try:
         # A device's size is 0 and it has no end, and a pipe may never begin.
-        number = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        )
+        number = os.open(path, os.O_RDONLY | _FLAGS)
         with open(number, "rb") as file:
             if not stat.S_ISREG(os.fstat(number).st_mode):
                 raise SourceError("this is not a regular file", where=str(path), fix=_COPY)

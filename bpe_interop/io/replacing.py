@@ -33,6 +33,8 @@ def keep_apart(read: Iterable[str | Path], place: Path) -> None:
     Raises:
         TargetError: it would, or a link on the way to it.
     """
+    if "\0" in str(place):
+        raise TargetError("a name cannot hold a NUL character", fix="choose another target")
     target = Path(os.path.realpath(place))
     lost = {target, _place(place)}
     if not os.path.isdir(place):

@@ -151,7 +151,9 @@ def check_target(target: Path, *, force: bool = False) -> None:
         raise TargetError("a name cannot hold a NUL character", fix="choose another target")
     if force:
         place = target.resolve()
-        if place in (Path.cwd(), Path.home(), *Path.cwd().parents) or (place / ".git").exists():
+        with naming_target(target):
+            repository = (place / ".git").exists()
+        if repository or place in (Path.cwd(), Path.home(), *Path.cwd().parents):
             raise TargetError(
                 "replacing this directory as a whole would delete more than a tokenizer",
                 where=str(target),

@@ -293,7 +293,7 @@ class _Reader:
             stop = start + length(data, at)[0] if start <= end else start
             if stop > end or start > end:
                 self._begun = first, at, strings
-                raise _EndsEarlyError(stop)
+                self._need(stop - self._at)
             add(data[start:stop])
             at = stop
         self._begun, self._at = None, at

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
 
 
 def overlaps(texts: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -11,16 +12,29 @@ def overlaps(texts: Collection[str]) -> Iterator[tuple[str, str]]:
     Of runs of one character (spaces) whoever looks takes the same parts, so these are left out
     where both are such runs.
     """
-    begins: dict[str, list[str]] = {}
-    for text in texts:
-        for end in range(1, len(text)):
-            begins.setdefault(text[:end], []).append(text)
-    for text in texts:
-        run = len({*text}) == 1
-        for start in range(1, len(text)):
-            for other in begins.get(text[start:], ()):
-                if other != text and not (run and len({*other}) == 1):
-                    yield text, other
+    places = {text: place for place, text in enumerate(texts)}
+    ordered = sorted(places)
+    runs = {text for text in places if len({*text}) == 1}
+    lengths = [0, 0, *sorted(map(len, places))]
+    for text in places:
+        # No longer than the longest other one, so that one very long text costs nothing.
+        most = lengths[-1] if len(text) < lengths[-1] else lengths[-2]
+        for start in range(max(1, len(text) - most + 1), len(text)):
+            others = [
+                other
+                for other in _beginning_with(text[start:], ordered)
+                if other != text and not (text in runs and other in runs)
+            ]
+            for other in sorted(others, key=places.__getitem__):
+                yield text, other
+
+
+def _beginning_with(begin: str, ordered: Sequence[str]) -> Iterator[str]:
+    """The longer ones of sorted texts that begin so."""
+    for place in range(bisect_right(ordered, begin), len(ordered)):
+        if not ordered[place].startswith(begin):
+            return
+        yield ordered[place]
 
 
 def equally_long(texts: Collection[str]) -> tuple[str, str] | None:

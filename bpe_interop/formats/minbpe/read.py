@@ -151,6 +151,8 @@ def _pattern(lines: _Lines) -> str:
 def _special(lines: _Lines) -> tuple[AddedToken, ...]:
     count = lines.number(lines.next("the number of special tokens").strip())
     ids: dict[str, int] = {}
+    numbers: set[int] = set()
+    lengths: set[int] = set()
     for _ in range(count):
         words = lines.next(f"the last of {count} special tokens").split()
         if len(words) != 2:
@@ -158,9 +160,9 @@ def _special(lines: _Lines) -> tuple[AddedToken, ...]:
         text, number = words[0], lines.number(words[1])
         if text in ids:
             lines.fail(f"the special token {show(text)} stands here twice")
-        if number in ids.values():
+        if number in numbers:
             lines.fail(f"the special token {show(text)} has the id of another one, {number}")
-        shorter = next((other for other in ids if text.startswith(other)), None)
+        shorter = next((text[:end] for end in lengths if text[:end] in ids), None)
         if shorter is not None:
             lines.fail(
                 f"the special token {show(shorter)} begins {show(text)} and stands before it, so "
@@ -168,6 +170,8 @@ def _special(lines: _Lines) -> tuple[AddedToken, ...]:
                 "put the longer one first",
             )
         ids[text] = number
+        numbers.add(number)
+        lengths.add(len(text))
     return tuple(AddedToken(text, number) for text, number in ids.items())
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from ...errors import FormatError
+from ...limits import SPECIAL_TOKENS
 from ...model import AddedToken, BPEModel, Json, Origin, RankTable, Vocab, show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
@@ -123,22 +124,30 @@ def _bare_list(root: Node, name: str, data: bytes) -> BPEModel:
     Source: ``tiktoken_tokenizer.py`` of Megatron-core. The pattern and the special tokens are not
     in the file.
     """
-    listed = _read_tokens(root, 0)[: BARE_SIZE - BARE_SPECIAL]
-    ids = {token: rank + BARE_SPECIAL for rank, token in enumerate(listed)}
+    listed = _read_tokens(root, 0)
+    used, beyond = listed[: BARE_SIZE - BARE_SPECIAL], listed[BARE_SIZE - BARE_SPECIAL :]
+    ids = {token: rank + BARE_SPECIAL for rank, token in enumerate(used)}
+    notes = [
+        f"{name}: the tokens alone, as Megatron and NeMo have them; numbered as they do "
+        f"by default: {BARE_SPECIAL:,} special tokens first, {BARE_SIZE:,} ids in all"
+    ]
+    if beyond:
+        notes.append(
+            f"{name}: {len(beyond):,} of the {len(listed):,} tokens are beyond these ids, so they "
+            f"are not used, such as {show(beyond[0])}"
+        )
     return BPEModel(
         vocab=Vocab(ids),
         merges=RankTable(ids),
         lookup_first=True,
         normalizer=(),
         decoder=(JoinBytes(),),
+        extras={"tekken": {"beyond": _as_base64(beyond)}} if beyond else {},
         origin=Origin(
             "tekken",
             name=name.removesuffix(".json"),
             files={name: hashlib.sha256(data).hexdigest()},
-            notes=(
-                f"{name}: the tokens alone, as Megatron and NeMo have them; numbered as they do "
-                f"by default: {BARE_SPECIAL:,} special tokens first, {BARE_SIZE:,} ids in all",
-            ),
+            notes=tuple(notes),
         ),
     )
 
@@ -178,8 +187,10 @@ def _sizes(config: Node) -> tuple[int, int]:
     special, size = (
         config[key].be(int) for key in ("default_num_special_tokens", "default_vocab_size")
     )
-    if not 0 <= special <= MAX_TOKENS:
-        config["default_num_special_tokens"].fail(f"expected 0 to {MAX_TOKENS}, found {special}")
+    if special > SPECIAL_TOKENS.most:
+        config["default_num_special_tokens"].fail(SPECIAL_TOKENS.passed("the file"))
+    if special < 0:
+        config["default_num_special_tokens"].fail(f"expected 0 or more, found {special}")
     if not special < size <= MAX_TOKENS:
         config["default_vocab_size"].fail(
             f"expected more than the {special} special tokens and at most {MAX_TOKENS}, found "
@@ -222,6 +233,10 @@ def _from_base64(spelled: str) -> bytes | None:
     except ValueError:
         return None
     return token if binascii.b2a_base64(token, newline=False).decode() == spelled else None
+
+
+def _as_base64(tokens: Sequence[bytes]) -> list[Json]:
+    return [binascii.b2a_base64(token, newline=False).decode() for token in tokens]
 
 
 def _text(token: bytes) -> str | None:
@@ -275,7 +290,7 @@ def _read_special(root: Node, version: str, count: int) -> tuple[list[str], list
                 f"{len(BUILT_IN)} special tokens are built in, and there is room for {count}"
             )
         return [*BUILT_IN], []
-    names: list[str] = []
+    names: dict[str, None] = {}
     plain: list[str] = []
     for number, node in enumerate(given.items()):
         node.only("rank", "token_str", "is_control")
@@ -291,13 +306,13 @@ def _read_special(root: Node, version: str, count: int) -> tuple[list[str], list
             node["token_str"].fail(f"the special token {show(text)} is there already")
         if not node["is_control"].be(bool):
             plain.append(text)
-        names.append(text)
+        names[text] = None
     if len(names) > count:
         given.fail(f"there are {len(names)} special tokens, and room for {count}")
     for number in range(len(names), count):
         if filler(number) in names:
             given.fail(f"{filler(number)} is listed, and is also the name of the unnamed id")
-    return names, plain
+    return [*names], plain
 
 
 def _extras(
@@ -318,7 +333,7 @@ def _extras(
             "delete": b"\\u007f" in data,
             "newline": data.endswith(b"\n"),
         },
-        "beyond": [binascii.b2a_base64(token, newline=False).decode() for token in beyond],
+        "beyond": _as_base64(beyond),
         "plain": [*plain],
     }
     blocks: dict[str, Json] = {key: root[key].value for key in BLOCKS if key in root}
