@@ -120,7 +120,8 @@ def assert_parity(
     report = parity(a, b, listed, scope=scope, proof=listed is None or require == "proved")
     problem = _problem(report, require, len(listed or ()))
     if problem is not None:
-        raise AssertionError("\n".join([problem, *_sides(report), *_details(report)]))
+        details = _details(report, given=listed is not None)
+        raise AssertionError("\n".join([problem, *_sides(report), *details]))
     return report
 
 
@@ -147,12 +148,23 @@ def _sides(report: Report) -> Iterator[str]:
     yield f"  b          {report.b} ({report.engine_b})"
 
 
-def _details(report: Report) -> Iterator[str]:
+_SHOWN = 200
+"""Characters of a given text that are shown."""
+
+
+def _details(report: Report, *, given: bool) -> Iterator[str]:
     from .model import show
 
     mismatch = report.mismatch
     if mismatch is not None:
-        yield f"  text       {show(mismatch.text)} = {mismatch.text!a} ({mismatch.mode.scope})"
+        asked = mismatch.mode.scope
+        if given and report.whole is None:
+            asked += "; none of yours: a proof gave it"
+        elif given and report.whole is not None and report.whole != mismatch.text:
+            cut = " ..." if len(report.whole) > _SHOWN else ""
+            yield f"  yours      {show(report.whole[:_SHOWN])}{cut}"
+            asked += "; made small from yours"
+        yield f"  text       {show(mismatch.text)} = {mismatch.text!a} ({asked})"
         answers = zip("ab", mismatch.decoding or (), strict=False)
         for side, ids in (("a", mismatch.ids_a), ("b", mismatch.ids_b)):
             yield f"  {side} gives    {' '.join(map(str, ids)) or 'no ids'}"

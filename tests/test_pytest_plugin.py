@@ -243,11 +243,19 @@ def test_without_texts_the_awkward_ones_of_both_are_run(monkeypatch: pytest.Monk
     assert report.compared == 2 * len([*fixed()])
 
 
+def test_of_given_texts_one_is_shown_as_it_was_given() -> None:
+    sides = GPT2 / "tiktoken", TINY / "cl100k-tiny" / "tiktoken"
+    told = assert_fails(*sides, ["Hello, world!", "na\u00efve 12345"], scope="ordinary")
+    assert '  yours      "Hello, world!"' in told or '  yours      "na\u00efve 12345"' in told
+    assert "; made small from yours)" in told
+
+
 def test_a_required_proof_finds_what_no_given_text_shows() -> None:
     other = TINY / "cl100k-tiny" / "tiktoken"
     assert assert_parity(TINY / "cl100k-tiny" / "huggingface", other, [""]).verdict == "tested"
     said = assert_fails(GPT2 / "tiktoken", other, [""], require="proved")
     assert "  text " in said
+    assert "; none of yours: a proof gave it)" in said
 
 
 def test_a_text_without_ids_is_no_success() -> None:

@@ -322,7 +322,7 @@ class Tally:
     ``texts`` and ``bytes`` were given to both sides; on ``compared`` of the texts both sides
     answered, at least in one mode, and on ``differing`` of them they did not agree. ``alone``
     counts the times that one side failed and the other did not. ``interrupted`` says that Ctrl-C
-    ended it before its texts did.
+    ended it before its texts did. ``whole`` is the text that ``mismatch`` was made small from.
     """
 
     texts: int = 0
@@ -331,6 +331,7 @@ class Tally:
     alone: int = 0
     differing: int = 0
     mismatch: Mismatch | None = None
+    whole: str | None = None
     failures: list[Failure] = field(default_factory=list)
     modes: list[Mode] = field(default_factory=list)
     interrupted: bool = False
@@ -420,6 +421,7 @@ def _count(
 def _shrink(tally: Tally, pair: Pair) -> None:
     mismatch = tally.mismatch
     if mismatch is not None:
+        tally.whole = mismatch.text
         tally.mismatch = pair.shrink(mismatch.text, mismatch.mode) or mismatch
 
 

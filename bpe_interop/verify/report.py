@@ -48,7 +48,8 @@ class Report:
     ``texts``, ``bytes``, ``compared`` and ``differing`` count too. ``failures`` are of all other
     texts: those of the corpora are in ``corpus``.
     ``interrupted`` says that Ctrl-C ended it before all texts were compared. ``unstated`` has the
-    sides, ``a`` or ``b``, that do not state their special tokens though they count.
+    sides, ``a`` or ``b``, that do not state their special tokens though they count. ``whole`` is
+    the text that was run and of which that of ``mismatch`` was made small, None where it is other.
     """
 
     verdict: Verdict
@@ -75,6 +76,7 @@ class Report:
     matters: tuple[str, ...] = ()
     interrupted: bool = False
     unstated: tuple[str, ...] = ()
+    whole: str | None = None
 
     def __repr__(self) -> str:
         return (
@@ -262,4 +264,5 @@ def report_of(
         else matters(differences, replace(proof, stages=concluded.stages)),
         interrupted=ran.interrupted,
         unstated=silent,
+        whole=tally.whole if concluded.mismatch is tally.mismatch else None,
     )
