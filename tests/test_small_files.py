@@ -8,6 +8,7 @@ import json
 import random
 import struct
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,6 +22,7 @@ from bpe_interop.formats.gguf.into import kept_of_file
 from bpe_interop.formats.gguf.overlaps import overlaps
 from bpe_interop.formats.minbpe.read import load as load_minbpe
 from bpe_interop.formats.tekken.read import load as load_tekken
+from bpe_interop.formats.tekken.write import dump as dump_tekken
 from bpe_interop.io.existing import Existing
 from bpe_interop.sources import load_source
 
@@ -97,7 +99,8 @@ def test_tokens_beyond_the_cut_of_a_bare_list_are_named(monkeypatch: pytest.Monk
     vocab = [*BYTES, entry(256, b"ab"), entry(257, b"cd"), entry(258, b"ef")]
     model = load_tekken({"vocab.json": json.dumps(vocab).encode()})
     assert "2 of the 259 tokens are beyond" in model.origin.notes[-1]
-    assert model.extras["tekken"] == {"beyond": ["Y2Q=", "ZWY="]}
+    assert model.extras == {"bare list": {"beyond": ["Y2Q=", "ZWY="]}}
+    assert load_tekken(dump_tekken(replace(model, pretokenizer=()))).vocab == model.vocab
     assert max(model.vocab.ids.values()) == 1_256
 
 

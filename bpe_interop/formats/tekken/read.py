@@ -142,7 +142,7 @@ def _bare_list(root: Node, name: str, data: bytes) -> BPEModel:
         lookup_first=True,
         normalizer=(),
         decoder=(JoinBytes(),),
-        extras={"tekken": {"beyond": _as_base64(beyond)}} if beyond else {},
+        extras={"bare list": {"beyond": _as_base64(beyond)}} if beyond else {},
         origin=Origin(
             "tekken",
             name=name.removesuffix(".json"),
