@@ -260,3 +260,17 @@ def test_lengths_in_descriptions_are_not_trusted(length: int, tmp_path: Path) ->
     path.write_bytes(head + struct.pack("<Q", length) + b"x" * 100)
     with path.open("rb") as file, pytest.raises(FormatError, match=f"has {length:,} bytes"):
         read_tensors(file, parse_head(head, "x"), path.stat().st_size, "odd.gguf")
+
+
+def test_texts_of_the_old_tokenizer_go_and_are_named(tmp_path: Path) -> None:
+    model = find_model(SOURCE)
+    there = next(token.text for token in model.added or ())
+    more = {
+        f"tokenizer.ggml.{name}_tokens": (made.ARRAY, (made.STRING, texts))
+        for name, texts in (("added", ["<old>", there]), ("other", [there]))
+    }
+    done, new = put(tmp_path, model_file(more=more), verify=False)
+    keys = parse_head(new.read_bytes(), "new.gguf").keys
+    assert "tokenizer.ggml.added_tokens" not in keys
+    assert keys["tokenizer.ggml.other_tokens"].value == [there.encode()]
+    assert any("tokenizer.ggml.added_tokens" in note for note in done.notes)

@@ -121,11 +121,7 @@ class Kept:
             if key in new or not key.startswith(_TOKENIZER):
                 continue
             if (key.startswith(CHAT) and CHAT not in new) or (
-                key.endswith(_OF_IDS)
-                and all(
-                    old[number : number + 1] == now[number : number + 1] != []
-                    for number in _numbers(entry)
-                )
+                key.endswith(_OF_IDS) and _means_the_same(entry, old, now)
             ):
                 yield key, typed_of(entry)
 
@@ -175,13 +171,19 @@ def _texts(keys: Mapping[str, Key]) -> Sequence[bytes]:
     return entry.value
 
 
-def _numbers(key: Key) -> Sequence[int]:
-    """The ids that a key names; none where it is a text."""
+def _means_the_same(key: Key, old: Sequence[bytes], now: Sequence[bytes]) -> bool:
+    """Whether the ids that a key names have the same tokens, and its texts are tokens still."""
     value = key.value
-    if isinstance(value, bytes):
-        return ()
-    listed = [value] if isinstance(value, (int, float)) else value
-    return [each for each in listed if isinstance(each, int) and each >= 0]
+    listed = [value] if isinstance(value, (bytes, int, float)) else value
+    texts = {*now} if any(isinstance(each, bytes) for each in listed) else frozenset[bytes]()
+    return all(
+        each in texts
+        if isinstance(each, bytes)
+        else isinstance(each, int)
+        and each >= 0
+        and old[each : each + 1] == now[each : each + 1] != []
+        for each in listed
+    )
 
 
 def _fill(new: dict[str, Typed], rows: int | None, name: str) -> None:
