@@ -21,7 +21,7 @@ from bpe_interop.loss import Loss
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 
-FORMATS = ("gpt2", "tiktoken", "huggingface", "sentencepiece")
+FORMATS = ("gpt2", "tiktoken", "huggingface", "sentencepiece", "tekken", "gguf")
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,10 @@ REAL = (
     Real("Mistral-v1 .model", "mistral-v1/tokenizer.model", "sentencepiece"),
     Real("Mistral-v1 tokenizer.json", "mistral-v1/tokenizer.json", "huggingface"),
     Real("Phi-3-mini", "phi-3-mini/tokenizer.json", "huggingface"),
+    Real("GPT-2 GGUF", "gguf/ggml-vocab-gpt-2.gguf", "gguf"),
+    Real("Llama-2 GGUF", "gguf/ggml-vocab-llama-spm.gguf", "gguf"),
+    Real("Falcon GGUF", "gguf/ggml-vocab-falcon.gguf", "gguf"),
+    Real("DeepSeek-LLM GGUF", "gguf/ggml-vocab-deepseek-llm.gguf", "gguf"),
 )
 
 

@@ -460,6 +460,25 @@ def test_the_page_says_what_was_found(reports: Reports) -> None:
     assert sorted(ids) == sorted(report.mismatch.ids_a + report.mismatch.ids_b)
 
 
+def test_the_page_counts_what_differs(reports: Reports) -> None:
+    """Of the texts, of all corpora, and of each file; no two of the numbers are the same."""
+    report = reports["refuted"]
+    assert report.corpus is not None
+    [(name, counts)] = report.corpus.files.items()
+    files = {name: replace(counts, differing=1_003), "other.txt": replace(counts, differing=2_004)}
+    total = replace(report.corpus.counts, differing=3_007)
+    corpus = replace(report.corpus, counts=total, files=files)
+    root = read_html(pages.to_html(replace(report, differing=4_005, corpus=corpus)))
+    told = [
+        value.text
+        for part in root.iter("div")
+        for label, value in zip(part.findall("dt"), part.findall("dd"), strict=True)
+        if label.text == "differ"
+    ]
+    cells = [each.text for each in root.iter("td") if each.get("data-label") == "differ"]
+    assert (told, cells) == (["4,005", "3,007"], ["1,003", "2,004"])
+
+
 def shown_texts(root: ElementTree.Element) -> list[str]:
     found = []
     for each in of_class(root, "large"):
