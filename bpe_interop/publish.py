@@ -92,7 +92,9 @@ def _public(source: str) -> str:
 
 def card_section(done: Conversion) -> str:
     """What was done and what is known of it, as a section of a model card."""
-    told = "\n".join(line.replace("`", "'") for line in str(done).splitlines())
+    # A name in it may end the block of code, or hold the mark of the section's end.
+    plain = str(done).replace("`", "'").replace("<!--", "<! --")
+    told = "\n".join(plain.splitlines())
     return "\n".join(
         [
             BEGIN,

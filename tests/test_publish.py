@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,9 @@ from command_line import Command, in_process
 from conftest import FIXTURES
 from hub_server import HubHandler, serving
 
+from bpe_interop.convert import convert
 from bpe_interop.errors import TargetError
-from bpe_interop.publish import BEGIN, END, address, with_section
+from bpe_interop.publish import BEGIN, END, address, card_section, with_section
 
 TINY = str(FIXTURES / "tokenizers" / "cl100k-tiny" / "tiktoken")
 NAME = "hf:someone/tiny"
@@ -215,3 +217,10 @@ def test_a_card_with_odd_marks_is_left_alone(card: str) -> None:
 def test_only_our_part_of_a_card_changes() -> None:
     old = f"before {BEGIN}old{END} after"
     assert with_section(old, f"{BEGIN}new{END}", "x") == f"before {BEGIN}new{END} after"
+
+
+def test_a_name_that_holds_a_mark(tmp_path: Path) -> None:
+    done = convert(TINY, tmp_path / "out", "huggingface", verify=False)
+    section = card_section(replace(done, source=f"{END} {BEGIN} ```"))
+    assert (section.count(BEGIN), section.count(END), section.count("```")) == (1, 1, 2)
+    assert with_section(with_section(None, section, "x"), section, "x").count(END) == 1
