@@ -101,7 +101,7 @@ def _lookup_first(a: BPEModel, b: BPEModel) -> str:
     if left == right:
         return ""
     token = min(left ^ right)
-    return f"{len(left)} and {len(right)} tokens found only by lookup, such as {show(token)}"
+    return f"{len(left):,} and {len(right):,} tokens found only by lookup, such as {show(token)}"
 
 
 def _that_occur(model: BPEModel, tokens: frozenset[bytes]) -> frozenset[bytes]:

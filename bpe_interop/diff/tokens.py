@@ -64,11 +64,11 @@ def _ids_differ(left: Mapping[bytes, int], right: Mapping[bytes, int], entries: 
     parts = []
     for tokens, text in ((entries.only_a, "first"), (entries.only_b, "second")):
         if tokens:
-            parts.append(f"{len(tokens)} only in the {text}, such as {show(tokens[0])}")
+            parts.append(f"{len(tokens):,} only in the {text}, such as {show(tokens[0])}")
     if entries.moved:
         token = entries.moved[0]
         ids = f"{left[token]} and {right[token]}"
-        parts.append(f"{len(entries.moved)} with other ids, such as {show(token)}: {ids}")
+        parts.append(f"{len(entries.moved):,} with other ids, such as {show(token)}: {ids}")
     return "; ".join(parts)
 
 
