@@ -77,7 +77,8 @@ class Conversion:
 
     def __str__(self) -> str:
         """What was kept, rewrote, lost, noted and compared, one line each."""
-        return "\n".join([f"{self._outcome.upper()}: {self.source} to {self.target}", *self._lines])
+        outcome = "DIFFERENT" if self._outcome == "refuted" else self._outcome.upper()
+        return "\n".join([f"{outcome}: {self.source} to {self.target}", *self._lines])
 
     def _repr_html_(self) -> str:
         """The head of a report's page, and below it what was kept, rewritten, lost and checked."""

@@ -428,7 +428,7 @@ def _explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
             raise SourceError(
                 f"half of {whole}; {other} is missing",
                 where=str(path),
-                fix="put the other half beside it",
+                fix="put the other half beside it; on the hub, name the repository without a file",
             )
     if path.suffix == ".json":
         _explain_json(path, data)

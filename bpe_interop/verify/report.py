@@ -99,7 +99,8 @@ class Report:
             "note": self.notes,
         }
         lines = (f"  {word}: {line}" for word, lines in told.items() for line in lines)
-        return "\n".join([f"{self.verdict.upper()}: {self.a} and {self.b}", *lines])
+        verdict = "DIFFERENT" if self.verdict == "refuted" else self.verdict.upper()
+        return "\n".join([f"{verdict}: {self.a} and {self.b}", *lines])
 
     def _repr_html_(self) -> str:
         """The head of the report's page, and below it what the verdict rests on."""
