@@ -219,7 +219,7 @@ def _with(value: object, *path: Any) -> Callable[[dict[str, Any]], None]:
         (_with("3", "config", "default_vocab_size"), "$.config.default_vocab_size", "an integer"),
         (_with(2**40, "config", "default_vocab_size"), "$.config.default_vocab_size", "at most"),
         (_with(9_999, "config", "default_vocab_size"), "$.vocab", "asks for 9,987"),
-        (_with(-1, "config", "default_num_special_tokens"), "special_tokens", "expected 0 to"),
+        (_with(-1, "config", "default_num_special_tokens"), "special_tokens", "expected 0 or more"),
         (
             _with([], "special_tokens", 2),
             "$.special_tokens[2]",

@@ -347,7 +347,7 @@ PUBLISHED: list[tuple[str, str, str | None, dict[Scope, tuple[str, int] | None]]
     ("gpt2/tokenizer.json", "tiktoken:gpt2", None, {"all": None}),
     ("gpt2/encoder.json", "gpt2/tokenizer.json", None, {"all": None}),
     ("llama-2/tokenizer.model", "llama-2/tokenizer.json", None, {"ordinary": None}),
-    ("qwen3/tokenizer.json", "qwen/qwen.tiktoken", "qwen", {"all": ("normalizer", 1)}),
+    ("qwen3/tokenizer.json", "qwen/qwen.tiktoken", "qwen", {"all": ("normalizer", 2)}),
     (
         "mistral-v1/tokenizer.model",
         "mistral-v1/tokenizer.json",
