@@ -34,16 +34,7 @@ FURTHER = (
     Real("Whisper gpt2.tiktoken", "whisper/gpt2.tiktoken", "tiktoken", "gpt2"),
     Real("Whisper multilingual", "whisper/multilingual.tiktoken", "tiktoken"),
     Real("GPT-NeoX 20B_tokenizer.json", "gpt-neox/20B_tokenizer.json", "huggingface"),
-    *(
-        Real(f"{name} GGUF", f"gguf/ggml-vocab-{file}.gguf", "gguf")
-        for name, file in (
-            ("DeepSeek", "deepseek-llm"),
-            ("Falcon", "falcon"),
-            ("GPT-2", "gpt-2"),
-            ("Llama-2", "llama-spm"),
-            ("Phi-3", "phi-3"),
-        )
-    ),
+    Real("Phi-3 GGUF", "gguf/ggml-vocab-phi-3.gguf", "gguf"),
 )
 """The published BPE tokenizers that are not in the matrix of conversions."""
 
