@@ -2,7 +2,7 @@
 
 Both are stand-ins here. The server answers as ``tools/server/README.md`` of llama.cpp says, and
 gives the ids of the library in the wheel; the module declares the functions of that library as
-llama-cpp-python does. Neither is the real one.
+llama-cpp-python does. Neither is the real one; a real server is in ``test_llama_server.py``.
 """
 
 from __future__ import annotations
