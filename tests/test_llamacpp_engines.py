@@ -227,7 +227,7 @@ _declared("llama_vocab_type", ctypes.c_int, [P])
 _declared("llama_vocab_get_attr", ctypes.c_int, [P, N])
 _declared("llama_vocab_n_tokens", N, [P])
 _declared("llama_token_to_piece", N, [P, N, T, N, N, F])
-_declared("llama_log_set", None, [P, P])
+_declared("llama_log_set", None, [ctypes.CFUNCTYPE(None, ctypes.c_int, T, P), P])
 """
 
 _WITHOUT_WHEEL = """

@@ -182,7 +182,7 @@ def _library() -> Any:
     for name in _FUNCTIONS:
         if getattr(library, name, None) is None:
             raise UnknownBuildError(f"it has no function {name}")
-    library.llama_log_set(ctypes.cast(_KEEP, ctypes.c_void_p), None)
+    library.llama_log_set(_KEEP, None)
     _check(library)
     return library
 
@@ -226,6 +226,7 @@ def _of_wheel(origin: str) -> Any:
 
 _POINTER, _TEXT, _NUMBER, _FLAG = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_bool
 _IDS: Final = ctypes.POINTER(ctypes.c_int32)
+_LOG: Final = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
 
 _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "llama_model_default_params": (_Params, []),
@@ -237,7 +238,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "llama_vocab_get_attr": (ctypes.c_int, [_POINTER, _NUMBER]),
     "llama_vocab_n_tokens": (_NUMBER, [_POINTER]),
     "llama_token_to_piece": (_NUMBER, [_POINTER, _NUMBER, _TEXT, _NUMBER, _NUMBER, _FLAG]),
-    "llama_log_set": (None, [_POINTER, _POINTER]),
+    "llama_log_set": (None, [_LOG, _POINTER]),
 }
 """The functions that are called: what each gives, and what it takes."""
 
@@ -248,7 +249,7 @@ def _keep(level: int, message: bytes, _: object) -> None:
         _messages.append(message.decode("utf-8", "replace").strip())
 
 
-_KEEP: Final = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)(_keep)
+_KEEP: Final = _LOG(_keep)
 """As the library calls it; it must outlive the library."""
 
 
