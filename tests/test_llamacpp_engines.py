@@ -26,7 +26,14 @@ import pytest
 from command_line import Command
 from conftest import FIXTURES
 
-from bpe_interop.engines import from_address, from_files, llamacpp, llamacpp_server
+from bpe_interop.engines import (
+    check_installed,
+    from_address,
+    from_files,
+    llamacpp,
+    llamacpp_server,
+    versions,
+)
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.engines.llamacpp_server import LlamaServerEngine
 from bpe_interop.errors import EngineError, EngineMissingError
@@ -298,3 +305,16 @@ def test_it_is_told_as_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 _POPEN = subprocess.Popen
+
+
+def test_its_version_is_that_of_the_package_which_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before a training it is not called missing, and a verdict does not name another version."""
+    there = {"llama_cpp_python": "0.3.36"}
+    monkeypatch.setattr("bpe_interop.engines.installed", there.get)
+    check_installed("llama.cpp")
+    assert versions()["llama.cpp"] == "0.3.36"
+    there.clear()
+    with pytest.raises(EngineMissingError, match="install xllamacpp"):
+        check_installed("llama.cpp")

@@ -14,7 +14,7 @@ from ..errors import EngineError, EngineMissingError, UnstatedError
 from ..formats import Files, Format, by_name, each_format
 from ..formats.round_trip import RoundTrip
 from ..model import BPEModel
-from .facts import FACTS
+from .facts import FACTS, Facts
 from .library import OneByOne, Special, installed
 from .tiktoken_encodings import listed, registry
 
@@ -72,7 +72,12 @@ class Engine(OneByOne, Protocol):
 
 def versions() -> dict[str, str | None]:
     """Each engine's installed version, None where it is not installed. Imports none of them."""
-    return {name: installed(FACTS[name].distribution or name) for name in NAMES}
+    return {name: _version(name, known) for name, known in FACTS.items()}
+
+
+def _version(name: str, known: Facts) -> str | None:
+    version = installed(known.distribution or name)
+    return installed(known.instead) if version is None and known.instead else version
 
 
 def check_installed(name: str) -> None:

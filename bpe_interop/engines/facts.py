@@ -19,6 +19,7 @@ class Facts:
         all_cores: whether one process of it uses all cores for many texts.
         doubt: why what it does is not held to what a model says; empty where it is.
         distribution: the package that brings it, where that has another name.
+        instead: another package that brings it, which is taken where the first is missing.
         served: what runs it as a server that is asked by its address, as ``module:class``; empty
             for nothing. On the command line it is ``ENGINE@http://HOST:PORT``.
         first: the module to import ahead of its use, where that takes long.
@@ -32,6 +33,7 @@ class Facts:
     all_cores: bool = False
     doubt: str = ""
     distribution: str = ""
+    instead: str = ""
     served: str = ""
     first: str = ""
     without_tokens: bool = False
@@ -56,6 +58,7 @@ FACTS: Mapping[str, Facts] = MappingProxyType(
         "mistral-common": Facts(parses_special=False, applies_template=False),
         "llama.cpp": Facts(
             distribution="xllamacpp",
+            instead="llama_cpp_python",
             served="llamacpp_server:LlamaServerEngine",
             assumes="no text holds one of the characters that Unicode 16.0 added: llama.cpp's "
             "classes are those of 15.1",
