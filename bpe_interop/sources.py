@@ -185,9 +185,8 @@ def _file_of_hub(
         kept = huggingface_hub.try_to_load_from_cache(**place)
         if not isinstance(kept, str):
             raise
-        return Path(
-            kept
-        ), f"the copy in the local cache was read, as the hub failed: {_told(error)}"
+        note = f"the copy in the local cache was read, as the hub failed: {_told(error)}"
+        return Path(kept), note
 
 
 def _head_by_ranges(
