@@ -13,12 +13,12 @@ from collections.abc import Set as AbstractSet
 
 from .encode import Encoder
 from .errors import EncodeError
+from .merging.merger import Merger
+from .merging.symbols import symbols_of
 from .model import Affixes, BPEModel
 from .steps import Metaspace, PrefixSpace
 from .text.added import AddedMatcher
 from .text.normalize import WHITE_SPACE
-from .theory.merges import Merger
-from .theory.symbols import symbols_of
 
 
 class Completer:

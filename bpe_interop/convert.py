@@ -28,6 +28,7 @@ from .io import (
     target_format,
 )
 from .loss import Loss
+from .merging.canonical import canonical
 from .model import (
     BPEModel,
     PairList,
@@ -41,7 +42,6 @@ from .statement import NOTHING, Statement
 from .steps import Pattern, Split
 from .text.patterns import parse
 from .theory.automata import first_difference
-from .theory.merges import canonical
 from .ticks import begin
 
 if TYPE_CHECKING:

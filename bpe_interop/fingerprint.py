@@ -23,6 +23,8 @@ from dataclasses import fields, is_dataclass, replace
 from .diff import normalized_matters
 from .errors import PatternError
 from .kernel import as_dict
+from .merging.canonical import canonical, whole_lookups
+from .merging.symbols import textual
 from .model import AddedToken, Affixes, BPEModel, Json
 from .steps import Pattern, Replace, Split
 from .text.added import decoded_text
@@ -30,7 +32,6 @@ from .text.patterns import asks_other_tables, parse, translate
 from .theory.automata import uncovered
 from .theory.core import system_of
 from .theory.cuts import preferred_in
-from .theory.merges import canonical, textual, whole_lookups
 from .theory.pretokens import UTF8_BYTES, occurrence
 from .theory.spelled import SymbolCodes
 

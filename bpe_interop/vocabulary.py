@@ -14,6 +14,7 @@ from .encode.stream import DecodeStream
 from .errors import DecodeError, PatternError, UnstatedError
 from .kernel import as_dict
 from .loss import Loss
+from .merging.canonical import canonical
 from .model import (
     MAX_ID,
     BPEModel,
@@ -22,7 +23,6 @@ from .model import (
 )
 from .notebook import framed
 from .special import content_of
-from .theory.merges import canonical
 
 if TYPE_CHECKING:
     from .extend import Surgery

@@ -7,9 +7,9 @@ from functools import cache
 from itertools import groupby, product
 from random import Random
 
+from bpe_interop.merging.merger import Merger
+from bpe_interop.merging.symbols import symbols_of
 from bpe_interop.model import Affixes, Alphabet, MergeRule, PairList, RankTable
-from bpe_interop.theory.merges import Merger
-from bpe_interop.theory.symbols import symbols_of
 
 NO_AFFIXES = Affixes()
 

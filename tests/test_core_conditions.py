@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from bpe_interop.formats import by_name
+from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import Affixes, BPEModel, Fallback, PairList, RankTable, Vocab
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.theory.core import System, decide, plainly_equal, system_of
-from bpe_interop.theory.merges import canonical
 
 E = "\u00e9".encode()
 TOKENS = [b"a", b"b", b"ab"]

@@ -14,8 +14,8 @@ from test_structure import MODULES, ids
 from bpe_interop import model as model_module
 from bpe_interop.derived import Derived
 from bpe_interop.errors import InvalidModelError
+from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import BPEModel, PairList, RankTable, Vocab
-from bpe_interop.theory.merges import canonical
 
 
 @dataclass(frozen=True)

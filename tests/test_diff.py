@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bpe_interop.diff import describe_step, diff
+from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import (
     AddedToken,
     Affixes,
@@ -34,7 +35,6 @@ from bpe_interop.steps import (
     UnicodeForm,
 )
 from bpe_interop.text.split import split as split_text
-from bpe_interop.theory.merges import canonical
 from bpe_interop.theory.plain import plain_steps
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"

@@ -20,6 +20,7 @@ from bpe_interop.encode import Encoder
 from bpe_interop.encode.parts import Parts
 from bpe_interop.encode.pretoken import PretokenEncoder
 from bpe_interop.errors import InvalidModelError
+from bpe_interop.merging.canonical import canonical, whole_lookups
 from bpe_interop.model import (
     AddedToken,
     Affixes,
@@ -42,7 +43,6 @@ from bpe_interop.steps import (
     StripToken,
     WordEnds,
 )
-from bpe_interop.theory.merges import canonical, whole_lookups
 from fixtures.piece_model import (
     BYTE,
     CONTROL,

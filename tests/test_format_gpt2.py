@@ -16,6 +16,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from bpe_interop.errors import BpeInteropError, FormatError
 from bpe_interop.formats.gpt2 import FORMAT, dump, load, sniff
 from bpe_interop.formats.huggingface.steps import BYTE_LEVEL_SPLIT
+from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import (
     AddedToken,
     BPEModel,
@@ -34,7 +35,6 @@ from bpe_interop.steps import (
     Split,
     UnicodeForm,
 )
-from bpe_interop.theory.merges import canonical
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 ALPHABET = sorted(pre_tokenizers.ByteLevel.alphabet())

@@ -40,11 +40,11 @@ from bpe_interop.kernel import (
     take_pieces,
 )
 from bpe_interop.kernel.canonical import Splits
+from bpe_interop.merging.canonical import canonical, canonical_of
 from bpe_interop.model import PairList, RankTable
 from bpe_interop.text.bytechars import to_chars
 from bpe_interop.theory import core
 from bpe_interop.theory.core import System
-from bpe_interop.theory.merges import canonical, canonical_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NATIVE = running().kernel == "native"

@@ -14,6 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models
 
+from bpe_interop.merging.canonical import canonical, canonical_of, whole_lookups
+from bpe_interop.merging.last_merges import last_merges
+from bpe_interop.merging.merger import Merger
+from bpe_interop.merging.symbols import symbols_of, textual
 from bpe_interop.model import (
     BPEModel,
     Fallback,
@@ -22,15 +26,6 @@ from bpe_interop.model import (
     RankTable,
     Vocab,
 )
-from bpe_interop.theory.last_merges import last_merges
-from bpe_interop.theory.merges import (
-    Merger,
-    canonical,
-    canonical_of,
-    textual,
-    whole_lookups,
-)
-from bpe_interop.theory.symbols import symbols_of
 
 
 def random_tokens(rng: random.Random, letters: str) -> list[bytes]:

@@ -12,6 +12,8 @@ import pytest
 
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import PatternError
+from bpe_interop.merging.canonical import whole_lookups
+from bpe_interop.merging.symbols import textual
 from bpe_interop.model import AddedToken, BPEModel, RankTable, Vocab
 from bpe_interop.sources import load_source
 from bpe_interop.steps import (
@@ -32,7 +34,6 @@ from bpe_interop.text.normalize import normalize
 from bpe_interop.text.spellings import CL100K, CL100K_TRAILING, GPT2, QWEN2
 from bpe_interop.text.split import Splitter
 from bpe_interop.theory.chains import chain, first_character_apart, pipeline
-from bpe_interop.theory.merges import textual, whole_lookups
 from bpe_interop.theory.splitters import first_cut_apart
 from bpe_interop.theory.straddling import Places, _parts
 from bpe_interop.verify.prove import prove

@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("kernel",),
     ("steps",),
     ("model",),
-    ("loss", "special", "text", "strict_json"),
+    ("loss", "merging", "special", "text", "strict_json"),
     ("theory", "transformers_classes"),
     ("diff",),
     ("encode",),
@@ -77,6 +77,9 @@ VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base", "mis
 
 NAMED_IN = {"formats", "engines", "presets", "train"}
 """Rooms that may ask which it is; an algorithm of training has an engine's name."""
+
+_PURE = ("text", "merging", "theory", "model", "loss", "errors", "diff")
+"""Rooms without a disk and without an engine."""
 
 PLACE = {room: place for place, layer in enumerate(LAYERS) for room in layer}
 
@@ -225,7 +228,7 @@ def test_a_format_knows_no_other_format_and_no_disk(path: Path) -> None:
 @every_module
 def test_text_and_theory_are_pure(path: Path) -> None:
     """``normalize.py`` and ``split.py`` alone may ask tokenizers for what has Unicode tables."""
-    if room_of(name_of(path)) not in ("text", "theory", "model", "loss", "errors", "diff"):
+    if room_of(name_of(path)) not in _PURE:
         return
     engines = outside(path, at_import=False) & ENGINES
     assert engines <= ({"tokenizers"} if name_of(path) in ASKING else set())

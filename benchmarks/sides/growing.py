@@ -34,7 +34,7 @@ def convert(source: str, target: str) -> Side:
 
 def canonical(source: str) -> Side:
     """The canonical form of a tokenizer that is loaded."""
-    from bpe_interop.theory.merges import canonical as form
+    from bpe_interop.merging.canonical import canonical as form
 
     model = import_module("bpe_interop").load(source).model
     return partial(form, model), _nothing

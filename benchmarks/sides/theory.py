@@ -9,8 +9,8 @@ Side: TypeAlias = "tuple[Callable[[], Any], Callable[[Any], object]]"
 
 
 def canonical(source: str, preset: str) -> Side:
-    """``bpe_interop.theory.merges.canonical``."""
-    from bpe_interop.theory.merges import canonical as form
+    """``bpe_interop.merging.canonical.canonical``."""
+    from bpe_interop.merging.canonical import canonical as form
 
     from .texts import tokenizer
 

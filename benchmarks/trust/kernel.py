@@ -26,10 +26,10 @@ from bpe_interop.errors import BpeInteropError
 from bpe_interop.formats import by_name
 from bpe_interop.formats.tiktoken.ranks import read_ranks
 from bpe_interop.kernel import LazyDict, Numbers, running, set_aside
+from bpe_interop.merging.canonical import Canonical, canonical_of
 from bpe_interop.model import FIELDS, Alphabet, BPEModel, MergeRule, PairList, RankTable, Vocab
 from bpe_interop.presets import PRESETS, fill
 from bpe_interop.text.bytechars import to_chars
-from bpe_interop.theory.merges import Canonical, canonical_of
 from bpe_interop.verify.prove import prove
 
 from .kernel_pieces import decoded_pieces, encoded_pieces, pieces_read

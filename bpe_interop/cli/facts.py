@@ -53,10 +53,10 @@ from typing import Any
 from ..encode.native import native
 from ..engines.transformers import serving, serving_tekken
 from ..io import TokenizerSource
+from ..merging.canonical import canonical
 from ..model import FIELDS, BPEModel, PairList
 from ..presets import candidates
 from ..text.unicode import UNICODE_TABLES
-from ..theory.merges import canonical
 from ..theory.pretokens import missing_bytes
 
 

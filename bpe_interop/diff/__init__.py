@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Literal
 
 from ..errors import PatternError
+from ..merging.canonical import whole_lookups
 from ..model import (
     FIELDS,
     BPEModel,
@@ -21,7 +22,6 @@ from ..text.patterns import parse
 from ..theory.added_tokens import normalized_matters
 from ..theory.automata import first_difference, uncovered
 from ..theory.cuts import preferred_in
-from ..theory.merges import whole_lookups
 from ..theory.plain import plain_normalizer
 from ..theory.pretokens import occurrence
 from .tokens import (

@@ -7,14 +7,14 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeAlias
 
+from ..merging.canonical import Canonical, canonical
+from ..merging.scores import order_of
+from ..merging.symbols import UserDefined, user_defined
 from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
 from ..theory.added_tokens import normalized_matters
 from ..theory.core import System, decide, plainly_equal, system_of
-from ..theory.merges import Canonical, canonical
 from ..theory.plain import found_as_added, is_as_good_as_normal, is_left_alone, pairs_of
 from ..theory.pretokens import UTF8_BYTES
-from ..theory.scores import order_of
-from ..theory.symbols import UserDefined, user_defined
 from .entries import Entries, compare_entries, without
 
 Splits: TypeAlias = dict[bytes, tuple[bytes, bytes]]

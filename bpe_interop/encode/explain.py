@@ -8,8 +8,8 @@ from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
 
+from ..merging.merger import Merger, Priority
 from ..text.added import Allowed
-from ..theory.merges import Merger, Priority
 from . import Encoder, Piece
 from .pretoken import PretokenEncoder, _Found
 

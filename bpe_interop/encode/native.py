@@ -24,10 +24,11 @@ from ..kernel import (
     spaced,
     splitter_of,
 )
+from ..merging.canonical import canonical
+from ..merging.symbols import textual
 from ..model import Affixes, BPEModel, PairList, RankTable
 from ..steps import Metaspace, Prepend, PreTokenizerStep, Replace
 from ..text.charsmap import SPACE
-from ..theory.merges import canonical, textual
 from ..theory.split_tables import split_tables
 from .pretoken import byte_ids, merges_missing, refuse_merged_fallback
 

@@ -14,9 +14,8 @@ from functools import cached_property
 from itertools import pairwise
 from operator import add
 
+from ..merging.symbols import textual, user_defined
 from ..model import BPEModel, MergeRule, RankTable
-from ..theory.merges import textual
-from ..theory.symbols import user_defined
 
 _SHORT = 16
 """Parts up to so many characters are not cut further: most of them are words, met again."""

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from ..errors import EncodeError, InvalidModelError
 from ..kernel import as_dict
+from ..merging.merger import Merger
+from ..merging.symbols import Symbols, symbols_of, textual
 from ..model import Affixes, BPEModel, Fallback, PairList, show
-from ..theory.merges import Merger, textual
-from ..theory.symbols import Symbols, symbols_of
 
 Placed: TypeAlias = tuple[int, int, int]
 """A token's id, and the bytes (start, end) of the pretoken that it stands for."""

@@ -13,11 +13,11 @@ from typing import Any
 
 from ..errors import EngineError, PatternError
 from ..formats import Files
+from ..merging.canonical import canonical_of
 from ..model import BPEModel, RankTable
 from ..steps import Pattern
 from ..text.patterns import preferred
 from ..text.spellings import FAMILIES
-from ..theory.merges import canonical_of
 from ..theory.pretokens import UTF8_BYTES
 from .library import LibraryEngine, Special, guarded, installed, library
 from .rank_files import rank_file, ranks_of, stated_beside, unsaid

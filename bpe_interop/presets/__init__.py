@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..errors import PatternError, SourceError
+from ..merging.canonical import canonical
+from ..merging.symbols import textual
 from ..model import (
     BPEModel,
     PairList,
@@ -21,7 +23,6 @@ from ..model import (
 from ..steps import Pattern, Split
 from ..text.patterns import preferred, same
 from ..theory.cuts import only_merges_bytes
-from ..theory.merges import canonical, textual
 from .preset import Preset
 from .table import FAMILIES, PRESETS
 

@@ -16,7 +16,7 @@ from itertools import count
 from math import inf
 from typing import TypeAlias, Union
 
-from .merges import Priority
+from ..merging.merger import Priority
 from .spines import Spines
 
 Path: TypeAlias = tuple[bytes, ...]

@@ -14,20 +14,19 @@ from itertools import chain, pairwise
 from typing import Literal, TypeAlias
 
 from ..kernel import Form, Numbers, listed_as_ranked, ranked_as_listed
+from ..merging.canonical import Canonical, canonical, canonical_of, with_splits
+from ..merging.symbols import NO_AFFIXES, symbols_of, textual
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
-from .merges import Canonical, canonical, canonical_of, textual, with_splits
 from .spelled import SymbolCodes
 from .spines import Spines
-from .symbols import symbols_of
 
 Verdict: TypeAlias = Literal["proved", "refuted", "undecided"]
 
 _ALIKE = 8
 """How many symbols that never merge are put beside others."""
 
-_NO_AFFIXES = Affixes()
 _LISTED_AS_RANKED = "the list has each token's split in rank order (Theorem 4)"
 _RANKED_AS_LISTED = (
     "the ranks are those of the tokens that the list builds, in its order (Theorem 13)"
@@ -51,7 +50,7 @@ class System:
     tokens: Collection[bytes]
     alphabet: Alphabet = "byte"
     base: Container[bytes] | None = None
-    affixes: Affixes = _NO_AFFIXES
+    affixes: Affixes = NO_AFFIXES
     model: BPEModel | None = field(default=None, repr=False)
     known: Canonical | None = field(default=None, repr=False)
 
@@ -171,7 +170,7 @@ def decide(
     plain = plainly_equal(a, b)
     if plain is not None:
         return Decision("proved", plain)
-    if a.affixes != _NO_AFFIXES:
+    if a.affixes != NO_AFFIXES:
         return _decide_spelled(a, b, ok, budget)
     conflicts = conflicts_of(a, b, budget)
     runs = Runs(a.run, b.run)
@@ -297,7 +296,7 @@ def plainly_equal(a: System, b: System) -> str | None:
         return None
     if a.rule == b.rule and a.base is b.base is None and set(a.tokens) == set(b.tokens):
         return "the merges are the same"
-    if a.affixes != _NO_AFFIXES:
+    if a.affixes != NO_AFFIXES:
         # A token may be spelled in two ways, of which a split tells one.
         return None
     if isinstance(b.rule, RankTable):

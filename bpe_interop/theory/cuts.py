@@ -14,10 +14,11 @@ Theorem 27 is the case of the two spellings of cl100k's pattern.
 
 from __future__ import annotations
 
+from ..merging.canonical import whole_lookups
+from ..merging.symbols import textual
 from ..model import Affixes, BPEModel
 from ..steps import Dialect, Pattern, Split
 from ..text.patterns import preferred
-from .merges import textual, whole_lookups
 from .pretokens import UTF8_BYTES
 
 

@@ -11,12 +11,13 @@ from itertools import islice, takewhile
 from typing import TypeAlias
 
 from ..errors import PatternError
+from ..merging.canonical import whole_lookups
+from ..merging.symbols import textual
 from ..model import BPEModel
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.patterns import as_run
 from .automata import first_difference
 from .cuts import only_merges_bytes
-from .merges import textual, whole_lookups
 from .splitters import first_cut_apart
 from .straddling import Places
 

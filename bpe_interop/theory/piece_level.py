@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 
+from ..merging.canonical import whole_lookups
 from ..model import BPEModel, RankTable
 from ..text.bytechars import to_chars
-from .merges import whole_lookups
 from .pretokens import occurrence
 from .rewrite import Rewrite, as_ranks
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..derived import Derived
+from ..merging.canonical import canonical
 from ..model import AddedToken, BPEModel
 from ..steps import NormalizerStep, Pattern, Prepend, Replace, SentencePieceText
 from ..text.charsmap import SPACE, is_identity
 from ..text.normalize import normalize
-from .merges import canonical
 from .rewrite import Rewrite, as_pairs
 
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ..loss import Loss
+from ..merging.canonical import canonical
+from ..merging.merger import Merger
+from ..merging.symbols import symbols_of, textual, user_defined
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable, show
 from ..steps import ByteChars
 from .contexts import plain_contexts
 from .core import Decision, System, decide, system_of
-from .merges import Merger, canonical, textual
-from .symbols import symbols_of, user_defined
 from .ties import forced_circle, tied_lists
 from .unused import decide_resplit
 from .witness import text_for

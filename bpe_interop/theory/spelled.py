@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Sequence
 from itertools import accumulate
 
+from ..merging.canonical import Canonical
+from ..merging.merger import Merger, Priority
+from ..merging.symbols import spellings, symbols_of
 from ..model import Affixes, Alphabet, MergeRule
 from .contexts import Contents
-from .merges import Canonical, Merger, Priority
-from .symbols import spellings, symbols_of
 
 _FIRST = 0xF0000
 """Symbols are numbered from here; which characters these are is of no consequence."""

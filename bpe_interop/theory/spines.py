@@ -12,7 +12,8 @@ from itertools import pairwise
 from math import inf
 
 from ..kernel import as_dict
-from .merges import Canonical, Priority
+from ..merging.canonical import Canonical
+from ..merging.merger import Priority
 
 
 class Spines:

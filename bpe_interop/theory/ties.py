@@ -7,11 +7,11 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 
+from ..merging.merger import Priority
+from ..merging.symbols import symbols_of
 from ..model import Alphabet, PairList
 from .core import System
-from .merges import Priority
 from .spines import Spines
-from .symbols import symbols_of
 
 
 def tied_lists(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..errors import PatternError
+from ..merging.symbols import textual, user_defined
 from ..model import BPEModel
 from ..steps import (
     JoinBytes,
@@ -28,8 +29,6 @@ from ..text.normalize import normalize
 from ..text.patterns import as_run
 from ..text.split import split
 from .automata import first_difference
-from .merges import textual
-from .symbols import user_defined
 
 
 def first_changed(steps: Sequence[NormalizerStep]) -> str | None:

@@ -23,9 +23,9 @@ from typing import NamedTuple, cast
 from ..encode import Encoder
 from ..errors import EncodeError, FormatError
 from ..fingerprint import PARTS, fingerprint
+from ..merging.canonical import canonical
 from ..model import MAX_ID, BPEModel
 from ..strict_json import Node, parse
-from ..theory.merges import canonical
 from .stress import around_added, code_points, fixed, random_texts, texts_with, tokens
 
 KEY = "bpe_interop_lock"

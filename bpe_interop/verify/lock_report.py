@@ -14,8 +14,8 @@ from ..engines.facts import facts
 from ..errors import SourceError
 from ..fingerprint import PARTS, fingerprint
 from ..io import TokenizerSource, beginning, read
+from ..merging.canonical import canonical
 from ..model import BPEModel, show
-from ..theory.merges import canonical
 from ..ticks import begin
 from .alignment import Span, align
 from .assumptions import EXAMINED, assumptions

@@ -1,5 +1,5 @@
 //! The last merge of every token, found from those of shorter ones (twin:
-//! `theory/last_merges.py`, which has the argument; Theorem 16).
+//! `merging/last_merges.py`, which has the argument; Theorem 16).
 //!
 //! Tokens have numbers here: first the symbols, then what merges may build, in the order of
 //! their priorities.

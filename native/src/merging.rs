@@ -1,5 +1,5 @@
 //! Merging the symbols of one pretoken: the least rank first, the leftmost of equals (twin:
-//! `theory/merges.py`). No two pairs have one rank here.
+//! `merging/merger.py`). No two pairs have one rank here.
 #![forbid(unsafe_code)]
 
 use std::cmp::Reverse;

@@ -1,5 +1,5 @@
 //! The canonical form of ranks of characters of which some are equal: one run for each token
-//! (twin: `canonical_of` in `theory/merges.py`).
+//! (twin: `canonical_of` in `merging/canonical.py`).
 #![forbid(unsafe_code)]
 
 use crate::canonical::{Form, SYMBOL};

@@ -1,5 +1,5 @@
 //! Merging the characters of a text: the least rank first, the leftmost of equals (twin:
-//! `theory/merges.py`). Two pairs may have one rank, as SentencePiece's scores may be equal.
+//! `merging/merger.py`). Two pairs may have one rank, as SentencePiece's scores may be equal.
 #![forbid(unsafe_code)]
 
 use std::cmp::Reverse;

@@ -15,6 +15,7 @@ from bpe_interop.formats import Files, Format, by_name
 from bpe_interop.formats.names import FileNames
 from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.loss import Loss
+from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import (
     AddedToken,
     Affixes,
@@ -27,7 +28,6 @@ from bpe_interop.model import (
 )
 from bpe_interop.steps import JoinBytes, Pattern, Split
 from bpe_interop.strict_json import parse
-from bpe_interop.theory.merges import canonical
 
 SUFFIX = ".toy"
 UNCUT = r"[\s\S]+"

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from ...merging.canonical import canonical, whole_lookups
 from ...model import BPEModel, MergeRule, PairList, Vocab
 from ...steps import Pattern, PreTokenizerStep, Replace, Split
-from ...theory.merges import canonical, whole_lookups
 from ..bos_eos import ends_of
 from .pre_names import same_cuts
 

@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from ...diff.tokens import compare_added
 from ...loss import Loss
+from ...merging.canonical import whole_lookups
 from ...model import AddedToken, Affixes, Fallback, SequenceTemplate, Vocab, show
 from ...steps import JoinBytes, JoinPieces, MetaspaceText
 from ...text.normalize import normalize
-from ...theory.merges import whole_lookups
 from ...theory.plain import plain_normalizer
 from ...theory.pretokens import missing_bytes
 from ...theory.rewrite import as_pairs, as_ranks

@@ -11,12 +11,13 @@ from typing import AnyStr, Final, Literal, TypeAlias
 
 from ...derived import Derived
 from ...errors import PatternError
+from ...merging.canonical import whole_lookups
+from ...merging.symbols import textual
 from ...model import BPEModel
 from ...steps import Pattern, PreTokenizerStep, Split
 from ...text.patterns import parse, preferred
 from ...theory.automata import first_difference
 from ...theory.cuts import only_merges_bytes
-from ...theory.merges import textual, whole_lookups
 from ...theory.splitters import first_cut_apart, representatives
 from ...theory.straddling import Places
 from ...witnesses import Probe

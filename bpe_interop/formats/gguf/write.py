@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
+from ...merging.canonical import canonical
 from ...model import BPEModel, PairList, RankTable
 from ...steps import Metaspace, Prepend, SentencePieceText
 from ...text.bytechars import to_chars
-from ...theory.merges import canonical
 from ...theory.rewrite import as_pairs, as_ranks
 from .. import Files
 from ..bos_eos import ends_of

@@ -11,11 +11,11 @@ from typing import NoReturn
 from ...diff.entries import numbered
 from ...errors import FormatError, not_utf8
 from ...kernel import Numbers, pairs_text, read_pair, vocabulary_text
+from ...merging.canonical import canonical
 from ...model import MAX_ID, Affixes, BPEModel, Fallback, Kind, Origin, PairList, Vocab, show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
 from ...text.bytechars import is_mapped, to_bytes, to_chars
-from ...theory.merges import canonical
 from ...theory.pretokens import missing_bytes
 from .. import Files
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...loss import Grade, Loss
+from ...merging.canonical import whole_lookups
 from ...model import BPEModel, show
 from ...steps import JoinBytes, Pattern
 from ...text.bytechars import is_mapped
 from ...text.spellings import GPT2
 from ...theory.byte_ranks import as_byte_ranks, rank_table
-from ...theory.merges import whole_lookups
 from ...theory.pretokens import Occurrence, missing_bytes, occurrence
 from ...theory.witness import (
     decoded_otherwise,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ...errors import PatternError
 from ...loss import Loss
+from ...merging.canonical import canonical
 from ...model import BPEModel, show
 from ...steps import (
     JoinBytes,
@@ -13,7 +14,6 @@ from ...steps import (
 )
 from ...text.added import decoded_text
 from ...text.bytechars import is_mapped, to_bytes
-from ...theory.merges import canonical
 from ...theory.plain import pairs_of
 from ...theory.pretokens import UTF8_BYTES, occurrence
 from ..round_trip import RoundTrip

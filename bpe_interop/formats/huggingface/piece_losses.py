@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ...loss import Loss
+from ...merging.canonical import canonical
+from ...merging.merger import Merger
+from ...merging.symbols import Symbols
 from ...model import BPEModel, RankTable, show
 from ...steps import JoinPieces, Prepend, SentencePieceText
 from ...text.charsmap import SPACE, is_identity, rules
 from ...text.normalize import normalize
-from ...theory.merges import Merger, canonical
 from ...theory.plain import (
     found_as_added,
     has_plain_steps,
@@ -18,7 +20,6 @@ from ...theory.plain import (
     pairs_of,
     stays_symbol,
 )
-from ...theory.symbols import Symbols
 from .pieces import ALL_SPACES, left_spaces, unknown_spelling, unused_characters, written_steps
 
 _MARKS = ("\u0301", "\u0308", "\u0327", "\u3099", "\u200d", "\ufe0f")

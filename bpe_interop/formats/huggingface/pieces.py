@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...derived import Derived
+from ...merging.canonical import canonical
+from ...merging.symbols import user_defined
 from ...model import BPEModel, PairList, Vocab
 from ...steps import (
     ByteTokens,
@@ -24,9 +26,7 @@ from ...steps import (
     StripToken,
 )
 from ...text.charsmap import SPACE, is_identity
-from ...theory.merges import canonical
 from ...theory.plain import found_as_added, pairs_of, plain_steps
-from ...theory.symbols import user_defined
 from .vocab import Pairs
 
 ALL_SPACES = 2**31

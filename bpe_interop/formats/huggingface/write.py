@@ -9,6 +9,7 @@ from typing import cast
 from ...diff.entries import numbered
 from ...errors import PatternError
 from ...kernel import Pairs, pairs_text, vocabulary_text
+from ...merging.canonical import canonical
 from ...model import (
     AddedToken,
     BPEModel,
@@ -30,7 +31,6 @@ from ...text.bytechars import to_chars
 from ...text.patterns import parse, translate
 from ...theory.automata import uncovered
 from ...theory.cuts import preferred_in
-from ...theory.merges import canonical
 from .companions import write_beside
 from .component import byte_level_json
 from .decoders import write_decoder

@@ -7,11 +7,11 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from ...loss import Loss
+from ...merging.canonical import canonical, whole_lookups
 from ...model import AddedToken, Affixes, BPEModel, Fallback, PairList, show
 from ...steps import Pattern, Split
 from ...text.patterns import same
 from ...theory.byte_ranks import as_byte_ranks, rank_table
-from ...theory.merges import canonical, whole_lookups
 from ...theory.pretokens import missing_bytes, occurrence
 from ...theory.witness import split_otherwise, text_with
 from ..reasons import Apart, Reason, alphabet_lost, explained, flag_witness, of_bytes, shown_by

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ...merging.canonical import canonical
 from ...model import AddedToken, Affixes, BPEModel, PairList
 from ...text.visible import replace_control_characters
 from ...theory.byte_ranks import over_bytes
-from ...theory.merges import canonical
 from .. import Files
 from .pattern import express
 from .read import BYTES, SUFFIX, VERSION, load, main_file, stem_of

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from ...derived import Derived
 from ...errors import BpeInteropError
+from ...merging.canonical import canonical
 from ...model import Affixes, BPEModel, RankTable, Vocab
 from ...text.bytechars import to_chars
-from ...theory.merges import canonical
 from ...theory.piece_level import Obstruction, obstruction
 from ...witnesses import Probe
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from ...diff import normalized_matters
 from ...loss import Loss
+from ...merging.canonical import canonical
 from ...model import AddedToken, BPEModel, RankTable, show
 from ...text.normalize import normalize
-from ...theory.merges import canonical
 from ..reasons import flag_witness
 from .flags import has_byte_tokens
 from .pieces import found_as_piece, pieces_of

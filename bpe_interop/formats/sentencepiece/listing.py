@@ -12,8 +12,8 @@ from typing import Any
 
 from ...errors import FormatError, UnsupportedError
 from ...kernel import take_pieces
+from ...merging.scores import order_of
 from ...model import Fallback, Json, Kind, Vocab
-from ...theory.scores import order_of
 from .schema import (
     BYTE,
     CONTROL,

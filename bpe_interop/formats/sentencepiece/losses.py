@@ -14,6 +14,7 @@ from itertools import chain, islice
 from ...diff import diff
 from ...errors import BpeInteropError
 from ...loss import Loss
+from ...merging.canonical import canonical, whole_lookups
 from ...model import FIELDS, BPEModel, PairList, Vocab, show
 from ...steps import (
     ByteTokens,
@@ -29,7 +30,6 @@ from ...text.bytechars import to_chars
 from ...text.charsmap import SPACE
 from ...text.decoders import decode_pieces, decode_tokens
 from ...text.normalize import normalize
-from ...theory.merges import canonical, whole_lookups
 from ...witnesses import TEXTS, Probe, difference, missing_character, plain_texts
 from ..bos_eos import ends_of, template_of
 from ..reasons import shown_by

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...derived import Derived
+from ...merging.scores import float32, order_of
 from ...model import AddedToken, BPEModel
 from ...text.charsmap import SPACE
 from ...text.normalize import normalize
-from ...theory.scores import float32, order_of
 from .ranking import ranking
 from .schema import BYTE, CONTROL, MAX_PIECES, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from .specs import Piece

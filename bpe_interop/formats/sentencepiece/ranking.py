@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ...derived import Derived
 from ...loss import Loss
+from ...merging.canonical import canonical
 from ...model import BPEModel, RankTable
-from ...theory.merges import canonical
 from ...theory.rewrite import as_ranks
 
 

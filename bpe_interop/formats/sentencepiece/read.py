@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 
 from ...errors import FormatError, InvalidModelError, UnsupportedError
 from ...kernel import Numbers
+from ...merging.scores import both_zeros
 from ...model import AddedToken, BPEModel, Origin, RankTable, show
 from ...text.charsmap import rules
-from ...theory.scores import both_zeros
 from .alphabet import PRETOKEN_LEVEL
 from .config_file import CONFIG, Beside, read_beside
 from .flags import Dummy, Flags

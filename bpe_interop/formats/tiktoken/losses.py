@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ...diff import normalized_matters
 from ...diff.entries import numbered
 from ...loss import Loss
+from ...merging.canonical import canonical
 from ...model import (
     BPEModel,
     Fallback,
@@ -19,7 +20,6 @@ from ...model import (
 from ...steps import JoinBytes, JoinPieces
 from ...text.charsmap import SPACE
 from ...theory.byte_ranks import as_byte_ranks, rank_table
-from ...theory.merges import canonical
 from ...theory.pretokens import missing_bytes, occurrence
 from ...theory.witness import decoded_otherwise, text_with
 from ..one_pattern import express

@@ -9,11 +9,11 @@ from ...derived import Derived
 from ...diff.entries import compare_entries, without
 from ...errors import EncodeError
 from ...kernel import as_dict
+from ...merging.canonical import canonical, whole_lookups
+from ...merging.symbols import user_defined
 from ...model import BPEModel, show
 from ...theory.cuts import has_utf8_bytes
-from ...theory.merges import canonical, whole_lookups
 from ...theory.pretokens import occurrence
-from ...theory.symbols import user_defined
 from .merging import lone_symbols
 from .stage import Stage, TwoModels, single_characters
 

@@ -9,12 +9,12 @@ import contextlib
 from collections.abc import Iterator
 from itertools import chain, islice, product
 
+from ...merging.canonical import whole_lookups
 from ...model import show
 from ...text.patterns import asks_other_tables
 from ...text.split import split
 from ...theory.chains import pipeline
 from ...theory.cuts_apart import Steps, compared_cuts, none_across, texts_across
-from ...theory.merges import whole_lookups
 from ...theory.splitters import representatives
 from .stage import CONTEXTS, Stage, TwoModels, short_strings, short_texts, silent
 

@@ -1,189 +1,23 @@
-"""Merge systems: what byte-pair encoding does to one pretoken, and its canonical form.
+"""The canonical form of a merge system: what its merges do, said in one way only.
 
-A run starts with single symbols and merges, again and again, the adjacent pair of the least
-priority, the leftmost of equals, until no adjacent pair may merge. All engines do this; nothing
-is assumed about the order of priorities. ``docs/theory.md`` proves what is used here: every
-token has at most one pair by which any run ever builds it (Lemma 2), so one run on the token's
-own symbols finds it, and these pairs with their priorities say everything (Theorem 3).
+``docs/theory.md`` proves what is used here: every token has at most one pair by which any run
+ever builds it (Lemma 2), so one run on the token's own symbols finds it, and these pairs with
+their priorities say everything (Theorem 3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, replace
-from heapq import heappop, heappush
-from itertools import pairwise
 from math import inf
-from typing import Any, TypeAlias, Union
 
 from ..derived import Derived
 from ..gc_pause import paused
-from ..kernel import as_dict, form_of_list, form_of_ranks
-from ..model import (
-    MAX_ID,
-    Affixes,
-    Alphabet,
-    BPEModel,
-    MergeRule,
-    PairList,
-    RankTable,
-)
+from ..kernel import form_of_list, form_of_ranks
+from ..model import Affixes, Alphabet, BPEModel, MergeRule, RankTable
 from .last_merges import last_merges
-from .symbols import spellings, symbols_of, user_defined
-
-Priority: TypeAlias = Union[int, float]
-"""Least merges first. Equal priorities are ties: the leftmost pair merges."""
-
-_NO_AFFIXES = Affixes()
-
-
-@Derived
-def _places(rule: PairList) -> Mapping[tuple[bytes, bytes], int]:
-    """Each pair with its place, the last one where it is listed twice."""
-    return {pair: place for place, pair in enumerate(rule.pairs)}
-
-
-_SHORT = 150
-"""Up to this many symbols, looking through all of them at each step is the fastest."""
-
-
-class Merger:
-    """A merge rule, ready to run. Holds no state between runs: threads may share it.
-
-    The product of two symbols is the left one and, after the prefix of ``affixes``, the right.
-    """
-
-    __slots__ = ("_cut", "_get", "_products")
-
-    def __init__(self, rule: MergeRule, affixes: Affixes = _NO_AFFIXES) -> None:
-        self._cut = cut = len(affixes.prefix)
-        self._products = isinstance(rule, RankTable) and not cut
-        table: Mapping[Any, Priority]
-        if isinstance(rule, RankTable):
-            table = as_dict(rule.ranks)
-            # tiktoken's core reads the largest number as "no merge" (src/lib.rs).
-            if MAX_ID in table.values():
-                table = {token: rank for token, rank in table.items() if rank != MAX_ID}
-        else:
-            table = _places(rule)
-        self._get: Callable[[Any, Priority], Priority] = table.get
-        if cut and isinstance(rule, RankTable):
-            self._get = lambda pair, none: table.get(pair[0] + pair[1][cut:], none)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        raise TypeError("a Merger is rebuilt from its rule, not pickled")
-
-    def run(self, symbols: list[bytes], keep: int = 1) -> list[bytes]:
-        """Merges until nothing may merge, or ``keep`` symbols are left. Changes ``symbols``."""
-        if len(symbols) > _SHORT:
-            return self._link(symbols, keep)
-        if self._products:
-            return self._scan_products(symbols, keep)
-        return self._scan_pairs(symbols, keep)
-
-    def priority(self, left: bytes, right: bytes) -> Priority | None:
-        """The priority of a pair, or None if it may not merge."""
-        priority = self._get(left + right if self._products else (left, right), inf)
-        return None if priority == inf else priority
-
-    def _scan_products(self, symbols: list[bytes], keep: int) -> list[bytes]:
-        get = self._get
-        ranks = [get(x + y, inf) for x, y in pairwise(symbols)]
-        left = len(ranks)
-        while left >= keep:
-            least = min(ranks)
-            if least == inf:
-                break
-            left -= 1
-            at = ranks.index(least)
-            symbols[at] = token = symbols[at] + symbols.pop(at + 1)
-            del ranks[at]
-            if at < left:
-                ranks[at] = get(token + symbols[at + 1], inf)
-            if at:
-                ranks[at - 1] = get(symbols[at - 1] + token, inf)
-        return symbols
-
-    def _scan_pairs(self, symbols: list[bytes], keep: int) -> list[bytes]:
-        get, cut = self._get, self._cut
-        ranks = [get(pair, inf) for pair in pairwise(symbols)]
-        left = len(ranks)
-        while left >= keep:
-            least = min(ranks)
-            if least == inf:
-                break
-            left -= 1
-            at = ranks.index(least)
-            symbols[at] = token = symbols[at] + symbols.pop(at + 1)[cut:]
-            del ranks[at]
-            if at < left:
-                ranks[at] = get((token, symbols[at + 1]), inf)
-            if at:
-                ranks[at - 1] = get((symbols[at - 1], token), inf)
-        return symbols
-
-    def _link(self, symbols: list[bytes], keep: int) -> list[bytes]:
-        """The same with a linked list and, for each priority, a heap of places.
-
-        A place is that of the left symbol; what a heap says is checked against ``ranks``,
-        which always holds the present pair's priority.
-        """
-        get, products, cut = self._get, self._products, self._cut
-        last = len(symbols)
-        ranks = [get(x + y if products else (x, y), inf) for x, y in pairwise(symbols)]
-        ranks += (inf, inf)
-        following, previous = list(range(1, last + 2)), list(range(-1, last))
-        waiting: dict[Priority, list[int]] = {}
-        for place, rank in enumerate(ranks):
-            if rank != inf:
-                waiting.setdefault(rank, []).append(place)
-        order = sorted(waiting)
-        spare = last - keep
-        while order and spare > 0:
-            least = order[0]
-            places = waiting[least]
-            while places and spare > 0:
-                at = heappop(places)
-                if ranks[at] != least:
-                    continue
-                spare -= 1
-                second = following[at]
-                after = following[at] = following[second]
-                token = symbols[at] = symbols[at] + symbols[second][cut:]
-                previous[after] = at
-                ranks[second] = rank = inf
-                symbols[second] = b""
-                if after < last:
-                    right = symbols[after]
-                    rank = get(token + right if products else (token, right), inf)
-                ranks[at] = sooner = rank
-                if rank != inf:
-                    _wait(waiting, order, rank, at)
-                before = previous[at]
-                if before >= 0:
-                    left = symbols[before]
-                    rank = get(left + token if products else (left, token), inf)
-                    ranks[before] = rank
-                    if rank != inf:
-                        _wait(waiting, order, rank, before)
-                        sooner = min(rank, sooner)
-                if sooner < least:
-                    break
-            else:
-                del waiting[least]
-                heappop(order)
-        return [symbol for symbol in symbols if symbol]
-
-
-def _wait(
-    waiting: dict[Priority, list[int]], order: list[Priority], rank: Priority, place: int
-) -> None:
-    places = waiting.get(rank)
-    if places is None:
-        waiting[rank] = [place]
-        heappush(order, rank)
-    else:
-        heappush(places, place)
+from .merger import Merger, Priority
+from .symbols import NO_AFFIXES, spellings, symbols_of, textual, user_defined
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +55,7 @@ def canonical_of(
     tokens: Collection[bytes],
     alphabet: Alphabet = "byte",
     base: Container[bytes] | None = None,
-    affixes: Affixes = _NO_AFFIXES,
+    affixes: Affixes = NO_AFFIXES,
 ) -> Canonical:
     """The canonical form of a merge rule over a vocabulary.
 
@@ -229,7 +63,7 @@ def canonical_of(
     dropped or replaced no token can be built. One run for each token and place, where the last
     merges are not found faster (Theorem 16).
     """
-    if affixes == _NO_AFFIXES:
+    if affixes == NO_AFFIXES:
         whole = _from_shorter(rule, tokens, alphabet, base)
         if whole is not None:
             return whole
@@ -372,14 +206,6 @@ def _sorted_out(model: BPEModel) -> tuple[Collection[bytes], Collection[bytes]]:
     return built, symbols
 
 
-def textual(model: BPEModel) -> Mapping[bytes, int]:
-    """The vocabulary without the tokens that no text can spell (``control``)."""
-    ids, kinds = model.vocab.ids, model.vocab.kinds
-    if "control" not in kinds.values():
-        return ids
-    return {token: number for token, number in ids.items() if kinds.get(number) != "control"}
-
-
 def whole_lookups(model: BPEModel) -> frozenset[bytes]:
     """The tokens that are found only because whole pretokens are looked up first.
 
@@ -389,7 +215,7 @@ def whole_lookups(model: BPEModel) -> frozenset[bytes]:
     if not model.lookup_first:
         return frozenset()
     tokens, kinds = textual(model), model.vocab.kinds
-    if model.affixes == _NO_AFFIXES:
+    if model.affixes == NO_AFFIXES:
         out = canonical(model).unreachable
         looked_up = [token for token in out if token and token in tokens]
         if "byte" in kinds.values():

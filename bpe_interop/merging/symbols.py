@@ -7,17 +7,17 @@ Affixes are glued on (Theorem 22 in ``docs/theory.md``), and user-defined tokens
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from ..errors import InvalidModelError
 from ..model import Affixes, Alphabet, BPEModel
 
 _BYTES = tuple(bytes([byte]) for byte in range(256))
-_NONE = Affixes()
+NO_AFFIXES = Affixes()
 
 
 def symbols_of(
-    content: bytes, alphabet: Alphabet = "byte", affixes: Affixes = _NONE
+    content: bytes, alphabet: Alphabet = "byte", affixes: Affixes = NO_AFFIXES
 ) -> list[bytes]:
     """Cuts a pretoken into what it is before merging, affixes glued on.
 
@@ -35,7 +35,7 @@ def symbols_of(
 
 
 def spellings(
-    token: bytes, alphabet: Alphabet = "byte", affixes: Affixes = _NONE
+    token: bytes, alphabet: Alphabet = "byte", affixes: Affixes = NO_AFFIXES
 ) -> Iterator[list[bytes]]:
     """The symbols that make up a token: one list for each place in a pretoken it may stand in.
 
@@ -111,7 +111,7 @@ class Symbols:
     def __init__(self, model: BPEModel) -> None:
         self._alphabet, self._affixes = model.alphabet, model.affixes
         self.user_defined = user_defined(model)
-        if self.user_defined and (self._affixes != _NONE or self._alphabet == "byte"):
+        if self.user_defined and (self._affixes != NO_AFFIXES or self._alphabet == "byte"):
             raise InvalidModelError(
                 "user-defined tokens are found among characters without affixes only",
                 field="affixes",
@@ -146,3 +146,11 @@ def user_defined(model: BPEModel) -> UserDefined:
         for token, number in ids.items()
         if token and kinds.get(number) == "user_defined"
     )
+
+
+def textual(model: BPEModel) -> Mapping[bytes, int]:
+    """The vocabulary without the tokens that no text can spell (``control``)."""
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    if "control" not in kinds.values():
+        return ids
+    return {token: number for token, number in ids.items() if kinds.get(number) != "control"}
