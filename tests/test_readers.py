@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import struct
 
 import pytest
 
 from benchmarks.trust import readers
 from benchmarks.trust.other_files import beside
 from bpe_interop.formats import Files, all_formats
+from fixtures.piece_model import read
 
 
 def test_every_format_is_tried() -> None:
@@ -39,6 +41,27 @@ def test_the_same_seed_makes_the_same_inputs() -> None:
         )
         changed = [readers.damaged(files, random.Random(str(n))) != files for n in range(20)]
         assert sum(changed) > 10
+
+
+def test_a_run_ends_when_its_time_is_over() -> None:
+    assert sum(each.inputs for each in readers.try_readers(1000, 0, seconds=-1).values()) == 0
+
+
+@pytest.mark.parametrize("name", [row.name for row in all_formats()])
+def test_random_tokenizers_of_every_format_are_damaged(name: str) -> None:
+    rng = random.Random(1)
+    assert len({tuple(readers.generated(name, rng).values()) for _ in range(5)}) > 1
+    if name == "sentencepiece":
+        [whole] = readers.generated(name, rng).values()
+        damaged = [readers.damaged({"tokenizer.model": whole}, rng) for _ in range(200)]
+        assert sum(_is_message(files["tokenizer.model"]) for files in damaged) > 100
+
+
+def _is_message(data: bytes) -> bool:
+    try:
+        return len(read(data)) > 2
+    except (ValueError, IndexError, struct.error):
+        return False
 
 
 def test_faults_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import importlib
 import importlib.abc
 import importlib.util
 import json
+import math
 import os
 import resource
 import sys
@@ -32,7 +33,7 @@ ROOT = Path(__file__).parent.parent.parent
 _SWITCH = "__switch__"
 
 Named = TypeVar("Named", ast.FunctionDef, ast.ClassDef)
-_SECONDS = 60
+_SECONDS = 15
 """How much CPU time a mutant has beyond five times that of its tests."""
 
 
@@ -204,7 +205,8 @@ class Plugin:
                 for each in sorted(session.items, key=lambda item: seconds[item.nodeid])
                 if number in record[each.nodeid][1] and each.nodeid not in failed
             ]
-            ran = self._child(named, number) if named else {}
+            limit = _SECONDS + 5 * sum(seconds[each.nodeid] for each in named)
+            ran = self._child(named, number, limit) if named else {}
             seen = next((name for name, (*_, passed) in ran.items() if not passed), "")
             rows.append(
                 {
@@ -221,7 +223,7 @@ class Plugin:
         return True
 
     def _child(
-        self, items: Sequence[pytest.Item], turned: int | None
+        self, items: Sequence[pytest.Item], turned: int | None, limit: float = 0.0
     ) -> dict[str, tuple[float, list[int], bool]]:
         """By test: seconds, switches with another value, whether it passed; up to a failure.
 
@@ -231,7 +233,7 @@ class Plugin:
         child = os.fork()
         if child == 0:
             os.close(into)
-            self._run(items, turned, out)
+            self._run(items, turned, limit, out)
         os.close(out)
         with open(into, encoding="utf-8") as lines:
             found = {
@@ -244,10 +246,12 @@ class Plugin:
             found[ended] = (0.0, [], False)
         return found
 
-    def _run(self, items: Sequence[pytest.Item], turned: int | None, out: int) -> None:
+    def _run(
+        self, items: Sequence[pytest.Item], turned: int | None, limit: float, out: int
+    ) -> None:
         if turned is not None:
             self._board.turned = turned
-            resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS + 5 * len(items),) * 2)
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit),) * 2)
         with open(out, "w", encoding="utf-8", buffering=1) as lines:
             for item, following in zip(items, [*items[1:], None], strict=True):
                 self._board.reached = set()

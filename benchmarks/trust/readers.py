@@ -1,19 +1,22 @@
 """Damaged files for every reader: it gives a model, or an error of ours, soon and in little room.
 
-Each input is one of the repository's small tokenizers, or of the files beside them, with one
-change or a few. JSON is changed in its tree (values, keys, order, depth), rank files, merges and
-records in their lines, and every file in its bytes. The reader of its format then reads it; where
-it does, our encoder encodes a text. Of every few inputs, the command ``convert`` runs on a folder
-with the files as well, and must leave nothing where it fails.
+Each input is one of the repository's small tokenizers, or of the files beside them, or a random
+tokenizer of :mod:`.verdicts`, with one change or a few. JSON is changed in its tree (values, keys,
+order, depth), rank files, merges and records in their lines, a ``.model`` in its fields, and every
+file in its bytes. The reader of its format then reads it; where it does, our encoder encodes a
+text. Of every few inputs, the command ``convert`` runs on a folder with the files as well, and must
+leave nothing where it fails.
 """
 
 from __future__ import annotations
 
 import copy
 import json
+import math
 import random
 import resource
 import signal
+import struct
 import tempfile
 import time
 from collections import Counter
@@ -30,9 +33,14 @@ from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, UnstatedError
 from bpe_interop.formats import Files, Format, by_name
 from bpe_interop.presets import fill
+from fixtures.piece_model import read, write
 
 from .other_files import beside
 from .page import made_of, put, table, write_option
+from .verdicts.byte_formats import RANDOM
+from .verdicts.documents import random_document
+from .verdicts.ranked import random_gpt2, random_pieces, random_ranks
+from .verdicts.sources import Source
 
 _TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 _COMPANIONS = {
@@ -48,6 +56,12 @@ GROWTH = 1 << 20
 """KiB that the process may grow in all."""
 _CONVERTED = 50
 """Of so many inputs, one goes through ``convert`` too."""
+_GENERATORS: dict[str, Callable[[random.Random], Source]] = {
+    "gpt2": random_gpt2,
+    "huggingface": random_document,
+    "sentencepiece": random_pieces,
+    "tiktoken": random_ranks,
+}
 _TEXT = "Hello 12, \u00e9\u4e2d\U0001f600 <|endoftext|>  x\n"
 _WEIRD: tuple[Any, ...] = (
     None, True, False, 0, -1, 1.5, 1e308, 2**31, 2**32, 2**63, 10**40, "", "a", "\x00", "\ufffd",
@@ -85,6 +99,13 @@ def seeds() -> dict[str, list[dict[str, bytes]]]:
     return found
 
 
+def generated(name: str, rng: random.Random) -> dict[str, bytes]:
+    """A random tokenizer of a format, of a few tokens."""
+    if name in RANDOM:
+        return Source(*RANDOM[name](rng)).files()
+    return _GENERATORS[name](rng).files()
+
+
 def damaged(files: Files, rng: random.Random) -> dict[str, bytes]:
     """Files with a few changes."""
     changed = dict(files)
@@ -98,6 +119,8 @@ def damaged(files: Files, rng: random.Random) -> dict[str, bytes]:
             ways += [_in_record] * 6
         elif data.startswith(b"GGUF"):
             ways += [_in_head] * 6
+        elif name.endswith(".model"):
+            ways += [_in_message] * 9
         elif data.isascii() or name.endswith((".txt", ".bpe", ".tiktoken")):
             ways += [_in_lines] * 4
         changed[name] = rng.choice(ways)(data, rng)
@@ -126,6 +149,34 @@ def _in_head(data: bytes, rng: random.Random) -> bytes:
                 data[:at] + (other % (1 << 8 * size)).to_bytes(size, "little") + data[at + size :]
             )
     return _in_bytes(data, rng)
+
+
+def _in_message(data: bytes, rng: random.Random) -> bytes:
+    """A SentencePiece model with a field changed, moved or left out, at any depth."""
+    try:
+        fields = read(data)
+    except (ValueError, IndexError, struct.error):  # no message, or one that was changed before
+        return _in_bytes(data, rng)
+    if not fields:
+        return _in_bytes(data, rng)
+    at, other = rng.randrange(len(fields)), rng.randrange(len(fields))
+    number, value = fields[at]
+    way = rng.randrange(8)
+    if way == 0:
+        del fields[at]
+    elif way == 1:
+        fields.insert(other, fields[at])
+    elif way == 2:
+        fields[at], fields[other] = fields[other], fields[at]
+    elif way == 3:
+        fields[at] = (rng.choice((1, number + 1, 35, 1000)), value)
+    elif isinstance(value, bytes):
+        fields[at] = (number, _in_message(value, rng))
+    elif isinstance(value, float):
+        fields[at] = (number, rng.choice((0.0, -0.0, -1e-45, math.nan, math.inf, value + 1)))
+    else:
+        fields[at] = (number, rng.choice((0, 1, 2, 3, 4, 5, 6, 7, value ^ 1, 2**31, 2**64 - 1)))
+    return write(fields)
 
 
 def _in_lines(data: bytes, rng: random.Random) -> bytes:
@@ -218,8 +269,8 @@ def _places(value: Any, rng: random.Random, depth: int = 0) -> Iterator[tuple[An
             yield from _places(value[key], rng, depth + 1)
 
 
-def try_readers(count: int, seed: int) -> dict[str, Found]:
-    """Reads so many damaged inputs, of all formats in turn."""
+def try_readers(count: int, seed: int, seconds: float = math.inf) -> dict[str, Found]:
+    """Reads so many damaged inputs, of all formats in turn, for so many seconds at most."""
     tokenizers = seeds()
     others = beside()
     own: dict[str, Sequence[Files]] = {**tokenizers}
@@ -227,11 +278,15 @@ def try_readers(count: int, seed: int) -> dict[str, Found]:
     found = {name: Found() for name in sorted(own)}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     handler = signal.signal(signal.SIGPROF, _stop)
+    end = time.monotonic() + seconds
     try:
         for number in range(count):
+            if time.monotonic() > end:
+                break
             name = sorted(own)[number % len(own)]
             rng = random.Random(f"{seed}:{number}")
-            files = damaged(rng.choice(own[name]), rng)
+            whole = name in others or rng.random() < 0.5
+            files = damaged(rng.choice(own[name]) if whole else generated(name, rng), rng)
             _try(
                 found[name],
                 others[name].read if name in others else _reader(by_name(name)),
@@ -312,12 +367,15 @@ def _converted(files: Files) -> Iterator[str]:
 
 @click.command("readers")
 @click.option("--inputs", default=1_000_000, show_default=True, help="How many inputs to read.")
+@click.option("--minutes", default=math.inf, help="Stop after so many, if not done before.")
 @click.option("--seed", default=0, show_default=True, help="Makes other inputs.")
 @write_option
-def readers(inputs: int, seed: int, page: Path | None) -> None:
+def readers(inputs: int, minutes: float, seed: int, page: Path | None) -> None:
     """Give damaged files to every reader, and look for anything but a model or our own error."""
     start = time.monotonic()
-    found = try_readers(inputs, seed)
+    found = try_readers(inputs, seed, 60 * minutes)
+    seconds = time.monotonic() - start
+    tried = sum(each.inputs for each in found.values())
     head = ("format", "inputs", "read", "refused", "converted too", "slowest, ms", "faults")
     rows = [
         [name, each.inputs, each.read, each.refused.total(), each.converted,
@@ -325,8 +383,12 @@ def readers(inputs: int, seed: int, page: Path | None) -> None:
         for name, each in found.items()
     ]  # fmt: skip
     faults = [f"- {name}: {fault}" for name, each in found.items() for fault in each.faults[:20]]
-    settings = {"inputs": inputs, "seed": seed}
-    put(page, "readers", [*made_of("readers", time.monotonic() - start, settings), "",
+    settings = {"inputs": inputs, "seed": seed} | (
+        {} if minutes == math.inf else {"minutes": f"{minutes:g}"}
+    )
+    number = sum(len(each.faults) for each in found.values())
+    said = f"{tried:,} inputs, {tried / seconds:,.0f} a second; **{number:,} faults**."
+    put(page, "readers", [*made_of("readers", seconds, settings), "", said, "",
                           *table(head, rows), *faults])  # fmt: skip
     if faults:
         raise SystemExit(1)
