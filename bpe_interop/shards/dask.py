@@ -80,16 +80,17 @@ class DaskWorkers:
         )
         future: Future[Reply] = Future()
         self._tasks[future] = task
-        task.add_done_callback(lambda done: self._pass_on(done, future))
+        task.add_done_callback(lambda done: self._fetch(done, future))
         return future
 
     def holder(self, future: Future[Reply]) -> str:
-        """The worker that has an order now."""
+        """The worker that has an order now, or its answer."""
         task = self._tasks.get(future)
         if task is None:
             return ""
         held: dict[str, Collection[str]] = self._client.processing()
-        return next((address for address, keys in held.items() if task.key in keys), "")
+        at_work = [address for address, keys in held.items() if task.key in keys]
+        return next(iter(at_work or self._client.who_has([task]).get(task.key, ())), "")
 
     def lost(self) -> list[str]:
         """The addresses of the workers that went away."""
@@ -126,15 +127,23 @@ class DaskWorkers:
         self._lost |= self._threads.keys() - threads.keys()
         self._threads = threads
 
+    def _fetch(self, task: Any, future: Future[Reply]) -> None:
+        """Takes an answer from its worker, in a thread of its own.
+
+        Dask calls back for all clients of a process in one thread, and a worker that hangs after
+        its work was done would keep that thread waiting for its answer.
+        """
+        threading.Thread(target=self._pass_on, args=(task, future), daemon=True).start()
+
     def _pass_on(self, task: Any, future: Future[Reply]) -> None:
         """A Dask future's outcome to a future of the standard library."""
-        self._tasks.pop(future, None)
-        if not future.set_running_or_notify_cancel():
-            return
         try:
-            future.set_result(task.result())
+            if future.set_running_or_notify_cancel():
+                future.set_result(task.result())
         except BaseException as error:  # Dask's CancelledError is no Exception
             future.set_exception(error)
+        finally:
+            self._tasks.pop(future, None)
 
 
 def perform_pickled(data: bytes) -> Reply:
