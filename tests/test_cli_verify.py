@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import importlib
 import json
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -71,7 +71,7 @@ def test_a_difference_is_shown_with_both_sides_beside_each_other(
     plain.mkdir()
     (plain / "tokenizer.json").write_text(json.dumps({**content, "normalizer": None}), "utf-8")
     corpus.write_text("fine\nfine\nabc e\u0301 def\n" + "fine\n" * 9_000, "utf-8", newline="")
-    room = sys.modules["bpe_interop.verify"]  # the function has the module's name
+    room = importlib.import_module("bpe_interop.verify.two_sources")
     monkeypatch.setattr(room, "prove", lambda a, b, scope: Proof(scope, "unknown", ()))
     monkeypatch.setattr(runs, "every_token", lambda model: ())
     code, out, _ = run(NFC, plain, "--corpus", corpus)
@@ -312,7 +312,7 @@ def failing_on(monkeypatch: pytest.MonkeyPatch, *, fails: str = "", kills: str =
             way = partial(Failing, dict(source.files), fails, kills)
         return way, name
 
-    room = sys.modules["bpe_interop.verify"]  # the function has the module's name
+    room = importlib.import_module("bpe_interop.verify.two_sources")
     monkeypatch.setattr(room, "side_of", build)
 
 

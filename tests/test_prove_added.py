@@ -15,7 +15,8 @@ from small_documents import Json, Side, added, document
 
 from bpe_interop.model import AddedToken
 from bpe_interop.theory.added_tokens import normalized_matters
-from bpe_interop.verify.prove import Scope, prove
+from bpe_interop.verify.prove import prove
+from bpe_interop.verify.stages.stage import Scope
 
 PAIRS = int(os.environ.get("BPE_INTEROP_ADDED") or 400)
 SEEDS = 4

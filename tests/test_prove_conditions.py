@@ -37,14 +37,14 @@ from bpe_interop.steps import (
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.theory import straddling
 from bpe_interop.theory.straddling import Places
-from bpe_interop.verify.prove import Scope, prove
+from bpe_interop.verify.prove import prove
 from bpe_interop.verify.stages import splitting, stage
 from bpe_interop.verify.stages.around import added_stages, template_stage
 from bpe_interop.verify.stages.decoding import decoding_stage
 from bpe_interop.verify.stages.merging import core_stage
 from bpe_interop.verify.stages.normalizing import normalizer_stage
 from bpe_interop.verify.stages.splitting import pretokenizer_stage
-from bpe_interop.verify.stages.stage import Stage, TwoModels
+from bpe_interop.verify.stages.stage import Scope, Stage, TwoModels
 from fixtures.piece_model import NORMAL, TRAINER, UNUSED, Piece, with_field
 
 _SUFFIX_FIELD = 24

@@ -27,7 +27,8 @@ from bpe_interop.steps import (
     Replace,
     StripToken,
 )
-from bpe_interop.verify.prove import Scope, prove
+from bpe_interop.verify.prove import prove
+from bpe_interop.verify.stages.stage import Scope
 from fixtures.piece_model import (
     BYTE,
     CONTROL,

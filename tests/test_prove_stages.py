@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from small_documents import Json, Side, added, document
 
-from bpe_interop.verify.prove import Proof, Scope, prove
+from bpe_interop.verify.prove import Proof, prove
+from bpe_interop.verify.stages.stage import Scope
 
 VOCAB = {char: number for number, char in enumerate("abcAB _")}
 MERGES = {"ab": 10, "bc": 11}

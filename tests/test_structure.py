@@ -481,3 +481,25 @@ def test_relative_imports_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mon
         ".encode.E",
     }
     assert rooms_used(file) == {"encode"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "needed"),
+    [
+        ("import bpe_interop.verify", set[str]()),
+        ("from bpe_interop.verify import Scope", {"stages", "stages.stage"}),
+        ("from bpe_interop.verify import counts", {"stages", "stages.stage"}),
+        ("from bpe_interop.verify.stress import awkward", {"stress"}),
+        ("from bpe_interop.verify.lock import lock", {"lock", "stress"}),
+    ],
+)
+def test_verify_imports_what_is_asked_for(statement: str, needed: set[str]) -> None:
+    room = "bpe_interop.verify."
+    done = subprocess.run(
+        [sys.executable, "-c", f"{statement}\nimport sys\nprint(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = {name[len(room) :] for name in done.stdout.split() if name.startswith(room)}
+    assert loaded == needed

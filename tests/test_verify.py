@@ -27,11 +27,11 @@ from bpe_interop.steps import Lowercase
 from bpe_interop.verify import Report, Scope, counts, runs, verify
 from bpe_interop.verify.compare import LocalPair, Tally, compare, shrink
 from bpe_interop.verify.lock import dump, lock
-from bpe_interop.verify.prove import Proof, prove
+from bpe_interop.verify.prove import Proof, prove, text_stages
 from bpe_interop.verify.report import STAGES, matters
 from bpe_interop.verify.runs import decode_alone
 from bpe_interop.verify.sides import ORDINARY, PARSED, Inside, Mismatch, Own, Side, open_side
-from bpe_interop.verify.stages import Stage, TwoModels, text_stages
+from bpe_interop.verify.stages.stage import Stage, TwoModels
 from bpe_interop.verify.stress import around_added, fixed
 from bpe_interop.verify.verdict import conclude
 

@@ -1,7 +1,7 @@
 """One function over the parts of a corpus, run by any executor, with results merged in order.
 
 ``cut`` (in corpora) gives the parts, ``orders`` says what travels, ``worker`` is the function,
-``running`` gives the parts to an executor and takes what comes of them, ``done`` keeps it.
+``running`` gives the parts to an executor and takes what comes of them, ``state_file`` keeps it.
 """
 
 from __future__ import annotations

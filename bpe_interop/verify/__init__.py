@@ -1,38 +1,23 @@
-"""Are two tokenizers the same? Run both, and say exactly what was run."""
+"""Are two tokenizers the same? Run both, and say exactly what was run.
+
+What is asked for is imported when it is asked for: a page that shows a report needs no proof.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-from pathlib import Path
+import importlib
+from typing import TYPE_CHECKING
 
-from ..corpora import Errors, Selection
-from ..engines.facts import facts, is_address
-from ..errors import SourceError, UnstatedError
-from ..gate import ways_to_say
-from ..io import TokenizerSource
-from ..model import BPEModel
-from ..shards import Carried, Progress, carry, pool_of
-from ..ticks import begin
-from .by_parts import ByParts
-from .lock_report import compare_with_lock, locked
-from .prove import SCOPES, Scope, about, prove
-from .report import Example, Report, report_of
-from .runs import PATIENCE, Pairing, Ran, RunOptions, check_texts, run
-from .sides import (
-    Failure,
-    Inside,
-    Kept,
-    Mismatch,
-    Side,
-    modes_of,
-    open_side,
-    run_in_transformers,
-    side_of,
-)
-from .stages import Stage, counts
-from .sweep import Corpora, Sides
-from .verdict import witnessed
+if TYPE_CHECKING:
+    from ..corpora import Errors, Selection
+    from ..shards import Progress
+    from .prove import SCOPES, about
+    from .report import Example, Report
+    from .runs import RunOptions
+    from .sides import Failure, Mismatch
+    from .stages.stage import Scope, Stage, counts
+    from .sweep import Corpora
+    from .two_sources import verify
 
 __all__ = [
     "SCOPES",
@@ -52,154 +37,28 @@ __all__ = [
     "verify",
 ]
 
-_AS_USUAL = RunOptions()
+_HOMES = {
+    "SCOPES": ".prove",
+    "Corpora": ".sweep",
+    "Errors": "..corpora",
+    "Example": ".report",
+    "Failure": ".sides",
+    "Mismatch": ".sides",
+    "Progress": "..shards",
+    "Report": ".report",
+    "RunOptions": ".runs",
+    "Scope": ".stages.stage",
+    "Selection": "..corpora",
+    "Stage": ".stages.stage",
+    "about": ".prove",
+    "counts": ".stages.stage",
+    "verify": ".two_sources",
+}
 
 
-def verify(
-    a: str | Path,
-    b: str | Path,
-    *,
-    scope: Scope = "all",
-    engine_a: str | None = None,
-    engine_b: str | None = None,
-    preset_a: str | None = None,
-    preset_b: str | None = None,
-    offline: bool = False,
-    corpora: Corpora | Iterable[str | Path] = (),
-    options: RunOptions = _AS_USUAL,
-) -> Report:
-    """Decides whether two tokenizers are equal, and compares them on texts.
+if not TYPE_CHECKING:  # a type checker would take any name for an Any
 
-    Interrupted with Ctrl-C while it compares, it reports what it did so far.
-
-    Args:
-        a: a source, as :func:`bpe_interop.load` takes it, or a lock file.
-        b: the other source.
-        scope: what counts: ``"all"``; ``"ordinary"`` (special strings are text, added tokens that
-            are not special still match); ``"text"`` (no added token matches).
-        engine_a: run ``a`` in this engine (``tiktoken``, ``tokenizers``, ``transformers``,
-            ``sentencepiece`` ...) instead of our encoder, or ask a server that runs:
-            ``llama.cpp@http://HOST:PORT``.
-        engine_b: the same for ``b``.
-        preset_a: says what ``a`` leaves unsaid.
-        preset_b: the same for ``b``.
-        offline: never use the network.
-        corpora: texts to compare on as well: names of files, or names with how they are read.
-        options: how the texts are run.
-
-    Raises:
-        BpeInteropError: a source or a corpus cannot be read, or a named engine is missing.
-    """
-    texts = corpora if isinstance(corpora, Corpora) else Corpora(tuple(corpora))
-    for source, other, preset, engine in ((a, b, preset_b, engine_b), (b, a, preset_a, engine_a)):
-        held = locked(source)
-        if held is not None:
-            opened = open_side(other, preset=preset, offline=offline)
-            _refuse_corpora(texts, source)
-            side = side_of(opened, engine)[0]()
-            first, tick = source is a, options.tick
-            return compare_with_lock(
-                held, source, opened, side, scope=scope, first=first, tick=tick
-            )
-    notes: list[str] = []
-    served = engine_a is not None or engine_b is not None
-    left = open_side(a, preset=preset_a, offline=offline, served=served)
-    right = open_side(b, preset=preset_b, offline=offline, served=served)
-    for letter, opened in (("a", left), ("b", right)):
-        _need(letter, opened)
-    pairing = _paired((left, right), (engine_a, engine_b), scope, notes)
-    if options.executor is not None:
-        carried = (_carried(left, preset_a), _carried(right, preset_b))
-        pool = pool_of(options.executor, options.slots)
-        by_parts = ByParts(pool, carried, (engine_a, engine_b), options.limit)
-        texts = replace(texts, by_parts=by_parts)
-    check_texts(texts, pairing.sides)
-    one, two = pairing.a.model, pairing.b.model
-    begin(options.tick, "proving")
-    proof = prove(one, two, scope) if one is not None and two is not None else None
-    inside = Inside(scope, [left.model, right.model])
-    proved = proof is not None and proof.outcome == "proved"
-    known = witnessed(proof, (pairing.a.engine, pairing.b.engine)) is not None
-    ran = run(pairing, inside, texts, options, proved=proved, known=known)
-    notes += _notes(ran, inside)
-    return report_of(scope, (pairing.a, pairing.b), pairing.sides.modes, proof, ran, notes)
-
-
-def _notes(ran: Ran, inside: Inside) -> list[str]:
-    """What is to be said of what was run and what was not."""
-    notes = list(ran.alone.notes())
-    if inside.left_out:
-        notes.append(f"outside the scope, as added tokens are in them: {inside.left_out:,} texts")
-    if ran.ended:
-        notes.append(
-            f"the difference is proved and shown by a text, so only {ran.tally.texts:,} awkward "
-            "texts were run; --thorough (thorough=True) runs all"
-        )
-    if ran.tally.alone >= PATIENCE:
-        notes.append(f"awkward texts ended early: one side alone failed {ran.tally.alone:,} times")
-    if ran.corpus is not None:
-        notes += [f"corpora: {note}" for note in ran.corpus.notes]
-    if ran.interrupted:
-        notes.append("interrupted: not all texts were compared")
-    return notes
-
-
-def _refuse_corpora(corpora: Corpora, lock: str | Path) -> None:
-    if corpora.names:
-        raise SourceError(
-            "a lock file has ids for its own texts only, so there is no comparing on a corpus",
-            where=str(lock),
-            fix="leave the corpus out, or name the tokenizer that was locked",
-        )
-
-
-def _paired(
-    opened: tuple[TokenizerSource[BPEModel | None], TokenizerSource[BPEModel | None]],
-    named: tuple[str | None, str | None],
-    scope: Scope,
-    notes: list[str],
-) -> Pairing:
-    """The two sides, built here, and to be built elsewhere too."""
-    for side, engine in zip(opened, named, strict=True):
-        if engine is None and side.model is None:
-            notes.append(f"{side.label} runs in {side.format.engine}: {side.refusal}")
-    (way_a, name_a), (way_b, name_b) = map(side_of, opened, named)
-    build_a, build_b = Kept(way_a), Kept(way_b)
-    engines = build_a(), build_b()
-    modes = modes_of(scope, (opened[0].model, opened[1].model), engines, notes)
-    a, b = (
-        Side(source, engine, _run_model(name, source, notes))
-        for source, engine, name in zip(opened, engines, named, strict=True)
-    )
-    return Pairing(a, b, Sides(build_a, build_b, name_a, name_b, tuple(modes)))
-
-
-def _carried(opened: TokenizerSource[BPEModel | None], preset: str | None) -> Carried:
-    return carry(opened.label, opened.format.name, opened.files, preset)
-
-
-def _need(side: str, loaded: TokenizerSource[BPEModel | None]) -> None:
-    """Nothing can be encoded without the pattern."""
-    if loaded.model is not None and loaded.model.pretokenizer is None:
-        raise UnstatedError(
-            "the source does not state the pattern that splits texts (pretokenizer)",
-            where=loaded.label,
-            fix=ways_to_say(loaded.model, f"--preset-{side} (preset_{side}=...)"),
-        )
-
-
-def _run_model(
-    engine: str | None, source: TokenizerSource[BPEModel | None], notes: list[str]
-) -> BPEModel | None:
-    """The model that a side really runs: transformers may have built another one.
-
-    What a server runs is not known.
-    """
-    if engine is not None and is_address(engine):
-        notes.append(f"{source.label}: {engine} runs what it was started with; it is only tested")
-        return None
-    if source.model is None or source.directory is None:
-        return source.model
-    if engine is None or not facts(engine).directories:
-        return source.model
-    return run_in_transformers(source, notes)
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(_HOMES[name], __name__), name)

@@ -41,8 +41,8 @@ from ..strict_json import Node
 from .children import ChildPair
 from .compare import LocalPair, Pair
 from .corpus_report import CorpusReport, Failed, Found, SideName, read_report
-from .prove import Scope
 from .sides import Inside, Mode, side_of
+from .stages.stage import Scope
 from .sweep import (
     ENDED_EARLY,
     Corpora,

@@ -22,9 +22,9 @@ from ..ticks import begin
 from .apart import Apart, expected, pays, without_tokens
 from .assumptions import EXAMINED, assumptions
 from .compare import Tally, compare
-from .prove import Proof, Scope, prove
+from .prove import Proof, prove
 from .sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, decoding
-from .stages import Stage
+from .stages.stage import Scope, Stage
 from .stress import around_added, awkward, fixed
 from .verdict import Verdict, doubts, verdict_of
 

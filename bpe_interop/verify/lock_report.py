@@ -21,7 +21,6 @@ from .alignment import Span, align
 from .assumptions import EXAMINED, assumptions
 from .compare import oddness
 from .lock import BLOCK, Lock, answers, is_lock, load, merge_blocks
-from .prove import Scope
 from .report import Example, Report
 from .sides import (
     ORDINARY,
@@ -33,8 +32,8 @@ from .sides import (
     encode_one,
     run_in_transformers,
 )
-from .stages import Stage, counts
 from .stages.around import left_to_chance
+from .stages.stage import Scope, Stage, counts
 from .stress import texts_with
 from .verdict import Verdict, doubts, verdict_of
 

@@ -23,10 +23,11 @@ from ..tokenizer import Tokenizer
 from .compare import compare
 from .lock import Lock
 from .lock_report import compare_with_lock, locked
-from .prove import Scope, prove
+from .prove import prove
 from .report import Report, report_of
 from .runs import PATIENCE, Ran
 from .sides import Inside, Own, Side, modes_of, open_side
+from .stages.stage import Scope
 from .stress import awkward
 
 _LIBRARIES = ("tiktoken", "tokenizers", "sentencepiece", "transformers")

@@ -12,20 +12,13 @@ from dataclasses import dataclass, replace
 
 from ..gc_pause import paused
 from ..model import BPEModel
-from .stages import (
-    NO_TEMPLATE,
-    Outcome,
-    Scope,
-    Stage,
-    TwoModels,
-    added_stages,
-    counts,
-    decoding_stage,
-    template_stage,
-    text_stages,
-)
-
-__all__ = ["SCOPES", "Proof", "Scope", "about", "prove"]
+from .stages.around import NO_TEMPLATE, added_stages, template_stage
+from .stages.decoding import decoding_stage
+from .stages.merging import core_stage
+from .stages.normalizing import normalizer_stage
+from .stages.numbering import ids_stage, lookup_stage
+from .stages.splitting import pretokenizer_stage
+from .stages.stage import Outcome, Scope, Stage, TwoModels, counts
 
 SCOPES: dict[Scope, str] = {
     "all": "every text, special tokens and the sequence template included",
@@ -82,6 +75,15 @@ def prove(a: BPEModel, b: BPEModel, scope: Scope = "all") -> Proof:
         return Proof(scope, "refuted", tuple(stages), first.name, first.witness)
     proved = all(stage.outcome == "proved" for stage in counted)
     return Proof(scope, "proved" if proved else "unknown", tuple(stages))
+
+
+def text_stages(pair: TwoModels) -> Iterator[Stage]:
+    """Normalizer, pre-tokenizer, core, lookup and ids: what gives an ordinary text its ids."""
+    yield normalizer_stage(pair)
+    yield pretokenizer_stage(pair)
+    yield core_stage(pair)
+    yield lookup_stage(pair)
+    yield ids_stage(pair)
 
 
 def _stages(pair: TwoModels) -> Iterator[Stage]:

@@ -11,10 +11,10 @@ from ..model import BPEModel, show
 from ..notebook import verdict_block
 from .alignment import Span, align
 from .corpus_report import CorpusReport, Source
-from .prove import Proof, Scope
+from .prove import Proof
 from .runs import Ran, mismatch_of
 from .sides import Failure, Mismatch, Mode, Side, unstated
-from .stages import Stage, counts
+from .stages.stage import Scope, Stage, counts
 from .summary import summary
 from .verdict import Verdict, conclude
 

@@ -42,7 +42,7 @@ from ..sources import load_source
 from ..steps import JoinPieces
 from ..text.added import Allowed
 from .corpus_report import SideName
-from .prove import Scope
+from .stages.stage import Scope
 
 How: TypeAlias = Literal["failed", "panicked", "killed"]
 

@@ -15,7 +15,7 @@ from ..errors import EngineError, EngineMissingError, UnstatedError
 from ..model import BPEModel, show
 from .assumptions import assumptions, unexamined
 from .compare import Tally, compare, first_stage
-from .prove import Proof, Scope
+from .prove import Proof
 from .sides import (
     ORDINARY,
     PARSED,
@@ -28,8 +28,7 @@ from .sides import (
     decode,
     encode_one,
 )
-from .stages import Stage
-from .stages.stage import is_stray
+from .stages.stage import Scope, Stage, is_stray
 from .stress import fixed
 
 Verdict: TypeAlias = Literal["proved", "tested", "refuted", "unknown"]
