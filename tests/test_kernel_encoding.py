@@ -15,7 +15,8 @@ from conftest import Data
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer as EngineTokenizer
 
-from benchmarks.trust import kernel, kernel_pieces
+from benchmarks.trust.kernel import pieces
+from benchmarks.trust.kernel.works import compare
 from bpe_interop import load
 from bpe_interop.encode import Encoder
 from bpe_interop.encode.native import native
@@ -226,18 +227,20 @@ def test_characters_that_are_read_again_and_again_are_left_to_python() -> None:
 @pytest.mark.parametrize(
     ("name", "count"),
     [
-        ("pretokens", 120),
-        ("ids", 120),
-        ("ids of characters", 120),
-        ("ids decoded", 120),
-        ("ids of characters decoded", 150),
+        ("pretokens", 16),
+        ("ids", 16),
+        ("ids of characters", 20),
+        ("ids decoded", 30),
+        ("ids of characters decoded", 20),
+        ("pretokens counted", 12),
     ],
 )
 def test_the_kernel_answers_as_python_does(name: str, count: int) -> None:
     """The short run of ``python -m benchmarks.trust kernel``."""
-    found = kernel.compare(name, count, seed=14)
+    found = compare(name, count, seed=14)
     assert found.different == []
-    assert count // 3 < found.native < count
+    assert found.cases // 3 < found.native
+    assert found.texts == 404 * count or name.endswith("decoded")
 
 
 # Encoding.
@@ -345,13 +348,13 @@ def test_random_pieces_have_the_ids_of_sentencepiece(seed: int) -> None:
     rng = random.Random(f"pieces {seed}")
     by_kernel = 0
     for _ in range(40):
-        data = kernel_pieces.random_file(rng)
+        data = pieces.random_file(rng)
         model = by_name("sentencepiece").load({"tokenizer.model": data})
         processor = SentencePieceProcessor(model_proto=data)
         encoder = Encoder(model)
         by_kernel += native(model).encoder is not None
         for _ in range(8):
-            text = repair(kernel_pieces.random_text(rng))
+            text = repair(pieces.random_text(rng))
             assert encoder.encode(text) == processor.encode(text), (seed, text)
     assert by_kernel == 40
 

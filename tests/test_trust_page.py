@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from benchmarks.trust.__main__ import COMMANDS, main
+from benchmarks.trust.kernel.runs import Run
+from benchmarks.trust.kernel.works import Tally
 from benchmarks.trust.page import put, replaced, table
+from bpe_interop.kernel import running
 
+needs_kernel = pytest.mark.skipif(
+    running().kernel != "native", reason="there is no native kernel to compare"
+)
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "trust.md"
 
 
@@ -45,3 +53,45 @@ def test_every_long_test_has_its_place_in_the_page(command: click.Command) -> No
     assert f"`{command.name}`" in text
     replaced(text, str(command.name), "")
     assert CliRunner().invoke(main, [str(command.name), "--help"]).exit_code == 0
+
+
+def _kept(folder: Path, seed: int, **changed: Any) -> None:
+    tally = Tally(cases=3, damaged=2, native=1, answered=2)
+    run = Run(seed, "abc", "cargo", 60.0, {"rank files": tally, "ids": Tally(1, 0, 1_000)})
+    replace(run, **changed).keep(folder)
+
+
+def _said(folder: Path, *more: str) -> tuple[int, str]:
+    done = CliRunner().invoke(main, ["kernel", "--rounds", "0", "--keep", str(folder), *more])
+    return done.exit_code, done.output
+
+
+@needs_kernel
+def test_runs_of_the_kernel_add_up(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        _kept(tmp_path, seed)
+    code, text = _said(tmp_path)
+    assert code == 0
+    assert "Texts: 2,000. Damaged files: 4. Differences: 0. Crashes: 0." in text
+    assert "| rank files | 6 | 4 | 0 | 2 | 4 | 0 |" in text
+    assert "2. Seed 2, commit abc, cargo: 60 s." in text
+    again = CliRunner().invoke(main, ["kernel", "--seed", "2", "--keep", str(tmp_path)])
+    assert again.exit_code == 1
+    assert "seed 2 was run before" in again.output
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    ("changed", "shown"),
+    [
+        ({"crashes": ["ids:1:0 and 63 more"]}, "a process ended while these ran: ids:1:0"),
+        ({"works": {"ids": Tally(1, different=["ids:1:7"])}}, "- ids: ['ids:1:7']"),
+    ],
+)
+def test_a_crash_and_a_difference_are_failures(
+    changed: dict[str, Any], shown: str, tmp_path: Path
+) -> None:
+    _kept(tmp_path, 1, **changed)
+    code, text = _said(tmp_path)
+    assert code == 1
+    assert shown in text

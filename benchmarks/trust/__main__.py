@@ -8,7 +8,7 @@ from .commands import commands
 from .encoders.command import encoders
 from .faults import faults
 from .guided import guided
-from .kernel import kernel
+from .kernel.command import kernel
 from .kills import kills
 from .mutations import mutations
 from .readers import readers

@@ -9,15 +9,17 @@ by looking through all symbols.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import get_args
 
 from bpe_interop.encode import Encoder
 from bpe_interop.encode.native import native
-from bpe_interop.errors import PatternError
+from bpe_interop.errors import BpeInteropError, PatternError
 from bpe_interop.kernel import is_aside, splitter_of
-from bpe_interop.model import AddedToken, Alphabet, BPEModel, MergeRule, RankTable, Vocab
+from bpe_interop.model import AddedToken, BPEModel, RankTable, Vocab
 from bpe_interop.steps import (
     Behavior,
     Digits,
@@ -29,8 +31,12 @@ from bpe_interop.steps import (
     Words,
 )
 from bpe_interop.text import spellings
-from bpe_interop.text.split import Splitter
+from bpe_interop.text.normalize import repair
+from bpe_interop.text.split import compiled
 from bpe_interop.theory.split_tables import split_tables
+
+from .comparing import Answered, Case
+from .merges import merge_system
 
 _PUBLISHED = (
     *(spellings.GPT2, spellings.R50K, spellings.CL100K, spellings.CL100K_POSSESSIVE),
@@ -58,16 +64,10 @@ _PARTS = (
 )
 
 
-System = Callable[[random.Random], tuple[MergeRule, dict[bytes, int], Alphabet]]
-"""A source of random merges."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """What was found, and whether the kernel found it."""
-
-    value: object
-    native: bool
+_SHORT, _LONG, _SHARED = 400, 4, 30
+"""Short and long texts of a model, and sequences of ids."""
+_MANY = 32
+"""Ids from which the kernel decodes."""
 
 
 def random_steps(rng: random.Random) -> tuple[PreTokenizerStep, ...]:
@@ -108,29 +108,39 @@ def random_text(rng: random.Random) -> str:
     return "".join(parts)
 
 
-def cut(rng: random.Random) -> Callable[[], object]:
-    """Cuts a text into pretokens."""
+def short_texts(rng: random.Random, parts: Sequence[str] = _PARTS) -> list[str]:
+    """Many short texts over a few parts, so that the same comes in many orders; and some long."""
+    few = rng.sample(parts, rng.choice((2, 4, 8, 16, len(parts))))
+    letters = [each for each in few if len(each) == 1] or few
+    texts = ["".join(rng.choices(few, k=rng.randrange(9))) for _ in range(_SHORT // 2)]
+    texts += ["".join(rng.choices(letters, k=rng.randrange(1, 25))) for _ in range(_SHORT // 2)]
+    return texts
+
+
+def cuts(rng: random.Random) -> list[Case]:
+    """Cuts texts into pretokens."""
     steps = random_steps(rng)
-    text = random_text(rng).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    texts = [*map(repair, (*short_texts(rng), *(random_text(rng) for _ in range(_LONG))))]
 
     def work() -> Answered:
+        splitter = None
         if not is_aside():
-            try:
+            with suppress(PatternError):
                 splitter = splitter_of(split_tables(steps))
-            except PatternError:
-                splitter = None
+        by_python = compiled(steps)
+        rows = []
+        for text in texts:
             pretokens = None if splitter is None else splitter.cut(text)
-            if pretokens is not None:
-                return Answered(pretokens, native=True)
-        return Answered(Splitter(steps)(text), native=False)
+            rows.append(by_python(text) if pretokens is None else pretokens)
+        return Answered(rows, native=splitter is not None)
 
-    return work
+    return [Case(work, texts=len(texts))]
 
 
-def random_model(rng: random.Random, system: System) -> BPEModel:
+def random_model(rng: random.Random) -> BPEModel:
     """A model of bytes."""
     while True:
-        rule, ids, alphabet = system(rng)
+        rule, ids, alphabet = merge_system(rng)
         if alphabet == "byte" and ids:
             break
     if rng.random() < 0.85:
@@ -153,34 +163,64 @@ def random_model(rng: random.Random, system: System) -> BPEModel:
     )
 
 
-def encoded(rng: random.Random, system: System) -> Callable[[], object]:
-    """Encodes texts one by one, twice, and all of them at once."""
-    model = random_model(rng, system)
-    texts = [random_text(rng) for _ in range(4)]
-    allowed = frozenset({"<s>"}) if rng.random() < 0.3 else frozenset[str]()
+def encoded(rng: random.Random) -> list[Case]:
+    """Encodes texts: all at once, and some one by one, twice, as arrays and with offsets."""
+    model = random_model(rng)
+    texts = [*(random_text(rng) for _ in range(_LONG)), *short_texts(rng)]
+    return [Case(Encoding(model, texts, _allowed(rng)), texts=len(texts))]
 
-    def work() -> Answered:
-        encoder = Encoder(replace(model))
-        one_by_one = [encoder.encode(text, allowed) for text in (*texts, *texts)]
-        at_once = encoder.encode_each(texts, allowed, threads=2)
-        arrays = [[*encoder.encode_array(text, allowed)] for text in texts]
+
+def _allowed(rng: random.Random) -> frozenset[str]:
+    return frozenset({"<s>"}) if rng.random() < 0.3 else frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """Encodes texts in every way that there is; errors count as answers."""
+
+    model: BPEModel
+    texts: Sequence[str]
+    allowed: frozenset[str]
+
+    def __call__(self) -> Answered:
+        encoder = Encoder(replace(self.model))
+        first = self.texts[: 2 * _LONG]
+        rows = [self._said(encoder.encode, text) for text in (*first, *first)]
+        rows += [self._said(encoder.encode_array, text) for text in first]
+        rows += [self._said(encoder.encode_with_offsets, text) for text in first]
+        each = self._at_once(encoder, self.texts)
         by_kernel = not is_aside() and native(encoder.model).encoder is not None
-        return Answered((one_by_one, at_once, arrays), native=by_kernel)
+        return Answered((rows, each), native=by_kernel)
 
-    return work
+    def _at_once(self, encoder: Encoder, texts: Sequence[str]) -> Sequence[object]:
+        try:
+            return encoder.encode_each(texts, self.allowed, threads=2)
+        except BpeInteropError:  # of which text, is told one by one
+            answers = [self._said(encoder.encode, text) for text in texts]
+        whole = [text for text, ids in zip(texts, answers, strict=True) if isinstance(ids, list)]
+        return [*answers, encoder.encode_each(whole, self.allowed, threads=2)]
+
+    def _said(self, call: Callable[..., Sequence[object]], text: str) -> object:
+        try:
+            ids = call(text, self.allowed)
+        except BpeInteropError as error:
+            return str(error)
+        return ids if isinstance(ids, tuple) else [*ids]
 
 
-def decoded(rng: random.Random, system: System) -> Callable[[], object]:
+def decoded(rng: random.Random) -> list[Case]:
     """Decodes ids, few and many; now and then one of them has no token."""
-    model = replace(random_model(rng, system), decoder=(JoinBytes(),))
+    model = replace(random_model(rng), decoder=(JoinBytes(),))
     known = [*model.vocab.ids.values(), *(token.id for token in model.added or ())]
-    if rng.random() < 0.2:
-        known.append(rng.choice((2**22, 2**32 - 1, max(model.vocab.ids.values()) + 1)))
-    ids = rng.choices(known, k=rng.choice((0, 3, 40, 200)))
+    beyond = (2**22, 2**32 - 1, max(model.vocab.ids.values()) + 1)
+    sequences = [rng.choices(known, k=rng.choice((0, 3, 31, 32, 40, 200))) for _ in range(_SHARED)]
+    for ids in sequences:
+        if rng.random() < 0.1:
+            ids.insert(rng.randrange(len(ids) + 1), rng.choice(beyond))
+    encoder = Encoder(replace(model))
 
-    def work() -> Answered:
-        encoder = Encoder(replace(model))
+    def work(ids: Sequence[int]) -> Answered:
         text = encoder.decode(ids, skip_special=len(ids) % 2 > 0), encoder.decode_bytes(ids)
-        return Answered(text, native=not is_aside() and "_native_bytes" in vars(encoder._decoder))
+        return Answered(text, native=not is_aside() and len(ids) >= _MANY)
 
-    return work
+    return [Case(partial(work, ids)) for ids in sequences]

@@ -2,21 +2,19 @@
 
 Models are small and random, with every kind of piece: scores in order, tied, and of both zeros;
 UNUSED and user-defined pieces, pieces of characters that are none themselves; with the tokens of
-bytes and without. Files are also damaged in their bytes.
+bytes and without.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
 from bpe_interop.encode import Encoder
-from bpe_interop.encode.native import native
-from bpe_interop.errors import EncodeError
 from bpe_interop.formats import by_name
 from bpe_interop.kernel import is_aside
 from bpe_interop.model import AddedToken, BPEModel, Fallback, PairList, RankTable
@@ -53,10 +51,10 @@ from fixtures.piece_model import (
     with_pieces,
 )
 
-from .kernel_texts import Answered
-from .readers import damaged
+from .comparing import Answered, Case
+from .texts import Encoding, short_texts
 
-_FOLDER = Path(__file__).parents[2] / "fixtures" / "tokenizers" / "spm-tiny" / "sentencepiece"
+_FOLDER = Path(__file__).parents[3] / "fixtures" / "tokenizers" / "spm-tiny" / "sentencepiece"
 _BYTE_FALLBACK = 35
 _SPACE = "\u2581"
 _PARTS = (
@@ -91,6 +89,7 @@ _PARTS = (
     ),
     *("<0x61>", "\u2028", "\ufffd", "\U0010ffff", "\u0301"),
 )
+_LONG, _SEQUENCES = 4, 30
 _SYMBOLS = ("a", "b", "c", _SPACE, "\u00e9", "\u65e5", "\U0001f600")
 
 
@@ -135,43 +134,14 @@ def random_file(rng: random.Random) -> bytes:
     return with_field(model, NORMALIZER, ESCAPE, int(rng.random() < 0.85))
 
 
-def pieces_read(rng: random.Random) -> Callable[[], object]:
-    """Reads a ``.model``, mostly a random one, half of them damaged."""
-    files = {"tokenizer.model": random_file(rng)}
-    if rng.random() < 0.2:
-        folders = sorted(_FOLDER.parents[1].glob("spm-*/sentencepiece"))
-        folder = rng.choice(folders)
-        files = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-    if rng.random() < 0.5:
-        files = damaged(files, rng)
-    return lambda: by_name("sentencepiece").load(files)
-
-
-def encoded_pieces(rng: random.Random) -> Callable[[], object]:
-    """Encodes texts one by one, twice, and all at once, with a model of characters."""
+def encoded_pieces(rng: random.Random) -> list[Case]:
+    """Encodes texts with a model of characters, as :class:`.texts.Encoding` does."""
     model = by_name("sentencepiece").load({"tokenizer.model": random_file(rng)})
     if rng.random() < 0.7:
         model = _changed(model, rng)
-    texts = [random_text(rng) for _ in range(4)]
+    texts = [*(random_text(rng) for _ in range(_LONG)), *short_texts(rng, _PARTS)]
     allowed = frozenset({"<s>"}) if rng.random() < 0.2 else frozenset[str]()
-
-    def work() -> Answered:
-        encoder = Encoder(replace(model))
-        answers = [_ids(encoder, text, allowed) for text in (*texts, *texts)]
-        whole = [text for text, ids in zip(texts, answers, strict=False) if isinstance(ids, list)]
-        at_once = encoder.encode_each(whole, allowed, threads=2)
-        arrays = [[*encoder.encode_array(text, allowed)] for text in whole]
-        by_kernel = not is_aside() and native(encoder.model).encoder is not None
-        return Answered((answers, at_once, arrays), native=by_kernel)
-
-    return work
-
-
-def _ids(encoder: Encoder, text: str, allowed: frozenset[str]) -> list[int] | str:
-    try:
-        return encoder.encode(text, allowed)
-    except EncodeError as error:
-        return str(error)
+    return [Case(Encoding(model, texts, allowed), texts=len(texts))]
 
 
 def _changed(model: BPEModel, rng: random.Random) -> BPEModel:
@@ -260,12 +230,23 @@ _CHAINS: tuple[tuple[DecoderStep, ...], ...] = (
 )
 
 
-def decoded_pieces(rng: random.Random) -> Callable[[], object]:
+def decoded_pieces(rng: random.Random) -> list[Case]:
     """Decodes ids of a model of characters, few and many, by its own decoder or a chain."""
     model = by_name("sentencepiece").load({"tokenizer.model": random_file(rng)})
     if rng.random() < 0.5:
         model = replace(model, decoder=rng.choice(_CHAINS))
     own = model.vocab.ids
+    encoder = Encoder(replace(model))
+
+    def work(ids: Sequence[int]) -> Answered:
+        text = encoder.decode(ids), encoder.decode(ids, skip_special=True)
+        joiner = None if is_aside() else vars(encoder._decoder).get("_joiner")
+        return Answered(text, native=joiner is not None)
+
+    return [Case(partial(work, _random_ids(own, rng))) for _ in range(_SEQUENCES)]
+
+
+def _random_ids(own: Mapping[bytes, int], rng: random.Random) -> list[int]:
     in_text = [own[token] for token in own if not token.startswith(b"<0x")]
     of_bytes = [own[token] for token in own if token.startswith((b"<0xE3", b"<0x81", b"<0x61"))]
     known = [*in_text, *in_text, *rng.choice(([], of_bytes, of_bytes * 2))]
@@ -280,11 +261,4 @@ def decoded_pieces(rng: random.Random) -> Callable[[], object]:
         ids = [1, *ids, 2]
     if rng.random() < 0.05:
         ids.append(2**22)
-
-    def work() -> Answered:
-        encoder = Encoder(replace(model))
-        text = encoder.decode(ids), encoder.decode(ids, skip_special=True)
-        joiner = None if is_aside() else vars(encoder._decoder).get("_joiner")
-        return Answered(text, native=joiner is not None)
-
-    return work
+    return ids
