@@ -348,18 +348,18 @@ def test_groups_do_not_change_what_is_found() -> None:
 
 def test_endless_backtracking_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "PATTERN_SECONDS", replace(PATTERN_SECONDS, most=1))
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(PatternError, match="did not end"):
         Matcher(Pattern(r"(?:a|aa)+b", ONIG)).findall("a" * 60)
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_long_runs_end_soon() -> None:
-    start = time.monotonic()
+    start = time.process_time()
     for name in SPELLINGS:
         for char in " \na1!\u0558":
             Matcher(SPELLINGS[name]).findall(char * 100_000)
-    assert time.monotonic() - start < 30
+    assert time.process_time() - start < 30
 
 
 @pytest.mark.parametrize("name", SPELLINGS)

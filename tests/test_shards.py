@@ -6,6 +6,7 @@ import gzip
 import importlib
 import json
 import resource
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -24,7 +25,7 @@ from bpe_interop.corpora import find_shards, read_documents
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
 from bpe_interop.io import take_lock
 from bpe_interop.pages import to_json
-from bpe_interop.shards import Carried, Pool, carry, opened_from, pool_of, worker
+from bpe_interop.shards import Carried, Pool, carry, opened_from, pool_of, running, worker
 from bpe_interop.shards.orders import Finished, Order
 from bpe_interop.sources import load_source
 from bpe_interop.statistics import measure, measure_by_parts
@@ -287,11 +288,24 @@ def test_a_device_is_no_state(corpus: Path) -> None:
 
 
 class Deaf(Executor):
-    """Never answers the first order of some parts."""
+    """Never answers the first order of some parts; and the clock that their limit is told by.
+
+    It jumps by an hour at each look, while all other orders have been answered.
+    """
 
     def __init__(self, inner: Executor, deaf_to: set[int], times: int = 1) -> None:
         self._inner, self._deaf, self._times = inner, deaf_to, times
         self._asked: dict[int, int] = {}
+        self._heard: list[Future[Any]] = []
+        self._jump = 0.0
+
+    def monotonic(self) -> float:
+        if self._asked.keys() & self._deaf and all(each.done() for each in self._heard):
+            self._jump += 3_600
+        return time.monotonic() + self._jump
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         number = args[0].part.number
@@ -299,33 +313,50 @@ class Deaf(Executor):
             self._asked[number] = self._asked.get(number, 0) + 1
             if number in self._deaf and self._asked[number] <= self._times:
                 return Future()
-        return self._inner.submit(fn, *args, **kwargs)
+        self._heard.append(self._inner.submit(fn, *args, **kwargs))
+        return self._heard[-1]
 
 
-def test_a_part_without_an_answer_is_given_out_once_more(corpus: Path, on_one_core: str) -> None:
+def test_a_part_without_an_answer_is_given_out_once_more(
+    corpus: Path, on_one_core: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Shuffled(6) as executor:
         deaf = Deaf(executor, {3, 8})
-        report = compare(corpus, deaf, slots=4, limit=3.0)
+        monkeypatch.setattr(running, "time", deaf)
+        report = compare(corpus, deaf, slots=4, limit=1_800)
     assert len(report.notes) == 2
-    assert "did not answer within 3 seconds" in report.notes[0]
+    assert "did not answer within 1800 seconds" in report.notes[0]
     one = json.loads(report.to_json())
     assert json.dumps({**one, "notes": []}, sort_keys=True, indent=2) + "\n" in on_one_core
 
 
-def test_a_part_that_is_never_answered_is_no_equality(corpus: Path) -> None:
+def test_a_part_that_is_never_answered_is_no_equality(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Shuffled(6) as executor:
         deaf = Deaf(executor, {3}, times=2)
+        monkeypatch.setattr(running, "time", deaf)
         with pytest.raises(EngineError, match="not done in two attempts"):
-            compare(corpus, deaf, slots=4, limit=3.0, folders=(GPT2, GPT2))
+            compare(corpus, deaf, slots=4, limit=1_800, folders=(GPT2, GPT2))
 
 
 class Two:
-    """Two workers, of which the first is slow with its first part."""
+    """Two workers, of which the first holds its first part until it is given up.
 
-    def __init__(self, seconds: float) -> None:
+    It is the clock too, which jumps by an hour when that part is held.
+    """
+
+    def __init__(self) -> None:
         self._pools = {name: ThreadPoolExecutor(1) for name in ("slow", "other")}
-        self._seconds, self._held = seconds, dict[Future[Any], str]()
+        self._held = dict[Future[Any], str]()
+        self._jump, self._given_up = 0.0, threading.Event()
         self.done: list[str] = []
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._jump
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
 
     def slots(self, late: int, avoid: Collection[str]) -> int:
         return len(self._pools.keys() - avoid)
@@ -340,12 +371,15 @@ class Two:
     def _perform(self, name: str, order: Order) -> Any:
         reply = worker.perform(order)
         if name == "slow" and isinstance(reply, Finished):
-            time.sleep(self._seconds)
-            self._seconds = 0.0
+            self._jump = 3_600.0
+            self._given_up.wait()
         self.done.append(name)
         return reply
 
     def holder(self, future: Future[Any]) -> str:
+        """Asked for when a part is given up."""
+        if self._held[future] == "slow":
+            self._given_up.set()
         return self._held[future]
 
     def lost(self) -> list[str]:
@@ -360,9 +394,10 @@ def test_a_worker_that_was_slow_is_given_parts_again(
     corpus: Path, on_one_core: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bpe_interop.shards.running._LOOK", 0.05)
-    two = Two(0.5)
+    two = Two()
+    monkeypatch.setattr(running, "time", two)
     with Shuffled(6) as executor:
-        sides, by = prepared(executor, 1, 0.25, (GPT2, CL100K))
+        sides, by = prepared(executor, 1, 1_800, (GPT2, CL100K))
     take = Two._perform
 
     def unhurried(self: Two, name: str, order: Order) -> Any:
@@ -388,12 +423,13 @@ class OneWorker(Pool):
 
 
 def test_workers_that_all_hang_are_an_error(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bpe_interop.shards.running._NOBODY", 1.0)
     monkeypatch.setattr("bpe_interop.shards.running._LOOK", 0.1)
     with Shuffled(6) as executor:
-        sides, by = prepared(executor, 1, 2.0, (GPT2, GPT2))
-        by = replace(by, workers=OneWorker(Deaf(executor, {1}), 1))
-        with pytest.raises(EngineError, match="there was no worker for 1 seconds"):
+        deaf = Deaf(executor, {1})
+        monkeypatch.setattr(running, "time", deaf)
+        sides, by = prepared(executor, 1, 1_800, (GPT2, GPT2))
+        by = replace(by, workers=OneWorker(deaf, 1))
+        with pytest.raises(EngineError, match="there was no worker for 60 seconds"):
             compared(sides, by, corpus)
 
 
