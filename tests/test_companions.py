@@ -687,6 +687,7 @@ def test_all_of_them_are_read_from_a_directory(tmp_path: Path) -> None:
         added_tokens={},
         config={"model_type": "x"},
         generation_config={},
+        bpe_interop={},
         chat_template="J",
         additional_chat_templates__rag="R",
     )

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 import tiktoken
-from conftest import FIXTURES
+from conftest import FIXTURES, Data
+from transformers import AutoTokenizer
 
 from bpe_interop import Tokenizer, load
 from bpe_interop.convert import convert
@@ -32,7 +33,7 @@ from bpe_interop.gate import refuse
 from bpe_interop.model import SequenceTemplate
 from bpe_interop.statement import Statement
 from bpe_interop.verify.prove import prove
-from bpe_interop.verify.stress import fixed
+from bpe_interop.verify.stress import code_points, fixed
 
 TEKKEN = by_name("tekken")
 NAMES = ("tekken-tiny", "tekken-listed-tiny")
@@ -93,16 +94,17 @@ def test_published_files_give_the_same_bytes_again(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_published_ids_are_those_of_mistral_common(name: str) -> None:
+def test_published_ids_are_those_of_mistral_common(name: str, data: Data) -> None:
+    """On awkward texts, and on lines of the Universal Declaration in all its languages."""
     from mistral_common.tokens.tokenizers.tekken import SpecialTokenPolicy, Tekkenizer
 
-    data = published(name)
-    model = TEKKEN.load({"tekken.json": data})
+    model = TEKKEN.load({"tekken.json": published(name)})
     path = resources("mistral_common").joinpath("data", name)
     reference = Tekkenizer.from_file(str(path))
     encoder = Encoder(model)
-    texts = [*fixed(), "\u0928\u092e\u0938\u094d\u0924\u0947 \u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35"]
-    assert len(texts) > 500
+    lines = data("corpora/udhr/udhr_all.txt").read_text("utf-8").splitlines()
+    texts = [*fixed(), *code_points(300), *lines[:: len(lines) // 700]]
+    assert len(texts) > 1_500
     for text in texts:
         ids = reference.encode(text, bos=False, eos=False)
         assert encoder.encode(text) == ids, text
@@ -111,14 +113,16 @@ def test_published_ids_are_those_of_mistral_common(name: str) -> None:
         assert encoder.decode([number]) == reference.decode([number], SpecialTokenPolicy.KEEP)
 
 
-@pytest.mark.parametrize("name", PUBLISHED[1:])
-def test_published_files_as_a_tokenizer_json_are_proved(name: str) -> None:
-    """On ordinary text; the ids of texts are those of mistral-common above."""
-    model = TEKKEN.load({"tekken.json": published(name)})
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_files_as_a_tokenizer_json_and_back(name: str) -> None:
+    """Proved on ordinary text, and the same bytes again; the ids are mistral-common's above."""
+    data = published(name)
+    model = TEKKEN.load({"tekken.json": data})
     huggingface = by_name("huggingface")
     files = huggingface.dump(replace(model, sequence_template=SequenceTemplate()))
     again = huggingface.load(files)
     assert prove(model, again, "ordinary").outcome == "proved"
+    assert TEKKEN.dump(again)["tekken.json"] == data
     other = replace(again, pretokenizer=())
     assert prove(model, other, "ordinary").outcome == "refuted"
 
@@ -133,6 +137,24 @@ def test_no_text_spells_a_special_token() -> None:
         engine.encode(text, special="parse")
 
 
+def _without(*path: str) -> Callable[[dict[str, Any]], None]:
+    def change(document: dict[str, Any]) -> None:
+        for key in path[:-1]:
+            document = document[key]
+        del document[path[-1]]
+
+    return change
+
+
+def _with(value: object, *path: Any) -> Callable[[dict[str, Any]], None]:
+    def change(document: Any) -> None:
+        for key in path[:-1]:
+            document = document[key]
+        document[path[-1]] = value
+
+    return change
+
+
 # To other formats and back.
 
 
@@ -142,12 +164,92 @@ def test_to_a_tokenizer_json_and_back(name: str, tmp_path: Path) -> None:
     there = convert(source, tmp_path / "hf", "hf", said=Statement(template="none"))
     assert there.verdict is not None
     assert (there.verdict.outcome, there.verdict.scope) == ("proved", "ordinary")
+    assert not there.losses
     back = convert(tmp_path / "hf", tmp_path / "tekken", "tekken", drop=("sequence_template",))
     assert back.verdict is not None
     assert back.verdict.outcome == "proved"
-    again = load(tmp_path / "tekken")
-    assert prove(load(source).model, again.model, "ordinary").outcome == "proved"
-    assert again.encode("Some text, 123.") == load(source).encode("Some text, 123.")
+    assert (tmp_path / "tekken" / "tekken.json").read_bytes() == data_of(name)
+    served = AutoTokenizer.from_pretrained(tmp_path / "hf")
+    assert served.encode("Some text, 123.") == load(source).encode("Some text, 123.")
+
+
+def test_one_tokenizer_json_alone_says_what_it_leaves_out(tmp_path: Path) -> None:
+    source = FIXTURES / "tokenizers" / "tekken-listed-tiny" / "tekken"
+    said = Statement(template="none")
+    done = convert(source, tmp_path / "t.json", "hf", said=said, verify=False)
+    assert "extras" in {loss.field for loss in done.losses}
+    assert not (tmp_path / "bpe_interop.json").exists()
+
+
+def _kept(change: Callable[[dict[str, Any]], None]) -> dict[str, bytes]:
+    """The files of a ``tokenizer.json`` whose kept settings somebody edited."""
+    model = TEKKEN.load({"tekken.json": data_of("tekken-listed-tiny")})
+    files = dict(by_name("huggingface").dump(replace(model, sequence_template=SequenceTemplate())))
+    document = json.loads(files["bpe_interop.json"])
+    change(document)
+    return files | {"bpe_interop.json": json.dumps(document).encode()}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _with({}, "tekken"),
+        _with(None, "tekken", "config"),
+        _with("v99", "tekken", "config", "version"),
+        _with(3, "tekken", "config", "default_vocab_size"),
+        _with("a pattern", "tekken", "config", "pattern"),
+        _with(2, "tekken", "listed"),
+        _with(None, "tekken", "listed"),
+        _with(2**40, "tekken", "layout", "indent"),
+        _with(1, "tekken", "layout", "ascii"),
+        _with(["?"], "tekken", "beyond"),
+        _with(["AA=="], "tekken", "beyond"),
+        _with(["//////", "//////"], "tekken", "beyond"),
+        _with(["[THINK]", "[NOT THERE]"], "tekken", "plain"),
+        _with(["config"], "tekken", "keys"),
+        _with({"charsmap": 1}, "tekken", "blocks"),
+        _with({"image": {"image_patch_size": 0}}, "tekken", "blocks"),
+        _with(1, "tekken", "more"),
+    ],
+)
+def test_settings_that_somebody_edited_change_nothing_but_themselves(
+    change: Callable[[dict[str, Any]], None],
+) -> None:
+    model = by_name("huggingface").load(_kept(change))
+    losses = refuse(model, TEKKEN, drop=("sequence_template",))
+    assert "extras" in {loss.field for loss in losses}
+    again = TEKKEN.load(TEKKEN.dump(model))
+    assert prove(model, again, "ordinary").outcome == "proved"
+
+
+def test_settings_of_others_are_passed_over_and_no_object_is_refused() -> None:
+    files = _kept(lambda document: document.update(other={"a": 1}))
+    assert any('"other"' in note for note in by_name("huggingface").load(files).origin.notes)
+    with pytest.raises(FormatError, match=r"bpe_interop\.json"):
+        by_name("huggingface").load(_kept(lambda document: document.update(tekken=[])))
+
+
+def _last_first(document: dict[str, Any]) -> None:
+    document["config"] = dict(reversed(document["config"].items()))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [_without("config", "num_vocab_tokens"), _with(1, "config", "comment"), _last_first],
+    ids=["no count", "a key that nobody reads", "another order"],
+)
+def test_a_configuration_that_the_engine_takes_is_written_again(
+    change: Callable[[dict[str, Any]], None], tmp_path: Path
+) -> None:
+    document = copy.deepcopy(document_of())
+    change(document)
+    data = (json.dumps(document, indent=2) + "\n").encode()
+    from_files("mistral-common", "tekken", {"tekken.json": data})
+    path = tmp_path / "one.json"
+    path.write_bytes(data)
+    done = convert(path, tmp_path / "two.json", "tekken", verify=False)
+    assert not done.losses
+    assert (tmp_path / "two.json").read_bytes() == data
 
 
 def test_to_a_rank_file_ids_stay(tmp_path: Path) -> None:
@@ -181,24 +283,6 @@ def test_a_tokenizer_is_saved_as_tekken(tmp_path: Path) -> None:
 
 
 # What is refused.
-
-
-def _without(*path: str) -> Callable[[dict[str, Any]], None]:
-    def change(document: dict[str, Any]) -> None:
-        for key in path[:-1]:
-            document = document[key]
-        del document[path[-1]]
-
-    return change
-
-
-def _with(value: object, *path: Any) -> Callable[[dict[str, Any]], None]:
-    def change(document: Any) -> None:
-        for key in path[:-1]:
-            document = document[key]
-        document[path[-1]] = value
-
-    return change
 
 
 @pytest.mark.parametrize(

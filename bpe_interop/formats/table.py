@@ -19,7 +19,14 @@ _HUGGINGFACE_BESIDE = (
     "generation_config.json",
     "chat_template.jinja",
     "additional_chat_templates/*.jinja",
+    "bpe_interop.json",
 )
+
+KEPT_BESIDE = frozenset({"tekken"})
+"""Formats whose settings a directory of another format keeps, in a file that no engine reads.
+
+Anybody can edit that file, so the writers of these formats take any value for their settings.
+"""
 
 TABLE: Mapping[str, FileNames] = MappingProxyType(
     {

@@ -17,6 +17,7 @@ from ...text.bytechars import is_mapped, to_bytes
 from ...theory.plain import pairs_of
 from ...theory.pretokens import UTF8_BYTES, occurrence
 from ..round_trip import RoundTrip
+from .companions import settings_of_others
 from .piece_losses import piece_losses
 from .pieces import in_own_terms
 from .spelled import spelled
@@ -46,7 +47,7 @@ def explain(trip: RoundTrip) -> Iterator[Loss]:
     yield from _found_as_in_llama_cpp(written)
     yield from _decoder(written)
     for key in sorted(model.extras):
-        if key != "huggingface":
+        if key != "huggingface" and key not in settings_of_others(model):
             yield Loss(
                 "extras",
                 "metadata",

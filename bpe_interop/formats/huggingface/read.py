@@ -139,7 +139,7 @@ def _load(
             sequence_template=processor.template,
             decoder=read_decoder(root.get("decoder"), alphabet, beside.added, normalizer),
             chat_template=beside.chat_template,
-            extras={**({"huggingface": extras} if extras else {}), **config},
+            extras={**({"huggingface": extras} if extras else {}), **config, **beside.others},
             origin=Origin(
                 "huggingface",
                 files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
@@ -194,7 +194,10 @@ def _locate(error: InvalidModelError, root: Node) -> NoReturn:
 def _check_kind(root: Node) -> None:
     model = root.get("model")
     if "model" not in root and ("vocab" in root and "config" in root):
-        root.refuse("this is a tekken.json (Mistral), which is not supported")
+        root.refuse(
+            "this is a tekken.json (Mistral), no Hugging Face tokenizer.json",
+            fix="use --from tekken",
+        )
     if not model.given:
         root.fail("there is no model", fix="is this a Hugging Face tokenizer.json?")
     kind = model.get("type")

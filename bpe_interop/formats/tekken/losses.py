@@ -15,6 +15,7 @@ from ...theory.witness import text_for, text_with
 from ..one_pattern import express
 from ..reasons import Apart, Reason, explained, of_bytes, shown_by
 from ..round_trip import RoundTrip
+from .kept import KEY, kept_of, unfit
 from .read import ROLES
 from .write import special_names, written_tokens
 
@@ -169,13 +170,28 @@ def _sequence_template(model: BPEModel, apart: Apart) -> Iterator[Loss]:
 
 
 def _extras(model: BPEModel, apart: Apart) -> Iterator[Loss]:
-    """Settings of other formats; of its own, those that count tokens the model has otherwise."""
-    if model.extras.keys() - {"tekken"} or not _only_names(model) or [*_vocab(model, apart)]:
+    """Settings of other formats; of its own, those that are not of this vocabulary."""
+    others = sorted(model.extras.keys() - {KEY})
+    if others:
         yield Loss(
             "extras",
             "metadata",
-            "settings of the source format",
+            f"settings of the source format: {', '.join(others)}",
             "they are left out; no id changes",
+        )
+    kept = kept_of(model)
+    why = (
+        "they are not in the form that is kept"
+        if kept is None
+        else unfit(model, kept, special_names(model))
+    )
+    if KEY in model.extras and (why or not _only_names(model)):
+        yield Loss(
+            "extras",
+            "metadata",
+            "what was kept of a tekken.json is not that of this vocabulary"
+            + (f": {why}" if why else ""),
+            "it comes back otherwise; no id changes",
         )
 
 

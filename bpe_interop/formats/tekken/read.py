@@ -67,6 +67,9 @@ BARE_SIZE: Final = 1 << 17
 BARE_SPECIAL: Final = 1_000
 """How many ids, and special tokens of them, Megatron gives to a bare list by default."""
 
+MAX_INDENT: Final = 64
+"""So many bytes are looked at for the spaces before the first key."""
+
 _FIRST_INDENT = re.compile(rb"\s*\{\n( +)")
 
 
@@ -89,8 +92,8 @@ def load(files: Files) -> BPEModel:
         return _bare_list(root, name, data)
     root.only("config", "vocab", "special_tokens", *BLOCKS)
     config = root["config"]
-    version = _version(config)
-    _check_images(root, version)
+    version = read_version(config)
+    check_images(root, version)
     special_count, vocabulary_size = _sizes(config)
     listed = _read_tokens(root["vocab"], vocabulary_size)
     names, plain = _read_special(root, version, special_count)
@@ -158,7 +161,13 @@ def _no_file(files: Files) -> tuple[str, bytes]:
     )
 
 
-def _version(config: Node) -> str:
+def read_version(config: Node) -> str:
+    """The version that a configuration states.
+
+    Raises:
+        FormatError: it has none.
+        UnsupportedError: it is not known.
+    """
     version = config["version"].be(str)
     if version not in VERSIONS:
         config["version"].refuse(
@@ -168,8 +177,13 @@ def _version(config: Node) -> str:
     return version
 
 
-def _check_images(root: Node, version: str) -> None:
-    """Refuses settings of images that mistral-common does not load (``ImageConfig``)."""
+def check_images(root: Node, version: str) -> None:
+    """Refuses settings of images that mistral-common does not load (``ImageConfig``).
+
+    Raises:
+        FormatError: they are no such settings.
+        UnsupportedError: they have a name or a key that the version does not know.
+    """
     older = root.get("multimodal")
     if older.value and VERSIONS.index(version) > VERSIONS.index(LAST_MULTIMODAL):
         older.refuse(f"version {version} calls this 'image'", fix="rename the key")
@@ -212,7 +226,7 @@ def _read_tokens(vocab: Node, used: int) -> list[bytes]:
         number = entry.get("rank")
         if number != rank or type(number) is not int or not isinstance(spelled, str):
             _explain_entry(vocab, rank)
-        token = _from_base64(spelled)
+        token = from_base64(spelled)
         if token is None or "token_str" not in entry or entry["token_str"] != _text(token):
             _explain_entry(vocab, rank)
         tokens.append(token)
@@ -226,7 +240,7 @@ def _read_tokens(vocab: Node, used: int) -> list[bytes]:
     return tokens
 
 
-def _from_base64(spelled: str) -> bytes | None:
+def from_base64(spelled: str) -> bytes | None:
     """The bytes, if this is how base64 spells them."""
     try:
         token = binascii.a2b_base64(spelled)
@@ -256,7 +270,7 @@ def _explain_entry(vocab: Node, rank: int) -> NoReturn:
     node.only("rank", "token_bytes", "token_str")
     if node["rank"].be(int) != rank:
         node["rank"].fail(f"the rank must be the place in the list, {rank}")
-    token = _from_base64(node["token_bytes"].be(str))
+    token = from_base64(node["token_bytes"].be(str))
     if token is None:
         node["token_bytes"].fail("this is not base64")
     meant = _text(token)
@@ -320,11 +334,11 @@ def _extras(
 ) -> dict[str, Json]:
     """What writes the same bytes again, and changes no id."""
     given = root.get("special_tokens")
-    indent = _FIRST_INDENT.match(data[:64])
+    indent = _FIRST_INDENT.match(data[:MAX_INDENT])
     extras: dict[str, Json] = {
         "keys": [*root.be(dict)],
         "config": {
-            key: value for key, value in root["config"].be(dict).items() if key != "pattern"
+            key: "" if key == "pattern" else value for key, value in root["config"].be(dict).items()
         },
         "listed": len(given.be(list)) if given.given else None,
         "layout": {

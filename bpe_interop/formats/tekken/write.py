@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import binascii
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ...model import BPEModel
 from ...theory.byte_ranks import rank_table
 from .. import Files
 from ..one_pattern import pat_str
+from .kept import Kept, Layout, kept_of, listed
 from .read import BUILT_IN, NAME, filler
 
-_VERSION = "v13"
+_PLAIN = Kept(
+    keys=("config", "vocab", "special_tokens"),
+    config={
+        "pattern": "",
+        "num_vocab_tokens": 0,
+        "default_vocab_size": 0,
+        "default_num_special_tokens": 0,
+        "version": "v13",
+    },
+    listed=0,
+    layout=Layout(),
+    beyond=(),
+    plain=(),
+    blocks={},
+)
 """What is written where the model comes from another format: special tokens are listed."""
 
 _BYTES = [bytes([byte]) for byte in range(256)]
@@ -30,36 +45,33 @@ def dump(model: BPEModel) -> Files:
     and changes no id (tokens beyond the vocabulary's cut, blocks, layout) is in the model's
     extras.
     """
-    kept: Mapping[str, Any] = _extras(model)
+    kept = kept_of(model) or _PLAIN
     names = special_names(model)
     tokens = written_tokens(model)
     config = {
+        **kept.config,
+        **({"num_vocab_tokens": len(tokens)} if kept is _PLAIN else {}),
         "pattern": pat_str(model) or _UNCUT,
-        "num_vocab_tokens": len(tokens),
         "default_vocab_size": len(names) + len(tokens),
         "default_num_special_tokens": len(names),
-        "version": _VERSION,
     }
-    beyond = kept.get("beyond", [])
-    if kept:
-        config |= {key: kept["config"][key] for key in ("num_vocab_tokens", "version")}
-        tokens = [*tokens, *map(binascii.a2b_base64, beyond)]
-    listed = _listed(names, kept.get("listed", 0) if kept else 0)
-    plain = {*kept.get("plain", ())}
+    known = {*tokens}
+    tokens += [token for token in kept.beyond if token not in known]
+    shown = listed(names, kept.listed)
     parts: dict[str, Any] = {
         "config": config,
         "vocab": [_entry(rank, token) for rank, token in enumerate(tokens)],
         "special_tokens": [
-            {"rank": number, "token_str": text, "is_control": text not in plain}
-            for number, text in enumerate(listed)
+            {"rank": number, "token_str": text, "is_control": text not in kept.plain}
+            for number, text in enumerate(shown)
         ],
-        **kept.get("blocks", {}),
+        **kept.blocks,
     }
-    if kept and kept["listed"] is None and listed == [*BUILT_IN]:
+    if kept.listed is None and shown == [*BUILT_IN]:
         del parts["special_tokens"]
-    order = [key for key in kept.get("keys", ()) if key in parts]
+    order = [key for key in kept.keys if key in parts]
     parts = {key: parts[key] for key in dict.fromkeys([*order, *parts])}
-    return {NAME: _rendered(parts, kept.get("layout"))}
+    return {NAME: _rendered(parts, kept.layout)}
 
 
 def written_tokens(model: BPEModel) -> list[bytes]:
@@ -84,20 +96,6 @@ def special_names(model: BPEModel) -> list[str]:
     return below + [text for text in dict.fromkeys(rest) if text not in taken and text not in below]
 
 
-def _listed(names: Sequence[str], least: int | None) -> list[str]:
-    """The names without the fillers at the end, which stand for themselves."""
-    shown = len(BUILT_IN) if least is None else least
-    end = len(names)
-    while end > shown and names[end - 1] == filler(end - 1):
-        end -= 1
-    return list(names[:end])
-
-
-def _extras(model: BPEModel) -> Mapping[str, Any]:
-    extras = model.extras.get("tekken", {})
-    return extras if isinstance(extras, dict) else {}
-
-
 def _entry(rank: int, token: bytes) -> dict[str, Any]:
     spelled = binascii.b2a_base64(token, newline=False).decode("ascii")
     try:
@@ -107,11 +105,9 @@ def _entry(rank: int, token: bytes) -> dict[str, Any]:
     return {"rank": rank, "token_bytes": spelled, "token_str": text}
 
 
-def _rendered(parts: Mapping[str, Any], layout: Mapping[str, Any] | None) -> bytes:
-    if layout is None:
-        layout = {"indent": 2, "ascii": True, "delete": False, "newline": True}
-    text = json.dumps(parts, indent=layout["indent"], ensure_ascii=layout["ascii"])
-    if layout["delete"]:
+def _rendered(parts: Mapping[str, Any], layout: Layout) -> bytes:
+    text = json.dumps(parts, indent=layout.indent, ensure_ascii=layout.ascii)
+    if layout.delete:
         text = text.replace("\x7f", "\\u007f")
-    ending = "\n" if layout["newline"] else ""
+    ending = "\n" if layout.newline else ""
     return f"{text}{ending}".encode()

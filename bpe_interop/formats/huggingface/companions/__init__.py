@@ -2,7 +2,8 @@
 
 ``tokenizer_config.json``, ``special_tokens_map.json`` and ``added_tokens.json`` say what tokens
 are for, ``chat_template.jinja`` and ``additional_chat_templates/`` hold chat templates,
-``config.json`` and ``generation_config.json`` are the model's own. None of them changes what
+``config.json`` and ``generation_config.json`` are the model's own. ``bpe_interop.json`` holds
+settings of the format that the tokenizer came from, for the way back. None of them changes what
 ``tokenizer.json`` says; where transformers lets one win, that is noted, and where its tokens or
 their roles would be others then, no conversion passes over it.
 """
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from ....model import AddedToken, Alphabet, BPEModel, Json, SequenceTemplate
+from ....model import AddedToken, Alphabet, BPEModel, Json, SequenceTemplate, show
 from ....strict_json import Node
 from ....transformers_classes import (
     CLASSES,
@@ -27,6 +28,7 @@ from ....transformers_classes import (
     OF_OTHERS,
     ROLES,
 )
+from ...table import KEPT_BESIDE
 from ..template import read_post_processor
 from .auto_class import WORDS, Serving, around, explain, serve, served_roles
 from .chat import chat_templates_json, read_chat_templates
@@ -36,6 +38,7 @@ from .files import (
     GENERATION,
     MODEL_CONFIG,
     NAMES,
+    OTHERS,
     SPECIAL_MAP,
     Companions,
     read_companions,
@@ -57,6 +60,7 @@ __all__ = [
     "read_companions",
     "read_model_config",
     "serve",
+    "settings_of_others",
     "tell_model_config",
     "write_beside",
 ]
@@ -83,14 +87,15 @@ _AS_IT_IS = "PreTrainedTokenizerFast"
 class Beside:
     """What the files beside a ``tokenizer.json`` add to it.
 
-    ``kept`` and ``model_config`` can change no id; ``model_config`` is the network's, so it has
-    no place in what is written. ``lost`` are the notes on tokens and roles that these files ask
-    for and ``tokenizer.json`` does not give.
+    ``kept``, ``others`` (settings of other formats, by their names) and ``model_config`` can change
+    no id; ``model_config`` is the network's, so it has no place in what is written. ``lost`` are
+    the notes on tokens and roles that these files ask for and ``tokenizer.json`` does not give.
     """
 
     added: tuple[AddedToken, ...]
     chat_template: str | None
     kept: Mapping[str, Json]
+    others: Mapping[str, Json]
     model_config: Mapping[str, Json]
     notes: tuple[str, ...]
     lost: tuple[str, ...]
@@ -132,11 +137,28 @@ def read_beside(
             **({"tokenizer_config": settings} if settings else {}),
             **({"chat_templates": others} if others else {}),
         },
+        _read_others(files_beside.others, notes),
         config,
         (*serving.notes, *notes, *tell_ids(files_beside, root, listed, serving.added)),
         serving.lost,
         "" if serving.choice.name == DEFAULT else serving.choice.name,
     )
+
+
+def _read_others(node: Node, notes: list[str]) -> dict[str, Json]:
+    """Settings of other formats, as :func:`settings_of_others` gives them."""
+    for key in sorted(node.be(dict).keys() - KEPT_BESIDE):
+        notes.append(f"{OTHERS}: the settings of {show(key)} are passed over; no id changes")
+    return {key: node[key].be(dict) for key in sorted(KEPT_BESIDE & node.be(dict).keys())}
+
+
+def settings_of_others(model: BPEModel) -> dict[str, Json]:
+    """What a model keeps of other formats that ``bpe_interop.json`` holds."""
+    return {
+        key: value
+        for key, value in sorted(model.extras.items())
+        if key in KEPT_BESIDE and isinstance(value, dict)
+    }
 
 
 def _settings(files_beside: Companions, listed: Iterable[str]) -> dict[str, Json]:
@@ -186,6 +208,8 @@ def write_beside(
 ) -> dict[str, bytes]:
     """``tokenizer_config.json`` and ``special_tokens_map.json``, which contradict nothing.
 
+    Beside them ``bpe_interop.json``, where the model has settings of a format that keeps them so.
+
     The class is one that serves what ``root``, the ``tokenizer.json``, says. Everything is
     spelled as transformers 4.57 and 5 both read it: chat templates stand in the configuration;
     further special tokens are a list under the older key, because 4.57 fails on a list under
@@ -213,7 +237,12 @@ def write_beside(
         config["chat_template"] = template
     common: dict[str, Json] = {f"{n}_token": roles[n].text for n in ROLES if n in roles}
     named = _with_class(model, added, config, common, root)
-    return {CONFIG: _json_bytes(named), SPECIAL_MAP: _json_bytes(common)}
+    others_settings = settings_of_others(model)
+    return {
+        CONFIG: _json_bytes(named),
+        SPECIAL_MAP: _json_bytes(common),
+        **({OTHERS: _json_bytes(others_settings)} if others_settings else {}),
+    }
 
 
 def _flags(template: SequenceTemplate | None, roles: Mapping[str, AddedToken]) -> dict[str, Json]:
@@ -274,6 +303,7 @@ def _beside(config: Mapping[str, Json], special_map: Mapping[str, Json]) -> Comp
         Node({}, ADDED),
         Node({}, MODEL_CONFIG),
         Node({}, GENERATION),
+        Node({}, OTHERS),
     )
 
 

@@ -20,7 +20,10 @@ CHAT_TEMPLATE = "chat_template.jinja"
 CHAT_TEMPLATES = "additional_chat_templates/"
 """The folder of further chat templates, ``NAME.jinja`` each."""
 
-NAMES = (CONFIG, SPECIAL_MAP, ADDED, MODEL_CONFIG, GENERATION, CHAT_TEMPLATE)
+OTHERS = "bpe_interop.json"
+"""Settings of other formats that change no id; no engine reads it."""
+
+NAMES = (CONFIG, SPECIAL_MAP, ADDED, MODEL_CONFIG, GENERATION, CHAT_TEMPLATE, OTHERS)
 
 MAX_BESIDE = 1 << 26
 """Bytes. The largest of these files are configurations that repeat a thousand added tokens."""
@@ -35,6 +38,7 @@ class Companions:
     added: Node
     model_config: Node
     generation: Node
+    others: Node
 
 
 def read_companions(files: Mapping[str, bytes]) -> Companions:
@@ -54,6 +58,7 @@ def read_companions(files: Mapping[str, bytes]) -> Companions:
         _object(files, ADDED),
         _lenient(files, MODEL_CONFIG),
         _lenient(files, GENERATION),
+        _object(files, OTHERS),
     )
 
 
