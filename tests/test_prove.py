@@ -28,6 +28,8 @@ from bpe_interop.steps import (
     Punctuation,
     Replace,
     Split,
+    Strip,
+    UnicodeForm,
     Words,
 )
 from bpe_interop.text.normalize import normalize
@@ -197,6 +199,26 @@ CHAINS: tuple[tuple[tuple[NormalizerStep, ...], tuple[NormalizerStep, ...], bool
     ((Prepend("x"), Replace("a", "")), (Replace("a", ""), Prepend("x")), False),
     ((Replace("A", "a"), Lowercase()), (Lowercase(),), True),
     ((Replace("A", "b"), Lowercase()), (Lowercase(),), False),
+    ((Strip(left=False, right=False),), (), True),
+    ((UnicodeForm("NFC"),), (), False),
+    ((UnicodeForm("NFC"), UnicodeForm("NFC")), (UnicodeForm("NFC"),), True),
+    ((Prepend("a"), Prepend("a")), (Prepend("a"),), False),
+    ((Replace("a", "aa"), Replace("a", "aa")), (Replace("a", "aa"),), False),
+    ((Replace(Pattern("[ac]", "oniguruma"), "b"),), (Replace("a", "b"),), False),
+    ((Replace(Pattern("[a-c]", "oniguruma"), "b"),), (Replace("a", "b"),), False),
+    ((Lowercase(), Replace("b", "c")), (Replace("b", "c"), Lowercase()), False),
+    ((Prepend("ab"), Replace("ab", "c")), (Replace("ab", "c"), Prepend("c")), False),
+    (
+        (Prepend("a"), Replace(Pattern("[ac]", "oniguruma"), "b")),
+        (Replace(Pattern("[ac]", "oniguruma"), "b"), Prepend("b")),
+        False,
+    ),
+    ((Replace("a", "\ue000"), Lowercase()), (Lowercase(), Replace("a", "\ue000")), False),
+    (
+        (Replace("a", "\ue000"), Replace("b", "c")),
+        (Replace("b", "c"), Replace("a", "\ue000")),
+        True,
+    ),
 )
 
 
@@ -227,6 +249,10 @@ def test_metaspace_that_never_prepends_is_a_replacement() -> None:
     added = AddedToken(" ", 600, special=False, normalized=True)
     looked_for = [pipeline(replace(m, added=(*(m.added or ()), added))) for m in (one, other)]
     assert looked_for[0] != looked_for[1]
+    two = [
+        replace(m, pretokenizer=(*m.pretokenizer, Metaspace("_", "first"))) for m in (one, other)
+    ]
+    assert prove(*two).outcome == "proved"
     always = replace(one, pretokenizer=(Metaspace("\u2581", "always"),))
     found = prove(always, other)
     assert found.outcome == "refuted"

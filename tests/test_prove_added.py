@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 from random import Random
 
 import pytest
 from small_documents import Json, Side, added, document
 
 from bpe_interop.model import AddedToken
-from bpe_interop.theory.added_tokens import normalized_matters
+from bpe_interop.theory.added_tokens import Form, chains, joined, normalized_matters
 from bpe_interop.verify.prove import prove
 from bpe_interop.verify.stages.stage import Scope
 
@@ -94,6 +94,17 @@ def test_what_hides_is_what_the_normalizer_writes() -> None:
         assert one.ids(text, "ordinary") == other.ids(text, "ordinary")
 
 
+def test_texts_of_a_chain_hold_tokens_that_overlap() -> None:
+    assert [*joined("ab", "bc")] == ["abc"]
+    assert [*joined("aab", "baa")] == ["aabaa", "baab", "baaab"]
+    assert [*joined("abc", "b")] == ["abc"]
+    assert [*joined("ab", "cd")] == []
+    start, same, other = Form("ab", True), Form("bc", True), Form("bd", False)
+    assert [*chains(start, [same, other], 10)] == ["ab", "abc"]
+    most = [*islice(chains(Form("aa", True), [Form("aa", True)], 5), 100)]
+    assert 5 <= len(most) < 10
+
+
 # In which of the two passes a token is found.
 
 
@@ -104,6 +115,7 @@ def test_what_hides_is_what_the_normalizer_writes() -> None:
         (added("a", "l"), added("b "), "b a"),
         (added("aa"), added("bb", "w"), "aabb"),
         (added("a "), added("bb", "w"), "bba "),
+        (added(" a"), added("bb", "w"), " abb"),
         (added("bx"), added("ab"), "abx"),
         (added("b"), added("bab"), "bab"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import struct
 
@@ -9,6 +10,7 @@ import pytest
 
 from benchmarks.trust import readers
 from benchmarks.trust.other_files import beside
+from bpe_interop.errors import FormatError
 from bpe_interop.formats import Files, all_formats
 from fixtures.piece_model import read
 
@@ -22,6 +24,22 @@ def test_every_format_is_tried() -> None:
 def test_files_that_are_not_damaged_are_read(kind: str) -> None:
     for files in beside()[kind].seeds:
         beside()[kind].read(files)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("shard", -1), ("shard", 2), ("offset", -1), ("offset", 2**63), ("line", -1), ("shards", [])],
+)
+def test_a_place_that_no_corpus_has_is_refused(part: str, value: object) -> None:
+    """The kinds of two faults of the long run: a seek that no system makes, a row of nothing."""
+    state = beside()["state file"]
+    whole = json.loads(state.seeds[0]["state.json"])
+    if part == "shards":
+        whole[part] = [value]
+    else:
+        whole["mark"][part] = value
+    with pytest.raises(FormatError, match=f"{part}.*: expected"):
+        state.read({"state.json": json.dumps(whole).encode()})
 
 
 @pytest.mark.parametrize("seed", [1, 2])

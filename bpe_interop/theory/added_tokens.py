@@ -28,7 +28,7 @@ def normalized_matters(added: Iterable[AddedToken]) -> bool:
     listed = [*added]
     early = [token for token in listed if not token.normalized]
     late = [token for token in listed if token.normalized]
-    return bool(early and late) and any(_meet(x, y) for x in early for y in late)
+    return any(_meet(x, y) for x in early for y in late)
 
 
 def _meet(early: AddedToken, late: AddedToken) -> bool:

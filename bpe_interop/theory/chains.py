@@ -45,10 +45,9 @@ def pipeline(model: BPEModel) -> Pipeline | None:
         return None
     steps, splits = plain_normalizer(model.normalizer), model.pretokenizer
     looked_for = any(token.normalized for token in model.added or ())
-    if splits and isinstance(first := splits[0], Metaspace) and not looked_for:
-        others = any(isinstance(step, Metaspace) for step in splits[1:])
-        if first.prepend == "never" and not others:
-            steps, splits = (*steps, Replace(" ", first.replacement)), splits[1:]
+    first = splits[0] if splits and not looked_for else None
+    if isinstance(first, Metaspace) and first.prepend == "never":
+        steps, splits = (*steps, Replace(" ", first.replacement)), splits[1:]
     return chain(steps), splits
 
 

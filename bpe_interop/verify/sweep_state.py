@@ -57,8 +57,9 @@ class Saved:
         check_schema(node, SCHEMA)
         self._check_same(node)
         mark = node["mark"]
-        place = Place(mark["line"].be(int), mark["offset"].be(int))
-        return report + read_report(node["report"]), Mark(mark["shard"].be(int), place)
+        shard = _number(mark["shard"], len(self._labels))
+        place = Place(_number(mark["line"]), _number(mark["offset"]))
+        return report + read_report(node["report"]), Mark(shard, place)
 
     def write(self, report: CorpusReport, mark: Mark) -> None:
         """Writes the file, whole or not at all.
@@ -80,8 +81,11 @@ class Saved:
                 where=str(self._path),
                 fix="start again with another state file",
             )
-        before = [tuple(each.be(str) for each in row.items()) for row in node["shards"].items()]
-        for old, new in zip(before, map(tuple, self._corpus["shards"]), strict=False):
+        rows = [*node["shards"].items()]
+        before = [tuple(each.be(str) for each in row.items()) for row in rows]
+        for row, old, new in zip(rows, before, map(tuple, self._corpus["shards"]), strict=False):
+            if len(old) != len(new):
+                row.fail(f"expected {len(new)} members, found {len(old)}")
             if old != new:
                 raise SourceError(
                     f"this state belongs to another corpus: it is about {old[0]} with other "
@@ -95,3 +99,11 @@ class Saved:
                 where=str(self._path),
                 fix="start again with another state file",
             )
+
+
+def _number(node: Node, most: int = (1 << 63) - 1) -> int:
+    """A place that a file can have, which no seek fails on."""
+    number = node.be(int)
+    if not 0 <= number <= most:
+        node.fail(f"expected a number from 0 to {most:,}, found {number:,}")
+    return number
