@@ -342,6 +342,42 @@ def test_characters_merge_as_by_hand() -> None:
 
 
 @needs_library
+def test_the_kernel_says_where_tokens_stand() -> None:
+    """In characters: fused unknown ones, a prefix, and none where characters have vanished."""
+    raw = native(characters()).raw
+    assert raw is not None
+    assert raw.encode_placed("") == ([], [])
+    assert raw.encode_placed("xy\u65e5 b") == ([5, 9, 5, 1], [(0, 1), (0, 3), (3, 4), (4, 5)])
+    assert raw.encode_placed("aab") == ([6, 2], [(0, 1), (1, 3)])
+    apart = native(characters(fallback=Fallback("unknown", 9))).raw
+    assert apart is not None
+    assert apart.encode_placed("xy") == ([5, 9, 9], [(0, 1), (0, 1), (1, 2)])
+    dropping = native(characters(fallback=Fallback("drop"))).raw
+    assert dropping is not None
+    assert dropping.encode_placed("ab") == ([5, 2], [(0, 1), (0, 2)])
+    assert dropping.encode_placed("axb") is None
+    in_bytes = native(small()).raw
+    assert in_bytes is not None
+    placed = [259, 0xE6, 0x97, 0xA5, 97], [(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]
+    assert in_bytes.encode_placed("\u00e9\u65e5a") == placed
+
+
+@needs_library
+@pytest.mark.parametrize("name", ["llama-2", "qwen3", "gpt-oss"])
+def test_published_models_have_offsets_from_the_kernel(name: str, data: Data) -> None:
+    """Text with characters that fall back to bytes, composed ones, special tokens."""
+    text = "Na\u00efve caf\u00e9s, \u65e5\u672c\u8a9e\U0001f600\U000130de <s> x\n\n  123 'll"
+    model = load(data(f"{name}/tokenizer.json")).model
+    encoder = native(model).raw or native(model).encoder
+    assert encoder is not None
+    assert encoder.encode_placed(text) is not None
+    allowed = frozenset(token.text for token in model.added or () if token.special)
+    answer = Encoder(model).encode_with_offsets(text, allowed)
+    with set_aside():
+        assert Encoder(replace(model)).encode_with_offsets(text, allowed) == answer
+
+
+@needs_library
 @pytest.mark.parametrize("seed", range(4))
 def test_random_pieces_have_the_ids_of_sentencepiece(seed: int) -> None:
     """Models with every kind of piece, as sentencepiece itself encodes with them."""

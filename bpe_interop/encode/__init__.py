@@ -8,22 +8,30 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import TypeAlias, TypeVar
 
 from ..errors import UnstatedError
-from ..kernel import ByteEncoder, is_aside
+from ..kernel import TextEncoder, is_aside
 from ..model import Affixes, BPEModel, TemplatePart, TemplateText
 from ..steps import DecoderStep
 from ..text.added import AddedMatcher, Allowed
 from ..text.bytechars import to_bytes
 from ..text.decoders import Malformed
-from ..text.normalize import Spans, align, leading, normalize, repair, repaired_spans
+from ..text.normalize import (
+    Spans,
+    align,
+    leading,
+    leaves_in_place,
+    normalize,
+    repair,
+    repaired_spans,
+)
 from ..text.split import Splitter, compiled
 from .decode import Decoder, Meaning
 from .native import native
+from .offsets import Piece, shifted, through
 from .parts import CharacterCuts, Parts
 from .pretoken import Placed, PretokenEncoder
 from .stream import DecodeStream
@@ -44,29 +52,6 @@ _PAYS = 500
 _Segment: TypeAlias = tuple["int | None", str, int, Spans]
 """An added token's id; or None, and a normalized text with ``first`` of its splitter
 (:meth:`Encoder._begins`). Then, for each character, the characters that it comes from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """An added token (``number``), or a pretoken (``content``), and where it stands in a text.
-
-    ``places``: for each byte of the content, which of the ``spans`` it belongs to (start, end).
-    ``given``: the places in the text as it was given, where it had to be repaired.
-    """
-
-    number: int | None
-    content: bytes
-    places: Spans
-    spans: Spans
-    given: Spans | None
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """The characters (start, end) of the text that some bytes of the content come from."""
-        first = self.spans[self.places[start][0]][0]
-        last = self.spans[self.places[end - 1][1] - 1][1]
-        return (
-            (first, last) if self.given is None else (self.given[first][0], self.given[last - 1][1])
-        )
 
 
 class _Remembered(dict[str, tuple[int, ...]]):
@@ -217,13 +202,19 @@ class Encoder:
         Raises:
             The errors of :meth:`encode`.
         """
-        ids: list[int] = []
-        spans: Spans = []
-        for piece in self._pieces(text, allowed_special):
-            for number, start, end in self._placed(piece):
-                ids.append(number)
-                spans.append(piece.span(start, end))
-        return ids, spans
+        repaired = repair(text)
+        placed = self._placed_by_kernel(repaired, allowed_special)
+        if placed is None:
+            placed = [], []
+            native = self._native
+            later = None if native is None else self._later or native
+            for segment in self._segments(repaired, allowed_special, placed=True):
+                ids, spans = self._placed_in(segment, native if segment[2] else later)
+                placed[0].extend(ids)
+                placed[1].extend(spans)
+        if repaired is text:
+            return placed
+        return placed[0], through(repaired_spans(text), placed[1])
 
     def normalize(self, text: str) -> str:
         """The text after the normalizer.
@@ -343,7 +334,7 @@ class Encoder:
         return (lambda text: normalize(steps, text)) if steps else str
 
     @cached_property
-    def _bare(self) -> ByteEncoder | None:
+    def _bare(self) -> TextEncoder | None:
         """The kernel's encoder of whole texts, where no special token is looked for."""
         none = frozenset[str]()
         if self.model.normalizer is None or not self._matcher(none).is_idle(none):
@@ -351,22 +342,22 @@ class Encoder:
         return native(self.model).raw
 
     @property
-    def _later(self) -> ByteEncoder | None:
+    def _later(self) -> TextEncoder | None:
         """The kernel's encoder of what does not begin its text, where that is another one."""
         return None if is_aside() else native(self.model).later
 
     @property
-    def _raw(self) -> ByteEncoder | None:
+    def _raw(self) -> TextEncoder | None:
         """The kernel's encoder of texts before the normalizer, where there is one."""
         return None if is_aside() else native(self.model).raw
 
     @property
-    def _native(self) -> ByteEncoder | None:
+    def _native(self) -> TextEncoder | None:
         """The kernel's encoder of this model, where there is one."""
         return None if is_aside() else self._held
 
     @cached_property
-    def _held(self) -> ByteEncoder | None:
+    def _held(self) -> TextEncoder | None:
         return native(self.model).encoder
 
     @cached_property
@@ -498,11 +489,14 @@ class Encoder:
                 continue
             segment = text[start:end]
             spans: Spans = []
-            if placed:
-                part, within = align(self.model.normalizer or (), segment)
+            if not placed:
+                part = self._normalize(segment)
+            elif self.model.normalizer:
+                part, within = align(self.model.normalizer, segment)
                 spans = [(start + first, start + last) for first, last in within]
             else:
                 part = self._normalize(segment)
+                spans = [*zip(range(start, end), range(start + 1, end + 1), strict=True)]
             begins = 0 if start else self._begins(segment)
             for first, last, inner in added.find_normalized(part, allowed):
                 yield inner, part[first:last], max(0, begins - first), spans[first:last]
@@ -511,18 +505,59 @@ class Encoder:
         """The added tokens and pretokens of a text, in order, and where they stand in it."""
         repaired = repair(text)
         given = None if repaired == text else repaired_spans(text)
-        for number, part, begins, spans in self._segments(repaired, allowed, placed=True):
+        for segment in self._segments(repaired, allowed, placed=True):
+            yield from self._pieces_of(segment, given)
+
+    def _pieces_of(self, segment: _Segment, given: Spans | None) -> Iterator[Piece]:
+        number, part, begins, spans = segment
+        if number is not None:
+            yield Piece(number, b"", [(0, len(spans))], spans, given)
+            return
+        for pretoken, places in self._splitter.align(part, first=begins):
+            if self._splitter.maps:
+                content = to_bytes(pretoken)
+            else:
+                content = pretoken.encode("utf-8")
+                lengths = (len(char.encode("utf-8")) for char in pretoken)
+                places = [p for p, n in zip(places, lengths, strict=True) for _ in range(n)]
+            yield Piece(None, content, places, spans, given)
+
+    def _placed_by_kernel(self, text: str, allowed: Allowed) -> tuple[list[int], Spans] | None:
+        """The ids and spans of a repaired text, where the kernel holds all but added tokens."""
+        native, later, matcher = self._native, self._later, self._matcher(allowed)
+        if native is None or not matcher.is_raw_only(allowed):
+            return None
+        ids: list[int] = []
+        spans: Spans = []
+        for start, end, number in matcher.find_raw(text, allowed):
             if number is not None:
-                yield Piece(number, b"", [(0, len(spans))], spans, given)
+                ids.append(number)
+                spans.append((start, end))
                 continue
-            for pretoken, places in self._splitter.align(part, first=begins):
-                if self._splitter.maps:
-                    content = to_bytes(pretoken)
-                else:
-                    content = pretoken.encode("utf-8")
-                    lengths = (len(char.encode("utf-8")) for char in pretoken)
-                    places = [p for p, n in zip(places, lengths, strict=True) for _ in range(n)]
-                yield Piece(None, content, places, spans, given)
+            part = text[start:end]
+            encoder = self._raw if start == 0 or later is None else later
+            if encoder is None and leaves_in_place(self.model.normalizer or (), part):
+                encoder = native
+            placed = None if encoder is None else encoder.encode_placed(part)
+            if placed is None:
+                return None
+            ids += placed[0]
+            spans += shifted(placed[1], start)
+        return ids, spans
+
+    def _placed_in(self, segment: _Segment, encoder: TextEncoder | None) -> tuple[list[int], Spans]:
+        """The ids of a segment, and the characters of the repaired text that each stands for."""
+        if segment[0] is None and encoder is not None:
+            placed = encoder.encode_placed(segment[1])
+            if placed is not None:
+                return placed[0], through(segment[3], placed[1])
+        ids: list[int] = []
+        spans: Spans = []
+        for piece in self._pieces_of(segment, None):
+            for number, start, end in self._placed(piece):
+                ids.append(number)
+                spans.append(piece.span(start, end))
+        return ids, spans
 
     def _placed(self, piece: Piece) -> Iterable[Placed]:
         """The ids of a piece, and the bytes of it that each stands for."""

@@ -10,7 +10,8 @@ from typing import Literal, TypeAlias
 
 from ..merging.merger import Merger, Priority
 from ..text.added import Allowed
-from . import Encoder, Piece
+from . import Encoder
+from .offsets import Piece
 from .pretoken import PretokenEncoder, _Found
 
 How: TypeAlias = Literal["added", "whole", "merged"]

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from ..derived import Derived
 from ..errors import InvalidModelError, PatternError
 from ..kernel import (
-    ByteEncoder,
     PieceSettings,
     TableSplitter,
+    TextEncoder,
     encoder_of_form,
     encoder_of_list,
     encoder_of_pieces,
@@ -43,10 +43,10 @@ class Native:
     ``later``: the encoder for what does not begin its text, where that is another one.
     """
 
-    encoder: ByteEncoder | None
+    encoder: TextEncoder | None
     why_not: str = ""
-    raw: ByteEncoder | None = None
-    later: ByteEncoder | None = None
+    raw: TextEncoder | None = None
+    later: TextEncoder | None = None
 
 
 @Derived
@@ -92,7 +92,7 @@ def native(model: BPEModel) -> Native:
     return Native(encoder, raw=encoder if model.normalizer == () else None)
 
 
-def native_encoder(model: BPEModel) -> ByteEncoder | None:
+def native_encoder(model: BPEModel) -> TextEncoder | None:
     """The kernel's encoder of a model, where it is there and not set aside.
 
     Raises:
@@ -103,7 +103,7 @@ def native_encoder(model: BPEModel) -> ByteEncoder | None:
 
 def _of_characters(
     model: BPEModel, ids: Mapping[bytes, int], splitter: TableSplitter | None
-) -> ByteEncoder | None:
+) -> TextEncoder | None:
     """The kernel's encoder of a model of characters.
 
     Raises:
@@ -145,7 +145,7 @@ def _spacing(
     return first, steps[1:]
 
 
-def _with_metaspace(model: BPEModel, step: Metaspace, encoder: ByteEncoder) -> Native:
+def _with_metaspace(model: BPEModel, step: Metaspace, encoder: TextEncoder) -> Native:
     """The encoders of a model whose pre-tokenizer begins so."""
     without = spaced(encoder, "", escape=True)
     whole = spaced(encoder, SPACE, escape=True, once=True)
@@ -154,7 +154,7 @@ def _with_metaspace(model: BPEModel, step: Metaspace, encoder: ByteEncoder) -> N
     return Native(first, raw=first if model.normalizer == () else None, later=later)
 
 
-def _before_normalizer(model: BPEModel, encoder: ByteEncoder) -> ByteEncoder | None:
+def _before_normalizer(model: BPEModel, encoder: TextEncoder) -> TextEncoder | None:
     """The encoder for texts before the normalizer, where this is a prefix and U+2581 for spaces."""
     steps = [*(model.normalizer or ())]
     if not steps:

@@ -19,7 +19,7 @@ from .canonical import (
     ranked_as_listed,
 )
 from .decoding import ByteDecoder, decoder_of
-from .encoding import ByteEncoder, encoder_of_form, encoder_of_list
+from .encoding import TextEncoder, encoder_of_form, encoder_of_list
 from .lazy import LazyDict, LazyList, as_dict
 from .library import VARIABLE, Running, is_aside, running, set_aside
 from .pairs import Pairs
@@ -34,7 +34,6 @@ from .writers import pairs_text, ranks_text, vocabulary_text
 __all__ = [
     "VARIABLE",
     "ByteDecoder",
-    "ByteEncoder",
     "Form",
     "LazyDict",
     "LazyList",
@@ -49,6 +48,7 @@ __all__ = [
     "TableSplitter",
     "Taken",
     "TakenPieces",
+    "TextEncoder",
     "as_dict",
     "counter_of",
     "decoder_of",

@@ -1,4 +1,4 @@
-"""Encoders in the kernel, and those of models that merge bytes. The twin is ``encode``."""
+"""Encoders in the kernel, and how those of models of bytes are made. The twin is ``encode``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _Room:
             self._library.release(number)
 
 
-class ByteEncoder(Held):
+class TextEncoder(Held):
     """Texts to ids, without what goes before the pre-tokenizer. Threads may share it.
 
     None stands for what the kernel leaves to Python: a byte or a character without an encoding, a
@@ -106,6 +106,24 @@ class ByteEncoder(Held):
             answer(count)
             return None
         return _taken(Held(self.library, held), 1)[0]
+
+    def encode_placed(self, text: str) -> tuple[list[int], list[tuple[int, int]]] | None:
+        """The ids, and the characters (start, end) of the text that each stands for; a token that
+        begins or ends inside a character covers it. The text is without surrogates.
+
+        None also where characters have vanished, or an id has tokens of several sizes.
+        """
+        data = text.encode("utf-8")
+        number = made(self.library.encoder_encode_placed(self.number, data, len(data)))
+        if number is None:
+            return None
+        held = Held(self.library, number)
+        count = answer(self.library.placed_count(held.number)) or 0
+        ids, starts, ends = numbers(count), numbers(count), numbers(count)
+        places = (address(ids), address(starts), address(ends))
+        if answer(self.library.placed_copy(held.number, *places, count)) is None:
+            raise AssertionError("ids are as many as they were counted")
+        return ids.tolist(), [*zip(starts, ends, strict=True)]
 
     def encode_each(self, texts: Sequence[str], threads: int) -> list[array[int] | None]:
         """The ids of each text, in so many threads at most."""
@@ -205,7 +223,7 @@ def encoder_of_list(
     splitter: TableSplitter | None,
     *,
     lookup_first: bool,
-) -> ByteEncoder | None:
+) -> TextEncoder | None:
     """An encoder that merges the pairs of a list; None where the kernel cannot hold it.
 
     Args:
@@ -234,7 +252,7 @@ def encoder_of_form(
     splitter: TableSplitter | None,
     *,
     lookup_first: bool,
-) -> ByteEncoder | None:
+) -> TextEncoder | None:
     """An encoder that merges by a canonical form; it is None unless the kernel found the form."""
     loaded = library()
     if loaded is None or not isinstance(splits, Splits):
@@ -258,7 +276,7 @@ def _encoder(
     rule: tuple[Held, Held | None, Held | None],
     ids: array[int] | None,
     lookup_first: bool,
-) -> ByteEncoder | None:
+) -> TextEncoder | None:
     table, merges, form = rule
     held = made(
         loaded.encoder_new(
@@ -271,4 +289,4 @@ def _encoder(
             lookup_first,
         )
     )
-    return None if held is None else ByteEncoder(loaded, held)
+    return None if held is None else TextEncoder(loaded, held)

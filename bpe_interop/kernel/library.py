@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 VARIABLE = "BPE_INTEROP_KERNEL"
 """The environment variable that chooses: ``python`` or ``native``; else what is there."""
 
-_INTERFACE = 17
+_INTERFACE = 18
 """Raised with every change of ``interface.rs``: a library of other sources is not called."""
 
 _NOT_MINE = -1
@@ -253,6 +253,9 @@ class Library:
         self.encoder_encode_each = declared.making(
             "encoder_encode_each", number, text, size, pointer, size, size
         )
+        self.encoder_encode_placed = declared.making("encoder_encode_placed", number, text, size)
+        self.placed_count = declared("placed_count", number)
+        self.placed_copy = declared("placed_copy", number, pointer, pointer, pointer, size)
         self.ids_count = declared("ids_count", number)
         self.ids_copy = declared("ids_copy", number, pointer, size, pointer, size)
         self.decoder_new = declared.making("decoder_new", text, size, pointer, pointer, size)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .canonical import merges_over
-from .encoding import ByteEncoder
+from .encoding import TextEncoder
 from .library import Held, Library, address, library, made
 from .pairs import Pairs
 from .splitting import TableSplitter
@@ -44,7 +44,7 @@ def encoder_of_pieces(
     rule: Mapping[bytes, int] | Sequence[tuple[bytes, bytes]],
     splitter: TableSplitter | None,
     settings: PieceSettings,
-) -> ByteEncoder | None:
+) -> TextEncoder | None:
     """An encoder that merges characters; None where the kernel cannot hold it.
 
     Args:
@@ -81,7 +81,7 @@ def encoder_of_pieces(
             len(listed),
         )
     )
-    return None if encoder is None else ByteEncoder(loaded, encoder)
+    return None if encoder is None else TextEncoder(loaded, encoder)
 
 
 def _rule(
@@ -97,8 +97,8 @@ def _rule(
 
 
 def spaced(
-    encoder: ByteEncoder, prefix: str, *, escape: bool, once: bool = False
-) -> ByteEncoder | None:
+    encoder: TextEncoder, prefix: str, *, escape: bool, once: bool = False
+) -> TextEncoder | None:
     """The same encoder for texts before spaces are written; None if it is none of characters.
 
     Args:
@@ -110,4 +110,4 @@ def spaced(
     written = prefix.encode("utf-8")
     flags = escape | once << 1
     held = made(encoder.library.piece_encoder_spaced(encoder.number, written, len(written), flags))
-    return None if held is None else ByteEncoder(encoder.library, held)
+    return None if held is None else TextEncoder(encoder.library, held)

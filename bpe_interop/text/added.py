@@ -49,6 +49,10 @@ class AddedMatcher:
         """Whether no token can be found: nothing is there, or only special ones not allowed."""
         return self._raw.is_idle(allowed) and self._normalized.is_idle(allowed)
 
+    def is_raw_only(self, allowed: Allowed) -> bool:
+        """Whether the second pass can find no token."""
+        return self._normalized.is_idle(allowed)
+
     def find_raw(self, text: str, allowed: Allowed) -> list[Segment]:
         """The first pass, over a text that is not normalized yet.
 

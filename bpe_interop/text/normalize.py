@@ -167,6 +167,12 @@ def _engine(step: EngineStep | Strip | Prepend | Replace) -> Normalizer:
     return engine
 
 
+def leaves_in_place(steps: Sequence[NormalizerStep], text: str) -> bool:
+    """Whether it is plain that each character of a text comes from itself."""
+    # A text in a normal form is composed of the same characters again.
+    return all(isinstance(step, UnicodeForm) for step in steps) and normalize(steps, text) == text
+
+
 def align(steps: Sequence[NormalizerStep], text: str) -> tuple[str, Spans]:
     """The normalized text, and where in ``text`` each of its characters comes from.
 
@@ -207,6 +213,10 @@ def _align(step: NormalizerStep, text: str) -> tuple[str, Spans]:
 
 
 def _align_by_engine(step: EngineStep, text: str) -> tuple[str, Spans]:
+    if isinstance(step, (UnicodeForm, Lowercase, StripAccents)):
+        changed = _apply_by_engine(step, text)
+        if text.isascii() or leaves_in_place((step,), text):
+            return changed, [*zip(range(len(text)), range(1, len(text) + 1), strict=True)]
     engine = _engine(step)
     if isinstance(step, (StripAccents, Nmt, BertText)):
         return _placed_by_engine(engine, text)

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::merging::{Merging, Work};
 use crate::objects::Object;
+use crate::offsets::{Sizes, Spans};
 use crate::pairs::NONE;
 use crate::seed::Seed;
 use crate::splitting::{Splitter, BLOCK};
@@ -175,6 +176,9 @@ pub trait Encodes: Sync {
     /// was appended by then counts for nothing.
     fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()>;
 
+    /// The same of one text, and the characters that each id stands for.
+    fn encode_placed(&self, text: &[u8]) -> Option<(Vec<u32>, Spans)>;
+
     /// The ids of texts that end at `ends` in `all`, one after the other, and where those of each
     /// text end, with `FAILED` for a text that is left to Python; by so many threads.
     fn encode_each(&self, all: &[u8], ends: &[u64], threads: usize) -> Option<Part> {
@@ -249,6 +253,7 @@ pub struct Encoder {
     ids: Vec<u32>,
     /// The same where a whole pretoken becomes the token; else `NONE`.
     whole: Vec<u32>,
+    sizes: Option<Sizes>,
     /// Nobody waits for one of these: a fork may leave one locked for ever.
     memories: [Mutex<Option<Memory>>; KEPT],
     seed: Seed,
@@ -265,6 +270,25 @@ impl Encodes for Encoder {
         memory.known.work.shrink();
         self.leave(memory);
         done
+    }
+
+    /// Tokens have all bytes of a pretoken, one after the other.
+    fn encode_placed(&self, text: &[u8]) -> Option<(Vec<u32>, Spans)> {
+        let sizes = self.sizes.as_ref()?;
+        let (mut ids, mut spans) = (vec![], Spans::default());
+        self.encode(text, &mut ids)?;
+        spans.reserve(ids.len())?;
+        let mut rest = ids.iter().copied();
+        match &self.splitter {
+            Some(steps) if steps.plain().is_none() => {
+                for piece in steps.pieces(text)? {
+                    spans.fill(piece, &mut rest, sizes)?;
+                }
+            }
+            _ => spans.fill((0, text.len() as u32), &mut rest, sizes)?,
+        }
+        spans.in_characters(text, 0);
+        Some((ids, spans))
     }
 }
 
@@ -294,12 +318,14 @@ impl Encoder {
                 }
             }
         }
+        let sizes = Sizes::of((0..ids.len()).map(|at| (ids[at], tokens.size(at))));
         Some(Encoder {
             held,
             splitter,
             merging,
             ids,
             whole,
+            sizes,
             memories: Default::default(),
             seed: Seed::of_process(),
         })

@@ -29,7 +29,7 @@ use crate::training::{Counter, Learner};
 use crate::writing::{self, Listing, Others, Way};
 
 /// To be raised with every change of what is declared here.
-const INTERFACE: u32 = 17;
+const INTERFACE: u32 = 18;
 
 const DONE: i64 = 0;
 /// Not for the kernel: Python does it.
@@ -928,6 +928,51 @@ pub unsafe extern "C" fn ids_copy(
         let (from, last) = or_python(object.ids())?;
         copy(from, ids, count)?;
         copy(last, ends, end_count)?;
+        Ok(DONE)
+    })
+}
+
+/// The ids of a text with the characters that each stands for: the number of what holds them.
+///
+/// # Safety
+/// `size` bytes at `text`.
+#[no_mangle]
+pub unsafe extern "C" fn encoder_encode_placed(encoder: i64, text: *const u8, size: usize) -> i64 {
+    guarded(|| {
+        let object = or_python(get(encoder))?;
+        let encoder = or_python(object.encoder())?;
+        let (ids, spans) = or_python(encoder.encode_placed(as_text(text, size)?))?;
+        Ok(hold(Object::Placed(ids, spans)))
+    })
+}
+
+/// How many ids with their places an object holds.
+#[no_mangle]
+pub extern "C" fn placed_count(object: i64) -> i64 {
+    guarded(|| {
+        let object = or_python(get(object))?;
+        Ok(or_python(object.placed())?.0.len() as i64)
+    })
+}
+
+/// Ids that an object holds, and where each starts and ends.
+///
+/// # Safety
+/// Room for `count` values at each of the three.
+#[no_mangle]
+pub unsafe extern "C" fn placed_copy(
+    object: i64,
+    ids: *mut u32,
+    starts: *mut u32,
+    ends: *mut u32,
+    count: usize,
+) -> i64 {
+    guarded(|| {
+        let object = or_python(get(object))?;
+        let (from, spans) = or_python(object.placed())?;
+        copy(from, ids, count)?;
+        copy(&spans.starts, starts, count)?;
+        copy(&spans.ends, ends, count)?;
         Ok(DONE)
     })
 }

@@ -15,6 +15,7 @@ mod json;
 mod merges;
 mod merging;
 mod objects;
+mod offsets;
 mod pairs;
 mod piece_encoding;
 mod piece_forms;

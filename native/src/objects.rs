@@ -9,6 +9,7 @@ use crate::canonical::Form;
 use crate::decoding::Decoder;
 use crate::encoding::{Encoder, Encodes};
 use crate::merges::Merges;
+use crate::offsets::Spans;
 use crate::piece_encoding::PieceEncoder;
 use crate::pieces::Pieces;
 use crate::splitting::Splitter;
@@ -24,6 +25,7 @@ pub enum Object {
     Encoder(Box<Encoder>),
     PieceEncoder(PieceEncoder),
     Ids(Vec<u32>, Vec<u64>),
+    Placed(Vec<u32>, Spans),
     Decoder(Decoder),
     Text(Vec<u8>),
     Pieces(Pieces),
@@ -175,6 +177,14 @@ impl Object {
     pub fn ids(&self) -> Option<(&[u32], &[u64])> {
         match self {
             Object::Ids(ids, ends) => Some((ids, ends)),
+            _ => None,
+        }
+    }
+
+    /// The ids of a text and where each stands, if this is that.
+    pub fn placed(&self) -> Option<(&[u32], &Spans)> {
+        match self {
+            Object::Placed(ids, spans) => Some((ids, spans)),
             _ => None,
         }
     }

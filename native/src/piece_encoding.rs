@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use crate::canonical::SYMBOL;
 use crate::encoding::{key_of, Encodes, Known, KEPT, LONGEST, REMEMBERED};
 use crate::objects::Object;
+use crate::offsets::{Sizes, Spans};
 use crate::pairs::NONE;
 use crate::piece_merging::{PieceMerging, Work};
 use crate::seed::Seed;
@@ -148,6 +149,8 @@ struct Memory {
     work: Work,
     /// The ids of a word, `NONE` for the unknown token.
     made: Vec<u32>,
+    /// Where the ids of the text stand, if somebody asks.
+    spans: Option<Spans>,
     /// A text with its spaces written, and one without the characters that vanish.
     spaced: String,
     kept: String,
@@ -159,6 +162,7 @@ impl Memory {
             known: Known::new(),
             work: Work::default(),
             made: vec![],
+            spans: None,
             spaced: String::new(),
             kept: String::new(),
         }
@@ -189,6 +193,7 @@ struct Model {
     defined: Option<Defined>,
     /// The most bytes of a token.
     longest: usize,
+    sizes: Option<Sizes>,
     /// Nobody waits for one of these: a fork may leave one locked for ever.
     memories: [Mutex<Option<Memory>>; KEPT],
     seed: Seed,
@@ -254,6 +259,13 @@ impl PieceEncoder {
         };
         let sizes = (0..table.tokens.len()).map(|at| table.tokens.size(at));
         let longest = sizes.max().unwrap_or(0);
+        let numbers = table.numbers.iter().zip(0..);
+        let mut sizes = Sizes::of(numbers.map(|(&id, at)| (id, table.tokens.size(at))));
+        if let Some(sizes) = &mut sizes {
+            // A merge that makes such a token has more bytes, so its text is left to Python.
+            let of_bytes = settings.bytes.iter().filter(|&&id| id != NONE);
+            of_bytes.for_each(|&id| sizes.set_byte(id));
+        }
         let mut model = Model {
             held: held.clone(),
             splitter,
@@ -263,6 +275,7 @@ impl PieceEncoder {
             unused: HashMap::new(),
             defined,
             longest,
+            sizes,
             memories: Default::default(),
             seed: Seed::of_process(),
         };
@@ -285,28 +298,61 @@ impl PieceEncoder {
 impl Encodes for PieceEncoder {
     fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
         let mut memory = self.model.memory().unwrap_or_else(Memory::new);
-        let text = std::str::from_utf8(text).ok()?;
-        let done = match &self.spacing {
-            None => self.model.whole(&mut memory, text, out),
-            Some(spacing) => {
-                let mut spaced = std::mem::take(&mut memory.spaced);
-                let written = write_spaced(spacing, text, &mut spaced);
-                let done = written.and_then(|()| self.model.whole(&mut memory, &spaced, out));
-                memory.spaced = spaced;
-                done
-            }
-        };
+        let done = self.spaced_and_encoded(&mut memory, text, out);
         memory.shrink();
         self.model.leave(memory);
-        done
+        done.map(|_| ())
+    }
+
+    fn encode_placed(&self, text: &[u8]) -> Option<(Vec<u32>, Spans)> {
+        let mut memory = self.model.memory().unwrap_or_else(Memory::new);
+        memory.spans = Some(Spans::default());
+        let mut ids = vec![];
+        let done = self.spaced_and_encoded(&mut memory, text, &mut ids);
+        let spans = memory
+            .spans
+            .take()
+            .zip(done)
+            .map(|(mut spans, put_before)| {
+                match self.spacing {
+                    None => spans.in_characters(text, put_before),
+                    Some(_) => spans.in_characters(memory.spaced.as_bytes(), put_before),
+                }
+                spans
+            });
+        memory.shrink();
+        self.model.leave(memory);
+        Some((ids, spans?))
     }
 }
 
-/// Writes a text with its prefix and its spaces; an empty one stays empty.
-fn write_spaced(spacing: &Spacing, text: &str, out: &mut String) -> Option<()> {
+impl PieceEncoder {
+    /// Appends the ids of a text; how many characters were put before it.
+    fn spaced_and_encoded(
+        &self,
+        memory: &mut Memory,
+        text: &[u8],
+        out: &mut Vec<u32>,
+    ) -> Option<usize> {
+        let text = std::str::from_utf8(text).ok()?;
+        let Some(spacing) = &self.spacing else {
+            self.model.whole(memory, text, out)?;
+            return Some(0);
+        };
+        let mut spaced = std::mem::take(&mut memory.spaced);
+        let put_before = write_spaced(spacing, text, &mut spaced);
+        let done = put_before.and_then(|_| self.model.whole(memory, &spaced, out));
+        memory.spaced = spaced;
+        done.and(put_before)
+    }
+}
+
+/// Writes a text with its prefix and its spaces; an empty one stays empty. How many characters
+/// the prefix has, if it was put there.
+fn write_spaced(spacing: &Spacing, text: &str, out: &mut String) -> Option<usize> {
     out.clear();
     if text.is_empty() {
-        return Some(());
+        return Some(0);
     }
     let spaces = match spacing.escape {
         true => text.bytes().filter(|&byte| byte == b' ').count(),
@@ -316,8 +362,12 @@ fn write_spaced(spacing: &Spacing, text: &str, out: &mut String) -> Option<()> {
         .ok()?;
     let space = if spacing.escape { "\u{2581}" } else { " " };
     let begun = text.starts_with('\u{2581}') || (spacing.escape && text.starts_with(' '));
-    if !(spacing.once && begun) {
-        for (at, part) in spacing.prefix.split(' ').enumerate() {
+    let put_before = match spacing.once && begun {
+        true => "",
+        false => &spacing.prefix,
+    };
+    if !put_before.is_empty() {
+        for (at, part) in put_before.split(' ').enumerate() {
             out.push_str(if at > 0 { space } else { "" });
             out.push_str(part);
         }
@@ -326,7 +376,7 @@ fn write_spaced(spacing: &Spacing, text: &str, out: &mut String) -> Option<()> {
         out.push_str(if at > 0 { space } else { "" });
         out.push_str(part);
     }
-    Some(())
+    Some(put_before.chars().count())
 }
 
 impl Model {
@@ -392,7 +442,11 @@ impl Model {
             return self.pretoken(memory, text, out);
         };
         for (start, end) in splitter.pieces(text.as_bytes())? {
-            self.pretoken(memory, text.get(start as usize..end as usize)?, out)?;
+            let (start, end) = (start as usize, end as usize);
+            if let Some(spans) = &mut memory.spans {
+                spans.go_to(start);
+            }
+            self.pretoken(memory, text.get(start..end)?, out)?;
         }
         Some(())
     }
@@ -401,9 +455,8 @@ impl Model {
         let table = self.held.table()?;
         if self.settings.lookup_first && text.len() <= self.longest {
             if let Some(at) = table.tokens.find(text.as_bytes()) {
-                out.try_reserve(1).ok()?;
-                out.push(table.numbers[at as usize]);
-                return Some(());
+                let id = table.numbers[at as usize];
+                return self.put_token(&mut memory.spans, id, text.len(), out);
             }
         }
         // Where the last unknown token of this pretoken ends in `out`.
@@ -412,12 +465,28 @@ impl Model {
         if let Some(defined) = &self.defined {
             while let Some((from, end, id)) = defined.find(text.as_bytes(), start) {
                 self.segment(memory, text.get(start..from)?, &mut fused, out)?;
-                out.try_reserve(1).ok()?;
-                out.push(id);
+                self.put_token(&mut memory.spans, id, end - from, out)?;
                 start = end;
             }
         }
         self.segment(memory, text.get(start..)?, &mut fused, out)
+    }
+
+    /// A token of so many bytes that is not merged.
+    fn put_token(
+        &self,
+        spans: &mut Option<Spans>,
+        id: u32,
+        size: usize,
+        out: &mut Vec<u32>,
+    ) -> Option<()> {
+        out.try_reserve(1).ok()?;
+        out.push(id);
+        if let Some(spans) = spans {
+            spans.reserve(1)?;
+            spans.put(size as u32);
+        }
+        Some(())
     }
 
     /// What lies between user-defined tokens.
@@ -437,7 +506,11 @@ impl Model {
         kept.extend(text.chars().filter(|&each| {
             self.merging.symbol(each) & SYMBOL == 0 || !self.settings.vanishes(each)
         }));
-        let done = self.words(memory, &kept, fused, out);
+        // Where characters have vanished, Python tells where the others stand.
+        let same = memory.spans.is_none() || kept.len() == text.len();
+        let done = same
+            .then(|| self.words(memory, &kept, fused, out))
+            .flatten();
         memory.kept = kept;
         done
     }
@@ -520,9 +593,12 @@ impl Model {
         fused: &mut usize,
         out: &mut Vec<u32>,
     ) -> Option<()> {
-        memory.made.clear();
-        self.put(self.merging.symbol(character), &mut memory.made)?;
-        self.give(&memory.made, fused, out)
+        let Memory { made, spans, .. } = memory;
+        made.clear();
+        self.put(self.merging.symbol(character), made)?;
+        let mut room = [0; 4];
+        let content = character.encode_utf8(&mut room);
+        self.give(content, made, spans, fused, out)
     }
 
     /// What is merged by itself, and may have been met before.
@@ -536,13 +612,17 @@ impl Model {
         out: &mut Vec<u32>,
     ) -> Option<()> {
         let Memory {
-            known, work, made, ..
+            known,
+            work,
+            made,
+            spans,
+            ..
         } = memory;
+        let content = text.get(start..end)?;
         let (key, at) = key_of(&self.seed, text.as_bytes(), start, end)?;
         if let Some(ids) = known.lately(key, at) {
-            return self.give(ids, fused, out);
+            return self.give(content, ids, spans, fused, out);
         }
-        let content = text.get(start..end)?;
         let remembered = content.len() <= REMEMBERED;
         let hash = match remembered {
             true => self.seed.bytes(content.as_bytes()),
@@ -553,7 +633,7 @@ impl Model {
                 made.clear();
                 made.extend_from_slice(ids);
                 known.keep_lately(key, at, made);
-                return self.give(made, fused, out);
+                return self.give(content, made, spans, fused, out);
             }
         }
         made.clear();
@@ -562,12 +642,25 @@ impl Model {
             known.remember(content.as_bytes(), hash, made);
             known.keep_lately(key, at, made);
         }
-        self.give(made, fused, out)
+        self.give(content, made, spans, fused, out)
     }
 
-    /// Appends ids, and the unknown token in the place of `NONE`.
+    /// Appends the ids of a content, and the unknown token in the place of `NONE`.
     #[inline(always)]
-    fn give(&self, ids: &[u32], fused: &mut usize, out: &mut Vec<u32>) -> Option<()> {
+    fn give(
+        &self,
+        content: &str,
+        ids: &[u32],
+        spans: &mut Option<Spans>,
+        fused: &mut usize,
+        out: &mut Vec<u32>,
+    ) -> Option<()> {
+        if let Some(spans) = spans {
+            let fuse = self.settings.fuse;
+            let goes_on = fuse && *fused == out.len();
+            let sizes = self.sizes.as_ref()?;
+            spans.fill_characters(content.as_bytes(), ids, sizes, fuse, goes_on)?;
+        }
         if self.settings.missing != Missing::Unknown {
             out.extend_from_slice(ids);
             return Some(());

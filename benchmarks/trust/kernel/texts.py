@@ -24,10 +24,15 @@ from bpe_interop.steps import (
     Behavior,
     Digits,
     JoinBytes,
+    Lowercase,
+    NormalizerStep,
     Pattern,
+    Prepend,
     PreTokenizerStep,
     Punctuation,
+    Replace,
     Split,
+    UnicodeForm,
     Words,
 )
 from bpe_interop.text import spellings
@@ -63,6 +68,13 @@ _PARTS = (
     *("\u01c5", "\u00b2", "\u0e01\u0e33", "\ud83d\ude00", "<s>", "a b"),
 )
 
+
+_NORMALIZERS: tuple[tuple[NormalizerStep, ...], ...] = (
+    (Lowercase(),),
+    (UnicodeForm("NFC"),),
+    (Prepend("b a"), Replace("ab", "c")),
+    (Replace("a", ""), Replace(" ", "ab")),
+)
 
 _SHORT, _LONG, _SHARED = 400, 4, 30
 """Short and long texts of a model, and sequences of ids."""
@@ -166,6 +178,8 @@ def random_model(rng: random.Random) -> BPEModel:
 def encoded(rng: random.Random) -> list[Case]:
     """Encodes texts: all at once, and some one by one, twice, as arrays and with offsets."""
     model = random_model(rng)
+    if rng.random() < 0.15:
+        model = replace(model, normalizer=rng.choice(_NORMALIZERS))
     texts = [*(random_text(rng) for _ in range(_LONG)), *short_texts(rng)]
     return [Case(Encoding(model, texts, _allowed(rng)), texts=len(texts))]
 
