@@ -94,6 +94,13 @@ SPECIAL_TOKENS = Limit(
     "a tekken.json, by its settings",
     "published ones have 1,000; a number makes them all",
 )
+OVERLAP_CHARACTERS = Limit(
+    "OVERLAP_CHARACTERS",
+    1 << 24,
+    "characters to compare",
+    "special tokens of a GGUF file above 4,096 characters, each with each other",
+    "known ones have 50 characters",
+)
 CHAT_CHARACTERS = Limit(
     "CHAT_CHARACTERS",
     1_000_000,
@@ -127,6 +134,7 @@ LIMITS: tuple[Limit, ...] = (
     PAGE_CONNECTIONS,
     PAGE_SECONDS,
     SPECIAL_TOKENS,
+    OVERLAP_CHARACTERS,
     CHAT_CHARACTERS,
     CHAT_SECONDS,
     PAGE_TOKENIZERS,

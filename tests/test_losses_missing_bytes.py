@@ -42,3 +42,19 @@ def test_merges_with_a_byte_without_a_token_are_a_loss(source: Path, tmp_path: P
     convert(source, tmp_path / "out", "huggingface", drop=drop, verify=False)
     written = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
     assert load(tmp_path / "out").encode(text) == written.encode(text).ids == [255, ranks[b"a"]]
+
+
+def test_a_pair_without_such_merges_is_what_tokenizers_reads(source: Path, tmp_path: Path) -> None:
+    """They are named, and left out: no reader takes a merge of what is no token."""
+    with pytest.raises(LossyConversionError) as refused:
+        convert(source, tmp_path / "out", "gpt2", verify=False)
+    said = {loss.field: loss.what for loss in refused.value.losses}
+    assert said["merges"] == '1 merges of bytes without a token, such as that of "\uff0c"'
+    drop = ["fallback", "merges", "pretokenizer"]
+    convert(source, tmp_path / "out", "gpt2", drop=drop, verify=False)
+    files = (str(tmp_path / "out" / name) for name in ("encoder.json", "vocab.bpe"))
+    engine = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*files))
+    engine.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    text = "\uff0cab"
+    ids = load(tmp_path / "out", preset="gpt2").encode(text, disallowed_special=())
+    assert ids == engine.encode(text).ids == [CONTENTS.index(b"\xef\xbc"), CONTENTS.index(b"ab")]

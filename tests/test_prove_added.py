@@ -16,6 +16,7 @@ from small_documents import Json, Side, added, document
 from bpe_interop.model import AddedToken
 from bpe_interop.theory.added_tokens import Form, chains, joined, normalized_matters
 from bpe_interop.verify.prove import prove
+from bpe_interop.verify.stages.around import _some
 from bpe_interop.verify.stages.stage import Scope
 
 PAIRS = int(os.environ.get("BPE_INTEROP_ADDED") or 400)
@@ -103,6 +104,14 @@ def test_texts_of_a_chain_hold_tokens_that_overlap() -> None:
     assert [*chains(start, [same, other], 10)] == ["ab", "abc"]
     most = [*islice(chains(Form("aa", True), [Form("aa", True)], 5), 100)]
     assert 5 <= len(most) < 10
+
+
+def test_very_long_tokens_are_tried_in_few_texts() -> None:
+    """All texts in which these two overlap have gigabytes."""
+    one, other = Form("ab" * 20_000, True), Form("ba" * 20_000, True)
+    assert len([*chains(one, [one, other], 30)]) == 30
+    texts = [*_some("a" * 100_000 for _ in range(1_000))]
+    assert len(texts) < 10
 
 
 # In which of the two passes a token is found.

@@ -16,7 +16,7 @@ import pytest
 from conftest import FIXTURES
 
 from bpe_interop.convert import convert
-from bpe_interop.errors import FormatError, SourceError, TargetError
+from bpe_interop.errors import FormatError, SourceError, TargetError, UnsupportedError
 from bpe_interop.formats.gguf.head import read_head
 from bpe_interop.formats.gguf.into import kept_of_file
 from bpe_interop.formats.gguf.overlaps import overlaps
@@ -25,6 +25,7 @@ from bpe_interop.formats.tekken.read import load as load_tekken
 from bpe_interop.formats.tekken.write import dump as dump_tekken
 from bpe_interop.io.existing import Existing
 from bpe_interop.sources import load_source
+from bpe_interop.text.borders import borders
 
 SOURCE = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir())
 
@@ -51,6 +52,42 @@ def test_a_long_special_token_takes_no_memory() -> None:
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 1 << 20
+
+
+class Counted:
+    """A character that counts how often one is compared."""
+
+    compared = 0
+
+    def __init__(self, char: str) -> None:
+        self.char = char
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return isinstance(other, Counted) and other.char == self.char
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize(("one", "two"), [("ab", "ba"), ("aa", "aa"), ("aab", "aaa")])
+def test_long_texts_are_compared_in_linear_steps(one: str, two: str) -> None:
+    for first, second in ((one, two), (two, one)):
+        Counted.compared = 0
+        texts = [tuple(map(Counted, text * 2_000)) for text in (first, second)]
+        lengths = [*borders(*texts)]
+        assert Counted.compared < 8 * len(texts[0])
+        plain = first * 2_000, second * 2_000
+        most = range(len(plain[0]) - 1, 0, -1)
+        assert lengths == [n for n in most if plain[0].endswith(plain[1][:n])]
+
+
+def test_very_long_special_tokens_are_compared_or_too_many() -> None:
+    shared = "a" * 5_000 + "b"
+    texts = [f"y{shared}", f"{shared}z", "zy"]
+    expected = [(texts[0], texts[1]), (texts[1], texts[2]), (texts[2], texts[0])]
+    assert [*overlaps(texts)] == expected
+    with pytest.raises(UnsupportedError, match="limit OVERLAP_CHARACTERS"):
+        [*overlaps([f"{number}{shared}" for number in range(60)])]
 
 
 class Endless(io.BytesIO):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from ..diff import diff
 from ..loss import Grade, Loss
-from ..model import AddedToken, Affixes, BPEModel
+from ..merging.canonical import canonical
+from ..model import AddedToken, Affixes, BPEModel, show
 from ..steps import JoinBytes
 from ..theory.byte_ranks import as_byte_ranks
+from ..theory.pretokens import missing_bytes
 from ..theory.rewrite import Rewrite
 from ..theory.witness import decoded_otherwise, first_changed, with_affixes
 from ..witnesses import first_apart
@@ -106,6 +108,20 @@ def _rewritten(model: BPEModel) -> frozenset[str]:
     fields = frozenset({"vocab", "merges", "lookup_first", "fallback"})
     found_in_texts = "user_defined" in model.vocab.kinds.values()
     return fields | {"added"} if found_in_texts else fields
+
+
+def built_of_missing(model: BPEModel) -> list[bytes]:
+    """The tokens that are merged from a byte which has no token itself."""
+    alone = {bytes([byte]) for byte in missing_bytes(model.vocab.ids)}
+    splits = canonical(model).splits if alone else {}
+    return [token for token, pair in splits.items() if alone.intersection(pair)]
+
+
+def merges_of_missing(built: Sequence[bytes], consequence: str) -> Iterator[Loss]:
+    """The loss of merges of bytes without a token."""
+    if built:
+        what = f"{len(built)} merges of bytes without a token, such as that of {show(built[0])}"
+        yield Loss("merges", "ids", what, consequence, shown=False)
 
 
 def affixes_lost(model: BPEModel, holder: str) -> Iterator[Loss]:

@@ -9,9 +9,11 @@ stand alone, are passed over with the text that they match.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import NamedTuple
 
 from ..model import AddedToken
+from ..text.borders import borders
 from ..text.normalize import WHITE_SPACE
 from ..text.unicode import char_class
 
@@ -52,9 +54,7 @@ def _is_word(char: str) -> bool:
 
 def overlap(x: str, y: str) -> bool:
     """Whether a text can hold both, and share a character between them."""
-    if x in y or y in x:
-        return True
-    return any(x[-n:] == y[:n] or y[-n:] == x[:n] for n in range(1, min(len(x), len(y))))
+    return x in y or y in x or any(borders(x, y)) or any(borders(y, x))
 
 
 def joined(x: str, y: str) -> Iterator[str]:
@@ -62,9 +62,8 @@ def joined(x: str, y: str) -> Iterator[str]:
     for first, second in ((x, y), (y, x)):
         if second in first:
             yield first
-        for size in range(min(len(first), len(second)) - 1, 0, -1):
-            if first.endswith(second[:size]):
-                yield first + second[size:]
+        for size in borders(first, second):
+            yield first + second[size:]
 
 
 def hiding(special: Collection[Form], plain: Collection[Form]) -> set[Form]:
@@ -91,16 +90,17 @@ def hiding(special: Collection[Form], plain: Collection[Form]) -> set[Form]:
 def chains(start: Form, others: Sequence[Form], most: int) -> Iterator[str]:
     """Texts of ever more tokens, each overlapping the one before, the first of them ``start``.
 
-    ``most``: how many texts.
+    ``most``: how many texts at most.
     """
     texts = dict.fromkeys([start.text])
     todo = [start.text]
+    near = [form.text for form in others if form.normalized is start.normalized]
     while todo and len(texts) < most:
         text = todo.pop(0)
         yield text
-        for form in others:
-            if form.normalized is start.normalized:
-                new = [longer for longer in joined(text, form.text) if longer not in texts]
-                texts.update(dict.fromkeys(new))
-                todo += new
+        longer = chain.from_iterable(joined(text, other) for other in near)
+        # Two long tokens have very many such texts, each of them as long.
+        for new in islice((each for each in longer if each not in texts), most - len(texts)):
+            texts[new] = None
+            todo.append(new)
     yield from todo

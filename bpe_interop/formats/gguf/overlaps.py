@@ -5,27 +5,41 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 
+from ...errors import UnsupportedError
+from ...limits import OVERLAP_CHARACTERS
+from ...text.borders import borders
+
+_LONG = 4096
+"""Characters. What longer ends have in common with begins is not looked up, but compared."""
+
 
 def overlaps(texts: Collection[str]) -> Iterator[tuple[str, str]]:
     """Pairs of two texts of which the end of the first is the begin of the second.
 
-    Of runs of one character (spaces) whoever looks takes the same parts, so these are left out
-    where both are such runs.
+    Each pair once. Of runs of one character (spaces) whoever looks takes the same parts, so these
+    are left out where both are such runs.
+
+    Raises:
+        UnsupportedError: very many of them are very long (``OVERLAP_CHARACTERS``).
     """
     places = {text: place for place, text in enumerate(texts)}
     ordered = sorted(places)
     runs = {text for text in places if len({*text}) == 1}
     lengths = [0, 0, *sorted(map(len, places))]
+    long = [text for text in ordered if len(text) > _LONG]
+    if 2 * len(long) * sum(map(len, long)) > OVERLAP_CHARACTERS.most:
+        raise UnsupportedError(OVERLAP_CHARACTERS.passed("the list of special tokens"))
     for text in places:
         # No longer than the longest other one, so that one very long text costs nothing.
-        most = lengths[-1] if len(text) < lengths[-1] else lengths[-2]
-        for start in range(max(1, len(text) - most + 1), len(text)):
-            others = [
-                other
-                for other in _beginning_with(text[start:], ordered)
-                if other != text and not (text in runs and other in runs)
-            ]
-            for other in sorted(others, key=places.__getitem__):
+        most = min(_LONG, lengths[-1] if len(text) < lengths[-1] else lengths[-2])
+        others: set[str] = set()
+        for start in range(max(1, len(text) - most), len(text)):
+            others.update(_beginning_with(text[start:], ordered))
+        if len(text) > _LONG:
+            others.update(other for other in long if next(borders(text, other), 0) > _LONG)
+        others.discard(text)
+        for other in sorted(others, key=places.__getitem__):
+            if not (text in runs and other in runs):
                 yield text, other
 
 

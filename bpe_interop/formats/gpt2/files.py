@@ -239,10 +239,12 @@ def pair_list(
 ) -> Sequence[tuple[bytes, bytes]] | Mapping[bytes, tuple[bytes, bytes]]:
     """The merges to write: as listed, or each reachable token's split in rank order.
 
-    Of models that merge something else than bytes, those that can be read as such merges.
+    Those that name what is no token are left out, because no reader takes them: bytes without a
+    token, and what a model that merges something else than bytes has.
     """
     pairs = model.merges.pairs if isinstance(model.merges, PairList) else canonical(model).splits
-    if model.alphabet == "byte" and model.affixes == Affixes():
+    plain = model.alphabet == "byte" and model.affixes == Affixes()
+    if plain and not missing_bytes(model.vocab.ids):
         return pairs
     ids, each = model.vocab.ids, pairs.values() if isinstance(pairs, Mapping) else pairs
     return [(x, y) for x, y in each if x in ids and y in ids and x + y in ids]

@@ -19,7 +19,14 @@ from ...theory.witness import (
     split_otherwise,
     text_with,
 )
-from ..reasons import affixes_lost, alphabet_lost, extras_lost, with_changed
+from ..reasons import (
+    affixes_lost,
+    alphabet_lost,
+    built_of_missing,
+    extras_lost,
+    merges_of_missing,
+    with_changed,
+)
 from ..round_trip import RoundTrip
 from .files import COMMENT, added_entries, fallback_of, first_comment
 
@@ -124,6 +131,9 @@ def _fallback_losses(model: BPEModel) -> Iterator[Loss]:
         )
     else:
         yield Loss("fallback", "metadata", "a rule for missing bytes", "no byte is missing")
+    if model.alphabet == "byte":
+        vanishes = "a pair merges tokens only: read from it, such a byte vanishes from the text"
+        yield from merges_of_missing(built_of_missing(model), vanishes)
 
 
 def _text_losses(model: BPEModel) -> Iterator[Loss]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from ...errors import PatternError
 from ...loss import Loss
-from ...merging.canonical import canonical
 from ...model import BPEModel, show
 from ...steps import (
     JoinBytes,
@@ -16,6 +15,7 @@ from ...text.added import decoded_text
 from ...text.bytechars import is_mapped, to_bytes
 from ...theory.plain import pairs_of
 from ...theory.pretokens import UTF8_BYTES, occurrence
+from ..reasons import built_of_missing, merges_of_missing
 from ..round_trip import RoundTrip
 from .companions import settings_of_others
 from .piece_losses import piece_losses
@@ -99,16 +99,8 @@ def _missing_bytes(model: BPEModel) -> Iterator[Loss]:
         "a text with such a byte is an error in the source and loses it in the target",
         witness=witness,
     )
-    alone = {bytes([byte]) for byte in missing}
-    built = [token for token, pair in canonical(model).splits.items() if alone.intersection(pair)]
-    if built:
-        yield Loss(
-            "merges",
-            "ids",
-            f"{len(built)} merges of bytes without a token, such as that of {show(built[0])}",
-            "tokenizers drops such a byte before it could merge",
-            shown=False,
-        )
+    built = built_of_missing(model)
+    yield from merges_of_missing(built, "tokenizers drops such a byte before it could merge")
     steps = model.pretokenizer or ()
     if model.lookup_first and any(occurrence(steps, t).possible is not False for t in built):
         yield Loss(

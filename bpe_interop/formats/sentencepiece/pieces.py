@@ -9,6 +9,7 @@ from ...merging.scores import float32, order_of
 from ...model import AddedToken, BPEModel
 from ...text.charsmap import SPACE
 from ...text.normalize import normalize
+from ...theory.added_tokens import overlap
 from .ranking import ranking
 from .schema import BYTE, CONTROL, MAX_PIECES, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from .specs import Piece
@@ -41,18 +42,11 @@ def found_as_piece(token: AddedToken, model: BPEModel) -> bool:
     if model.pretokenizer and (" " in token.text or SPACE in token.text):
         return False
     if any(
-        other.special and other.normalized and _overlap(other.text, token.text)
+        other.special and other.normalized and overlap(other.text, token.text)
         for other in model.added or ()
     ):
         return False
     return normalize(model.normalizer or (), token.text) == token.text
-
-
-def _overlap(x: str, y: str) -> bool:
-    """Whether two texts can share characters where both stand in a text."""
-    if x in y or y in x:
-        return True
-    return any(x[-n:] == y[:n] or y[-n:] == x[:n] for n in range(1, min(len(x), len(y))))
 
 
 class _Listing:

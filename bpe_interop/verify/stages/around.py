@@ -19,6 +19,8 @@ _BESIDE = ("{}", "a{}", "{}a", "a{}a", " {}", "{} ", "a {} a", "A{}", "_{}", "{}
 _TRIED = 5_000
 _CHAINED = 300
 """How many texts are tried, and how many of them for each token."""
+_CHARACTERS = 500_000
+"""How long the texts are in all, but for the last: added tokens of a file may be very long."""
 
 
 def added_stages(pair: TwoModels) -> Iterator[Stage]:
@@ -65,12 +67,22 @@ def _apart(
     why = f"{len(left):,} and {len(right):,} {name}; {show(only[0].text)} differs"
     if not counts(name, pair.scope):
         return Stage(name, "refuted", why, only[0].text)
-    texts = islice(_texts_with(only, every), _TRIED)
+    texts = _some(_texts_with(only, every))
     witness = next(filter(pair.differ_in_scope, texts), None)
     if witness is None:
         where = " where special tokens are parsed" if name == "special tokens" else ""
         return Stage(name, "unknown", f"{why}{NO_TEXT}{where}")
     return Stage(name, "refuted", why, witness)
+
+
+def _some(texts: Iterable[str]) -> Iterator[str]:
+    """The first of them."""
+    length = 0
+    for text in islice(texts, _TRIED):
+        yield text
+        length += len(text)
+        if length > _CHARACTERS:
+            return
 
 
 def _texts_with(tokens: Iterable[AddedToken], others: Iterable[AddedToken]) -> Iterator[str]:
@@ -114,7 +126,7 @@ def _hidden(pair: TwoModels, tokens: tuple[list[AddedToken], list[AddedToken]]) 
     start = min(one ^ two, key=lambda form: (len(form.text), form))
     why = f"{show(start.text)}, special on one side only, may hide an added token"
     texts = chain.from_iterable(chains(form, forms, _CHAINED) for form in sorted(one ^ two))
-    shortest = sorted(islice(texts, _TRIED), key=len)
+    shortest = sorted(_some(texts), key=len)
     witness = next(filter(pair.differ_in_scope, shortest), None)
     if witness is None:
         return Stage("added tokens", "unknown", why + NO_TEXT)
