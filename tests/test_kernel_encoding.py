@@ -6,6 +6,7 @@ import random
 import threading
 from array import array
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -23,7 +24,7 @@ from bpe_interop.encode.native import native
 from bpe_interop.engines import from_model
 from bpe_interop.errors import DecodeError, DisallowedSpecialError, EncodeError, PatternError
 from bpe_interop.formats import by_name
-from bpe_interop.kernel import running, set_aside, splitter_of
+from bpe_interop.kernel import library, running, set_aside, splitter_of
 from bpe_interop.model import (
     AddedToken,
     Affixes,
@@ -586,3 +587,66 @@ def test_a_pattern_that_makes_much_work_is_refused_before_it_does(
     with pytest.raises(PatternError, match=r"too much work|more than a table holds"):
         tables.split_tables((one(source),))
     assert machines[0].visits < 330_000
+
+
+@pytest.mark.parametrize("aside", [False, True])
+def test_ids_are_numbers_whatever_holds_them(aside: bool) -> None:
+    """Bytes are a sequence of numbers, each one an id, and no numbers of 32 bits."""
+    encoder = Encoder(small(decoder=(JoinBytes(),)))
+    held: list[Any] = [bytes(40), bytearray(40), memoryview(bytes(80))[::2], (0,) * 40]
+    held += [array("B", bytes(40)), array("Q", bytes(320)), [False] * 40]
+    with set_aside() if aside else nullcontext():
+        for ids in held:
+            assert encoder.decode_bytes(ids) == bytes(40), type(ids)
+        assert encoder.decode(bytes(range(65, 106))) == bytes(range(65, 106)).decode()
+        for ids in ([-1] * 40, [2**32] * 40, [None] * 40, "a" * 40):
+            with pytest.raises(DecodeError, match="there is no token with the id"):
+                encoder.decode(ids)
+
+
+@needs_library
+@pytest.mark.parametrize("change", ["ids[0] = 66", "ids.extend([66] * 100_000)", "del ids[:]"])
+def test_ids_that_another_thread_changes_are_those_that_were_given(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = Encoder(small(decoder=(JoinBytes(),)))
+    ids = array("I", [65] * 40)
+    loaded = library.library()
+    assert loaded is not None
+    size = loaded.decoder_size
+
+    def as_another_thread(*given: Any) -> int:
+        found = size(*given)
+        exec(change, {"ids": ids})
+        return found
+
+    monkeypatch.setattr(loaded, "decoder_size", as_another_thread)
+    assert encoder.decode(ids) == "A" * 40
+
+
+class Shouting(str):
+    """A text that has its own ways."""
+
+    __slots__ = ()
+
+    def encode(self, *given: Any, **named: Any) -> bytes:
+        return str(self).upper().encode()
+
+
+@pytest.mark.parametrize("aside", [False, True])
+def test_a_text_is_str(aside: bool) -> None:
+    """Bytes are none: which characters they stand for is not said."""
+    encoder = Encoder(small())
+    with set_aside() if aside else nullcontext():
+        for no_text in (b"ab", None, 5, ["ab"]):
+            given: Any = no_text
+            for call in (encoder.encode, encoder.encode_array, encoder.encode_with_offsets):
+                with pytest.raises(TypeError, match=f"not {type(given).__name__}"):
+                    call(given)
+            for each in (encoder.encode_each, encoder.encode_joined):
+                with pytest.raises(TypeError, match=f"not {type(given).__name__}"):
+                    each([given, "a"])
+        own = Shouting("ab")
+        assert encoder.encode(own) == [*encoder.encode_array(own)] == [256]
+        assert encoder.encode_each([own]) == [[256]]
+        assert [*encoder.encode_joined([own])[0]] == [256]

@@ -118,17 +118,10 @@ def test_numbers_that_the_kernel_does_not_hold() -> None:
     assert learned({}, None, 1, none) == ([], 0)
 
 
-def test_a_whole_training_is_the_same() -> None:
-    chosen = random.Random(31)
-    text = " ".join(_text(chosen) for _ in range(200))
-    request = Request(vocab_size=420, pattern="gpt2")
-    ours = learn(text, request)
-    with set_aside():
-        theirs = learn(text, request)
-    assert ours.merges == theirs.merges
-    assert (ours.size, ours.unmatched, ours.tokens) == (
-        theirs.size,
-        theirs.unmatched,
-        theirs.tokens,
-    )
-    assert [*ours.model.vocab.ids.items()] == [*theirs.model.vocab.ids.items()]
+@pytest.mark.parametrize("least", [-1, 1 << 63, (1 << 64) - 1, 1 << 64, (1 << 64) + 1, 1 << 70])
+def test_a_frequency_beyond_64_bits_is_none_that_begins_again_at_0(least: int) -> None:
+    words = {b"abab": 9, b"ab": 1}
+    learner = Learner(words)
+    merges = learner.learn(None, least)
+    assert bool(merges) is (least < 0)
+    assert learned(words, None, least, lambda made: None) == (merges, learner.tokens())

@@ -18,7 +18,7 @@ class ByteDecoder(Held):
     def join(self, ids: Sequence[int]) -> memoryview | None:
         """The bytes of ids, joined; None where the kernel cannot tell: one of them has no token."""
         try:
-            numbers = ids if isinstance(ids, array) and ids.typecode == "I" else array("I", ids)
+            numbers = _own(ids)
         except (OverflowError, TypeError):
             return None
         start, count = address(numbers), len(numbers)
@@ -28,6 +28,18 @@ class ByteDecoder(Held):
         out = bytearray(size + _AHEAD)
         done = self.library.decoder_join(self.number, start, count, address(out), len(out))
         return None if answer(done) is None else memoryview(out)[:size]
+
+
+def _own(ids: Sequence[int]) -> array[int]:
+    """Ids in an array that nobody else has, so that no thread changes it in the meantime.
+
+    Raises:
+        OverflowError, TypeError: they are no numbers of 32 bits.
+    """
+    if isinstance(ids, array) and ids.typecode == "I":
+        return ids[:]
+    # An array takes bytes for the memory of its numbers; as a sequence, each byte is one.
+    return array("I", [*ids] if isinstance(ids, (bytes, bytearray)) else ids)
 
 
 def decoder_of(contents: Mapping[int, bytes]) -> ByteDecoder | None:

@@ -78,17 +78,17 @@ class TextEncoder(Held):
         self._rooms: list[_Room] = []
 
     def encode(self, text: str) -> list[int] | None:
-        """The ids of a text. Of one with surrogates the kernel cannot tell either."""
+        """The ids of a text. Of one with surrogates, or what is none, the kernel cannot tell."""
         try:
-            data = text.encode("utf-8")
-        except UnicodeEncodeError:
+            data = str.encode(text, "utf-8")
+        except (UnicodeEncodeError, TypeError):
             return None
         ids = self._array(data)
         return None if ids is None else ids.tolist()
 
     def encode_array(self, text: str) -> array[int] | None:
         """The same as an array of 32 bits; the text is without surrogates."""
-        return self._array(text.encode("utf-8"))
+        return self._array(str.encode(text, "utf-8"))
 
     def _array(self, data: bytes) -> array[int] | None:
         try:
@@ -156,14 +156,14 @@ class TextEncoder(Held):
         self, texts: Sequence[str], threads: int
     ) -> tuple[array[int], array[int]] | None:
         """The ids of all texts one after the other, and where those of each end; no text has its
-        own array. None where one is left to Python or has surrogates, or they are too many for
-        one call.
+        own array. None where one is left to Python, has surrogates or is none, or they are too
+        many for one call.
         """
-        if sum(map(len, texts)) > _BATCH:
-            return None
         try:
+            if sum(map(len, texts)) > _BATCH:
+                return None
             joined = self._joined(texts, threads)
-        except UnicodeEncodeError:
+        except (UnicodeEncodeError, TypeError):
             return None
         if joined is None or (joined[1] and max(joined[1]) & _FAILED):
             return None
@@ -179,7 +179,7 @@ class TextEncoder(Held):
 
     def _joined(self, texts: Sequence[str], threads: int) -> tuple[array[int], array[int]] | None:
         """What a call gives: an end has the mark ``_FAILED`` where a text is left to Python."""
-        each = [text.encode("utf-8") for text in texts]
+        each = [str.encode(text, "utf-8") for text in texts]
         ends = array("Q", accumulate(map(len, each)))
         data = b"".join(each)
         wanted = max(1, min(threads, os.cpu_count() or 1, len(data) // _SHARE + 1))

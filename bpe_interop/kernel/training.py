@@ -12,6 +12,9 @@ from .library import Held, address, answer, library, made, numbers
 from .splitting import TableSplitter
 from .tables import MOST
 
+_MOST_OFTEN = 2**64 - 1
+"""No pair is that frequent: all counts together, times all bytes, are below it."""
+
 
 class PretokenCounter(Held):
     """Distinct pretokens of texts, in the order they first came."""
@@ -57,9 +60,10 @@ class MergeLearner(Held):
             None where the kernel cannot go on; then Python begins anew.
         """
         pairs, frequencies = numbers(2 * limit), array("Q", bytes(8 * limit))
+        within = min(max(least, 0), _MOST_OFTEN)
         count = answer(
             self.library.learner_more(
-                self.number, least, address(pairs), address(frequencies), limit
+                self.number, within, address(pairs), address(frequencies), limit
             )
         )
         if count is None:

@@ -47,13 +47,19 @@ WHITE_SPACE = (
 
 
 def repair(text: str) -> str:
-    """Combines surrogate pairs; lone surrogates become U+FFFD, as in tiktoken (``core.py``)."""
+    """Combines surrogate pairs; lone surrogates become U+FFFD, as in tiktoken (``core.py``).
+
+    Raises:
+        TypeError: it is no text, such as bytes, of which nobody says what characters they are.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a text is str, not {type(text).__name__}")
     if text.isascii():
         return text
     try:
-        text.encode("utf-8")
+        str.encode(text, "utf-8")
     except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return str.encode(text, "utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 
 
