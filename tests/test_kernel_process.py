@@ -162,6 +162,35 @@ def test_where_memory_ends_the_kernel_leaves_the_text_to_python(text: str, work:
 
 
 @needs_library
+@pytest.mark.skipif(sys.platform != "linux", reason="address space is limited on Linux")
+def test_where_memory_ends_nothing_of_a_text_is_counted() -> None:
+    """Wherever that is: a process for each limit, which counts the texts that have room."""
+    code = f"""
+from bpe_interop.train.native import native_counter
+{LIMITED}
+def text(at):
+    letters = (chr(0x4e00 + number % 20000) + chr(0x4e00 + number // 20000)
+               for number in range(at * 25000, at * 25000 + 25000))
+    return " ".join(letters).encode()
+texts = [text(at) for at in range(4)]
+for more in range(1, 16):
+    child = os.fork()
+    if child == 0:
+        counter = native_counter(model.pretokenizer)
+        limit(more)
+        done = [counter.add(text) for text in texts]
+        limit(2000)
+        counts = counter.counts()
+        wanted = sum(1 for each in done if each == 0) * 25000
+        os._exit(1 if None in done else 0 if sum(counts.values()) == wanted else 2)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), end=" ")
+"""
+    ended = run(code).split()
+    assert {*ended} == {"0", "1"}
+    assert ended == sorted(ended, reverse=True)
+
+
+@needs_library
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from Linux")
 def test_a_long_pretoken_leaves_no_room_behind() -> None:
     code = """

@@ -2,8 +2,9 @@
 #![forbid(unsafe_code)]
 
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use crate::memories::Memories;
 use crate::merging::{Merging, Work};
 use crate::objects::Object;
 use crate::offsets::{Sizes, Spans};
@@ -26,8 +27,6 @@ const GROUP: usize = 16;
 /// Up to so many bytes a pretoken is short, and so many ids it then has.
 const SHORT: usize = 15;
 const FEW: usize = 3;
-/// How many threads may leave what they remember behind.
-pub const KEPT: usize = 16;
 /// The most bytes of a text: places are counted in 31 bits, and one of these marks a gap.
 pub const LONGEST: usize = (1 << 31) - 1;
 
@@ -254,21 +253,20 @@ pub struct Encoder {
     /// The same where a whole pretoken becomes the token; else `NONE`.
     whole: Vec<u32>,
     sizes: Option<Sizes>,
-    /// Nobody waits for one of these: a fork may leave one locked for ever.
-    memories: [Mutex<Option<Memory>>; KEPT],
+    memories: Memories<Memory>,
     seed: Seed,
 }
 
 impl Encodes for Encoder {
     /// A byte without a token is left to Python.
     fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
-        let mut memory = self.memory().unwrap_or_else(|| {
+        let mut memory = self.memories.take().unwrap_or_else(|| {
             let (known, block) = (Known::new(), Box::new([0; BLOCK]));
             Memory { known, block }
         });
         let done = self.encode_with(&mut memory, text, out);
         memory.known.work.shrink();
-        self.leave(memory);
+        self.memories.leave(memory);
         done
     }
 
@@ -326,27 +324,13 @@ impl Encoder {
             ids,
             whole,
             sizes,
-            memories: Default::default(),
+            memories: Memories::new(),
             seed: Seed::of_process(),
         })
     }
 
     fn tokens(&self) -> Option<&Tokens> {
         Some(&self.held.table()?.tokens)
-    }
-
-    /// What another thread has left behind, if there is something.
-    fn memory(&self) -> Option<Memory> {
-        let mut free = self.memories.iter().filter_map(|each| each.try_lock().ok());
-        free.find_map(|mut each| each.take())
-    }
-
-    /// Leaves a memory behind, if there is a place for it.
-    fn leave(&self, memory: Memory) {
-        let mut free = self.memories.iter().filter_map(|each| each.try_lock().ok());
-        if let Some(mut place) = free.find(|each| each.is_none()) {
-            *place = Some(memory);
-        }
     }
 
     fn encode_with(&self, memory: &mut Memory, text: &[u8], out: &mut Vec<u32>) -> Option<()> {

@@ -12,6 +12,7 @@ mod equality;
 #[allow(unsafe_code)]
 mod interface;
 mod json;
+mod memories;
 mod merges;
 mod merging;
 mod objects;

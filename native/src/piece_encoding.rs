@@ -6,10 +6,11 @@
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::canonical::SYMBOL;
-use crate::encoding::{key_of, Encodes, Known, KEPT, LONGEST, REMEMBERED};
+use crate::encoding::{key_of, Encodes, Known, LONGEST, REMEMBERED};
+use crate::memories::Memories;
 use crate::objects::Object;
 use crate::offsets::{Sizes, Spans};
 use crate::pairs::NONE;
@@ -194,8 +195,7 @@ struct Model {
     /// The most bytes of a token.
     longest: usize,
     sizes: Option<Sizes>,
-    /// Nobody waits for one of these: a fork may leave one locked for ever.
-    memories: [Mutex<Option<Memory>>; KEPT],
+    memories: Memories<Memory>,
     seed: Seed,
 }
 
@@ -276,7 +276,7 @@ impl PieceEncoder {
             defined,
             longest,
             sizes,
-            memories: Default::default(),
+            memories: Memories::new(),
             seed: Seed::of_process(),
         };
         model.split_unused(table, unused)?;
@@ -297,32 +297,21 @@ impl PieceEncoder {
 
 impl Encodes for PieceEncoder {
     fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
-        let mut memory = self.model.memory().unwrap_or_else(Memory::new);
-        let done = self.spaced_and_encoded(&mut memory, text, out);
+        let mut memory = self.model.memories.take().unwrap_or_else(Memory::new);
+        let text = std::str::from_utf8(text).ok()?;
+        let done = match &self.spacing {
+            None => self.model.whole(&mut memory, text, out),
+            Some(spacing) => {
+                let mut spaced = std::mem::take(&mut memory.spaced);
+                let written = write_spaced(spacing, text, &mut spaced);
+                let done = written.and_then(|()| self.model.whole(&mut memory, &spaced, out));
+                memory.spaced = spaced;
+                done
+            }
+        };
         memory.shrink();
-        self.model.leave(memory);
-        done.map(|_| ())
-    }
-
-    fn encode_placed(&self, text: &[u8]) -> Option<(Vec<u32>, Spans)> {
-        let mut memory = self.model.memory().unwrap_or_else(Memory::new);
-        memory.spans = Some(Spans::default());
-        let mut ids = vec![];
-        let done = self.spaced_and_encoded(&mut memory, text, &mut ids);
-        let spans = memory
-            .spans
-            .take()
-            .zip(done)
-            .map(|(mut spans, put_before)| {
-                match self.spacing {
-                    None => spans.in_characters(text, put_before),
-                    Some(_) => spans.in_characters(memory.spaced.as_bytes(), put_before),
-                }
-                spans
-            });
-        memory.shrink();
-        self.model.leave(memory);
-        Some((ids, spans?))
+        self.model.memories.leave(memory);
+        done
     }
 }
 
@@ -380,20 +369,6 @@ fn write_spaced(spacing: &Spacing, text: &str, out: &mut String) -> Option<usize
 }
 
 impl Model {
-    /// What another thread has left behind, if there is something.
-    fn memory(&self) -> Option<Memory> {
-        let mut free = self.memories.iter().filter_map(|each| each.try_lock().ok());
-        free.find_map(|mut each| each.take())
-    }
-
-    /// Leaves a memory behind, if there is a place for it.
-    fn leave(&self, memory: Memory) {
-        let mut free = self.memories.iter().filter_map(|each| each.try_lock().ok());
-        if let Some(mut place) = free.find(|each| each.is_none()) {
-            *place = Some(memory);
-        }
-    }
-
     /// Finds what each token that is not used is split into: the two that its own run ends with,
     /// and these again where they are not used.
     fn split_unused(&mut self, table: &Table, mut unused: Vec<u32>) -> Option<()> {

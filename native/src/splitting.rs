@@ -384,11 +384,11 @@ impl Splitter {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
     /// Runs of `a`, `b` after them if there is one; nothing else is matched.
-    fn table(behavior: u32, invert: bool) -> Table {
+    pub fn table(behavior: u32, invert: bool) -> Table {
         let mut classes = vec![2u8; 256];
         classes[usize::from(b'a')] = 0;
         classes[usize::from(b'b')] = 1;

@@ -65,8 +65,12 @@ impl Counter {
         self.contents.try_reserve(text.len()).ok()?;
         self.ends.try_reserve(pieces.len()).ok()?;
         self.counts.try_reserve(pieces.len()).ok()?;
-        for content in taken {
-            self.count(content);
+        let known = self.ends.len();
+        for (done, content) in taken.iter().enumerate() {
+            if self.count(content).is_none() {
+                self.forget(&taken[..done], known);
+                return None;
+            }
         }
         Some((text.len() as u64).saturating_sub(matched))
     }
@@ -77,9 +81,10 @@ impl Counter {
         &self.contents[start as usize..self.ends[at] as usize]
     }
 
-    fn count(&mut self, content: &[u8]) {
+    /// None: there is no memory for more slots.
+    fn count(&mut self, content: &[u8]) -> Option<()> {
         if self.ends.len() * 2 >= self.slots.len() {
-            self.grow();
+            self.grow()?;
         }
         let slot = self.slot(content);
         match self.slots[slot] {
@@ -91,6 +96,21 @@ impl Counter {
             }
             at => self.counts[at as usize] += 1,
         }
+        Some(())
+    }
+
+    /// Takes back what was counted since there were `known` distinct pretokens.
+    fn forget(&mut self, counted: &[&[u8]], known: usize) {
+        for content in counted {
+            let at = self.slots[self.slot(content)];
+            self.counts[at as usize] -= 1;
+        }
+        self.ends.truncate(known);
+        self.counts.truncate(known);
+        let size = self.ends.last().map_or(0, |&end| end as usize);
+        self.contents.truncate(size);
+        self.slots.fill(NONE);
+        self.place_all();
     }
 
     /// Where a content is, or would be.
@@ -103,8 +123,18 @@ impl Counter {
         slot
     }
 
-    fn grow(&mut self) {
-        self.slots = vec![NONE; self.slots.len() * 4];
+    fn grow(&mut self) -> Option<()> {
+        let size = self.slots.len().checked_mul(4)?;
+        let mut larger = vec![];
+        larger.try_reserve_exact(size).ok()?;
+        larger.resize(size, NONE);
+        self.slots = larger;
+        self.place_all();
+        Some(())
+    }
+
+    /// Puts all contents into slots, of which none is used.
+    fn place_all(&mut self) {
         for at in 0..self.ends.len() as u32 {
             let slot = self.slot(self.content(at));
             self.slots[slot] = at;
@@ -217,7 +247,9 @@ impl Learner {
             .iter()
             .try_fold(0u64, |sum, &count| sum.checked_add(count))?;
         most.checked_mul(contents.len() as u64 + 1)?;
-        let (mut slots, mut words) = (vec![], vec![]);
+        let (mut slots, mut words, mut often) = (vec![], vec![], vec![]);
+        often.try_reserve_exact(counts.len()).ok()?;
+        often.extend_from_slice(counts);
         slots.try_reserve_exact(total).ok()?;
         words.try_reserve_exact(total).ok()?;
         slots.push(BORDER);
@@ -235,7 +267,7 @@ impl Learner {
         let mut learner = Learner {
             slots,
             words,
-            counts: counts.to_vec(),
+            counts: often,
             sizes: vec![1; BYTES],
             index: Index::new(),
             pairs: vec![],
@@ -356,6 +388,7 @@ impl Learner {
         let new = u32::try_from(self.sizes.len()).ok()?;
         let step = self.sizes[left as usize] as usize;
         let size = step + self.sizes[right as usize] as usize;
+        self.sizes.try_reserve(1).ok()?;
         self.sizes.push(size as u32);
         self.changes.clear();
         self.before.clear();
@@ -423,6 +456,7 @@ impl Learner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::splitting::tests::table;
 
     fn learned(words: &[(&str, u64)], limit: usize, least: u64) -> (Vec<(u32, u32, u64)>, u64) {
         let contents: String = words.iter().map(|word| word.0).collect();
@@ -441,6 +475,27 @@ mod tests {
             }
         }
         (merges, learner.tokens())
+    }
+
+    #[test]
+    fn what_is_taken_back_was_never_counted() {
+        let mut counter = Counter::new(Splitter::after(None, table(0, false)));
+        assert_eq!(counter.add(b"aabaxaab"), Some(0));
+        let (contents, ends, counts) = counter.counted();
+        let before = (contents.to_vec(), ends.to_vec(), counts.to_vec());
+        let (new, old): (Vec<u8>, &[u8]) = (vec![b'y'; 900], b"aab");
+        let known = before.1.len();
+        for content in [old, &new, &new, b"", old] {
+            counter.count(content).unwrap();
+        }
+        counter.forget(&[old, &new, &new, b"", old], known);
+        let (contents, ends, counts) = counter.counted();
+        assert_eq!(
+            (contents, ends, counts),
+            (&before.0[..], &before.1[..], &before.2[..])
+        );
+        assert_eq!(counter.add(b"xaab"), Some(0));
+        assert_eq!(counter.counted().1, before.1);
     }
 
     #[test]
