@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from bpe_interop.kernel import MergeLearner, PretokenCounter, running, set_aside
-from bpe_interop.train import learn
 from bpe_interop.train.merging import Learner
 from bpe_interop.train.native import learned, native_counter
 from bpe_interop.train.reading import Pretokens, count
