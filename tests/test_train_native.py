@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bpe_interop.kernel import MergeLearner, PretokenCounter, running, set_aside
+from bpe_interop.train import learn
 from bpe_interop.train.merging import Learner
 from bpe_interop.train.native import learned, native_counter
 from bpe_interop.train.reading import Pretokens, count
@@ -124,3 +125,19 @@ def test_a_frequency_beyond_64_bits_is_none_that_begins_again_at_0(least: int) -
     merges = learner.learn(None, least)
     assert bool(merges) is (least < 0)
     assert learned(words, None, least, lambda made: None) == (merges, learner.tokens())
+
+
+def test_a_whole_training_is_the_same() -> None:
+    chosen = random.Random(31)
+    text = " ".join(_text(chosen) for _ in range(200))
+    request = Request(vocab_size=420, pattern="gpt2")
+    ours = learn(text, request)
+    with set_aside():
+        theirs = learn(text, request)
+    assert ours.merges == theirs.merges
+    assert (ours.size, ours.unmatched, ours.tokens) == (
+        theirs.size,
+        theirs.unmatched,
+        theirs.tokens,
+    )
+    assert [*ours.model.vocab.ids.items()] == [*theirs.model.vocab.ids.items()]

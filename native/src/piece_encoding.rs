@@ -298,20 +298,31 @@ impl PieceEncoder {
 impl Encodes for PieceEncoder {
     fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
         let mut memory = self.model.memories.take().unwrap_or_else(Memory::new);
-        let text = std::str::from_utf8(text).ok()?;
-        let done = match &self.spacing {
-            None => self.model.whole(&mut memory, text, out),
-            Some(spacing) => {
-                let mut spaced = std::mem::take(&mut memory.spaced);
-                let written = write_spaced(spacing, text, &mut spaced);
-                let done = written.and_then(|()| self.model.whole(&mut memory, &spaced, out));
-                memory.spaced = spaced;
-                done
-            }
-        };
+        let done = self.spaced_and_encoded(&mut memory, text, out);
         memory.shrink();
         self.model.memories.leave(memory);
-        done
+        done.map(|_| ())
+    }
+
+    fn encode_placed(&self, text: &[u8]) -> Option<(Vec<u32>, Spans)> {
+        let mut memory = self.model.memories.take().unwrap_or_else(Memory::new);
+        memory.spans = Some(Spans::default());
+        let mut ids = vec![];
+        let done = self.spaced_and_encoded(&mut memory, text, &mut ids);
+        let spans = memory
+            .spans
+            .take()
+            .zip(done)
+            .map(|(mut spans, put_before)| {
+                match self.spacing {
+                    None => spans.in_characters(text, put_before),
+                    Some(_) => spans.in_characters(memory.spaced.as_bytes(), put_before),
+                }
+                spans
+            });
+        memory.shrink();
+        self.model.memories.leave(memory);
+        Some((ids, spans?))
     }
 }
 
