@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -95,6 +96,11 @@ def room_of(module: str) -> str:
     return module.split(".")[0]
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
 def inside(tree: ast.Module, kind: Callable[[ast.AST], bool]) -> set[ast.AST]:
     """Every node within a node of some kind."""
     return {inner for node in ast.walk(tree) if kind(node) for inner in ast.walk(node)}
@@ -108,9 +114,13 @@ def is_for_types(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
-def imports(path: Path) -> Iterator[tuple[str, When]]:
+@cache
+def imports(path: Path) -> tuple[tuple[str, When], ...]:
     """What a file imports (``.text.split`` is inside the package) and when."""
-    tree = ast.parse(path.read_text("utf-8"))
+    return tuple(_imports(path, tree_of(path)))
+
+
+def _imports(path: Path, tree: ast.Module) -> Iterator[tuple[str, When]]:
     later, never = inside(tree, is_function), inside(tree, is_for_types)
     here = [*path.relative_to(PACKAGE).parent.parts]
     for node in ast.walk(tree):
@@ -280,8 +290,7 @@ def test_slow_libraries_are_imported_when_used(path: Path) -> None:
 def test_only_the_command_line_prints(path: Path) -> None:
     if room_of(name_of(path)) in ("cli", "__main__"):
         return
-    tree = ast.parse(path.read_text("utf-8"))
-    for node in ast.walk(tree):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Call):
             assert ast.unparse(node.func) not in ("print", "sys.stdout.write", "sys.stderr.write")
     assert not outside(path, at_import=False) & SCREEN
@@ -326,7 +335,7 @@ def bound(tree: ast.AST) -> set[str]:
 
 @every_module
 def test_what_was_found_has_a_name(path: Path) -> None:
-    empty = bound(ast.parse(path.read_text("utf-8"))) & EMPTY_WORDS
+    empty = bound(tree_of(path)) & EMPTY_WORDS
     assert not empty, f"name it for what it holds: {empty}"
 
 
@@ -385,7 +394,7 @@ def parameters_of(function: Function) -> int:
 
 @every_module
 def test_functions_are_short_and_take_few_parameters_and_say_what_they_do(path: Path) -> None:
-    for name, is_public, function in functions(ast.parse(path.read_text("utf-8"))):
+    for name, is_public, function in functions(tree_of(path)):
         full = f"{name_of(path)}.{name}"
         assert lines_of(function) <= LONGEST, full
         if is_public:
@@ -398,7 +407,7 @@ def test_few_functions_are_long() -> None:
     long = [
         f"{name_of(path)}.{name}"
         for path in MODULES
-        for name, _, function in functions(ast.parse(path.read_text("utf-8")))
+        for name, _, function in functions(tree_of(path))
         if lines_of(function) > LONG
     ]
     assert len(long) <= FEW, f"cut one of these at its seams: {long}"
