@@ -394,7 +394,7 @@ def _kept(model: BPEModel) -> list[str]:
     if plain:
         kept.append(f"{_count(plain, 'added token')}, not special ({_ranges(plain)})")
     if model.sequence_template and model.sequence_template.single:
-        kept.append("the sequence template")
+        kept.append(f"the sequence template, {model.sequence_template}")
     if model.chat_template is not None:
         kept.append("the chat template")
     if model.origin.served_as:

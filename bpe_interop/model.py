@@ -94,6 +94,14 @@ class SequenceTemplate:
         """The ids around one text (``"A"``), and around a pair, without names and type ids."""
         return _placed(self.single, "A"), _placed(self.pair, "AB")
 
+    def __str__(self) -> str:
+        """What stands around one text, for people; empty where nothing does."""
+        shown = (
+            f"text {part.which}" if isinstance(part, TemplateText) else show(part.name)
+            for part in self.single
+        )
+        return " + ".join(shown)
+
     @property
     def places_nothing(self) -> bool:
         """Whether texts stand alone, however that is said."""

@@ -112,7 +112,7 @@ def _from_hub(label: str, format: str | None, offline: bool) -> TokenizerSource[
         import huggingface_hub
     except ImportError:
         raise EngineMissingError(
-            "huggingface_hub is needed to read from the hub", fix="install huggingface_hub"
+            "huggingface_hub is needed to read from the hub", fix="pip install huggingface_hub"
         ) from None
     name = label.removeprefix("hf:")
     address, colon, file = name.partition(":")

@@ -80,6 +80,13 @@ def test_a_panel_has_the_ids_of_transformers(reference: Any) -> None:
     assert (first.compared, same.compared, unlike.compared) == (False, True, False)
     assert unlike.tokens
     assert "no chat template" in without.error
+    # The first that can write the chat is compared with, wherever it stands.
+    silent, first, same, unlike = chat_panels([none, side, side, other], chat, 10_000)
+    assert silent.error
+    assert (first.compared, same.compared, unlike.compared) == (False, True, False)
+    assert [panel.another_than for panel in (silent, first, same, unlike)] == ["", "", "", "x"]
+    parts = [[tile.twin for line in panel.lines for tile in line.tiles] for panel in (first, same)]
+    assert parts == [[*range(1, len(expected) + 1)]] * 2
     [long] = chat_panels([side], chat, 10)
     assert "at most 10" in long.error
 

@@ -260,7 +260,9 @@ def test_a_missing_engine_is_said_and_required(
 ) -> None:
     with monkeypatch.context() as patch:
         without("tiktoken", patch)
-        with pytest.raises(EngineMissingError, match="not checked: install tiktoken"):
+        with pytest.raises(
+            EngineMissingError, match="tiktoken is not installed\n  pip install tiktoken; or"
+        ):
             convert(TINY / "huggingface", tmp_path / "x.tiktoken")
         assert names(tmp_path) == []
         done = convert(TINY / "huggingface", tmp_path / "x.tiktoken", verify=False)
@@ -269,7 +271,7 @@ def test_a_missing_engine_is_said_and_required(
         without("transformers", patch)
         done = convert(RANKS, tmp_path / "out", "hf")
         assert [bool(check.skipped) for check in done.checks] == [False, False, True]
-        assert done.checks[2].skipped == "install transformers"
+        assert done.checks[2].skipped == "pip install transformers"
 
 
 def test_force_replaces_as_a_whole(tmp_path: Path) -> None:

@@ -314,7 +314,7 @@ def test_a_missing_library_is_named(
     with pytest.raises(EngineMissingError) as caught:
         read(file)
     extra = {"zstandard": "zstd", "pyarrow": "parquet"}[library]
-    assert caught.value.fix == f"install bpe-interop[{extra}]"
+    assert caught.value.fix == f"pip install 'bpe-interop[{extra}]'"
 
 
 @pytest.mark.parametrize("name", ["a.gz", "a.zst", "a.txt", "a.jsonl", "a.parquet"])

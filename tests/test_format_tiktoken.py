@@ -529,6 +529,8 @@ def test_the_plugin_is_found_by_tiktoken(tmp_path: Path) -> None:
     subprocess.run(
         [*pip, "--target", str(target), str(source)], check=True, env=environment, timeout=300
     )
+    left = {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()}
+    assert left == {*plugin(before, "my-Name.v1")}
     script = (
         "import json, sys, tiktoken\n"
         "e = tiktoken.get_encoding('my-Name.v1')\n"

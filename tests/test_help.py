@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import shlex
 import shutil
 import struct
@@ -84,6 +85,9 @@ def test_examples_do_what_they_say(command: Command, folder: Path, line: str) ->
         assert command("encode", "my-tok", "--corpus", "story.txt", "-o", "ids").code == 0
     line, _, file = line.partition(" < ")
     stdin = Path(file).read_bytes() if file else b""
+    if line.startswith("echo "):
+        typed, _, line = line.removeprefix("echo ").partition(" | ")
+        stdin = typed.encode() + b"\n"
     for part in line.split(" | "):
         done = command(*shlex.split(part)[1:], stdin=stdin)
         stdin = done.raw
@@ -202,7 +206,11 @@ def test_a_table_that_is_too_wide_becomes_blocks(folder: Path) -> None:
     wide, narrow = on_a_terminal(200, *asked), on_a_terminal(60, *asked)
     assert "story.txt  my-tok        96 " in wide
     assert "story.txt  my-tok\n  bytes          96\n" in narrow
-    assert max(map(len, on_a_terminal(60, "formats").splitlines())) <= 60
+    for columns in (60, 80):
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", on_a_terminal(columns, "formats"))
+        assert max(map(len, shown.splitlines())) <= columns
+    # A usual terminal shows it as a table.
+    assert re.search("\nsequence_template +- +holds ", shown)
 
 
 def test_no_color(folder: Path) -> None:

@@ -111,6 +111,7 @@ def test_the_json_follows_its_schema(reports: Reports, kind: str) -> None:
     data = json.loads(text)
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(data, SCHEMA, jsonschema.Draft202012Validator)
+    assert data["unstated"] == [*reports[kind].unstated]
     assert data.keys() == SCHEMA["properties"].keys() == {*SCHEMA["required"]}
     assert text.isascii()
     assert all(char == "\n" or char.isprintable() for char in text)
@@ -325,6 +326,8 @@ def test_markdown_is_made_of_what_it_should_be(reports: Reports, kind: str) -> N
     assert "\r" not in text
     stages = next((table for table in found.tables if table[0][1] == "stage"), [[]])
     assert len(stages) - 1 == len(reports[kind].stages)
+    shown = any(stage.witness is not None for stage in reports[kind].stages)
+    assert ("a text" in stages[0]) == shown
     names = {"h2", "table"} | ({"details"} if reports[kind].corpus else set())
     assert names <= {*found.tags}
     assert found.tags.count("li") == len(reports[kind].assumptions)

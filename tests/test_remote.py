@@ -184,7 +184,7 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(EngineMissingError, match="fsspec is needed") as raised:
         find_shards(["memory://a.txt"])
-    assert raised.value.fix == "install bpe-interop[fsspec]"
+    assert raised.value.fix == "pip install 'bpe-interop[fsspec]'"
 
 
 def test_a_corpus_by_url_is_encoded_and_checked(memory: MemoryFileSystem, tmp_path: Path) -> None:

@@ -129,6 +129,19 @@ def test_any_name_can_be_drawn(found: list[Statistics]) -> None:
     root = ElementTree.fromstring(to_svg(named))
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert tags == {"svg", "title", "desc", "style", "rect", "text", "line"}
+    long = ["/" + "a" * 50 + "/tokenizer.json", "/" + "b" * 50 + "/tokenizer.json", "語" * 60]
+    long += [f"{name[:8]}/x/{'same' * 9}/tokenizer.json" for name in long]
+    drawn = ElementTree.fromstring(
+        to_svg([replace(found[0], file="a", tokenizer=name) for name in long])
+    )
+    texts = [each for each in drawn.findall("{*}text") if each.find("{*}title") is not None]
+    shown = {
+        "".join(each.itertext()).removeprefix(each.findtext("{*}title") or "") for each in texts
+    }
+    assert len(shown) == len(long)
+    assert [each.findtext("{*}title") for each in texts] == long
+    # The bars begin at 300.
+    assert all(24 + float(each.attrib["textLength"]) < 300 for each in texts)
     many = ElementTree.fromstring(to_svg(found * ROWS))
     assert f"{5 * ROWS} rows are not drawn" in "".join(many.itertext()).replace(",", "")
 

@@ -167,7 +167,7 @@ def main() -> None:
     except click.ClickException as error:
         usage = io.StringIO()
         error.show(file=usage)
-        tell(usage.getvalue().rstrip("\n"))
+        tell(usage.getvalue().rstrip("\n").replace("\nError: ", "\nerror: ", 1))
         sys.exit(UNKNOWN)
     except (click.Abort, KeyboardInterrupt):
         tell("interrupted")

@@ -54,13 +54,13 @@ def formats_command(pre: bool, json_output: bool) -> None:
             ]
         )
         return
-    cells = [
-        ["alias", *(", ".join(row.aliases) or "-" for row in rows)],
-        ["reads, writes", *("yes, yes" for _ in rows)],
-        ["engine", *(row.engine for row in rows)],
-        *([field, *("holds" if field in row.holds else "-" for row in rows)] for field in FIELDS),
-    ]
-    print_table(["", *(row.name for row in rows)], cells, names=1, numbers=False)
+    shown = [(row.name, ", ".join(row.aliases) or "-", "yes, yes", row.engine) for row in rows]
+    print_table(["format", "alias", "reads, writes", "engine"], shown, names=1, numbers=False)
+    say_line("")
+    # Short names, so that the table fits into 80 columns.
+    short = [row.aliases[0] if row.aliases else row.name for row in rows]
+    cells = [[field, *("holds" if field in row.holds else "-" for row in rows)] for field in FIELDS]
+    print_table(["", *short], cells, names=1, numbers=False)
 
 
 def _show_pre(json_output: bool) -> None:

@@ -13,8 +13,6 @@ from ..io import TokenizerSource
 from ..model import (
     BPEModel,
     Json,
-    TemplatePart,
-    TemplateText,
     show,
 )
 from ..shards import Here, Pool
@@ -280,10 +278,4 @@ def _added(model: BPEModel) -> list[str]:
 
 def _template(model: BPEModel) -> str:
     template = model.sequence_template
-    if template is None:
-        return "not stated"
-    return " + ".join(map(_part, template.single)) or "none"
-
-
-def _part(part: TemplatePart) -> str:
-    return f"text {part.which}" if isinstance(part, TemplateText) else show(part.name)
+    return "not stated" if template is None else str(template) or "none"

@@ -49,15 +49,24 @@ def refusals(
         raise
 
 
-def show_outcome(checks: Iterable[Check], verdict: Established | None, to: str = "") -> None:
-    """Prints what was checked and what is known of what was written; ``to`` says what it equals."""
+def show_outcome(
+    checks: Iterable[Check],
+    verdict: Established | None,
+    to: str = "",
+    *,
+    has_source: bool = True,
+) -> None:
+    """Prints what was checked and what is known of what was written; ``to`` says what it equals.
+
+    Without ``has_source`` it was made here, and nothing else could have said its template.
+    """
     checked = list(checks)
     for check in checked:
         _show_check(check)
     if verdict is not None:
         served = [check for check in checked if facts(check.engine).directories and check.texts]
         also = [f"; tested as {check.engine} {check.version} serves it" for check in served]
-        lines("verdict", [_sentence(verdict, to) + "".join(also)])
+        lines("verdict", [_sentence(verdict, to, has_source) + "".join(also)])
         lines("note", verdict.notes)
     if not checked:
         lines("not checked", ["--no-verify was given"])
@@ -79,7 +88,7 @@ def _show_check(check: Check) -> None:
         lines("not checked", [f"{check.failures:,} of these texts: {check.failed}"])
 
 
-def _sentence(established: Established, to: str) -> str:
+def _sentence(established: Established, to: str, has_source: bool) -> str:
     """The verdict as a sentence."""
     from ..verify.prove import about  # a verdict was found, so its modules are there
 
@@ -91,7 +100,7 @@ def _sentence(established: Established, to: str) -> str:
     if established.outcome == "proved":
         text = about(established.scope, established.stages)
         if "sequence_template" in established.given:
-            text += "; the template is the one that was given, not the source's"
+            text += "; the template is the one that was given" + ", not the source's" * has_source
         return f"PROVED equal {to}{but}for {text} ({', '.join(established.engines)})"
     if established.outcome == "refuted":
         text = show_text(established.witness or "")

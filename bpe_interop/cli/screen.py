@@ -98,7 +98,7 @@ def folded(text: str, limit: int = 100) -> str:
     """A text that is too long to be read, without its middle; its end says how it is meant."""
     if len(text) <= limit:
         return text
-    left, right = limit - 45, 25
+    left, right = limit - 60, 45  # the end of a step has its pattern's dialect and its settings
     return f"{text[:left]} ... {text[-right:]} ({len(text):,} characters; --full shows them)"
 
 

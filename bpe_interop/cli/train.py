@@ -263,7 +263,7 @@ def _show(done: Training, written: Written) -> None:
     lines("note", done.notes)
     lines("dropped", [describe(loss) for loss in written.losses])
     lines("note", written.notes)
-    show_outcome(written.checks, written.verdict)
+    show_outcome(written.checks, written.verdict, has_source=False)
 
 
 def _made(model: BPEModel) -> int:

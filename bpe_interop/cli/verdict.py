@@ -8,11 +8,13 @@ from ..verify import Example, Mismatch, Report
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import CorpusReport, Counts, Source
 from ..verify.summary import omitted, subject
-from .screen import LABEL, lines, short_text, show_text
+from .screen import LABEL, folded, lines, short_text, show_text
 from .terminal import say, say_line
 
 _OUTCOMES = {"proved": "proved", "refuted": "DIFFERENT", "unknown": "not proved"}
 _ROWS = 12
+_HOW = 240
+"""Characters of what says how a field differs; two patterns may be in it."""
 _WIDEST = 48
 """Columns of the widest cell of a table."""
 _IDS = 24
@@ -21,8 +23,11 @@ _MORE = 3
 """How many further texts are shown; JSON has all that are kept."""
 
 
-def show_report(report: Report) -> None:
-    """Prints a report: the verdict and the text that shows it, the stages, what was run."""
+def show_report(report: Report, *, full: bool = False) -> None:
+    """Prints a report: the verdict and the text that shows it, the stages, what was run.
+
+    Without ``full``, long patterns have no middle.
+    """
     _show_verdict(report)
     for stage in report.stages:
         shown = "" if stage.witness is None else f"; a text: {show_text(stage.witness)}"
@@ -36,7 +41,8 @@ def show_report(report: Report) -> None:
     lines("b", [f"{report.b} ({report.engine_b})"])
     lines("assumed", list(report.assumptions))
     for difference, matter in zip(report.differences, report.matters, strict=True):
-        lines("field", [f"{difference.field:<18} {matter}; {difference.how}"])
+        how = difference.how if full else folded(difference.how, _HOW)
+        lines("field", [f"{difference.field:<18} {matter}; {how}"])
     lines("note", list(report.notes))
     lines("failed", _failed(report))
 

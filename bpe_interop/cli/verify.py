@@ -203,6 +203,7 @@ class _Texts:
     help="Run every code point, and runs of a million letters and spaces; takes minutes.",
 )
 @_report_option
+@click.option("--full", is_flag=True, help="Show long patterns whole.")
 @offline_option
 @json_option
 @gathers(sides=_Sides, texts=_Texts, options=RunOptions)
@@ -215,6 +216,7 @@ def verify_command(
     scheduler: str | None,
     require: Require,
     reports: tuple[str, ...],
+    full: bool,
     json_output: bool,
 ) -> None:
     """Compare tokenizers A and B: for every text, on awkward texts, and on corpora.
@@ -243,7 +245,7 @@ def verify_command(
         if json_output:
             click.echo(to_json(report), nl=False)
         else:
-            show_report(report)
+            show_report(report, full=full)
     finally:  # a closed pipe must not cost the reports
         write_reports(report, reports, require)
     sys.exit(_code(report, require))

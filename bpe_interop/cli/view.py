@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..engines import Special
-from ..errors import UnstatedError
+from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
 from ..io import keep_apart, replace_file, unreadable
 from ..pages.live import Load
@@ -28,6 +28,7 @@ from .terminal import tell
     short_help="Show a text as coloured tokens on a page.",
     examples={
         "bpe-interop view my-tok old-tok --text story.txt -o page.html": "Write one page",
+        "echo Hello | bpe-interop view my-tok -o page.html": "Show a text that is typed",
         "bpe-interop view --serve my-tok old-tok": "Type texts in the browser",
     },
 )
@@ -127,6 +128,12 @@ def _text(file: str | None) -> str:
         check_size(path.stat().st_size, LIMIT)
         with path.open("rb") as text:
             data = text.read(LIMIT + 1)
+    except FileNotFoundError:
+        raise SourceError(
+            "No such file or directory; --text names a file",
+            where=file,
+            fix="to show a text itself: echo TEXT | bpe-interop view SRC -o PAGE.html",
+        ) from None
     except OSError as error:
         raise unreadable(error, file) from None
     check_size(len(data), LIMIT)

@@ -19,5 +19,5 @@ def optional(name: str, extra: str) -> ModuleType:
     except ImportError as error:
         raise EngineMissingError(
             f"{name.partition('.')[0]} is needed to read this and is not installed",
-            fix=f"install bpe-interop[{extra}]",
+            fix=f"pip install 'bpe-interop[{extra}]'",
         ) from error

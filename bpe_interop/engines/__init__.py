@@ -89,7 +89,7 @@ def check_installed(name: str) -> None:
     if versions().get(name, "") is None:
         package = FACTS[name].distribution or name
         raise EngineMissingError(
-            f"not checked: {package} is not installed", fix=f"install {package}"
+            f"not checked: {package} is not installed", fix=f"pip install {package}"
         )
 
 

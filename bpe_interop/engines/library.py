@@ -32,7 +32,7 @@ def library(name: str, distribution: str = "") -> ModuleType:
             what = f"not checked: {named} is not installed"
         else:
             what = f"not checked: {named} cannot be imported ({error})"
-        raise EngineMissingError(what, fix=f"install {named}") from error
+        raise EngineMissingError(what, fix=f"pip install {named}") from error
 
 
 def installed(name: str) -> str | None:

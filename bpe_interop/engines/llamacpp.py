@@ -179,7 +179,7 @@ def read(files: Files, model: BPEModel | None) -> LlamaCppEngine:
     """
     if find_spec(DISTRIBUTION) is None and find_spec("llama_cpp") is None:
         raise EngineMissingError(
-            f"not checked: {NAME} is not installed", fix=f"install {DISTRIBUTION}"
+            f"not checked: {NAME} is not installed", fix=f"pip install {DISTRIBUTION}"
         )
     if len(files) != 1:
         raise EngineError(f"expected one GGUF file, found {len(files)}")

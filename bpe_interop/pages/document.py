@@ -57,6 +57,7 @@ def as_data(report: Report) -> dict[str, Any]:
         # By way of its own text, which sorts what has no order of its own.
         "corpus": None if report.corpus is None else json.loads(report.corpus.to_json()),
         "failures": [asdict(failure) for failure in report.failures],
+        "unstated": list(report.unstated),
         "notes": list(report.notes),
         "versions": installed(),
     }

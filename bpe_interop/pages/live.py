@@ -45,7 +45,7 @@ def missing(name: str) -> EngineMissingError:
     """The error for a library that only the live page needs."""
     return EngineMissingError(
         f"{name} is needed to serve a page and is not installed",
-        fix="install bpe-interop[view]; or write a page that needs no server: -o PAGE.html",
+        fix="pip install 'bpe-interop[view]'; or write a page that needs no server: -o PAGE.html",
     )
 
 

@@ -41,7 +41,8 @@ class Viewed:
 class Tile:
     """A token of a panel; ``at`` is its place among the ids, from 0.
 
-    ``where``: in the first of more than two panels, the labels of those that differ there.
+    ``where``: in the panel of the first, where several are compared with it, the labels of those
+    that differ there.
     ``twin``: the number of the part of the text that it belongs to. Parts end where every panel
     has a cut, so tokens of other panels with the same number stand for the same part. None where
     there is nothing to compare with, or it is not known what tokens stand for.
@@ -82,9 +83,10 @@ class Line:
 class Panel:
     """A text in one tokenizer's tokens, and how they differ from the first tokenizer's.
 
-    ``cut`` counts the places of the text that are cut differently, ``other`` those that are cut
-    alike and have other ids; in the first panel both are 0. ``compared`` is False where there
-    is nothing to compare with: in the first panel, or where its text is another one. ``error``
+    The first is the first of those that have tokens. ``cut`` counts the places of the text that
+    are cut differently, ``other`` those that are cut alike and have other ids; in the first's panel
+    both are 0. ``compared`` is False where there is nothing to compare with: in the first's panel,
+    or where the text is another one than the first's; then ``another_than`` is its label. ``error``
     says why there are no tokens: the text has no encoding, or the tokenizer's source does not say
     what is needed.
     """
@@ -96,6 +98,7 @@ class Panel:
     cut: int = 0
     other: int = 0
     compared: bool = False
+    another_than: str = ""
     error: str = ""
 
 
@@ -185,49 +188,65 @@ def _panels(sides: Sequence[Viewed], answers: Sequence[_Answer]) -> list[Panel]:
     where: list[list[tuple[str, ...]]] = [[()] * len(answer.ids) for answer in answers]
     counts = [(0, 0)] * len(sides)
     aligned: dict[int, tuple[Span, ...]] = {}
-    for number, answer in enumerate(answers):
-        if number == 0 or answer.error or answers[0].error or answer.text != answers[0].text:
-            continue
-        aligned[number] = _aligned(sides, number, answers)
-        alone: list[Mark] = [""] * len(marks[0])
+    answered = [number for number, answer in enumerate(answers) if not answer.error]
+    first = answered[0] if answered else 0
+    same = [n for n in answered if n != first and answers[n].text == answers[first].text]
+    for number in same:
+        aligned[number] = _aligned(sides, first, number, answers)
+        alone: list[Mark] = [""] * len(marks[first])
         counts[number] = _mark(aligned[number], alone, marks[number])
         for at, mark in enumerate(alone):
             # Of several tokenizers, one that cuts differently says more than other ids.
-            marks[0][at] = "cut" if marks[0][at] == "cut" else mark or marks[0][at]
-            if mark and len(sides) > 2:
-                where[0][at] += (sides[number].label,)
-    twins = _twins([len(answer.ids) for answer in answers], aligned)
+            marks[first][at] = "cut" if marks[first][at] == "cut" else mark or marks[first][at]
+            if mark and len(same) > 1:
+                where[first][at] += (sides[number].label,)
+    twins = _twins([len(answer.ids) for answer in answers], first, aligned)
     shown: list[Panel] = []
     for number, (side, answer) in enumerate(zip(sides, answers, strict=True)):
         size = len(answer.text.encode("utf-8"))
         per_token = f"{size / len(answer.ids):.2f}" if answer.ids else "–"
         tiles = _tiles(side.encoder, answer.ids, marks[number], where[number], twins[number])
         lines, counted = tuple(_lines(tiles, side.encoder)), len(answer.ids)
-        same = number in aligned
+        compared = number in aligned
+        stranger = not (compared or answer.error or number == first)
+        another = sides[first].label if stranger else ""
         shown.append(
-            Panel(side.label, lines, counted, per_token, *counts[number], same, answer.error)
+            Panel(
+                side.label,
+                lines,
+                counted,
+                per_token,
+                *counts[number],
+                compared=compared,
+                another_than=another,
+                error=answer.error,
+            )
         )
     return shown
 
 
-def _aligned(sides: Sequence[Viewed], number: int, answers: Sequence[_Answer]) -> tuple[Span, ...]:
-    first, other = sides[0].encoder, sides[number].encoder
-    asked = answers[0]
+def _aligned(
+    sides: Sequence[Viewed], first: int, number: int, answers: Sequence[_Answer]
+) -> tuple[Span, ...]:
+    asked = answers[first]
     mode = PARSED if asked.special == "parse" else ORDINARY
-    return align(asked.text, asked.ids, answers[number].ids, first, other, mode)
+    encoders = sides[first].encoder, sides[number].encoder
+    return align(asked.text, asked.ids, answers[number].ids, *encoders, mode)
 
 
-def _twins(sizes: Sequence[int], aligned: Mapping[int, Sequence[Span]]) -> list[list[int | None]]:
+def _twins(
+    sizes: Sequence[int], first: int, aligned: Mapping[int, Sequence[Span]]
+) -> list[list[int | None]]:
     """For each panel and each of its tokens, the part of the text that it belongs to."""
     twins: list[list[int | None]] = [[None] * size for size in sizes]
     known = {at: spans for at, spans in aligned.items() if all(s.start is not None for s in spans)}
     if not known:
         return twins
-    cuts = set(range(sizes[0] + 1))
+    cuts = set(range(sizes[first] + 1))
     for spans in known.values():
         cuts &= {0, *accumulate(len(span.ids_a) for span in spans)}
-    parts = list(accumulate(int(at in cuts) for at in range(sizes[0])))
-    twins[0] = list(parts)
+    parts = list(accumulate(int(at in cuts) for at in range(sizes[first])))
+    twins[first] = list(parts)
     for number, spans in known.items():
         at = 0
         own: list[int | None] = []

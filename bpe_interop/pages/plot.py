@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from unicodedata import east_asian_width
 
 from ..model import escaped
 from ..statistics import Statistics
@@ -14,9 +16,20 @@ LONGEST = 16
 ROWS = 200
 """How many rows are drawn at most; those of all files come last and are kept."""
 _NAME = 36
-"""Characters of a name that fit in its column."""
+"""Columns of a name that fit in its place; a wide character takes two."""
+_COLUMN, _LOOSE = 7.3, 20
+"""How wide a column of a name is drawn, if it has more than so many: every font keeps to it."""
 _HIGH, _WIDE = 44, 230
 """How high the bars of lengths are at most, and how wide those of bytes per token."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A name, as much of it as is drawn, and how wide (0: as wide as it is)."""
+
+    whole: str
+    shown: str
+    wide: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +37,8 @@ class _Row:
     """One tokenizer on one file; ``bars`` are the shares of tokens, by length."""
 
     top: int
-    file: str
-    tokenizer: str
+    file: _Name
+    tokenizer: _Name
     per_token: str
     per_word: str
     unused: str
@@ -41,7 +54,11 @@ def to_svg(measured: Sequence[Statistics]) -> str:
     kept = [*measured] if len(measured) <= ROWS else [*measured[: ROWS - 20], *measured[-20:]]
     most = max((each.bytes_per_token or 0 for each in kept), default=0) or 1
     highest = max((max(_shares(each).values(), default=0) for each in kept), default=0) or 1
-    rows = [_row(at, each, most, highest) for at, each in enumerate(kept)]
+    files = _names([each.file or "all files" for each in kept])
+    tokenizers = _names([each.tokenizer for each in kept])
+    rows = [
+        _row(at, each, files[at], tokenizers[at], most, highest) for at, each in enumerate(kept)
+    ]
     left_out = len(measured) - len(kept)
     return (
         templates()
@@ -50,7 +67,9 @@ def to_svg(measured: Sequence[Statistics]) -> str:
     )
 
 
-def _row(at: int, each: Statistics, most: float, highest: float) -> _Row:
+def _row(
+    at: int, each: Statistics, file: _Name, tokenizer: _Name, most: float, highest: float
+) -> _Row:
     shares = _shares(each)
     per_token, per_word = each.bytes_per_token, each.tokens_per_word
     names = {length: str(length) for length in range(1, LONGEST + 1)} | {LONGEST + 1: "more"}
@@ -60,8 +79,8 @@ def _row(at: int, each: Statistics, most: float, highest: float) -> _Row:
     ]
     return _Row(
         at,
-        _short(each.file or "all files"),
-        _short(each.tokenizer),
+        file,
+        tokenizer,
         "none" if per_token is None else f"{per_token:.2f}",
         "none" if per_word is None else f"{per_word:.2f}",
         f"{len(each.unused):,} of {each.usable:,}",
@@ -79,7 +98,35 @@ def _shares(each: Statistics) -> Mapping[int, float]:
     return shares
 
 
-def _short(name: str) -> str:
-    """The end of a name, which says most of a path."""
-    name = escaped(name)
-    return name if len(name) <= _NAME else f"…{name[1 - _NAME :]}"
+def _names(names: Sequence[str]) -> list[_Name]:
+    """The ends of names, which say most of a path; where two are alike, beginnings as well."""
+    ends = {name: _end(escaped(name), _NAME) for name in names}
+    alike = Counter(ends.values())
+    shown = {name: end if alike[end] == 1 else _ends(escaped(name)) for name, end in ends.items()}
+    return [_Name(escaped(name), shown[name], _width(shown[name])) for name in names]
+
+
+def _end(name: str, columns: int) -> str:
+    """The end of a name that takes so many columns."""
+    if _columns(name) <= columns:
+        return name
+    while _columns(name) >= columns:
+        name = name[1:]
+    return f"…{name}"
+
+
+def _ends(name: str) -> str:
+    """A name without its middle."""
+    begin = name[: _NAME // 2]
+    while _columns(begin) > _NAME // 2:
+        begin = begin[:-1]
+    return begin + _end(name, _NAME // 2)
+
+
+def _width(shown: str) -> float:
+    columns = _columns(shown)
+    return round(columns * _COLUMN, 1) if columns > _LOOSE else 0.0
+
+
+def _columns(name: str) -> int:
+    return sum(1 + (east_asian_width(char) in "WF") for char in name)

@@ -260,5 +260,5 @@ def _distributed() -> ModuleType:
     except ImportError:
         raise EngineMissingError(
             "distributed is needed for a scheduler and is not installed",
-            fix="install bpe-interop[dask]",
+            fix="pip install 'bpe-interop[dask]'",
         ) from None

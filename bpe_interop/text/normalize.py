@@ -149,7 +149,7 @@ def _engine(step: EngineStep | Strip | Prepend | Replace) -> Normalizer:
         name = step.form if isinstance(step, UnicodeForm) else type(step).__name__
         raise EngineMissingError(
             f"this tokenizer normalizes text ({name}), for which 'tokenizers' is needed",
-            fix="install tokenizers",
+            fix="pip install tokenizers",
         ) from None
     engine: Normalizer
     if isinstance(step, UnicodeForm):

@@ -239,7 +239,7 @@ def _scripts(text: str) -> Iterable[Cut]:
     except ImportError:
         raise EngineMissingError(
             "this tokenizer cuts text where scripts change, for which 'tokenizers' is needed",
-            fix="install tokenizers",
+            fix="pip install tokenizers",
         ) from None
     cuts: list[tuple[str, Cut]] = Engine().pre_tokenize_str(text)
     return [cut for _, cut in cuts]

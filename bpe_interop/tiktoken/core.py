@@ -46,6 +46,11 @@ class Encoding(Tokenizer):
         super().__init__(model)
         self.pretokenize("")  # a pattern that cannot be run is told of now
 
+    def __repr__(self) -> str:
+        return f"<Encoding {self.name!r}>"
+
+    __str__ = __repr__  # logs of programs that call tiktoken have one line, as before
+
     def __reduce__(self) -> tuple[object, ...]:
         from .registry import get_encoding, is_published  # it makes Encodings
 

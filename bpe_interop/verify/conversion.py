@@ -171,8 +171,9 @@ def _own_engine(
         engine = from_files(row.engine, row.name, files, held)
     except EngineMissingError as error:
         raise EngineMissingError(
-            f"not checked: {error.fix}",
-            fix="nothing was written; to convert without the check: --no-verify (verify=False)",
+            error.what,
+            fix=f"{error.fix}; or convert without the check: --no-verify (verify=False); "
+            "nothing was written",
         ) from error
     except UnstatedError as error:  # the pattern was dropped on purpose
         return Check(row.engine, "", skipped=error.what)
@@ -395,7 +396,7 @@ def establish(
         proof.stages,
         why,
         proof.witness,
-        tuple(f"{name} {versions()[name] or EXAMINED[name][-1]}" for name in sorted(names)),
+        tuple(f"{name} {versions()[name] or 'not installed'}" for name in sorted(names)),
         assumptions((kept, written), names),
         texts,
         dropped,

@@ -37,8 +37,8 @@ SHIPPED = frozenset(
 
 _PYPROJECT = """\
 [build-system]
-requires = ["setuptools>=70.1"]
-build-backend = "setuptools.build_meta"
+requires = ["hatchling"]
+build-backend = "hatchling.build"
 
 [project]
 name = "tiktoken-ext-{distribution}"
@@ -46,12 +46,10 @@ version = "1.0"
 description = "The encoding {name} for tiktoken"
 dependencies = ["tiktoken"]
 
-[tool.setuptools]
-packages = ["tiktoken_ext"]
-
-[tool.setuptools.package-data]
-tiktoken_ext = ["{module}.tiktoken", "{module}.json"]
+[tool.hatch.build.targets.wheel]
+only-include = ["tiktoken_ext"]
 """
+"""It is built with hatchling, which leaves no folders beside what it builds from."""
 
 _MODULE = '''\
 """The encoding {name}, for tiktoken.get_encoding("{name}")."""
