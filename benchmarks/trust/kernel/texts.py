@@ -76,8 +76,8 @@ _NORMALIZERS: tuple[tuple[NormalizerStep, ...], ...] = (
     (Replace("a", ""), Replace(" ", "ab")),
 )
 
-_SHORT, _LONG, _SHARED = 400, 4, 30
-"""Short and long texts of a model, and sequences of ids."""
+_SHORT, _LONG, _SHARED = (100, 100, 100, 100, 6_000), 4, 30
+"""How many short and long texts a model has, and sequences of ids."""
 _MANY = 32
 """Ids from which the kernel decodes."""
 
@@ -121,11 +121,12 @@ def random_text(rng: random.Random) -> str:
 
 
 def short_texts(rng: random.Random, parts: Sequence[str] = _PARTS) -> list[str]:
-    """Many short texts over a few parts, so that the same comes in many orders; and some long."""
+    """Short texts over a few parts, so that the same comes in many orders; now and then many."""
+    half = rng.choice(_SHORT) // 2
     few = rng.sample(parts, rng.choice((2, 4, 8, 16, len(parts))))
     letters = [each for each in few if len(each) == 1] or few
-    texts = ["".join(rng.choices(few, k=rng.randrange(9))) for _ in range(_SHORT // 2)]
-    texts += ["".join(rng.choices(letters, k=rng.randrange(1, 25))) for _ in range(_SHORT // 2)]
+    texts = ["".join(rng.choices(few, k=rng.randrange(9))) for _ in range(half)]
+    texts += ["".join(rng.choices(letters, k=rng.randrange(1, 25))) for _ in range(half)]
     return texts
 
 
