@@ -13,6 +13,7 @@ from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import Affixes, BPEModel, Fallback, PairList, RankTable, Vocab
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.theory.core import System, decide, plainly_equal, system_of
+from bpe_interop.theory.spelled import SymbolCodes
 
 E = "\u00e9".encode()
 TOKENS = [b"a", b"b", b"ab"]
@@ -150,3 +151,20 @@ def test_a_form_that_was_learned_is_that_of_the_model() -> None:
     ranked = by_name("tiktoken").load({"t.tiktoken": ranks})
     assert decide(system_of(ranked), system_of(listed)).verdict == "proved"
     assert canonical(listed).unreachable == (b"zz",)
+
+
+@pytest.mark.parametrize(
+    ("affixes", "symbols", "text"),
+    [
+        (Affixes(prefix=b"##"), [b"a", b"##b"], b"ab"),
+        (Affixes(prefix=b"##"), [b"##b"], b"xb"),
+        (Affixes(suffix=b"</w>"), [b"a", b"b</w>"], b"ab"),
+        (Affixes(suffix=b"</w>"), [b"a", b"b"], b"abx"),
+        (Affixes(b"##", b"</w>"), [b"##a", b"##b"], b"xabx"),
+    ],
+)
+def test_a_pretoken_has_missing_symbols_where_its_own_ask_for_them(
+    affixes: Affixes, symbols: list[bytes], text: bytes
+) -> None:
+    codes = SymbolCodes(affixes, "char", b"x")
+    assert codes.pretoken(codes.code(symbols)) == text

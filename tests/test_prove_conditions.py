@@ -424,6 +424,7 @@ def test_what_was_tried_is_said_where_nothing_is_decided() -> None:
     said = found(one.model, two.model, "pre-tokenizer")
     assert said.outcome == "unknown"
     assert "tested on all strings of up to" in said.why
+    assert "engines with other tables" not in said.why
 
 
 # Patterns of Python's regex, which minbpe runs: its Unicode tables are others.

@@ -12,6 +12,7 @@ from bpe_interop.formats import by_name
 from bpe_interop.model import Affixes, BPEModel, Vocab
 from bpe_interop.theory.unused import without_idle
 from bpe_interop.verify.prove import prove
+from bpe_interop.verify.stages import stage
 from fixtures.piece_model import BYTE, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 
 
@@ -46,7 +47,10 @@ def test_an_unused_character_is_as_if_missing(unused: str) -> None:
 def test_each_condition_is_asked() -> None:
     """Alone, each of these makes of an UNUSED token more than a missing symbol."""
     usual = pieces("c").model()
-    assert b"c" not in without_idle(usual).vocab.ids
+    without = without_idle(usual).vocab
+    assert b"c" not in without.ids
+    assert "unused" not in without.kinds.values()
+    assert without.scores.keys() <= {*without.ids.values()}
     unused = {n for n, kind in usual.vocab.kinds.items() if kind == "unused"}
     kinds = {n: kind for n, kind in usual.vocab.kinds.items() if n not in unused}
     without_e4 = {t: n for t, n in usual.vocab.ids.items() if t != b"<0xE4>"}
@@ -69,3 +73,34 @@ def test_each_condition_is_asked() -> None:
     ]
     for model in others:
         assert without_idle(model) is model
+
+
+TEXTS = ["".join(chosen) for n in range(6) for chosen in product("ab ", repeat=n)]
+KINDS: dict[str, list[list[object]]] = {
+    "none": [],
+    "user-defined": [["ba", -5.0, USER_DEFINED]],
+    "user-defined, with two spaces": [["a  b", -5.0, USER_DEFINED]],
+    "unused": [["aab", -5.0, UNUSED], ["aa", -1.5, UNUSED]],
+    "unused, and a part of another": [["aa", -1.5, UNUSED], ["aab", -1.0, NORMAL]],
+}
+
+
+FLAGS = ["", "dummy", "remove_extra", "dummy escape", "remove_extra dummy escape"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "flags"), [*product(KINDS, FLAGS), ("none", "dummy suffix"), ("none", "suffix")]
+)
+def test_what_is_written_of_pieces_is_proved_only_where_it_is_the_same(
+    kinds: str, flags: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each flag and kind of a ``.model``, in sentencepiece and in tokenizers."""
+    monkeypatch.setattr(stage, "single_characters", lambda: iter("aAb."))
+    one = pieces("c", *KINDS[kinds])
+    for name in ("dummy", "suffix", "remove_extra", "escape"):
+        one.facts[name] = name in flags.split()
+    two = taken_in("huggingface", dict(by_name("huggingface").dump(one.model())), one.letters)
+    equal = one.oracle().ids(TEXTS, "text") == two.oracle().ids(TEXTS, "text")
+    for a, b in ((one, two), (two, one)):
+        said = {each.outcome for each in prove(a.model(), b.model(), "text").stages[:6]}
+        assert said == {"proved"} if equal else "refuted" in said

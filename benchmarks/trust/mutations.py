@@ -35,12 +35,14 @@ _STAGES = (
 )
 _CORE = (
     "test_core_conditions.py",
+    "test_prove_ids.py",
     "test_prove_affixes.py",
     "test_core.py",
     "test_prove_conditions.py",
 )
 _CUTS = (
     "test_prove.py",
+    "test_prove_places.py",
     "test_prove_cuts.py",
     "test_prove_conditions.py",
     "test_other_tables.py",
@@ -60,8 +62,13 @@ MODULES: dict[str, tuple[str, ...]] = {
     "theory.core": _CORE,
     "theory.added_tokens": _STAGES,
     "theory.chains": _CUTS,
-    "theory.plain": ("test_diff.py", *_STAGES),
-    "theory.unused": ("test_prove_unused.py", "test_core.py"),
+    "theory.plain": ("test_prove_unused.py", "test_diff.py", *_STAGES),
+    "theory.unused": (
+        "test_prove_unused.py",
+        "test_core.py",
+        "test_prove_conditions.py",
+        "test_prove_merging.py",
+    ),
     "diff": ("test_diff.py", "test_prove_cuts.py", "test_prove_conditions.py"),
     "diff.tokens": ("test_diff.py", *_STAGES),
     "fingerprint": ("test_fingerprint.py", "test_prove_cuts.py", "test_prove_affixes.py"),

@@ -45,4 +45,39 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "_unused_apart: a.affixes != Affixes()": "no format has affixes and UNUSED tokens",
         "unused: 'unused' not in kinds.values()": _KEPT,
     },
+    "verify.stages.numbering": {
+        "given_tokens: token in ids": "what is no token has no id to leave out",
+        "unknown_id: has_utf8_bytes(model)": (
+            "readers state no rule for missing symbols where every byte has a token"
+        ),
+    },
+    "theory.chains": {
+        "pipeline: model.pretokenizer is None": (
+            "normalizers are compared in one way either way; how texts are split is unknown then"
+        ),
+    },
+    "theory.plain": {"_user_defined: 'user_defined' not in kinds.values()": _KEPT},
+    "theory.spelled": {
+        "SymbolCodes.form: symbol not in base": (
+            "merges are of tokens, so nothing that they build has a missing symbol"
+        ),
+        "SymbolCodes._places: known is not None": _KEPT,
+    },
+    "theory.straddling": {
+        "Places._code: first < min(end, codes[-1] + 1)": (
+            "it chooses between texts that are tried, and each of them holds the token"
+        ),
+        "_right_ways: label != other": (
+            "each side's readings are all there: where both drop, some pair has one of them keep it"
+        ),
+    },
+    "theory.unused": {
+        "_idle: 'unused' not in kinds.values()": _KEPT,
+        "_idle: model.alphabet != 'byte'": "no format of bytes has UNUSED tokens",
+        "_idle: not idle": _KEPT,
+        "decide_resplit.shows: len(path) > 1": "what one token becomes is never that of two",
+        "_beside_unused: token in a.form.splits": (
+            "what is not built is its own only part, and the other side merges none of it"
+        ),
+    },
 }

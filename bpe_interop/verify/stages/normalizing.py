@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, islice
 
 from ...errors import EngineMissingError, PatternError
+from ...steps import SentencePieceText
 from ...theory.chains import first_character_apart, pipeline
 from .stage import Stage, TwoModels, short_texts, silent
 
 _NAME = "normalizer"
+_KEPT = 1_000
+"""So many user-defined pieces, which a normalizer leaves as they are, are tried."""
 
 
 def normalizer_stage(pair: TwoModels) -> Stage:
@@ -31,5 +34,12 @@ def normalizer_stage(pair: TwoModels) -> Stage:
         why += f"; they write {char!a} differently"
     except (PatternError, EngineMissingError):
         pass
-    texts = (t for t in short_texts() if pair.one.normalize(t) != pair.two.normalize(t))
+    kept = (
+        text
+        for step in (*left, *right)
+        if isinstance(step, SentencePieceText)
+        for text in step.kept
+    )
+    tried = chain(islice(kept, _KEPT), short_texts())
+    texts = (t for t in tried if pair.one.normalize(t) != pair.two.normalize(t))
     return pair.tried(_NAME, why, chain(first, texts))
