@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
@@ -147,9 +148,9 @@ def _from_hub(label: str, format: str | None, offline: bool) -> TokenizerSource[
                         local_files_only=here,
                     )
                 )
-    except BpeInteropError:
+    except (BpeInteropError, RecursionError):
         raise
-    except Exception as error:  # the errors of huggingface_hub and of its transport are no tree
+    except _hub_failures() as error:
         raise _not_had(label, here, error) from None
     if isinstance(there, TokenizerSource):
         return _read(replace(there, label=label), f"hf:{address}:")
@@ -177,16 +178,29 @@ def _file_of_hub(
         if source is not None:
             return source, ""
         return Path(huggingface_hub.hf_hub_download(**place)), ""
-    except (BpeInteropError, FileNotFoundError, errors.EntryNotFoundError):
+    except (BpeInteropError, RecursionError, FileNotFoundError):
         raise
-    except errors.RevisionNotFoundError:
+    except (errors.EntryNotFoundError, errors.RevisionNotFoundError):
         raise
-    except Exception as error:
+    except _hub_failures() as error:
         kept = huggingface_hub.try_to_load_from_cache(**place)
         if not isinstance(kept, str):
             raise
         note = f"the copy in the local cache was read, as the hub failed: {_told(error)}"
         return Path(kept), note
+
+
+def _hub_failures() -> tuple[type[Exception], ...]:
+    """What fails where the hub, the network or the cache does, and nothing else.
+
+    huggingface_hub's own errors have no common base; beside them stands that of the library by
+    which it asks. Older versions have some of them in ``utils`` only. Of hf_xet, which fetches
+    large files, they are RuntimeError. A defect of ours must not look like a hub that fails.
+    """
+    rooms = map(importlib.import_module, ("huggingface_hub.errors", "huggingface_hub.utils"))
+    named = chain.from_iterable(vars(room).values() for room in rooms)
+    kinds = (each for each in named if isinstance(each, type) and issubclass(each, Exception))
+    return (OSError, RuntimeError, *kinds)
 
 
 def _head_by_ranges(

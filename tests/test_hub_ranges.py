@@ -15,6 +15,7 @@ from command_line import Command
 from conftest import FIXTURES
 from hub_server import HubHandler, serving
 
+from bpe_interop import sources
 from bpe_interop.errors import FormatError, SourceError, UnsupportedError
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.sources import load_source
@@ -161,6 +162,42 @@ def test_where_the_hub_is_not_reached(
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     with pytest.raises(SourceError, match="cannot be downloaded"):
         load_source(label)
+
+
+@pytest.mark.usefixtures("sent")
+@pytest.mark.parametrize("error", [KeyError("key"), TypeError("type"), RecursionError("deep")])
+def test_a_defect_of_ours_is_not_taken_for_a_hub_that_fails(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = "hf:org/tiny:tokenizer.model"
+    load_source(label)  # a copy lies in the cache now
+
+    def defect(*given: object) -> None:
+        raise error
+
+    monkeypatch.setattr(sources, "find_head", defect)
+    with pytest.raises(type(error)):
+        load_source("hf:org/tiny:model.gguf")
+    monkeypatch.setattr(sources, "_head_by_ranges", defect)
+    with pytest.raises(type(error)):
+        load_source(label)
+
+
+@pytest.mark.usefixtures("sent")
+@pytest.mark.parametrize(
+    "error", [RuntimeError("CAS service error"), OSError("reset"), TimeoutError("late")]
+)
+def test_a_hub_that_fails_midway_leaves_the_copy(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = "hf:org/tiny:tokenizer.model"
+    load_source(label)
+
+    def fails(*given: object) -> None:
+        raise error
+
+    monkeypatch.setattr(sources, "_head_by_ranges", fails)
+    assert f"the hub failed: {error}" in load_source(label).model.origin.notes[-1]
 
 
 @pytest.mark.usefixtures("sent")
