@@ -68,9 +68,9 @@ def shown_by_text(model: BPEModel, again: BPEModel, texts: Iterable[str]) -> Ite
 
 
 def _have_other_tables(a: BPEModel, b: BPEModel) -> bool:
-    """Whether two models, which both say how texts are split, match patterns by other tables."""
+    """Whether two models, which both split texts, match patterns by other tables."""
     left, right = a.pretokenizer, b.pretokenizer
-    if left is None or right is None or left == right:
+    if not left or not right or left == right:
         return False
     return any(map(asks_other_tables, left)) is not any(map(asks_other_tables, right))
 

@@ -28,15 +28,28 @@ taken for something that the format cannot hold.
 """
 
 
-def explained(trip: RoundTrip, reasons: Mapping[str, Reason]) -> Iterator[Loss]:
-    """The reasons for the fields that come back otherwise, in their order."""
+def explained(
+    trip: RoundTrip, reasons: Mapping[str, Reason], read_back: Callable[[BPEModel], BPEModel]
+) -> Iterator[Loss]:
+    """The reasons for the fields that come back otherwise, in their order.
+
+    Args:
+        trip: the model in the format, and back.
+        reasons: why a field comes back otherwise, by its name.
+        read_back: what a model becomes in the format, by what it holds. A field that stays as
+            it is has no reason; of extras, which every format keeps its own of, it says nothing.
+    """
 
     def apart(texts: Iterable[str]) -> str | None:
         return first_apart(trip.model, trip.again, texts)
 
-    for difference in trip.differences:
-        if difference.field in reasons:
-            yield from reasons[difference.field](trip.model, apart)
+    named = [difference.field for difference in trip.differences]
+    if not named:
+        return
+    changed = {difference.field for difference in diff(trip.model, read_back(trip.model))}
+    for field in named:
+        if field in reasons and (field in changed or field == "extras"):
+            yield from reasons[field](trip.model, apart)
 
 
 def shown_by(witness: str | None, field: str, grade: Grade, what: str, consequence: str) -> Loss:
@@ -73,26 +86,25 @@ def of_bytes(holder: str) -> dict[str, Reason]:
     }
 
 
-def with_changed(trip: RoundTrip, losses: Iterable[Loss]) -> Iterator[Loss]:
+def with_changed(
+    model: BPEModel, losses: Iterable[Loss], read_back: Callable[[BPEModel], BPEModel]
+) -> Iterator[Loss]:
     """The losses that were found, and what merging over bytes makes of a model that does not.
 
-    That is said field by field of what reading back finds changed: it is not foreseen.
-
     Args:
-        trip: the model in the format, and back.
-        losses: those that are foreseen.
+        model: the model that is written.
+        losses: those that have a reason of their own.
+        read_back: what such a model becomes in the format, by what it holds.
     """
-    model = trip.model
-    foreseen = list(losses)
-    yield from foreseen
+    named = list(losses)
+    yield from named
     if model.alphabet == "byte" and model.affixes == Affixes():
         return
     rewrite = as_byte_ranks(model)
     exact, witness = rewrite.rule is not None, rewrite.witness
-    fields = _rewritten(model) - {loss.field for loss in foreseen}
-    for difference in diff(model, trip.again):
-        unknown = difference.kind == "unstated" and getattr(model, difference.field) is None
-        if difference.field in fields and not unknown:
+    fields = _rewritten(model) - {loss.field for loss in named}
+    for difference in diff(model, read_back(model)):
+        if difference.field in fields:
             yield Loss(
                 difference.field,
                 "metadata" if exact else "ids",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from ...loss import Grade, Loss
 from ...merging.canonical import whole_lookups
-from ...model import BPEModel, show
+from ...model import Affixes, BPEModel, Kind, PairList, Vocab, show
 from ...steps import JoinBytes, Pattern
-from ...text.bytechars import is_mapped
+from ...text.bytechars import is_mapped, to_bytes
 from ...text.spellings import GPT2
-from ...theory.byte_ranks import as_byte_ranks, rank_table
+from ...theory.byte_ranks import as_byte_ranks, over_bytes, rank_table
 from ...theory.pretokens import Occurrence, missing_bytes, occurrence
 from ...theory.witness import (
     decoded_otherwise,
@@ -28,7 +29,7 @@ from ..reasons import (
     with_changed,
 )
 from ..round_trip import RoundTrip
-from .files import COMMENT, added_entries, fallback_of, first_comment
+from .files import COMMENT, added_entries, entries, fallback_of, first_comment, pair_list
 
 _PATTERN = Pattern(GPT2, "oniguruma")
 """The pattern that readers of a pair assume, as tokenizers' ``ByteLevel`` matches it.
@@ -39,7 +40,28 @@ OpenAI's ``encoder.py`` runs the same pattern in ``regex``, whose Unicode tables
 
 def explain(trip: RoundTrip) -> Iterable[Loss]:
     """What a pair cannot hold. What the model does not state (``None``) cannot be lost."""
-    return with_changed(trip, _losses(trip.model))
+    return with_changed(trip.model, _losses(trip.model), _read_back)
+
+
+def _read_back(model: BPEModel) -> BPEModel:
+    """What the tokens of a model become in a pair, by what they are."""
+    if model.alphabet != "byte":
+        model = over_bytes(model) or model
+    spelled = entries(model)
+    ids = {to_bytes(text) if is_mapped(text) else text.encode(): spelled[text] for text in spelled}
+    kinds: dict[int, Kind] = {spelled[text]: "control" for text in spelled if not is_mapped(text)}
+    pairs = pair_list(model)
+    merges = PairList(tuple(pairs.values() if isinstance(pairs, Mapping) else pairs))
+    bytes_there = {token for token in ids if len(token) == 1 and ids[token] not in kinds}
+    return replace(
+        model,
+        alphabet="byte",
+        affixes=Affixes(),
+        vocab=Vocab(ids, kinds),
+        merges=merges,
+        lookup_first=False,
+        fallback=fallback_of(bytes_there),
+    )
 
 
 def _losses(model: BPEModel) -> Iterator[Loss]:

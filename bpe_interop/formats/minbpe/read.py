@@ -66,8 +66,7 @@ def load(files: Files) -> BPEModel:
     if lines.next("the version").strip().encode() != VERSION:
         lines.fail(f"the first line is not {VERSION.decode()!r}", "this is not a minbpe model")
     source = _pattern(lines)
-    pattern = Pattern(source, "python")
-    cut = (Split(pattern, "removed", invert=True),) if source else ()
+    cut = cut_by(source)
     added = _special(lines)
     contents, pairs = _merges(lines)
     for token in added:
@@ -90,9 +89,14 @@ def load(files: Files) -> BPEModel:
             "minbpe",
             name=stem_of(name.removesuffix(SUFFIX)),
             files={name: hashlib.sha256(files[name]).hexdigest()},
-            notes=(_UNICODE,) if source and has_other_tables(pattern) else (),
+            notes=(_UNICODE,) if any(has_other_tables(step.pattern) for step in cut) else (),
         ),
     )
+
+
+def cut_by(source: str) -> tuple[Split, ...]:
+    """The pre-tokenizer of a pattern; an empty one cuts nothing."""
+    return (Split(Pattern(source, "python"), "removed", invert=True),) if source else ()
 
 
 def main_file(files: Files) -> str:

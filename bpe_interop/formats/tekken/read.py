@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NoReturn
 
 from ...errors import FormatError
@@ -98,12 +98,8 @@ def load(files: Files) -> BPEModel:
     listed = _read_tokens(root["vocab"], vocabulary_size)
     names, plain = _read_special(root, version, special_count)
     ids = {token: rank + special_count for rank, token in enumerate(listed[:vocabulary_size])}
-    added = tuple(
-        AddedToken(text, number, roles=(ROLES[text],) if text in ROLES else ())
-        for number, text in enumerate(
-            [*names, *(filler(number) for number in range(len(names), special_count))]
-        )
-    )
+    fillers = (filler(number) for number in range(len(names), special_count))
+    added = named([*names, *fillers])
     return BPEModel(
         vocab=Vocab(ids),
         merges=RankTable(ids),
@@ -118,6 +114,14 @@ def load(files: Files) -> BPEModel:
             name=name.removesuffix(".json"),
             files={name: hashlib.sha256(data).hexdigest()},
         ),
+    )
+
+
+def named(texts: Iterable[str]) -> tuple[AddedToken, ...]:
+    """The special tokens of these names, whose ids are their places."""
+    return tuple(
+        AddedToken(text, number, roles=(ROLES[text],) if text in ROLES else ())
+        for number, text in enumerate(texts)
     )
 
 

@@ -7,12 +7,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ...model import BPEModel
+from ...model import BPEModel, RankTable, Vocab
+from ...steps import JoinBytes
 from ...theory.byte_ranks import rank_table
 from .. import Files
-from ..one_pattern import pat_str
+from ..one_pattern import pat_str, read_pattern
 from .kept import Kept, Layout, kept_of, listed
-from .read import BUILT_IN, NAME, filler
+from .read import BUILT_IN, NAME, filler, named
 
 _PLAIN = Kept(
     keys=("config", "vocab", "special_tokens"),
@@ -72,6 +73,22 @@ def dump(model: BPEModel) -> Files:
     order = [key for key in kept.keys if key in parts]
     parts = {key: parts[key] for key in dict.fromkeys([*order, *parts])}
     return {NAME: _rendered(parts, kept.layout)}
+
+
+def read_back(model: BPEModel) -> BPEModel:
+    """What a model becomes in the file, by what it holds: all but the extras."""
+    names = special_names(model)
+    ids = {token: place for place, token in enumerate(written_tokens(model), len(names))}
+    return BPEModel(
+        vocab=Vocab(ids),
+        merges=RankTable(ids),
+        lookup_first=True,
+        normalizer=(),
+        pretokenizer=read_pattern(pat_str(model) or _UNCUT),
+        added=named(names),
+        decoder=(JoinBytes(),),
+        extras=model.extras,
+    )
 
 
 def written_tokens(model: BPEModel) -> list[bytes]:

@@ -7,16 +7,13 @@ Theorem 13, lookups as in Theorem 8 (``docs/theory.md``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from ...diff import normalized_matters
 from ...diff.entries import numbered
 from ...loss import Loss
 from ...merging.canonical import canonical
-from ...model import (
-    BPEModel,
-    Fallback,
-    show,
-)
+from ...model import Affixes, BPEModel, Fallback, RankTable, Vocab, show
 from ...steps import JoinBytes, JoinPieces
 from ...text.charsmap import SPACE
 from ...theory.byte_ranks import as_byte_ranks, rank_table
@@ -32,13 +29,28 @@ from ..reasons import (
     with_changed,
 )
 from ..round_trip import RoundTrip
-from .ranks import MAX_RANK
+from .ranks import MAX_RANK, written_tokens
 from .sidecar import prefixed_text
 
 
 def explain(trip: RoundTrip) -> Iterable[Loss]:
     """What would be lost, by field. Sequence template, roles and chat template are kept."""
-    return with_changed(trip, _losses(trip.model))
+    return with_changed(trip.model, _losses(trip.model), _read_back)
+
+
+def _read_back(model: BPEModel) -> BPEModel:
+    """What the tokens of a model become in a rank file, by what they are."""
+    numbers = written_tokens(model)
+    ranks = {token: number for token, number in numbers.items() if token}
+    return replace(
+        model,
+        alphabet="byte",
+        affixes=Affixes(),
+        vocab=Vocab(numbers),
+        merges=RankTable(ranks),
+        lookup_first=True,
+        fallback=Fallback(),
+    )
 
 
 def _losses(model: BPEModel) -> Iterator[Loss]:
