@@ -23,7 +23,7 @@ from .environments import Made
 ROOT = Path(__file__).resolve().parents[3]
 TESTS = (
     *("tests/test_laws.py", "tests/test_golden.py", "tests/test_tiktoken_names.py"),
-    *("tests/test_unicode.py", "tests/test_kept_class.py"),
+    *("tests/test_unicode.py", "tests/test_kept_class.py", "tests/test_companions.py"),
 )
 """Golden ids of every format, the laws, tiktoken's habits, the engines' Unicode tables, and the
 classes that transformers serves alike."""
