@@ -19,7 +19,6 @@ from typing import Literal, TypeAlias, Union
 from .derived import Derived
 from .errors import InvalidModelError
 from .kernel import Numbers, Pairs
-from .notebook import framed
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
 
 MAX_ID = 2**32 - 1
@@ -260,6 +259,8 @@ class BPEModel:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the fields, and tokens from all over the vocabulary."""
+        from .notebook import framed
+
         head, *rest = str(self).splitlines()
         contents = {number: token for token, number in self.vocab.ids.items()}
         return framed(head, rest, ((each, contents[each]) for each in self.sample()))

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final, TypedDict
 
 from . import gc_pause, presets, statement
-from .engines import registry
 from .errors import BpeInteropError, EngineMissingError, FormatError, SourceError
 from .formats import Format, by_name, each_format, file_names
 from .io import TokenizerSource, find, find_head
@@ -73,6 +72,8 @@ def load_source(
             raise SourceError(
                 f"{named_by.registry} gives rank files only", where=label, fix="leave --from out"
             )
+        from .engines import registry
+
         files = registry(label.partition(":")[2], offline=offline)
         loaded = _read(TokenizerSource(label, named_by, files, None), "")
     elif label.startswith("hf:"):

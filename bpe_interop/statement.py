@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .errors import SourceError, UnstatedError
-from .extend import with_special_tokens
 from .formats.bos_eos import template_around
 from .model import (
     AddedToken,
@@ -105,6 +104,8 @@ def restated(model: BPEModel, statement: Statement) -> BPEModel:
         special = {token.text: token for token in model.added or () if token.special}
         for role, text in statement.roles.items():
             _find(special, text, f"be the {role} token")
+        from .extend import with_special_tokens
+
         model = with_special_tokens(model, (), statement.roles)
     if statement.template is not None:
         model = replace(model, sequence_template=template_of(statement.template, model.added or ()))

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .encode import joined_rows
 from .errors import EngineError, TargetError
 from .formats import by_name, way_of_writing
 from .loss import Loss
@@ -24,7 +23,6 @@ from .special import (
     content_of,
     refuse_disallowed,
 )
-from .text.normalize import repair
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -313,6 +311,8 @@ class Tokenizer(Vocabulary):
         if self._engine is None and not add_special_tokens:
             return self._encoder.encode_joined(texts, asked.allowed, threads=num_threads)
         rows = self._ids_of_each(texts, asked, num_threads)
+        from .encode import joined_rows
+
         return joined_rows(map(self._placed, rows) if add_special_tokens else rows)
 
     def encode_to_numpy(
@@ -384,6 +384,8 @@ class Tokenizer(Vocabulary):
         """
         asked = self._ask(allowed_special, disallowed_special)
         refuse_disallowed(text, asked)
+        from .text.normalize import repair
+
         return self._completer.complete(repair(text), asked.allowed)
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:

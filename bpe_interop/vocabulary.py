@@ -8,23 +8,20 @@ from functools import cached_property
 from operator import index
 from typing import TYPE_CHECKING, Literal
 
-from .encode import Encoder
-from .encode.decode import own_bytes
-from .encode.stream import DecodeStream
 from .errors import DecodeError, PatternError, UnstatedError
 from .kernel import as_dict
 from .loss import Loss
-from .merging.canonical import canonical
 from .model import (
     MAX_ID,
     BPEModel,
     RankTable,
     show,
 )
-from .notebook import framed
 from .special import content_of
 
 if TYPE_CHECKING:
+    from .encode import Encoder
+    from .encode.stream import DecodeStream
     from .extend import Surgery
 
 _END_OF_TEXT = "<|endoftext|>"
@@ -42,7 +39,6 @@ class Vocabulary:
 
     def __init__(self, model: BPEModel) -> None:
         self._model = model
-        self._encoder = Encoder(model)
 
     def __str__(self) -> str:
         """The facts, a line each; what no source states is not stated."""
@@ -50,9 +46,17 @@ class Vocabulary:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the facts, and tokens from all over the vocabulary."""
+        from .notebook import framed
+
         head, *rest = str(self).splitlines()
         numbers = self._model.sample()
         return framed(head, rest, ((each, self._encoder.token_bytes(each)) for each in numbers))
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        from .encode import Encoder
+
+        return Encoder(self._model)
 
     @property
     def model(self) -> BPEModel:
@@ -84,6 +88,8 @@ class Vocabulary:
         in which a part is no token (SentencePiece merges those too) are left out.
         """
         ids = self._model.vocab.ids
+        from .merging.canonical import canonical
+
         splits = canonical(self._model).splits
         return {
             (ids[left], ids[right]): ids[token]
@@ -133,6 +139,8 @@ class Vocabulary:
         """The own bytes of every token that is not an added one, sorted; see :attr:`vocab`."""
         if self._model.alphabet == "byte":
             return list(self._ordinary_tokens)
+        from .encode.decode import own_bytes
+
         undo = own_bytes(self._model)
         return sorted(map(undo, self._ordinary_tokens))
 
@@ -367,6 +375,8 @@ class Vocabulary:
         ids, kinds = self._model.vocab.ids, self._model.vocab.kinds
         if self._model.alphabet == "byte":
             return {}
+        from .encode.decode import own_bytes
+
         undo = own_bytes(self._model)
         numbers: dict[bytes, int] = {}
         for token in sorted(ids, key=lambda token: kinds.get(ids[token]) == "byte"):

@@ -28,8 +28,8 @@ from bpe_interop.errors import (
     UnsupportedError,
 )
 from bpe_interop.formats import by_name
-from bpe_interop.formats.tiktoken import FORMAT, dump, load, notes, plugin, sniff
-from bpe_interop.formats.tiktoken.plugin import SHIPPED
+from bpe_interop.formats.tiktoken import FORMAT, dump, load, notes, sniff
+from bpe_interop.formats.tiktoken.plugin import SHIPPED, plugin
 from bpe_interop.formats.tiktoken.ranks import _read_carefully, read_ranks, write_ranks
 from bpe_interop.gate import refuse
 from bpe_interop.model import (

@@ -41,6 +41,7 @@ from bpe_interop.text.spellings import (
     FAMILIES,
     GPT2,
     O200K,
+    PREFERRED,
     QWEN2,
     R50K,
     SPELLINGS,
@@ -492,3 +493,12 @@ def test_oniguruma_takes_no_capture_group_in_a_negative_lookbehind(source: str) 
     kept = source.replace("?<!", "?<=")
     pre_tokenizers.Split(Regex(kept), "removed")
     parse(Pattern(kept, "oniguruma"))
+
+
+@pytest.mark.parametrize("dialect", ["fancy-regex", "oniguruma", "python"])
+@pytest.mark.parametrize("source", sorted(PREFERRED))
+def test_preferred_spellings_are_understood_and_match_something(
+    source: str, dialect: Dialect
+) -> None:
+    """Readers take them without a look."""
+    assert not matches_empty(parse(Pattern(source, dialect)))

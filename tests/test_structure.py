@@ -15,6 +15,7 @@ import pytest
 
 from bpe_interop.engines.facts import FACTS
 from bpe_interop.formats import all_formats
+from bpe_interop.kernel import running
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "bpe_interop"
@@ -23,8 +24,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("derived", "errors", "gc_pause", "limits", "notebook", "ticks"),
+    ("derived", "entry_points", "errors", "exports", "gc_pause", "limits", "notebook", "ticks"),
     ("kernel",),
+    ("entries",),
     ("steps",),
     ("model",),
     ("loss", "merging", "special", "text", "strict_json"),
@@ -303,6 +305,33 @@ def test_importing_loads_nothing_slow(module: str) -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert not SLOW & set(done.stdout.split())
+
+
+LATER = {"importlib.metadata", "importlib.resources", "difflib", "html", "google.protobuf"}
+"""What only few need who read a file: to import it would take longer than to read the file."""
+
+
+def test_reading_a_file_waits_for_nothing_that_others_need() -> None:
+    tiny = ROOT / "fixtures" / "tokenizers"
+    files = [
+        tiny / "gpt2-tiny" / "tiktoken" / "gpt2-tiny.tiktoken",
+        tiny / "gpt2-tiny" / "huggingface" / "tokenizer.json",
+        tiny / "spm-tiny" / "sentencepiece" / "tokenizer.model",
+    ]
+    is_native = running().kernel == "native"  # without it, protobuf reads the .model
+    script = (
+        "import sys; from bpe_interop import load; [load(path) for path in sys.argv[1:]];"
+        "print(' '.join(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, files[: 3 if is_native else 2])],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    modules = set(done.stdout.split())
+    assert not SLOW & modules
+    assert not LATER & modules
 
 
 @every_module

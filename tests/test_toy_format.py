@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from command_line import Command
 
 from benchmarks.trust import laws
+from bpe_interop import entry_points
 from bpe_interop.errors import SourceError
 from bpe_interop.formats import GROUP, all_formats, brought, by_name
 from bpe_interop.io import names
@@ -48,6 +50,37 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield folder
     monkeypatch.undo()
     forget()
+
+
+def test_packages_are_looked_through_as_python_does(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The quick look finds none only where there is none."""
+    group = "a.group.that.no.package.has"
+    assert not entry_points._may_have(group)
+    assert entry_points.entry_points(group) == []
+    info = site / "old.egg-info"
+    info.mkdir()
+    (info / "entry_points.txt").write_text(f"[{group}]\nold = sys:path\n")
+    (info / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: old\nVersion: 1.0\n")
+    assert [each.value for each in entry_points.entry_points(group)] == ["sys:path"]
+    shutil.rmtree(info)
+    assert not entry_points._may_have(group)
+    archive = tmp_path / "packages.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("new-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: new\n")
+        file.writestr("new-1.0.dist-info/entry_points.txt", f"[{group}]\nnew = sys:version\n")
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(archive)
+        assert [each.value for each in entry_points.entry_points(group)] == ["sys:version"]
+    assert not entry_points._may_have(group)
+
+    class Finder:
+        def find_distributions(self, context: object = None) -> list[object]:
+            return []
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
+    assert entry_points._may_have(group)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeAlias
 
+from ..entries import Entries, compare_entries, without
 from ..merging.canonical import Canonical, canonical
 from ..merging.scores import order_of
 from ..merging.symbols import UserDefined, user_defined
@@ -15,7 +16,6 @@ from ..theory.added_tokens import normalized_matters
 from ..theory.core import System, decide, plainly_equal, system_of
 from ..theory.plain import found_as_added, is_as_good_as_normal, is_left_alone, pairs_of
 from ..theory.pretokens import UTF8_BYTES
-from .entries import Entries, compare_entries, without
 
 Splits: TypeAlias = dict[bytes, tuple[bytes, bytes]]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Literal, TypeAlias, TypeVar, Union
 
-from ..diff.entries import numbered
+from ..entries import numbered
 from ..errors import DecodeError
 from ..kernel import ByteDecoder, decoder_of, is_aside
 from ..model import AddedToken, BPEModel, show

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -78,6 +77,8 @@ def _encoding_name(name: str) -> str:
     try:
         return str(models.encoding_name_for_model(name))
     except KeyError:
+        import difflib
+
         known = dict.fromkeys([*encodings, *models.MODEL_TO_ENCODING])
         near = difflib.get_close_matches(name, known, n=5)
         shown = ", ".join(near) if near else ", ".join(sorted(encodings))

@@ -20,7 +20,7 @@ from typing import Any
 from ..errors import EngineError, FormatError
 from ..formats import Files
 from ..formats.huggingface.companions import Serving, read_companions, serve
-from ..formats.huggingface.read import main_file
+from ..formats.huggingface.names import main_file
 from ..io import read as read_file
 from ..model import BPEModel
 from ..strict_json import parse

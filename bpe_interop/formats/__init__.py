@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..entry_points import entry_points
 from ..errors import SourceError, TargetError
 from ..loss import Loss
 from ..model import BPEModel, Json
@@ -161,10 +161,8 @@ def brought() -> tuple[Format, ...]:
     Raises:
         SourceError: one cannot be imported, is no format, or has the name of another.
     """
-    from importlib.metadata import entry_points
-
     rows: list[Format] = []
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+    for entry in entry_points(GROUP):
         row = _imported(entry)
         taken = {*TABLE, *(name for other in rows for name in (other.name, *other.aliases))}
         if taken & {row.name, *row.aliases}:
@@ -207,6 +205,8 @@ def by_name(name: str) -> Format:
     for row in each_format():
         if name in (row.name, *row.aliases):
             return row
+    from difflib import get_close_matches
+
     rows = [(row.name, *row.aliases) for row in all_formats()]
     near = get_close_matches(name.lower(), [each for row in rows for each in row], n=1)
     guess = f"did you mean {near[0]}? " if near else ""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import PatternError, UnsupportedError
 from ..loss import Loss
 from ..model import BPEModel
 from ..steps import Pattern, PrefixSpace, PreTokenizerStep, Split
-from ..text.patterns import parse, translate
-from ..text.regex_syntax import Node, matches_empty
-from ..theory.automata import uncovered
+from ..text.spellings import PREFERRED
+
+if TYPE_CHECKING:
+    from ..text.regex_syntax import Node
 
 Spelled = TypeVar("Spelled")
 
@@ -55,6 +56,9 @@ def one_pattern(
     )
     if not keeps and not (step.behavior == "removed" and step.invert):
         return loss(f"a split that is {step.behavior}", shown=False)
+    from ..text.patterns import parse
+    from ..theory.automata import uncovered
+
     try:
         left = uncovered(parse(step.pattern)) if keeps else None
         if left is not None:
@@ -82,6 +86,11 @@ def read_pattern(source: str) -> tuple[PreTokenizerStep, ...]:
         UnsupportedError: the pattern can match the empty text.
     """
     pattern = Pattern(source, "fancy-regex")
+    if source in PREFERRED:
+        return (Split(pattern, "removed", invert=True),)
+    from ..text.patterns import parse
+    from ..text.regex_syntax import matches_empty
+
     node = _parsed(pattern)
     if node is not None and matches_empty(node):
         raise UnsupportedError(
@@ -98,6 +107,9 @@ def express(steps: tuple[PreTokenizerStep, ...]) -> Pattern | Loss:
     """One fancy-regex pattern whose matches are the pretokens, or why there is none."""
     if not steps:
         return WHOLE
+    from ..text.patterns import translate
+    from ..text.regex_syntax import matches_empty
+
     written = one_pattern(steps, "tiktoken", lambda pattern: translate(pattern, "fancy-regex"))
     node = _parsed(written) if isinstance(written, Pattern) else None
     if node is not None and matches_empty(node):
@@ -113,6 +125,8 @@ def express(steps: tuple[PreTokenizerStep, ...]) -> Pattern | Loss:
 
 def _parsed(pattern: Pattern) -> Node | None:
     """The pattern's tree; None where it is not understood, which is said when it is used."""
+    from ..text.patterns import parse
+
     try:
         return parse(pattern)
     except PatternError:

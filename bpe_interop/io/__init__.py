@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from .existing import Existing, existing_file
-from .reading import TokenizerSource, beginning, find, find_head, read, unreadable
-from .replacing import keep_apart
-from .staging import held_alone, take_lock
-from .tiktoken_cache import cached
-from .writing import (
-    alone_at,
-    check_file_target,
-    check_target,
-    is_file_target,
-    plain_names,
-    replace_file,
-    staged,
-    stem_of,
-    target_format,
-)
+from typing import TYPE_CHECKING
+
+from ..exports import exported
+
+if TYPE_CHECKING:
+    from .existing import Existing, existing_file
+    from .reading import TokenizerSource, beginning, find, find_head, read, unreadable
+    from .replacing import keep_apart
+    from .staging import held_alone, take_lock
+    from .tiktoken_cache import cached
+    from .writing import (
+        alone_at,
+        check_file_target,
+        check_target,
+        is_file_target,
+        plain_names,
+        replace_file,
+        staged,
+        stem_of,
+        target_format,
+    )
 
 __all__ = [
     "Existing",
@@ -42,3 +47,26 @@ __all__ = [
     "target_format",
     "unreadable",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take any name for an Any
+    __getattr__ = exported(
+        __name__,
+        {
+            "existing": ("Existing", "existing_file"),
+            "reading": ("TokenizerSource", "beginning", "find", "find_head", "read", "unreadable"),
+            "replacing": ("keep_apart",),
+            "staging": ("held_alone", "take_lock"),
+            "tiktoken_cache": ("cached",),
+            "writing": (
+                "alone_at",
+                "check_file_target",
+                "check_target",
+                "is_file_target",
+                "plain_names",
+                "replace_file",
+                "staged",
+                "stem_of",
+                "target_format",
+            ),
+        },
+    )

@@ -11,25 +11,30 @@ not there, or that it fails.
 
 from __future__ import annotations
 
-from .canonical import (
-    Form,
-    form_of_list,
-    form_of_ranks,
-    listed_as_ranked,
-    ranked_as_listed,
-)
-from .decoding import ByteDecoder, decoder_of
-from .encoding import TextEncoder, encoder_of_form, encoder_of_list
-from .lazy import LazyDict, LazyList, as_dict
-from .library import VARIABLE, Running, is_aside, running, set_aside
-from .pairs import Pairs
-from .piece_encoding import PieceSettings, encoder_of_pieces, spaced
-from .pieces import TakenPieces, take_pieces
-from .readers import Taken, read_pair, read_ranks, take_vocabulary
-from .splitting import SplitTable, TableSplitter, splitter_of
-from .tables import Numbers, Table
-from .training import MergeLearner, PretokenCounter, counter_of, learner_of
-from .writers import pairs_text, ranks_text, vocabulary_text
+from typing import TYPE_CHECKING
+
+from ..exports import exported
+
+if TYPE_CHECKING:
+    from .canonical import (
+        Form,
+        form_of_list,
+        form_of_ranks,
+        listed_as_ranked,
+        ranked_as_listed,
+    )
+    from .decoding import ByteDecoder, decoder_of
+    from .encoding import TextEncoder, encoder_of_form, encoder_of_list
+    from .lazy import LazyDict, LazyList, as_dict
+    from .library import VARIABLE, Running, is_aside, running, set_aside
+    from .pairs import Pairs
+    from .piece_encoding import PieceSettings, encoder_of_pieces, spaced
+    from .pieces import TakenPieces, take_pieces
+    from .readers import Taken, read_pair, read_ranks, take_vocabulary
+    from .splitting import SplitTable, TableSplitter, splitter_of
+    from .tables import Numbers, Table
+    from .training import MergeLearner, PretokenCounter, counter_of, learner_of
+    from .writers import pairs_text, ranks_text, vocabulary_text
 
 __all__ = [
     "VARIABLE",
@@ -73,3 +78,29 @@ __all__ = [
     "take_vocabulary",
     "vocabulary_text",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take any name for an Any
+    __getattr__ = exported(
+        __name__,
+        {
+            "canonical": (
+                "Form",
+                "form_of_list",
+                "form_of_ranks",
+                "listed_as_ranked",
+                "ranked_as_listed",
+            ),
+            "decoding": ("ByteDecoder", "decoder_of"),
+            "encoding": ("TextEncoder", "encoder_of_form", "encoder_of_list"),
+            "lazy": ("LazyDict", "LazyList", "as_dict"),
+            "library": ("VARIABLE", "Running", "is_aside", "running", "set_aside"),
+            "pairs": ("Pairs",),
+            "piece_encoding": ("PieceSettings", "encoder_of_pieces", "spaced"),
+            "pieces": ("TakenPieces", "take_pieces"),
+            "readers": ("Taken", "read_pair", "read_ranks", "take_vocabulary"),
+            "splitting": ("SplitTable", "TableSplitter", "splitter_of"),
+            "tables": ("Numbers", "Table"),
+            "training": ("MergeLearner", "PretokenCounter", "counter_of", "learner_of"),
+            "writers": ("pairs_text", "ranks_text", "vocabulary_text"),
+        },
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -33,10 +32,14 @@ class Taken:
 
     def vocab(self) -> Any:
         """The vocabulary as Python reads it."""
+        import json
+
         return json.loads(self._document[self._cuts[0] : self._cuts[1]])
 
     def merges(self) -> Any:
         """The merges as Python reads them."""
+        import json
+
         return json.loads(self._document[self._cuts[2] : self._cuts[3]])
 
 

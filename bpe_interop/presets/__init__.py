@@ -7,13 +7,10 @@ presets (o200k_base and o200k_harmony): then only what all of them agree on is s
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import replace
 
 from ..errors import PatternError, SourceError
-from ..merging.canonical import canonical
-from ..merging.symbols import textual
 from ..model import (
     BPEModel,
     PairList,
@@ -21,8 +18,6 @@ from ..model import (
     show,
 )
 from ..steps import Pattern, Split
-from ..text.patterns import preferred, same
-from ..theory.cuts import only_merges_bytes
 from .preset import Preset
 from .table import FAMILIES, PRESETS
 
@@ -49,6 +44,8 @@ def by_name(name: str) -> Preset:
     """
     preset = PRESETS.get(name)
     if preset is None:
+        import difflib
+
         near = difflib.get_close_matches(name.lower(), PRESETS, n=1, cutoff=0.5)
         guess = f"did you mean {near[0]}? " if near else ""
         raise SourceError(
@@ -228,6 +225,11 @@ def _pattern_clash(model: BPEModel, preset: Preset) -> str:
 
 def _split_alike(a: Pattern, b: Pattern, model: BPEModel) -> bool:
     """Whether two patterns are known to give the same tokens with this vocabulary."""
+    from ..merging.canonical import canonical
+    from ..merging.symbols import textual
+    from ..text.patterns import preferred, same
+    from ..theory.cuts import only_merges_bytes
+
     tokens = textual(model) if only_merges_bytes(model) else None
     try:
         left, right = (

@@ -27,11 +27,12 @@ from ..steps import (
     UnicodeForm,
 )
 from .charsmap import align_pieces, normalize_pieces
-from .patterns import Matcher
 
 if TYPE_CHECKING:
     from tokenizers import NormalizedString
     from tokenizers.normalizers import Normalizer
+
+    from .patterns import Matcher
 
 Spans: TypeAlias = list[tuple[int, int]]
 """For each character of a text, the characters (start, end) of an earlier text it comes from."""
@@ -136,6 +137,8 @@ def literal_matches(literal: str, text: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _matcher(step: Replace) -> Matcher:
+    from .patterns import Matcher
+
     assert not isinstance(step.pattern, str)
     return Matcher(step.pattern)
 

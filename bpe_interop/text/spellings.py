@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from ..steps import Pattern
-from .pattern_parser import parse
-from .regex_syntax import Node
+
+if TYPE_CHECKING:
+    from .regex_syntax import Node
 
 GPT2 = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 # tiktoken 0.14 (``tiktoken_ext/openai_public.py``) has R50K, CL100K_TRAILING and O200K.
@@ -76,6 +78,9 @@ FAMILIES: tuple[Family, ...] = (
     Family("o200k", O200K, ()),
 )
 
+PREFERRED = frozenset(family.preferred for family in FAMILIES)
+"""The preferred spellings, which every dialect has."""
+
 SPELLINGS: Mapping[str, Pattern] = {
     "gpt2": Pattern(GPT2, "fancy-regex"),
     "r50k": Pattern(R50K, "fancy-regex"),
@@ -97,10 +102,8 @@ _SPACE = (
 _NOT_NEWLINE = _SPACE.replace(rb"[\t-\r ]", rb"[\t\x0b\x0c ]")
 _TAIL = rb"(?:[\x85\xa0]|\x9a?\x80|\x80?[\x80-\x8a\xa8\xa9\xaf]|\x81?\x9f|\x80\x80)"
 _HEAD = rb"(?:\xc2|\xe1\x9a?|\xe2[\x80\x81]?|\xe3\x80?)"
-_JOINS = re.compile(
-    rb"%b?%b*[\r\n](?:%b+%b?|%b)" % (_TAIL, _SPACE, _NOT_NEWLINE, _HEAD, _HEAD), re.DOTALL
-)
-_WHOLE = re.compile(rb"%b*[\r\n]|%b+" % (_SPACE, _NOT_NEWLINE), re.DOTALL)
+_JOINS = rb"%b?%b*[\r\n](?:%b+%b?|%b)" % (_TAIL, _SPACE, _NOT_NEWLINE, _HEAD, _HEAD)
+_WHOLE = rb"%b*[\r\n]|%b+" % (_SPACE, _NOT_NEWLINE)
 
 
 def spaces_never_join(vocabulary: Iterable[bytes], unreachable: Iterable[bytes]) -> bool:
@@ -120,14 +123,15 @@ def spaces_never_join(vocabulary: Iterable[bytes], unreachable: Iterable[bytes])
 
     True is a proof (Theorem 27); False says that it is not shown.
     """
-    return not any(map(_JOINS.fullmatch, vocabulary)) and not any(
-        map(_WHOLE.fullmatch, unreachable)
-    )
+    joins, whole = (re.compile(each, re.DOTALL).fullmatch for each in (_JOINS, _WHOLE))
+    return not any(map(joins, vocabulary)) and not any(map(whole, unreachable))
 
 
 @cache
 def trees(family: Family) -> tuple[Node, frozenset[Node], frozenset[Node]]:
     """The trees of the preferred spelling, of those equal to it, and of the trailing ones."""
+    from .pattern_parser import parse
+
     return (
         parse(Pattern(family.preferred, "fancy-regex")),
         frozenset(map(parse, family.equal)),

@@ -27,8 +27,6 @@ from ..steps import (
 )
 from .bytechars import to_chars
 from .normalize import Spans, literal_matches
-from .patterns import Matcher
-from .spaces import words_of
 from .unicode import ClassName, char_class
 
 Cut: TypeAlias = tuple[int, int]
@@ -105,6 +103,9 @@ class Splitter:
             self._keeps_rest = step.behavior == "isolated"
             only_matches = step.behavior == "removed" and step.invert
             if not isinstance(step.pattern, str) and (self._keeps_rest or only_matches):
+                from .patterns import Matcher
+                from .spaces import words_of
+
                 matcher = Matcher(step.pattern)
                 self._find_all = matcher.findall
                 if matcher.begins_at_spaces:
@@ -215,6 +216,8 @@ def _cutter(step: Split | Digits | Punctuation | Words | UnicodeScripts) -> Cutt
     if isinstance(pattern, str):
         literal = pattern
         return lambda text: _behave(_flag(literal_matches(literal, text), text, invert), behavior)
+    from .patterns import Matcher
+
     spans = Matcher(pattern).spans
     if behavior == "removed" and invert:
         return spans

@@ -10,13 +10,11 @@ Ranges are pairs of first and last code point, both inclusive, ascending and not
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
 from ..errors import PatternError
@@ -224,6 +222,8 @@ def _decode(numbers: list[int]) -> Ranges:
 
 @cache
 def _data() -> dict[str, Any]:
-    text = files(__package__).joinpath("unicode_tables.json").read_text(encoding="ascii")
-    data: dict[str, Any] = json.loads(text)
+    import json
+    import pkgutil
+
+    data: dict[str, Any] = json.loads(pkgutil.get_data(__package__, "unicode_tables.json") or "")
     return data

@@ -9,14 +9,16 @@ sentencepiece; tokenizers' ``added_vocabulary.rs``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..derived import Derived
-from ..merging.canonical import canonical
 from ..model import AddedToken, BPEModel
 from ..steps import NormalizerStep, Pattern, Prepend, Replace, SentencePieceText
 from ..text.charsmap import SPACE, is_identity
 from ..text.normalize import normalize
-from .rewrite import Rewrite, as_pairs
+
+if TYPE_CHECKING:
+    from .rewrite import Rewrite
 
 
 def plain_steps(step: SentencePieceText) -> tuple[NormalizerStep, ...]:
@@ -89,6 +91,8 @@ def is_as_good_as_normal(model: BPEModel, content: bytes) -> bool:
     """
     text = content.decode("utf-8")
     if model.vocab.kinds.get(model.vocab.ids[content]) == "unused":
+        from ..merging.canonical import canonical
+
         built = content in canonical(model).splits
         return len(text) > 1 and (not built or pairs_of(model).rule is not None)
     return stays_symbol(model, text)
@@ -113,6 +117,8 @@ def _escapes(model: BPEModel) -> bool:
 @Derived
 def pairs_of(model: BPEModel) -> Rewrite:
     """The merges as pairs (:func:`.rewrite.as_pairs`). Computed once for each model."""
+    from .rewrite import as_pairs
+
     return as_pairs(model)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from ..errors import PatternError
 from ..steps import (
@@ -17,10 +18,9 @@ from ..steps import (
     PreTokenizerStep,
     Split,
 )
-from ..text.patterns import as_run
-from ..text.regex_syntax import Node
-from ..text.split import split
-from .automata import continuation, uncovered
+
+if TYPE_CHECKING:
+    from ..text.regex_syntax import Node
 
 UTF8_BYTES: frozenset[int] = frozenset(range(256)) - {0xC0, 0xC1} - frozenset(range(0xF5, 0x100))
 """The bytes that occur in UTF-8 (RFC 3629)."""
@@ -43,6 +43,8 @@ def occurrence(steps: Sequence[PreTokenizerStep], content: bytes) -> Occurrence:
     Decided for one split whose pattern has no lookbehind; otherwise only a text that shows it
     is looked for.
     """
+    from ..text.split import split
+
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
@@ -60,6 +62,8 @@ def occurrence(steps: Sequence[PreTokenizerStep], content: bytes) -> Occurrence:
 
 
 def _by_automaton(step: Split, text: str) -> Occurrence:
+    from .automata import continuation
+
     if not isinstance(step.pattern, Pattern):
         return Occurrence(None)
     matches_only = step.behavior == "removed" and step.invert
@@ -78,6 +82,9 @@ def _by_automaton(step: Split, text: str) -> Occurrence:
 @lru_cache(maxsize=64)
 def _parsed(pattern: Pattern) -> tuple[Node, bool]:
     """A pattern's tree, and whether it leaves nothing of any text: asked for many contents."""
+    from ..text.patterns import as_run
+    from .automata import uncovered
+
     tree = as_run(pattern)
     return tree, uncovered(tree) is None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from unicodedata import normalize
 
-from ..diff.entries import tokens_at
+from ..entries import tokens_at
 from ..model import BPEModel
 
 SCALARS = sys.maxunicode + 1 - 0x800

@@ -21,9 +21,17 @@ before one that builds a part of it, this differs from tokenizers, whose BPE is 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from ...exports import exported
 from .. import Files, Format, when_called
 from ..table import TABLE
-from .files import dump, find_pairs, load
+from .names import find_pairs
+
+if TYPE_CHECKING:
+    from .files import dump, load
+
+__all__ = ["FORMAT", "dump", "load", "sniff"]
 
 
 def sniff(files: Files) -> bool:
@@ -39,9 +47,12 @@ FORMAT = Format(
     holds=frozenset({"alphabet", "vocab", "merges", "decoder"}),
     needs=frozenset(),
     sniff=sniff,
-    load=load,
-    dump=dump,
+    load=when_called(".files", "load", __name__),
+    dump=when_called(".files", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
-    options={"vocab-names": lambda model, _: dump(model, names="vocab")},
+    options={"vocab-names": when_called(".files", "with_vocab_names", __name__)},
     names=TABLE["gpt2"],
 )
+
+if not TYPE_CHECKING:  # a type checker would take any name for an Any
+    __getattr__ = exported(__name__, {"files": ("dump", "load")})

@@ -5,24 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import NoReturn
 
-from ...diff.entries import numbered
+from ...entries import numbered
 from ...errors import FormatError, not_utf8
 from ...kernel import Numbers, pairs_text, read_pair, vocabulary_text
-from ...merging.canonical import canonical
 from ...model import MAX_ID, Affixes, BPEModel, Fallback, Kind, Origin, PairList, Vocab, show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
 from ...text.bytechars import is_mapped, to_bytes, to_chars
 from ...theory.pretokens import missing_bytes
 from .. import Files
-
-NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {"encoder": ("encoder.json", "vocab.bpe"), "vocab": ("vocab.json", "merges.txt")}
-)
-"""The two ways of naming the vocabulary and the merges."""
+from .names import NAMES, find_pairs
 
 _HEADER = "#version: 0.2"
 COMMENT = "#version"
@@ -83,6 +77,11 @@ def dump(model: BPEModel, *, names: str = "encoder") -> Files:
     return {vocab_name: _vocabulary(model), merges_name: _merges(model)}
 
 
+def with_vocab_names(model: BPEModel, files: Files) -> Files:
+    """The pair under the names that Hugging Face uses."""
+    return dump(model, names="vocab")
+
+
 def _vocabulary(model: BPEModel) -> bytes:
     literal = _literal(model)
     if not any(map(is_mapped, literal.values())):
@@ -105,17 +104,6 @@ def _merges(model: BPEModel) -> bytes:
         lines = (f"{to_chars(left)} {to_chars(right)}\n" for left, right in each)
         text = bytearray("".join(lines), "utf-8")
     return b"".join((f"{_HEADER}\n".encode(), text))
-
-
-def find_pairs(files: Files) -> list[tuple[str, str, str]]:
-    """Vocabulary, merges and the common beginning of their names."""
-    pairs = []
-    for vocab_end, merges_end in NAMES.values():
-        for key in sorted(files):
-            begin = key.removesuffix(vocab_end)
-            if begin != key and f"{begin}{merges_end}" in files:
-                pairs.append((key, f"{begin}{merges_end}", begin.strip("-_.")))
-    return pairs
 
 
 def _one_pair(files: Files) -> tuple[str, str, str]:
@@ -242,6 +230,8 @@ def pair_list(
     Those that name what is no token are left out, because no reader takes them: bytes without a
     token, and what a model that merges something else than bytes has.
     """
+    from ...merging.canonical import canonical
+
     pairs = model.merges.pairs if isinstance(model.merges, PairList) else canonical(model).splits
     plain = model.alphabet == "byte" and model.affixes == Affixes()
     if plain and not missing_bytes(model.vocab.ids):

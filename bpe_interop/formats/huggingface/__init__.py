@@ -25,11 +25,18 @@ are for, and hold the chat template.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+from ...exports import exported
 from ...model import FIELDS
 from .. import Files, Format, when_called
 from ..table import TABLE
-from .read import load, main_file
+from .names import main_file
+
+if TYPE_CHECKING:
+    from .read import load
+
+__all__ = ["FORMAT", "load", "sniff"]
 
 _MODEL = re.compile(rb'"model"\s*:\s*[^\s\d]')
 
@@ -55,10 +62,13 @@ FORMAT = Format(
     holds=frozenset(FIELDS),
     says=frozenset({"sequence_template"}),
     sniff=sniff,
-    load=load,
+    load=when_called(".read", "load", __name__),
     dump=when_called(".write", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
     names=TABLE["huggingface"],
     handed=("tokenizers", "transformers"),
     served="transformers",
 )
+
+if not TYPE_CHECKING:  # a type checker would take any name for an Any
+    __getattr__ = exported(__name__, {"read": ("load",)})

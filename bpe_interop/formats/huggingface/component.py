@@ -8,8 +8,7 @@ from ...errors import PatternError
 from ...model import Json, show
 from ...steps import Pattern, Prefixing, Replace
 from ...strict_json import Node
-from ...text.patterns import parse
-from ...text.regex_syntax import matches_empty
+from ...text.spellings import PREFERRED
 
 
 def kind_of(node: Node) -> str:
@@ -43,6 +42,10 @@ def read_pattern(node: Node) -> Pattern | str:
     if "Regex" not in node:
         return node["String"].be(str)
     pattern = Pattern(node["Regex"].be(str), "oniguruma")
+    if pattern.source in PREFERRED:  # known to be understood
+        return pattern
+    from ...text.patterns import parse
+
     try:
         parse(pattern)
     except PatternError as error:
@@ -59,9 +62,16 @@ def read_replace(node: Node) -> Replace:
     """A ``Replace``, which is a normalizer and a decoder."""
     node.only("type", "pattern", "content")
     pattern = read_pattern(node["pattern"])
-    if not pattern or (isinstance(pattern, Pattern) and matches_empty(parse(pattern))):
+    if not pattern or (isinstance(pattern, Pattern) and _matches_empty(pattern)):
         node["pattern"].refuse("replacing empty matches is not well-defined in tokenizers")
     return Replace(pattern, node["content"].be(str))
+
+
+def _matches_empty(pattern: Pattern) -> bool:
+    from ...text.patterns import parse
+    from ...text.regex_syntax import matches_empty
+
+    return matches_empty(parse(pattern))
 
 
 def replace_json(step: Replace) -> Json:

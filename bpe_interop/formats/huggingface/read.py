@@ -23,9 +23,10 @@ from ...steps import ByteChars, NormalizerStep, PreTokenizerStep
 from ...strict_json import Node, parse
 from ...text.added import vanishing
 from ...text.normalize import normalize
-from .companions import NAMES, read_beside
+from .companions import read_beside
 from .decoders import read_decoder
 from .in_kernel import NotTakenError, take, without, words_of
+from .names import MAIN, main_file
 from .normalizers import read_normalizer
 from .steps import check_mapped, read_pretokenizer
 from .template import read_post_processor
@@ -39,8 +40,6 @@ from .vocab import (
     read_words,
     vocabulary,
 )
-
-MAIN = "tokenizer.json"
 
 _COMPONENTS = [
     "version",
@@ -177,12 +176,6 @@ def _read_pipeline(
                 fix="set its normalized to false",
             )
     return normalizer, (ByteChars(), *pretokenizer) if pretokenizer else (), "byte"
-
-
-def main_file(files: Mapping[str, bytes]) -> str:
-    """The name of the ``tokenizer.json`` among the files, which may be called otherwise."""
-    named = [name for name in files if name.endswith(".json") and name not in NAMES]
-    return MAIN if MAIN in files or len(named) != 1 else named[0]
 
 
 def _locate(error: InvalidModelError, root: Node) -> NoReturn:

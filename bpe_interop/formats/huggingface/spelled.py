@@ -11,7 +11,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TypeVar, overload
 
-from ...diff.entries import numbered
+from ...entries import numbered
 from ...kernel import LazyDict, Numbers
 from ...model import Alphabet, BPEModel
 from ...text.bytechars import all_to_chars, is_mapped, to_bytes

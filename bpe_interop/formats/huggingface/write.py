@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import cast
 
-from ...diff.entries import numbered
+from ...entries import numbered
 from ...errors import PatternError
 from ...kernel import Pairs, pairs_text, vocabulary_text
 from ...merging.canonical import canonical
@@ -34,9 +34,9 @@ from ...theory.cuts import preferred_in
 from .companions import write_beside
 from .component import byte_level_json
 from .decoders import write_decoder
+from .names import MAIN
 from .normalizers import write_normalizer
 from .pieces import in_own_terms
-from .read import MAIN
 from .spelled import Spelled, spelled
 from .steps import write_pretokenizer
 from .template import PostProcessor, write_post_processor

@@ -12,9 +12,6 @@ from ...text.bytechars import to_chars
 from ...theory.piece_level import Obstruction, obstruction
 from ...witnesses import Probe
 
-PRETOKEN_LEVEL = "pretoken-level: pieces in GPT-2's byte alphabet, one pretoken at a time"
-"""What ``trainer_spec.model_prefix`` says of a file that is no tokenizer of whole texts."""
-
 
 def spelled(model: BPEModel) -> BPEModel:
     """A byte-level model's tokens in GPT-2's byte alphabet, merged as characters.

@@ -26,6 +26,7 @@ from .schema import (
     parse,
     unread,
 )
+from .settings import Settings
 from .specs import Outline, Piece, outline_of
 
 _KINDS: dict[int, Kind] = {USER_DEFINED: "user_defined", UNUSED: "unused", BYTE: "byte"}
@@ -62,18 +63,26 @@ def take(data: bytes, file: str) -> tuple[Any, Listing] | None:
     pieces = take_pieces(data)
     if pieces is None or pieces.count > MAX_PIECES:
         return None
-    try:
-        message = parse(pieces.rest, file)
-        written: bytes = message.SerializeToString(deterministic=True)
-        if message.pieces or written != pieces.rest or unread(message, pieces.rest, file):
-            return None
-    except (FormatError, UnsupportedError):
+    message = Settings.of(pieces.rest) or _by_protobuf(pieces.rest, file)
+    if message is None:
         return None
     others = {number: Piece(surface, score, kind) for number, surface, score, kind in pieces.others}
     outline = Outline(pieces.count, others)
     vocab = Vocab(pieces.ids, _kinds(outline), pieces.scores)
     presence: dict[str, Json] = {"typed": [*pieces.typed]} if pieces.typed else {}
     return message, Listing(outline, vocab, pieces.ranks, pieces.lacking, presence)
+
+
+def _by_protobuf(data: bytes, file: str) -> Any:
+    """A message without pieces that protobuf would write again; None for another one."""
+    try:
+        message = parse(data, file)
+        written: bytes = message.SerializeToString(deterministic=True)
+        if message.pieces or written != data or unread(message, data, file):
+            return None
+    except (FormatError, UnsupportedError):
+        return None
+    return message
 
 
 def listing_of(pieces: Sequence[Piece], presence: Mapping[str, Json]) -> Listing:

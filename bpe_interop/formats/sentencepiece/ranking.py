@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from ...derived import Derived
 from ...loss import Loss
-from ...merging.canonical import canonical
 from ...model import BPEModel, RankTable
-from ...theory.rewrite import as_ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +26,9 @@ class Ranking:
 @Derived
 def ranking(model: BPEModel) -> Ranking:
     """The ranks of a model's tokens; for a list of merges, in the order that it builds them."""
+    from ...merging.canonical import canonical
+    from ...theory.rewrite import as_ranks
+
     rewrite = as_ranks(model)
     if isinstance(rewrite.rule, RankTable):
         return Ranking(rewrite.rule.ranks)

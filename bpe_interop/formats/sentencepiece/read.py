@@ -13,7 +13,6 @@ from ...kernel import Numbers
 from ...merging.scores import both_zeros
 from ...model import AddedToken, BPEModel, Origin, RankTable, show
 from ...text.charsmap import rules
-from .alphabet import PRETOKEN_LEVEL
 from .config_file import CONFIG, Beside, read_beside
 from .flags import Dummy, Flags
 from .listing import Listing, fallback_of, listing_of, presence_of, take
@@ -28,7 +27,7 @@ from .schema import (
     parse,
     unread,
 )
-from .specs import DEFAULT_PIECES, DEFAULT_SURFACE, ROLES, Outline, Piece, extras_of
+from .specs import DEFAULT_PIECES, DEFAULT_SURFACE, PRETOKEN_LEVEL, ROLES, Outline, Piece, extras_of
 
 MAIN = "tokenizer.model"
 SUFFIX = ".model"

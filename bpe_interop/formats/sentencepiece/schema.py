@@ -86,7 +86,7 @@ NORMALIZER_SPEC: tuple[Field, ...] = (
     ("escape_whitespaces", 5, "bool", True),
     ("normalization_rule_tsv", 6, "string", None),
 )
-_MESSAGES: dict[str, tuple[Field, ...]] = {
+MESSAGES: dict[str, tuple[Field, ...]] = {
     "TrainerSpec": TRAINER_SPEC,
     "NormalizerSpec": NORMALIZER_SPEC,
     "SelfTestData": (("samples", 1, "SelfTestData.Sample*", None),),
@@ -104,7 +104,7 @@ _MESSAGES: dict[str, tuple[Field, ...]] = {
         ("type", 3, "ModelProto.SentencePiece.Type", "NORMAL"),
     ),
 }
-_ENUMS: dict[str, dict[str, int]] = {
+ENUMS: dict[str, dict[str, int]] = {
     "TrainerSpec.ModelType": {"UNIGRAM": 1, "BPE": 2, "WORD": 3, "CHAR": 4},
     "ModelProto.SentencePiece.Type": {
         "NORMAL": 1,
@@ -115,8 +115,8 @@ _ENUMS: dict[str, dict[str, int]] = {
         "BYTE": 6,
     },
 }
-BPE = _ENUMS["TrainerSpec.ModelType"]["BPE"]
-MODEL_TYPES = {number: name for name, number in _ENUMS["TrainerSpec.ModelType"].items()}
+BPE = ENUMS["TrainerSpec.ModelType"]["BPE"]
+MODEL_TYPES = {number: name for name, number in ENUMS["TrainerSpec.ModelType"].items()}
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 
 _PACKAGE = "bpe_interop.sentencepiece"
@@ -154,7 +154,7 @@ def parse(data: bytes, file: str) -> Any:
     try:
         message.ParseFromString(data)
     except DecodeError:
-        offset, what = explain(data, _MESSAGES, "ModelProto")
+        offset, what = explain(data, MESSAGES, "ModelProto")
         raise FormatError(
             what,
             where=f"{file}: byte {offset}",
@@ -177,7 +177,7 @@ def unread(message: Any, data: bytes, file: str) -> list[str]:
     if message.ByteSize() == size:
         return []
     notes: dict[str, int] = {}
-    for count, stray in enumerate(strays(data, _MESSAGES, "ModelProto", _ENUMS)):
+    for count, stray in enumerate(strays(data, MESSAGES, "ModelProto", ENUMS)):
         if count == _MAX_UNKNOWN:
             raise FormatError("more than 100,000 fields are not known", where=file)
         where = f"{file}: {stray.path or 'the model'} (byte {stray.offset})"
@@ -199,16 +199,16 @@ def _model_class() -> Any:
         name="bpe_interop/sentencepiece_model.proto", package=_PACKAGE, syntax="proto2"
     )
     made: dict[str, Any] = {}
-    for name in _MESSAGES:
+    for name in MESSAGES:
         outer, _, own = name.rpartition(".")
         made[name] = made[outer].nested_type.add() if outer else file.message_type.add()
         made[name].name = own
-    for name, fields in _MESSAGES.items():
+    for name, fields in MESSAGES.items():
         for field in fields:
             _declare(made[name].field.add(), *field)
         if name != "SelfTestData.Sample":
             made[name].extension_range.add(start=_EXTENSIONS[0], end=_EXTENSIONS[1])
-    for name, values in _ENUMS.items():
+    for name, values in ENUMS.items():
         outer, _, own = name.rpartition(".")
         enum = made[outer].enum_type.add(name=own)
         for value, number in values.items():
@@ -228,7 +228,7 @@ def _declare(field: Any, name: str, number: int, kind: str, default: Default) ->
     elif kind in ("bool", "int32", "uint64", "float"):
         field.type = getattr(field, f"TYPE_{kind.upper()}")
     else:
-        field.type = field.TYPE_ENUM if kind in _ENUMS else field.TYPE_MESSAGE
+        field.type = field.TYPE_ENUM if kind in ENUMS else field.TYPE_MESSAGE
         field.type_name = f".{_PACKAGE}.{kind.rstrip('*')}"
     if default is not None:
         field.default_value = _spelled(default)

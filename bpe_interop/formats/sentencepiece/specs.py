@@ -33,6 +33,9 @@ from .schema import (
 ROLES = ("unk", "bos", "eos", "pad")
 """The tokens that a ``TrainerSpec`` has fields for."""
 
+PRETOKEN_LEVEL = "pretoken-level: pieces in GPT-2's byte alphabet, one pretoken at a time"
+"""What ``trainer_spec.model_prefix`` says of a file that is no tokenizer of whole texts."""
+
 DEFAULT_PIECES = {"unk": "<unk>", "bos": "<s>", "eos": "</s>", "pad": "<pad>"}
 """What a role's piece is called where the spec leaves its name empty (``model_interface.cc``)."""
 
@@ -182,7 +185,7 @@ def extras_of(
     Raises:
         FormatError: a number in a spec is not finite.
     """
-    plain = new_model()
+    plain = type(message)()
     _fill_specs(plain, model, outline)
     extras: dict[str, Json] = {}
     for name, fields in _SPECS.items():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ...model import BPEModel
 from .. import Files
-from .alphabet import PRETOKEN_LEVEL, spelled
+from .alphabet import spelled
 from .config_file import write_beside
 from .pieces import pieces_of
 from .read import MAIN
-from .specs import message_of
+from .specs import PRETOKEN_LEVEL, message_of
 
 LISTING = "tokenizer.vocab"
 """The name of the listing, for people; sentencepiece itself reads it only as a vocabulary."""

@@ -17,163 +17,26 @@ Defined by ``load_tiktoken_bpe`` and ``Encoding`` (https://github.com/openai/tik
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from ...errors import FormatError, UnsupportedError
-from ...model import (
-    FIELDS,
-    BPEModel,
-    Origin,
-    RankTable,
-    Vocab,
-)
-from ...steps import (
-    JoinBytes,
-    PreTokenizerStep,
-)
-from ...theory.pretokens import missing_bytes
+from ...exports import exported
+from ...model import FIELDS
 from .. import Files, Format, when_called
-from ..one_pattern import pat_str, read_pattern
 from ..table import TABLE
-from .plugin import plugin
-from .ranks import looks_like_ranks, read_ranks, write_ranks, written_tokens
-from .sidecar import OWN_KEY, Sidecar, n_vocab, read_sidecar, told_apart, write_sidecar
+from .ranks import PLUGIN, SUFFIX, looks_like_ranks
 
-__all__ = ["FORMAT", "dump", "load", "notes", "plugin", "sniff"]
+if TYPE_CHECKING:
+    from .files import dump, load, notes
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_SUFFIX = ".tiktoken"
-_PLUGIN = "plugin/"
+__all__ = ["FORMAT", "dump", "load", "notes", "sniff"]
 
 
 def sniff(files: Files) -> bool:
     """Whether exactly one file holds lines of ``base64 number``, or is named ``*.tiktoken``."""
-    own = {name: data for name, data in files.items() if not name.startswith(_PLUGIN)}
+    own = {name: data for name, data in files.items() if not name.startswith(PLUGIN)}
     if sum(map(looks_like_ranks, own.values())) == 1:
         return True
-    return sum(name.endswith(_SUFFIX) for name in own) == 1
-
-
-def load(files: Files) -> BPEModel:
-    """Reads a rank file and its sidecar ``<rank file name>.json``, if that is there.
-
-    Without the sidecar, pattern, added tokens and sequence template are unknown (``None``).
-
-    Raises:
-        FormatError: a file is malformed, or it is not clear which one is the rank file; the
-            message names the line or the JSON path.
-    """
-    name = _rank_file(files)
-    numbers = read_ranks(files[name], name)
-    beside = f"{name}.json"
-    stated = Sidecar(name=_stem(name))
-    if beside in files:
-        stated = read_sidecar(files[beside], beside, numbers)
-    ranks = numbers
-    if b"" in numbers:
-        ranks = {token: number for token, number in numbers.items() if token}
-    pretokenizer: tuple[PreTokenizerStep, ...] | None = None
-    if stated.pattern is not None:
-        try:
-            pretokenizer = read_pattern(stated.pattern)
-        except UnsupportedError as error:
-            error.where = f"{beside}: $.pat_str"
-            raise
-    return BPEModel(
-        vocab=Vocab(numbers),
-        merges=RankTable(ranks),
-        lookup_first=True,
-        normalizer=(),
-        pretokenizer=pretokenizer,
-        added=stated.added,
-        sequence_template=stated.sequence_template,
-        decoder=(JoinBytes(),),
-        chat_template=stated.chat_template,
-        origin=Origin(
-            "tiktoken",
-            name=stated.name or _stem(name),
-            files={
-                key: hashlib.sha256(files[key]).hexdigest()
-                for key in (name, beside)
-                if key in files
-            },
-            notes=_remarks(numbers),
-        ),
-    )
-
-
-def dump(model: BPEModel, *, name: str | None = None) -> Files:
-    """Writes ``NAME.tiktoken`` and ``NAME.tiktoken.json``.
-
-    The sidecar holds what the model states; what is unknown is left out of it.
-
-    Args:
-        model: the model.
-        name: the files' name; else the model's own, or ``tokenizer`` where that is no file name.
-    """
-    own = model.origin.name if _NAME.fullmatch(model.origin.name) else ""
-    stem = name or own or "tokenizer"
-    numbers = written_tokens(model)
-    added = None if model.added is None else told_apart(model.added)
-    sidecar = Sidecar(
-        name=own or stem,
-        pattern=pat_str(model),
-        added=added,
-        explicit_n_vocab=None if added is None else n_vocab(numbers, added),
-        sequence_template=model.sequence_template,
-        chat_template=model.chat_template,
-    )
-    return {
-        f"{stem}{_SUFFIX}": write_ranks(numbers),
-        f"{stem}{_SUFFIX}.json": write_sidecar(sidecar),
-    }
-
-
-def notes(files: Files) -> list[str]:
-    """What a user of the written files should know."""
-    return [
-        f"{name}: tiktoken.Encoding takes the other keys; tiktoken itself does not apply "
-        f"{OWN_KEY!r} (sequence template, roles, chat template)"
-        for name, data in files.items()
-        if name.endswith(f"{_SUFFIX}.json") and f'"{OWN_KEY}"'.encode() in data
-    ]
-
-
-def _with_plugin(model: BPEModel, files: Files) -> Files:
-    name = model.origin.name or "tokenizer"
-    return {**files, **{f"{_PLUGIN}{key}": data for key, data in plugin(model, name).items()}}
-
-
-def _rank_file(files: Files) -> str:
-    names = [name for name in files if not (name.endswith(".json") and name[:-5] in files)]
-    names = [name for name in names if not name.startswith(_PLUGIN)]
-    if len(names) > 1:
-        likely = [name for name in names if looks_like_ranks(files[name])]
-        names = likely or [name for name in names if name.endswith(_SUFFIX)] or names
-    if len(names) == 1:
-        return names[0]
-    raise FormatError(
-        f"expected one rank file, found {', '.join(sorted(names)) or 'none'}",
-        fix="name the rank file; its sidecar is its name followed by .json",
-    )
-
-
-def _stem(name: str) -> str:
-    stem = name.removesuffix(_SUFFIX)
-    return stem if stem != name and _NAME.fullmatch(stem) else ""
-
-
-def _remarks(numbers: Mapping[bytes, int]) -> tuple[str, ...]:
-    missing = sorted(missing_bytes(numbers))
-    if not missing:
-        return ()
-    shown = " ".join(f"{byte:02X}" for byte in missing[:8]) + (" ..." if len(missing) > 8 else "")
-    return (
-        f"{len(missing)} bytes that occur in UTF-8 have no token ({shown}): a text that needs one "
-        "has no encoding, and tiktoken itself panics on it",
-    )
+    return sum(name.endswith(SUFFIX) for name in own) == 1
 
 
 FORMAT = Format(
@@ -186,12 +49,15 @@ FORMAT = Format(
     },
     holds=frozenset(FIELDS) - {"affixes", "fallback", "normalizer", "extras"},
     sniff=sniff,
-    load=load,
-    dump=dump,
+    load=when_called(".files", "load", __name__),
+    dump=when_called(".files", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
-    options={"plugin": _with_plugin},
+    options={"plugin": when_called(".files", "with_plugin", __name__)},
     how_to_load=when_called(".plugin", "how_to_load", __name__),
     names=TABLE["tiktoken"],
     handed=("tiktoken", "gigatoken"),
     registry="tiktoken",
 )
+
+if not TYPE_CHECKING:  # a type checker would take any name for an Any
+    __getattr__ = exported(__name__, {"files": ("dump", "load", "notes")})

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ...diff import normalized_matters
-from ...diff.entries import numbered
+from ...entries import numbered
 from ...loss import Loss
 from ...merging.canonical import canonical
 from ...model import Affixes, BPEModel, Fallback, RankTable, Vocab, show

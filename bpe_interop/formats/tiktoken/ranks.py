@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import binascii
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from ...errors import FormatError
-from ...kernel import Numbers, ranks_text
+from ...kernel import Numbers
 from ...kernel import read_ranks as read_in_kernel
 from ...model import BPEModel, show
 
@@ -18,6 +17,10 @@ MAX_RANK = 2**32 - 2
 
 EMPTY = "="
 """How the empty token is written; base64 of nothing would leave the line without a token."""
+
+SUFFIX = ".tiktoken"
+PLUGIN = "plugin/"
+"""How the name of a rank file ends, and how those begin that are not read."""
 
 _NO_SEPARATOR = bytes(set(range(256)) - set(b" \n\r\t\x0b\x0c"))
 _LINE = re.compile(rb"(\S+) (\S+)", re.ASCII)
@@ -54,6 +57,8 @@ def read_ranks(data: bytes, name: str) -> Mapping[bytes, int]:
     by_kernel = read_in_kernel(data)
     if by_kernel is not None:
         return by_kernel
+    import json
+
     plain = data.replace(b"\r\n", b"\n") if b"\r" in data else data
     words = plain.split()
     spelled, digits = words[0::2], words[1::2]
@@ -92,6 +97,8 @@ def written_tokens(model: BPEModel) -> Mapping[bytes, int]:
 
 def write_ranks(ranks: Mapping[bytes, int]) -> bytes:
     """The lines of a rank file in the order given."""
+    from ...kernel import ranks_text
+
     native = ranks_text(ranks)
     if native is not None:
         return native

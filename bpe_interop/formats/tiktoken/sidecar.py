@@ -29,7 +29,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ...diff.entries import numbered
+from ...entries import numbered
 from ...model import (
     MAX_ID,
     AddedToken,

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, takewhile
 
-from ...diff.entries import compare_entries
 from ...encode import Encoder
 from ...encode.decode import Meaning, shared_ids
+from ...entries import compare_entries
 from ...errors import DecodeError
 from ...model import Affixes, BPEModel, TemplateToken, show
 from ...steps import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import chain
 
 from ...derived import Derived
-from ...diff.entries import compare_entries, without
+from ...entries import compare_entries, without
 from ...errors import EncodeError
 from ...kernel import as_dict
 from ...merging.canonical import canonical, whole_lookups

@@ -29,20 +29,11 @@ from ....transformers_classes import (
     ROLES,
 )
 from ...table import KEPT_BESIDE
+from ..names import ADDED, CONFIG, GENERATION, MODEL_CONFIG, NAMES, OTHERS, SPECIAL_MAP
 from ..template import read_post_processor
 from .auto_class import WORDS, Serving, around, explain, serve, served_roles
 from .chat import chat_templates_json, read_chat_templates
-from .files import (
-    ADDED,
-    CONFIG,
-    GENERATION,
-    MODEL_CONFIG,
-    NAMES,
-    OTHERS,
-    SPECIAL_MAP,
-    Companions,
-    read_companions,
-)
+from .files import Companions, read_companions
 from .model_config import read_model_config, tell_model_config
 from .roles import extra_tokens, read_roles
 from .tokens import tell_ids

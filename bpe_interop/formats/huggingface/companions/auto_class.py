@@ -31,11 +31,12 @@ from ....transformers_classes import (
     Built,
 )
 from ..decoders import read_decoder
+from ..names import CONFIG, MODEL_CONFIG, SPECIAL_MAP
 from ..normalizers import read_normalizer
 from ..steps import read_pretokenizer
 from ..template import read_post_processor
 from ..vocab import BYTE_TOKENS
-from .files import CONFIG, MODEL_CONFIG, SPECIAL_MAP, Companions
+from .files import Companions
 from .roles import Stated, extra_tokens, padding_role, read_roles
 from .tokens import added_as_served, read_wishes, tell_tokens
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from ....model import Json
 from ....strict_json import Node
-from .files import CHAT_TEMPLATE, CHAT_TEMPLATES, CONFIG
+from ..names import CHAT_TEMPLATE, CHAT_TEMPLATES, CONFIG
 
 DEFAULT_NAME = "default"
 

@@ -10,20 +10,16 @@ from typing import cast
 from ....errors import FormatError
 from ....model import Json
 from ....strict_json import Node, parse
-
-CONFIG = "tokenizer_config.json"
-SPECIAL_MAP = "special_tokens_map.json"
-ADDED = "added_tokens.json"
-MODEL_CONFIG = "config.json"
-GENERATION = "generation_config.json"
-CHAT_TEMPLATE = "chat_template.jinja"
-CHAT_TEMPLATES = "additional_chat_templates/"
-"""The folder of further chat templates, ``NAME.jinja`` each."""
-
-OTHERS = "bpe_interop.json"
-"""Settings of other formats that change no id; no engine reads it."""
-
-NAMES = (CONFIG, SPECIAL_MAP, ADDED, MODEL_CONFIG, GENERATION, CHAT_TEMPLATE, OTHERS)
+from ..names import (
+    ADDED,
+    CHAT_TEMPLATES,
+    CONFIG,
+    GENERATION,
+    MODEL_CONFIG,
+    NAMES,
+    OTHERS,
+    SPECIAL_MAP,
+)
 
 MAX_BESIDE = 1 << 26
 """Bytes. The largest of these files are configurations that repeat a thousand added tokens."""

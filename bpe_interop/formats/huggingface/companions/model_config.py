@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ....model import AddedToken, Json, show
 from ....strict_json import Node
-from .files import GENERATION, MODEL_CONFIG, Companions
+from ..names import GENERATION, MODEL_CONFIG
+from .files import Companions
 
 _NAMES = ("model_type", "tokenizer_class")
 _IDS = ("bos_token_id", "eos_token_id", "pad_token_id")

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from ....model import show
 from ....strict_json import Node
 from ....transformers_classes import DECODER, EXTRA, ROLES
-from .files import CONFIG, SPECIAL_MAP, Companions
+from ..names import CONFIG, SPECIAL_MAP
+from .files import Companions
 
 _END = "_token"
 

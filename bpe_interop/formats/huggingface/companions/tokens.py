@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ....diff import normalized_matters
 from ....model import AddedToken, show
 from ....strict_json import Node
+from ....theory.added_tokens import normalized_matters
 from ....transformers_classes import DECODER
-from .files import ADDED, CONFIG, SPECIAL_MAP, Companions
+from ..names import ADDED, CONFIG, SPECIAL_MAP
+from .files import Companions
 from .roles import Stated
 
 _SIDES = ("lstrip", "rstrip", "single_word")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from ..kernel import Numbers, as_dict
+from .kernel import Numbers, as_dict
 
 
 @dataclass(frozen=True, slots=True)
