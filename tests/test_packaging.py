@@ -96,6 +96,8 @@ def test_the_container_copies_what_the_build_needs() -> None:
     for copied in re.findall(r"^COPY (?!--from)(.*) \S+$", text, re.M):
         assert all((ROOT / name).exists() for name in copied.split())
     assert PROJECT["readme"] in text
+    # Where cargo is, the kernel is built from these, and a wheel cannot be built without them.
+    assert {"native/Cargo.toml", "native/Cargo.lock", "native/src"} <= {*text.split()}
     assert re.findall(r"^ARG EXTRAS=(.*)$", text, re.M)[0] in PROJECT["optional-dependencies"]
 
 
