@@ -22,7 +22,7 @@ _SHOWN = 5
 
 
 @click.command()
-@click.option("--rounds", type=click.IntRange(0), default=60, show_default=True)
+@click.option("--rounds", type=click.IntRange(0), default=50, show_default=True)
 @click.option("--minutes", type=float, help="Begin no work after so many minutes.")
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
 @click.option("--seed", type=int, default=1, show_default=True)
@@ -43,7 +43,7 @@ def kernel(
 ) -> None:
     """Answers of the native kernel, beside those of Python.
 
-    With --rounds 0, only the table is made of the runs that were kept. 60 rounds are 10,000,000
+    With --rounds 0, only the table is made of the runs that were kept. 50 rounds are 10,000,000
     texts and 1,000,000 damaged files.
     """
     if running().kernel != "native":

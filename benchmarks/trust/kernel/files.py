@@ -22,7 +22,7 @@ from .comparing import Case
 from .models import ADDED, ByteLevel, byte_level, few_bytes, listed
 from .pieces import random_file
 
-_READ = 12
+_READ = 20
 """How often a file is read, with other damage each time."""
 _SOUND = 0.12
 _PUBLISHED = 0.02
@@ -133,7 +133,7 @@ def characters(rng: random.Random) -> dict[str, Any]:
 
 
 def _few_or_all(rng: random.Random) -> ByteLevel:
-    return byte_level(rng) if rng.random() < 0.3 else few_bytes(rng)
+    return byte_level(rng) if rng.random() < 0.1 else few_bytes(rng)
 
 
 def _bytes_listed(rng: random.Random) -> bytes:

@@ -76,7 +76,7 @@ _NORMALIZERS: tuple[tuple[NormalizerStep, ...], ...] = (
     (Replace("a", ""), Replace(" ", "ab")),
 )
 
-_SHORT, _LONG, _SHARED = (100, 100, 100, 100, 6_000), 4, 30
+_SHORT, _LONG, _SHARED = (100, 100, 100, 9_000), 4, 30
 """How many short and long texts a model has, and sequences of ids."""
 _MANY = 32
 """Ids from which the kernel decodes."""

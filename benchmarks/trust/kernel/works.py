@@ -42,25 +42,25 @@ WORKS: dict[str, Callable[[random.Random], list[Case]]] = {
 """From random numbers to things that are done."""
 
 DRAWN: dict[str, int] = {
-    "rank files": 800,
-    "tokenizer.json": 120,
-    "pairs of files": 300,
-    "pieces of models": 100,
-    "lists of GGUF files": 300,
+    "rank files": 600,
+    "tokenizer.json": 80,
+    "pairs of files": 250,
+    "pieces of models": 50,
+    "lists of GGUF files": 250,
     "canonical forms": 400,
     "entries compared": 200,
-    "cores compared": 100,
-    "models compared": 6,
-    "pretokens": 36,
-    "ids": 48,
-    "ids of characters": 40,
+    "cores compared": 60,
+    "models compared": 4,
+    "pretokens": 24,
+    "ids": 32,
+    "ids of characters": 24,
     "ids decoded": 60,
-    "ids of characters decoded": 60,
-    "files written": 3,
-    "pretokens counted": 36,
+    "ids of characters decoded": 40,
+    "files written": 2,
+    "pretokens counted": 28,
     "merges learned": 200,
 }
-"""How often each is drawn in a round, which takes about 18 s of CPU."""
+"""How often each is drawn in a round, which takes about 12 s of CPU."""
 
 
 COUNTS = ("cases", "damaged files", "texts", "by the kernel", "not refused")
