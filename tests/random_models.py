@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 from fixtures.piece_model import (
-    BYTE,
-    CONTROL,
-    DUMMY_PREFIX,
-    ESCAPE,
+    BYTE_PIECES,
+    CONTROL_PIECES,
     NORMAL,
-    NORMALIZER,
-    REMOVE_EXTRA,
     TRAINER,
     UNKNOWN,
     UNUSED,
     USER_DEFINED,
     Piece,
+    small_model,
     with_field,
-    with_pieces,
 )
 
-_FOLDER = Path(__file__).parent.parent / "fixtures" / "tokenizers" / "spm-tiny" / "sentencepiece"
-
-BYTE_FALLBACK, SUFFIX = 35, 24
-"""Fields of ``TrainerSpec``."""
+SUFFIX = 24
+"""The field of ``TrainerSpec`` that says where spaces are written."""
 
 _PARTS = (
     *("a", "b", "ab", "aab", "c", "cc", "\u00e9", " ", "  ", "\u2581", "\u65e5", "x", "\n"),
@@ -43,14 +36,15 @@ def random_model(rng: Random) -> bytes:
     pieces = _pieces(rng)
     fallback = rng.random() < 0.5
     if fallback:
-        pieces += [Piece(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
+        pieces += BYTE_PIECES
     unknown = Piece(rng.choice(["<unk>", "[UNK]", "?"]), 0.0, UNKNOWN)
-    head = [unknown, Piece("<s>", 0.0, CONTROL), Piece("</s>", 0.0, CONTROL)]
-    model = with_pieces((_FOLDER / "tokenizer.model").read_bytes(), [*head, *pieces])
-    model = with_field(model, TRAINER, BYTE_FALLBACK, int(fallback))
-    model = with_field(model, NORMALIZER, DUMMY_PREFIX, int(rng.random() < 0.6))
-    model = with_field(model, NORMALIZER, REMOVE_EXTRA, int(rng.random() < 0.25))
-    model = with_field(model, NORMALIZER, ESCAPE, int(rng.random() < 0.85))
+    model = small_model(
+        [unknown, *CONTROL_PIECES, *pieces],
+        fallback=fallback,
+        prefix=rng.random() < 0.6,
+        remove_extra=rng.random() < 0.25,
+        escape=rng.random() < 0.85,
+    )
     return with_field(model, TRAINER, SUFFIX, 1) if rng.random() < 0.05 else model
 
 

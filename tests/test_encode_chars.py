@@ -45,6 +45,7 @@ from bpe_interop.steps import (
 )
 from fixtures.piece_model import (
     BYTE,
+    BYTE_FALLBACK,
     CONTROL,
     NORMAL,
     TRAINER,
@@ -279,7 +280,7 @@ class Pieces:
 
     def engine(self) -> sentencepiece.SentencePieceProcessor:
         data = with_pieces(spm_tiny(), self.pieces)
-        data = with_field(data, TRAINER, 35, int(self.byte_fallback))
+        data = with_field(data, TRAINER, BYTE_FALLBACK, int(self.byte_fallback))
         data = with_field(data, 3, 3, int(self.dummy))
         return sentencepiece.SentencePieceProcessor(model_proto=data)
 

@@ -11,8 +11,6 @@ from random import Random
 
 import pytest
 import sentencepiece
-from conftest import FIXTURES
-from random_models import BYTE_FALLBACK
 from small_documents import Json, Side, added, document
 
 from bpe_interop.encode import Encoder
@@ -30,17 +28,12 @@ from bpe_interop.steps import (
 from bpe_interop.verify.prove import prove
 from bpe_interop.verify.stages.stage import Scope
 from fixtures.piece_model import (
-    BYTE,
-    CONTROL,
-    DUMMY_PREFIX,
-    ESCAPE,
-    NORMALIZER,
-    TRAINER,
+    BYTE_PIECES,
+    CONTROL_PIECES,
     UNKNOWN,
     USER_DEFINED,
     Piece,
-    with_field,
-    with_pieces,
+    small_model,
 )
 
 PAIRS = int(os.environ.get("BPE_INTEROP_DECODED") or 300)
@@ -165,16 +158,12 @@ def test_ids_that_tiktoken_decodes_by_chance_are_compared() -> None:
 
 
 def pieces_of(listed: list[Piece], *, fallback: bool, dummy: bool = True) -> bytes:
-    plain = FIXTURES / "tokenizers" / "spm-tiny" / "sentencepiece" / "tokenizer.model"
-    data = with_pieces(plain.read_bytes(), listed)
-    data = with_field(data, TRAINER, BYTE_FALLBACK, int(fallback))
-    data = with_field(data, NORMALIZER, DUMMY_PREFIX, int(dummy))
-    return with_field(data, NORMALIZER, ESCAPE, 1)
+    return small_model(listed, fallback=fallback, prefix=dummy, remove_extra=False, escape=True)
 
 
-HEAD = [Piece("<unk>", 0.0, UNKNOWN), Piece("<s>", 0.0, CONTROL), Piece("</s>", 0.0, CONTROL)]
+HEAD = [Piece("<unk>", 0.0, UNKNOWN), *CONTROL_PIECES]
 LETTERS = [Piece(char, -float(place)) for place, char in enumerate("\u2581ab<unk>")]
-BYTES = [Piece(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
+BYTES = [*BYTE_PIECES]
 
 
 def both(data: bytes) -> tuple[BPEModel, BPEModel]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Literal
 
 from bpe_interop.encode import Encoder
@@ -35,27 +34,19 @@ from bpe_interop.steps import (
     StripToken,
 )
 from fixtures.piece_model import (
-    BYTE,
-    CONTROL,
-    DUMMY_PREFIX,
-    ESCAPE,
+    BYTE_PIECES,
+    CONTROL_PIECES,
     NORMAL,
-    NORMALIZER,
-    REMOVE_EXTRA,
-    TRAINER,
     UNKNOWN,
     UNUSED,
     USER_DEFINED,
     Piece,
-    with_field,
-    with_pieces,
+    small_model,
 )
 
 from .comparing import Answered, Case
 from .texts import Encoding, short_texts
 
-_FOLDER = Path(__file__).parents[3] / "fixtures" / "tokenizers" / "spm-tiny" / "sentencepiece"
-_BYTE_FALLBACK = 35
 _SPACE = "\u2581"
 _PARTS = (
     *(
@@ -93,11 +84,6 @@ _LONG, _SEQUENCES = 4, 30
 _SYMBOLS = ("a", "b", "c", _SPACE, "\u00e9", "\u65e5", "\U0001f600")
 
 
-@cache
-def _base() -> bytes:
-    return (_FOLDER / "tokenizer.model").read_bytes()
-
-
 def random_pieces(rng: random.Random) -> list[Piece]:
     """The pieces that texts are made of."""
     symbols = [each for each in _SYMBOLS if rng.random() < 0.8] or ["a"]
@@ -125,13 +111,15 @@ def random_file(rng: random.Random) -> bytes:
     pieces = random_pieces(rng)
     fallback = rng.random() < 0.5
     if fallback:
-        pieces += [Piece(f"<0x{byte:02X}>", 0.0, BYTE) for byte in range(256)]
-    head = [Piece("<unk>", 0.0, UNKNOWN), Piece("<s>", 0.0, CONTROL), Piece("</s>", 0.0, CONTROL)]
-    model = with_pieces(_base(), [*head, *pieces] if rng.random() < 0.9 else [*pieces, *head])
-    model = with_field(model, TRAINER, _BYTE_FALLBACK, int(fallback))
-    model = with_field(model, NORMALIZER, DUMMY_PREFIX, int(rng.random() < 0.6))
-    model = with_field(model, NORMALIZER, REMOVE_EXTRA, int(rng.random() < 0.1))
-    return with_field(model, NORMALIZER, ESCAPE, int(rng.random() < 0.85))
+        pieces += BYTE_PIECES
+    head = [Piece("<unk>", 0.0, UNKNOWN), *CONTROL_PIECES]
+    return small_model(
+        [*head, *pieces] if rng.random() < 0.9 else [*pieces, *head],
+        fallback=fallback,
+        prefix=rng.random() < 0.6,
+        remove_extra=rng.random() < 0.1,
+        escape=rng.random() < 0.85,
+    )
 
 
 def encoded_pieces(rng: random.Random) -> list[Case]:
