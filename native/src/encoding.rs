@@ -173,14 +173,14 @@ pub fn key_of(seed: &Seed, text: &[u8], start: usize, end: usize) -> Option<(u12
 pub trait Encodes: Sync {
     /// Appends the ids of a text. None: it is left to Python, or there is too little memory; what
     /// was appended by then counts for nothing.
-    fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()>;
+    fn encode(&self, text: &str, out: &mut Vec<u32>) -> Option<()>;
 
     /// The same of one text, and the characters that each id stands for.
-    fn encode_placed(&self, text: &[u8]) -> Option<(Vec<u32>, Spans)>;
+    fn encode_placed(&self, text: &str) -> Option<(Vec<u32>, Spans)>;
 
     /// The ids of texts that end at `ends` in `all`, one after the other, and where those of each
     /// text end, with `FAILED` for a text that is left to Python; by so many threads.
-    fn encode_each(&self, all: &[u8], ends: &[u64], threads: usize) -> Option<Part> {
+    fn encode_each(&self, all: &str, ends: &[u64], threads: usize) -> Option<Part> {
         if ends.windows(2).any(|two| two[0] > two[1])
             || ends.last().is_some_and(|&end| end as usize > all.len())
         {
@@ -205,7 +205,8 @@ pub trait Encodes: Sync {
             counts.try_reserve_exact(ends.len()).ok()?;
             for &end in ends {
                 let before = ids.len();
-                let done = self.encode(&all[start..end as usize], &mut ids);
+                let text = all.get(start..end as usize);
+                let done = text.and_then(|text| self.encode(text, &mut ids));
                 if done.is_none() {
                     ids.truncate(before);
                 }
@@ -259,19 +260,19 @@ pub struct Encoder {
 
 impl Encodes for Encoder {
     /// A byte without a token is left to Python.
-    fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
+    fn encode(&self, text: &str, out: &mut Vec<u32>) -> Option<()> {
         let mut memory = self.memories.take().unwrap_or_else(|| {
             let (known, block) = (Known::new(), Box::new([0; BLOCK]));
             Memory { known, block }
         });
-        let done = self.encode_with(&mut memory, text, out);
+        let done = self.encode_with(&mut memory, text.as_bytes(), out);
         memory.known.work.shrink();
         self.memories.leave(memory);
         done
     }
 
     /// Tokens have all bytes of a pretoken, one after the other.
-    fn encode_placed(&self, text: &[u8]) -> Option<(Vec<u32>, Spans)> {
+    fn encode_placed(&self, text: &str) -> Option<(Vec<u32>, Spans)> {
         let sizes = self.sizes.as_ref()?;
         let (mut ids, mut spans) = (vec![], Spans::default());
         self.encode(text, &mut ids)?;
@@ -279,13 +280,13 @@ impl Encodes for Encoder {
         let mut rest = ids.iter().copied();
         match &self.splitter {
             Some(steps) if steps.plain().is_none() => {
-                for piece in steps.pieces(text)? {
+                for piece in steps.pieces(text.as_bytes())? {
                     spans.fill(piece, &mut rest, sizes)?;
                 }
             }
             _ => spans.fill((0, text.len() as u32), &mut rest, sizes)?,
         }
-        spans.in_characters(text, 0);
+        spans.in_characters(text.as_bytes(), 0);
         Some((ids, spans))
     }
 }

@@ -707,7 +707,8 @@ pub unsafe extern "C" fn splitter_cut(
 ) -> i64 {
     guarded(|| {
         let object = or_python(get(splitter))?;
-        let pieces = or_python(or_python(object.splitter())?.pieces(as_text(text, size)?))?;
+        let text = as_text(text, size)?.as_bytes();
+        let pieces = or_python(or_python(object.splitter())?.pieces(text))?;
         if pieces.len() > room {
             return Err(NotMine);
         }
@@ -724,13 +725,11 @@ pub unsafe extern "C" fn splitter_cut(
 ///
 /// # Safety
 /// `size` bytes at `text`.
-unsafe fn as_text<'a>(text: *const u8, size: usize) -> Result<&'a [u8], NotMine> {
-    let text = given(text, size);
+unsafe fn as_text<'a>(text: *const u8, size: usize) -> Result<&'a str, NotMine> {
     if size > LONGEST {
         return Err(NotMine);
     }
-    or_python(std::str::from_utf8(text).ok())?;
-    Ok(text)
+    or_python(std::str::from_utf8(given(text, size)).ok())
 }
 
 /// An encoder over a table, by merges over it (0: none, then by `form`, the canonical form of its
@@ -996,7 +995,7 @@ pub extern "C" fn counter_new(splitter: i64) -> i64 {
 pub unsafe extern "C" fn counter_add(counter: i64, text: *const u8, size: usize) -> i64 {
     guarded(|| {
         let object = or_python(get(counter))?;
-        let unmatched = or_python(object.counter())?.add(as_text(text, size)?);
+        let unmatched = or_python(object.counter())?.add(as_text(text, size)?.as_bytes());
         Ok(or_python(unmatched)? as i64)
     })
 }

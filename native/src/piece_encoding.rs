@@ -14,7 +14,7 @@ use crate::memories::Memories;
 use crate::objects::Object;
 use crate::offsets::{Sizes, Spans};
 use crate::pairs::NONE;
-use crate::piece_merging::{PieceMerging, Work};
+use crate::piece_merging::{Letter, PieceMerging, Work};
 use crate::seed::Seed;
 use crate::splitting::Splitter;
 use crate::table::Table;
@@ -43,6 +43,8 @@ pub struct Settings {
     fuse: bool,
     /// A missing character may merge, and only what is no token in the end falls back.
     after_merging: bool,
+    /// Whether there may be an unknown token: not where all bytes have tokens.
+    gives_unknown: bool,
     /// The ids of the tokens that stand for bytes, `NONE` where there is none.
     bytes: [u32; 256],
 }
@@ -66,6 +68,7 @@ impl Settings {
             unknown,
             fuse: fuse != 0,
             after_merging: after_merging != 0,
+            gives_unknown: missing == Missing::Unknown && bytes.contains(&NONE),
             bytes: bytes.try_into().ok()?,
         })
     }
@@ -296,7 +299,7 @@ impl PieceEncoder {
 }
 
 impl Encodes for PieceEncoder {
-    fn encode(&self, text: &[u8], out: &mut Vec<u32>) -> Option<()> {
+    fn encode(&self, text: &str, out: &mut Vec<u32>) -> Option<()> {
         let mut memory = self.model.memories.take().unwrap_or_else(Memory::new);
         let done = self.spaced_and_encoded(&mut memory, text, out);
         memory.shrink();
@@ -304,7 +307,7 @@ impl Encodes for PieceEncoder {
         done.map(|_| ())
     }
 
-    fn encode_placed(&self, text: &[u8]) -> Option<(Vec<u32>, Spans)> {
+    fn encode_placed(&self, text: &str) -> Option<(Vec<u32>, Spans)> {
         let mut memory = self.model.memories.take().unwrap_or_else(Memory::new);
         memory.spans = Some(Spans::default());
         let mut ids = vec![];
@@ -315,7 +318,7 @@ impl Encodes for PieceEncoder {
             .zip(done)
             .map(|(mut spans, put_before)| {
                 match self.spacing {
-                    None => spans.in_characters(text, put_before),
+                    None => spans.in_characters(text.as_bytes(), put_before),
                     Some(_) => spans.in_characters(memory.spaced.as_bytes(), put_before),
                 }
                 spans
@@ -331,10 +334,9 @@ impl PieceEncoder {
     fn spaced_and_encoded(
         &self,
         memory: &mut Memory,
-        text: &[u8],
+        text: &str,
         out: &mut Vec<u32>,
     ) -> Option<usize> {
-        let text = std::str::from_utf8(text).ok()?;
         let Some(spacing) = &self.spacing else {
             self.model.whole(memory, text, out)?;
             return Some(0);
@@ -344,6 +346,29 @@ impl PieceEncoder {
         let done = put_before.and_then(|_| self.model.whole(memory, &spaced, out));
         memory.spaced = spaced;
         done.and(put_before)
+    }
+}
+
+/// Where the next space is, or what stands for one.
+#[inline(always)]
+fn next_space(bytes: &[u8], mut from: usize) -> Option<usize> {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    // The highest bit of each byte that is 0, and perhaps of some above the first of these.
+    let zeros = |word: u64| word.wrapping_sub(EACH) & !word & (EACH << 7);
+    loop {
+        while let Some(eight) = bytes.get(from..).and_then(|rest| rest.first_chunk()) {
+            let word = u64::from_le_bytes(*eight);
+            let near = zeros(word ^ (EACH * 0x20)) | zeros(word ^ (EACH * 0xE2));
+            from += near.trailing_zeros() as usize / 8;
+            if near != 0 {
+                break;
+            }
+        }
+        match *bytes.get(from)? {
+            b' ' => return Some(from),
+            0xE2 if bytes[from..].starts_with(SPACE) => return Some(from),
+            _ => from += 1,
+        }
     }
 }
 
@@ -511,15 +536,11 @@ impl Model {
     ) -> Option<()> {
         let bytes = text.as_bytes();
         let (mut start, mut at) = (0, 1);
-        while at < bytes.len() {
-            let byte = bytes[at];
-            let space = match byte {
+        while let Some(place) = next_space(bytes, at) {
+            at = place;
+            let space = match bytes[at] {
                 b' ' => ' ',
-                0xE2 if bytes[at..].starts_with(SPACE) => '\u{2581}',
-                _ => {
-                    at += 1;
-                    continue;
-                }
+                _ => '\u{2581}',
             };
             let before = text.get(start..at)?.chars().next_back()?;
             if !self.merging.may_cross(before, space) {
@@ -550,11 +571,13 @@ impl Model {
         }
         let mut first = start;
         let mut characters = text.get(start..end)?.char_indices();
-        let (_, mut before) = characters.next()?;
+        let (_, character) = characters.next()?;
+        let mut before = (character, self.merging.letter(character));
         // Whether `before` stands alone so far, as most do in texts without spaces.
         let mut alone = true;
         for (place, character) in characters {
-            let crossed = self.merging.may_cross(before, character);
+            let next = (character, self.merging.letter(character));
+            let crossed = self.merging.may_cross_letters(before, next);
             if !crossed {
                 match alone {
                     true => self.single(memory, before, fused, out)?,
@@ -562,7 +585,7 @@ impl Model {
                 }
                 first = start + place;
             }
-            (before, alone) = (character, !crossed);
+            (before, alone) = (next, !crossed);
         }
         match alone {
             true => self.single(memory, before, fused, out),
@@ -575,13 +598,16 @@ impl Model {
     fn single(
         &self,
         memory: &mut Memory,
-        character: char,
+        (character, letter): (char, Letter),
         fused: &mut usize,
         out: &mut Vec<u32>,
     ) -> Option<()> {
         let Memory { made, spans, .. } = memory;
+        if spans.is_none() && !self.settings.gives_unknown {
+            return self.put(letter.symbol, out);
+        }
         made.clear();
-        self.put(self.merging.symbol(character), made)?;
+        self.put(letter.symbol, made)?;
         let mut room = [0; 4];
         let content = character.encode_utf8(&mut room);
         self.give(content, made, spans, fused, out)
@@ -647,7 +673,7 @@ impl Model {
             let sizes = self.sizes.as_ref()?;
             spans.fill_characters(content.as_bytes(), ids, sizes, fuse, goes_on)?;
         }
-        if self.settings.missing != Missing::Unknown {
+        if !self.settings.gives_unknown {
             out.extend_from_slice(ids);
             return Some(());
         }
@@ -717,7 +743,7 @@ mod tests {
 
     fn ids(encoder: &PieceEncoder, text: &str) -> Option<Vec<u32>> {
         let mut ids = vec![];
-        encoder.encode(text.as_bytes(), &mut ids).map(|()| ids)
+        encoder.encode(text, &mut ids).map(|()| ids)
     }
 
     #[test]

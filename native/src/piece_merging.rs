@@ -25,10 +25,23 @@ const NEVER: u64 = u64::MAX;
 /// A page has the code points that differ in their last eight bits.
 const PAGE: usize = 256;
 
-/// Where the token of each single character stands in a table.
+/// Whether something may be merged with a character: with what follows it, with what is before.
+const WITH_NEXT: u32 = 1;
+const WITH_PREVIOUS: u32 = 2;
+
+/// What is known of a character.
+#[derive(Clone, Copy)]
+pub struct Letter {
+    /// The place of its token, or `SYMBOL` and the character.
+    pub symbol: u32,
+    merges: u32,
+}
+
+/// Where the token of each single character stands in a table, and whether it may merge.
 struct Characters {
     pages: Vec<u16>,
     places: Vec<u32>,
+    merges: Vec<u8>,
 }
 
 impl Characters {
@@ -36,35 +49,50 @@ impl Characters {
         let mut made = Characters {
             pages: vec![0; char::MAX as usize / PAGE + 1],
             places: vec![NONE; PAGE],
+            merges: vec![0; PAGE],
         };
         for at in 0..table.tokens.len() {
             let text = std::str::from_utf8(table.tokens.get(at)).unwrap_or("");
             let mut characters = text.chars();
             if let (Some(character), None) = (characters.next(), characters.next()) {
-                made.set(character as usize, at as u32);
+                let entry = made.entry(character as usize);
+                made.places[entry] = at as u32;
             }
         }
         made
     }
 
-    fn set(&mut self, code: usize, place: u32) {
+    /// Where a character's own entry is, made if there is none.
+    fn entry(&mut self, code: usize) -> usize {
         let page = &mut self.pages[code / PAGE];
         if *page == 0 {
             *page = (self.places.len() / PAGE) as u16; // there are fewer pages than 2**16
             self.places.resize(self.places.len() + PAGE, NONE);
+            self.merges.resize(self.places.len(), 0);
         }
-        self.places[usize::from(*page) * PAGE + code % PAGE] = place;
+        usize::from(*page) * PAGE + code % PAGE
+    }
+
+    /// Two characters may be merged, or what is made of them.
+    fn set_beside(&mut self, left: u32, right: u32) {
+        for (code, flag) in [(left, WITH_NEXT), (right, WITH_PREVIOUS)] {
+            let entry = self.entry(code as usize);
+            self.merges[entry] |= flag as u8;
+        }
     }
 
     #[inline(always)]
-    fn symbol(&self, character: char) -> u32 {
+    fn letter(&self, character: char) -> Letter {
         let code = character as usize;
-        let place = self.places[usize::from(self.pages[code / PAGE]) * PAGE + code % PAGE];
-        if place == NONE {
+        let entry = usize::from(self.pages[code / PAGE]) * PAGE + code % PAGE;
+        let place = self.places[entry];
+        let symbol = if place == NONE {
             SYMBOL | code as u32
         } else {
             place
-        }
+        };
+        let merges = u32::from(self.merges[entry]);
+        Letter { symbol, merges }
     }
 }
 
@@ -136,7 +164,7 @@ impl Listed {
         Some(number)
     }
 
-    fn merging(mut self, characters: Characters) -> Option<PieceMerging> {
+    fn merging(mut self, mut characters: Characters) -> Option<PieceMerging> {
         if self.products.len() >= SYMBOL as usize {
             return None;
         }
@@ -149,6 +177,7 @@ impl Listed {
         let mut beside = Pairs::with_room(self.beside.len());
         for (left, right) in self.beside {
             beside.set(left, right, 0);
+            characters.set_beside(left, right);
         }
         Some(PieceMerging {
             characters,
@@ -180,7 +209,7 @@ impl PieceMerging {
             let part = |content: &str| {
                 let mut inner = content.chars();
                 match (inner.next(), inner.next()) {
-                    (Some(character), None) => Some(characters.symbol(character)),
+                    (Some(character), None) => Some(characters.letter(character).symbol),
                     _ => {
                         let place = table.tokens.find(content.as_bytes())?;
                         (ranks[place as usize] != NONE).then_some(place)
@@ -211,14 +240,28 @@ impl PieceMerging {
 
     /// What a character is before merging.
     #[inline(always)]
+    pub fn letter(&self, character: char) -> Letter {
+        self.characters.letter(character)
+    }
+
+    /// What a character is before merging, without the rest.
+    #[inline(always)]
     pub fn symbol(&self, character: char) -> u32 {
-        self.characters.symbol(character)
+        self.letter(character).symbol
     }
 
     /// Whether a merge may cross the place between two characters.
     #[inline(always)]
     pub fn may_cross(&self, left: char, right: char) -> bool {
         self.beside.rank(u32::from(left), u32::from(right)) != NONE
+    }
+
+    /// The same of two characters that were looked up.
+    #[inline(always)]
+    pub fn may_cross_letters(&self, left: (char, Letter), right: (char, Letter)) -> bool {
+        left.1.merges & WITH_NEXT != 0
+            && right.1.merges & WITH_PREVIOUS != 0
+            && self.may_cross(left.0, right.0)
     }
 
     #[inline(always)]
