@@ -12,7 +12,7 @@ it is cut into bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import chain
 from typing import Literal, TypeAlias, Union
 
@@ -458,7 +458,22 @@ def _said(value: object) -> str:
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, str):
         return escaped(value)
-    return repr(value)
+    if isinstance(value, SequenceTemplate):
+        return str(value) or "none"
+    if not is_dataclass(value) or isinstance(value, type) or repr(value).startswith("<"):
+        return repr(value)
+    # A step is what it is, and those of its settings that are on.
+    words = [] if isinstance(value, (Affixes, Fallback)) else [type(value).__name__]
+    for each in fields(value):
+        setting = getattr(value, each.name)
+        if setting is True:
+            words.append(each.name)
+        elif is_dataclass(setting):
+            words.append(" ".join(str(getattr(setting, part.name)) for part in fields(setting)))
+        elif setting or setting == 0:
+            quoted = show(setting) if isinstance(setting, (str, bytes)) else setting
+            words += [] if setting is False else [f"{each.name} {quoted}"]
+    return escaped(" ".join(words)) or "none"
 
 
 def _cut(text: str, size: int = 100) -> str:

@@ -143,6 +143,14 @@ def test_large_parts_are_short_too() -> None:
         assert len(repr(part)) < 60
 
 
+def test_steps_are_told_by_what_is_on() -> None:
+    said = str(bpe_interop.load(FIXTURES / "tokenizers" / "spm-tiny" / "sentencepiece"))
+    assert '\n  normalizer: Prepend text "▁", Replace pattern " " content "▁"\n' in said
+    assert "fuse" in said
+    assert "after_merging" not in said
+    assert "(" not in said.partition("\n  normalizer")[2].partition("\n  added")[0]
+
+
 def test_what_is_unstated_is_not_called_none(tmp_path: Path) -> None:
     (tmp_path / "x.tiktoken").write_bytes(b"YQ== 0\nYg== 1\n")
     model = bpe_interop.load(tmp_path / "x.tiktoken").model
