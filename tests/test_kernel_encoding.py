@@ -630,7 +630,16 @@ class Shouting(str):
     __slots__ = ()
 
     def encode(self, *given: Any, **named: Any) -> bytes:
-        return str(self).upper().encode()
+        return b"AB"
+
+    def isascii(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return "AB"
+
+    def __getitem__(self, place: Any) -> str:
+        return "AB"
 
 
 @pytest.mark.parametrize("aside", [False, True])
@@ -648,5 +657,6 @@ def test_a_text_is_str(aside: bool) -> None:
                     each([given, "a"])
         own = Shouting("ab")
         assert encoder.encode(own) == [*encoder.encode_array(own)] == [256]
+        assert encoder.encode_with_offsets(own) == ([256], [(0, 2)])
         assert encoder.encode_each([own]) == [[256]]
         assert [*encoder.encode_joined([own])[0]] == [256]

@@ -50,17 +50,21 @@ WHITE_SPACE = (
 def repair(text: str) -> str:
     """Combines surrogate pairs; lone surrogates become U+FFFD, as in tiktoken (``core.py``).
 
+    A text of a class of its own becomes one of ``str``, whose methods are known.
+
     Raises:
         TypeError: it is no text, such as bytes, of which nobody says what characters they are.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"a text is str, not {type(text).__name__}")
+    if type(text) is not str:
+        if not isinstance(text, str):
+            raise TypeError(f"a text is str, not {type(text).__name__}")
+        text = str.__str__(text)
     if text.isascii():
         return text
     try:
-        str.encode(text, "utf-8")
+        text.encode("utf-8")
     except UnicodeEncodeError:
-        return str.encode(text, "utf-16", "surrogatepass").decode("utf-16", "replace")
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 
 

@@ -21,6 +21,7 @@ from ..readers import damaged, seeds
 from .comparing import Case
 from .models import ADDED, ByteLevel, byte_level, few_bytes, listed
 from .pieces import random_file
+from .spelling import spelled
 
 _READ = 20
 """How often a file is read, with other damage each time."""
@@ -58,9 +59,7 @@ def rank_files_read(rng: random.Random) -> list[Case]:
 def documents_read(rng: random.Random) -> list[Case]:
     """A ``tokenizer.json``, of bytes or of characters."""
     value = characters(rng) if rng.random() < 0.4 else json.loads(_bytes_listed(rng))
-    indent, ascii_only = rng.choice((None, None, 1, "\t")), rng.random() < 0.5
-    spelled = json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode()
-    return _read("huggingface", {"tokenizer.json": spelled}, rng)
+    return _read("huggingface", {"tokenizer.json": _as_json(value, rng)}, rng)
 
 
 def pairs_of_files_read(rng: random.Random) -> list[Case]:
@@ -97,8 +96,7 @@ def dumped_pair(own: ByteLevel, rng: random.Random) -> dict[str, bytes]:
     lines = [" ".join(map(to_chars, pair)) for pair in own.pairs]
     lines.insert(rng.randrange(2), rng.choice(("#version: 0.2", "#version", "")))
     text = end.join(lines) + rng.choice((end, end, ""))
-    spelled = json.dumps(vocab, ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, 1)))
-    return {"encoder.json": spelled.encode(), "vocab.bpe": text.encode()}
+    return {"encoder.json": _as_json(vocab, rng), "vocab.bpe": text.encode()}
 
 
 def characters(rng: random.Random) -> dict[str, Any]:
@@ -130,6 +128,15 @@ def characters(rng: random.Random) -> dict[str, Any]:
         "decoder": rng.choice((None, written)),
         "model": model,
     }
+
+
+def _as_json(value: Any, rng: random.Random) -> bytes:
+    """JSON as Python writes it, or as nobody does."""
+    if rng.random() < 0.5:
+        ascii_only, indent = rng.random() < 0.5, rng.choice((None, None, 1, "\t"))
+        return json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode()
+    text = spelled(value, rng, rng.choice((0.0, 0.001, 0.001, 0.003, 0.01, 0.1)))
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _few_or_all(rng: random.Random) -> ByteLevel:
