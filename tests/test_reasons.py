@@ -50,6 +50,7 @@ FOREIGN = {
         "drop-tiny/huggingface",
         "spm-charsmap-tiny/huggingface",
     ),
+    "sentencepiece": ("drop-tiny/huggingface", "never-tiny/huggingface", "cl100k-tiny/tiktoken"),
     "minbpe": ("drop-tiny/huggingface", "gpt2-tiny/huggingface"),
     "tekken": ("cl100k-tiny/huggingface", "spm-charsmap-tiny/huggingface"),
 }

@@ -39,6 +39,7 @@ from .contents import added_losses, is_too_large, merge_losses, vocab_losses
 from .flags import begins_with_space_only, flags_of, has_byte_tokens, nearest, settings_of
 from .listing import fallback_of, lacks_characters
 from .pieces import found_as_piece, pieces_of
+from .read import tokens_back
 from .specs import idle_settings, outline_of
 
 _SPACES = Replace(SPACE, " ")
@@ -46,6 +47,12 @@ _ONE_SPACE = StripToken(" ", 1, 0)
 _LIKE_BYTE = re.compile(rb"<0x(\+[0-9A-Fa-f]|[0-9A-Fa-f]{2})>")
 _MARKED = ("\u2581", "\u2581a", "\u2581\u2581a", "a\u2581")
 """Texts with the character that stands for a space, which is not told from one."""
+
+_BESIDE = ("sequence_template", "chat_template")
+"""The fields that the file beside a ``.model`` says, whatever its pieces are made of."""
+
+_TOKENS = ("affixes", "vocab", "merges", "lookup_first", "fallback", "added")
+"""The fields of which the pieces alone say what they become."""
 
 _LOOKED_AT = 2_000
 """How many texts are decoded to find a difference."""
@@ -61,8 +68,15 @@ def explain(trip: RoundTrip) -> Iterator[Loss]:
     )
     differing = {difference.field: difference.how for difference in differences}
     if model.alphabet == "byte":
-        yield from _byte_level(model, differing)
+        yield from _byte_level(model, again, differing)
         return
+    if not differing:
+        return
+    back = tokens_back(model, pieces_of(model))
+    if any(getattr(back, field) != getattr(again, field) for field in _TOKENS):
+        changed = {difference.field for difference in diff(model, back)}
+        differing = {f: how for f, how in differing.items() if f in changed or f not in _TOKENS}
+        again = replace(again, **{field: getattr(back, field) for field in _TOKENS})
     for field in FIELDS:
         if field in differing and field in _REASONS:
             yield from _REASONS[field](model, again)
@@ -80,7 +94,7 @@ def _outlined(model: BPEModel) -> BPEModel:
     return replace(model, vocab=Vocab({b"-": 0}), merges=PairList(()))
 
 
-def _byte_level(model: BPEModel, differing: Mapping[str, str]) -> Iterator[Loss]:
+def _byte_level(model: BPEModel, again: BPEModel, differing: Mapping[str, str]) -> Iterator[Loss]:
     """Whole texts: what is lost beside the alphabet is lost with it."""
     clash = contradiction(model)
     reason = ""
@@ -101,7 +115,8 @@ def _byte_level(model: BPEModel, differing: Mapping[str, str]) -> Iterator[Loss]
         shown=clash is not None,
     )
     for field, how in differing.items():
-        if field != "alphabet":
+        kept = field in _BESIDE and not (field in _REASONS and [*_REASONS[field](model, again)])
+        if field != "alphabet" and not kept:
             yield Loss(field, "metadata", how, "it goes with the alphabet")
 
 

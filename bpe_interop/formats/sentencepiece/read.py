@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from ...errors import FormatError, InvalidModelError, UnsupportedError
 from ...kernel import Numbers
 from ...merging.scores import both_zeros
-from ...model import AddedToken, BPEModel, Origin, RankTable, show
+from ...model import AddedToken, Affixes, BPEModel, Origin, RankTable, show
 from ...text.charsmap import rules
 from .config_file import CONFIG, Beside, read_beside
 from .flags import Dummy, Flags
@@ -27,7 +27,16 @@ from .schema import (
     parse,
     unread,
 )
-from .specs import DEFAULT_PIECES, DEFAULT_SURFACE, PRETOKEN_LEVEL, ROLES, Outline, Piece, extras_of
+from .specs import (
+    DEFAULT_PIECES,
+    DEFAULT_SURFACE,
+    PRETOKEN_LEVEL,
+    ROLES,
+    Outline,
+    Piece,
+    extras_of,
+    message_of,
+)
 
 MAIN = "tokenizer.model"
 SUFFIX = ".model"
@@ -112,6 +121,26 @@ def _model(
         decoder=(flags.decoder(_surface(message, file), _denormalizer(message, file)),),
         chat_template=beside.chat_template,
         origin=origin,
+    )
+
+
+def tokens_back(model: BPEModel, pieces: Sequence[Piece]) -> BPEModel:
+    """A character-level model with the tokens and merges that its pieces stand for.
+
+    Args:
+        model: what is written.
+        pieces: its tokens as pieces.
+    """
+    listing = listing_of(pieces, {})
+    spec = message_of(model, pieces).trainer_spec
+    return replace(
+        model,
+        vocab=listing.vocab,
+        merges=RankTable(listing.ranks),
+        affixes=Affixes(),
+        lookup_first=False,
+        fallback=fallback_of(listing.outline, listing.lacking),
+        added=_added(listing, spec, _unknown(listing.outline, MAIN)),
     )
 
 
