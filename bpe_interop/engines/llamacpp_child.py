@@ -78,7 +78,7 @@ class Vocabulary:
         self._library = library
         self._model = library.llama_model_load_from_file(os.fsencode(path), params)
         if not self._model:
-            raise ValueError(_last_message() or "llama.cpp does not load the file")
+            raise ValueError(_cause() or "llama.cpp does not load the file")
         self._vocab = library.llama_model_get_vocab(self._model)
 
     def encode(self, text: str, add_special: bool, parse_special: bool) -> list[int]:
@@ -165,9 +165,9 @@ _ERROR: Final = 4
 _messages: list[str] = []
 
 
-def _last_message() -> str:
-    """What the library said last of an error."""
-    return _messages[-1] if _messages else ""
+def _cause() -> str:
+    """What the library said first of an error; what follows only says that it failed."""
+    return _messages[0] if _messages else ""
 
 
 def _library() -> Any:

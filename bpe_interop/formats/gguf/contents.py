@@ -13,7 +13,7 @@ from .characters import PATTERN, built, name_over_characters
 from .into import Kept
 from .keys import DEFAULTS, MODEL, NAME, ROLES
 from .listing import listing_of, spelled
-from .overlaps import overlaps
+from .overlaps import in_order_of_length, overlaps
 from .pre_names import written_name
 from .read import built_by_scores, is_pretoken
 from .rendering import Typed
@@ -142,7 +142,7 @@ class Contents:
             for place, (text, type_) in enumerate(zip(texts, types, strict=True))
             if type_ in (CONTROL, UNKNOWN, USER_DEFINED)
         )
-        if next(overlaps([token.text for token in tokens]), None) is not None:
+        if in_order_of_length(tokens) is not None:
             tokens = tuple(replace(token, longest_first=True) for token in tokens)
         return tuple(map(phi3, tokens)) if is_phi3(self._name) else tokens
 

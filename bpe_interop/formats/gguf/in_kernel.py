@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ...kernel import read_pair
 from ...model import Kind
-from ...text.bytechars import to_bytes
+from ...text.bytechars import to_bytes, to_chars
 
 _HEADER = b"#version"
 
@@ -41,4 +41,6 @@ def taken(
     if read is None:
         return None
     ids, pairs, literal = read
+    if any(to_chars(content) in numbered for content in literal) or pairs.used(literal):
+        return None
     return ids, {ids[content]: "control" for content in sorted(literal)}, pairs

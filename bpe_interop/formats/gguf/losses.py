@@ -22,7 +22,7 @@ from ..reasons import affixes_lost, flag_witness, shown_by
 from ..round_trip import RoundTrip
 from .contents import Contents
 from .into import Kept
-from .overlaps import equally_long, overlaps
+from .overlaps import equally_long, in_order_of_length
 from .pre_names import Near, chosen, nearest_names
 from .read import decoder_of, normalizer_of
 from .write import puts_space, scores_stay
@@ -296,12 +296,10 @@ def _found_otherwise(
     if more is not None:
         yield _added_lost(f"llama.cpp takes {show(more)} for a special token by its spelling", more)
         return
-    pair = next(overlaps([*ours]), None)
+    pair = in_order_of_length([*ours.values()])
     if pair is not None:
-        yield _added_lost(
-            f"llama.cpp looks for the longest first: {show(pair[0])} and {show(pair[1])} overlap",
-            None,
-        )
+        how = f"is in {show(pair[1])}" if pair[0] in pair[1] else f"and {show(pair[1])} overlap"
+        yield _added_lost(f"llama.cpp looks for the longest first: {show(pair[0])} {how}", None)
 
 
 def _added_lost(what: str, witness: str | None) -> Loss:

@@ -1,4 +1,9 @@
-"""Texts of special tokens that overlap: then the order in which llama.cpp looks for them counts."""
+"""Texts of special tokens that overlap: then the order in which llama.cpp looks for them counts.
+
+It looks for one after the other, the longest first, and only for those that are to be found
+(``tokenizer_st_partition``). Others find the leftmost of all in one pass, and leave out what is
+not to be found afterwards, with what stands in it.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,14 @@ from collections.abc import Collection, Iterator, Sequence
 
 from ...errors import UnsupportedError
 from ...limits import OVERLAP_CHARACTERS
+from ...model import AddedToken
 from ...text.borders import borders
 
 _LONG = 4096
 """Characters. What longer ends have in common with begins is not looked up, but compared."""
+
+_SEARCHED = 1 << 32
+"""Characters. So many are looked through for tokens within others, a second or two."""
 
 
 def overlaps(texts: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -59,3 +68,23 @@ def equally_long(texts: Collection[str]) -> tuple[str, str] | None:
     return next(
         (pair for pair in overlaps(texts) if len(pair[0].encode()) == len(pair[1].encode())), None
     )
+
+
+def in_order_of_length(added: Sequence[AddedToken]) -> tuple[str, str] | None:
+    """Two tokens for which it matters that each is looked for alone; None if there are none.
+
+    They overlap, or the first, which is always found, stands in the second, which is special:
+    where special tokens are taken as text, the first is found in it. Of more tokens than can be
+    compared, it is taken to matter: what llama.cpp does is right of any.
+    """
+    pair = next(overlaps([token.text for token in added]), None)
+    if pair is not None:
+        return pair
+    plain = [token.text for token in added if not token.special]
+    special = [token.text for token in added if token.special]
+    together = "\0".join(special)
+    if len(plain) * len(together) > _SEARCHED:
+        return plain[0], special[0]
+    inner = next((text for text in plain if text in together), None)
+    outer = next((text for text in special if inner is not None and inner in text), None)
+    return None if inner is None or outer is None else (inner, outer)

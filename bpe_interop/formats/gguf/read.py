@@ -55,6 +55,7 @@ from .keys import (
     SCORES,
     SPLIT_NUMBER,
     TOKENS,
+    TYPES,
     Keys,
 )
 from .splitters import NOT_HELD, SPLITTERS, UNREADABLE, Splitter, nearest
@@ -193,6 +194,13 @@ def _pieces(tokens: Tokens, without: str) -> tuple[dict[bytes, int], dict[int, K
     kinds: dict[int, Kind] = {}
     for number, (text, kind) in enumerate(zip(tokens.texts, tokens.types, strict=True)):
         if kind in _SPECIAL or fills_hole(text, kind, number):
+            if text in BYTE_NAMES:
+                tokens.keys.refuse(
+                    f"{TYPES}[{number}]",
+                    f"{show(text)} is marked as a special token; llama.cpp gives its id to the "
+                    "byte all the same, and to the text, which is not held",
+                    fix="give it the type 6 (byte)",
+                )
             continue
         ids[text.encode()] = number
         if text in BYTE_NAMES:
@@ -360,21 +368,28 @@ def _contents(
     """
     products = {part for left, right in pairs for part in (left, right, left + right)}
     ids: dict[bytes, int] = {}
-    kinds: dict[int, Kind] = {}
+    literal: dict[bytes, int] = {}
     for number, (text, kind) in enumerate(zip(tokens.texts, tokens.types, strict=True)):
         special = kind in _SPECIAL or fills_hole(text, kind, number)
         if not is_mapped(text):
             if not special:
-                ids[text.encode()] = number
-                kinds[number] = "control"
+                literal[text.encode()] = number
             continue
         content = to_bytes(text)
         if special and content not in products and not is_pretoken(content, splitter):
             continue
-        if content in ids:
-            keys.fail(f"{TOKENS}[{number}]", f"{show(text)} has the bytes of another token")
         ids[content] = number
-    return ids, kinds
+    for content, number in literal.items():
+        if content in ids or content in products:
+            keys.refuse(
+                f"{TOKENS}[{number}]",
+                f"the token {show(content)} is not spelled in GPT-2's letters for bytes, and texts "
+                "with these bytes have other tokens: llama.cpp gives its id to no text",
+                fix="make it a user-defined token (type 4), or spell it in these letters",
+            )
+    if literal:  # by id, as the kernel has them
+        ids = dict(sorted((ids | literal).items(), key=lambda each: each[1]))
+    return ids, dict.fromkeys(literal.values(), "control")
 
 
 def _found_only(tokens: Tokens, splitter: Splitter) -> set[int]:
@@ -504,6 +519,9 @@ def _notes(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
             f"{keys.file}: {len(silent):,} tokens are marked as unused or have no known type, such "
             f"as {show(silent[0])}; llama.cpp decodes these to nothing, here they are their text"
         )
+    by_characters = kind != "gpt2" or keys.text(PRE) in OVER_CHARACTERS
+    if by_characters:
+        yield from _decoded_otherwise(keys, tokens)
     if kind == "gpt2" and keys.text(PRE) is None:
         yield (
             f"{keys.file}: there is no {PRE}, so llama.cpp splits texts by its 'default', which "
@@ -511,3 +529,20 @@ def _notes(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
         )
     if keys.head.keys.get(EMBEDDED) is not None:
         yield f"{keys.file}: {EMBEDDED} is there too; llama.cpp does not read it, --from hf does"
+
+
+def _decoded_otherwise(keys: Keys, tokens: Tokens) -> Iterable[str]:
+    """Where merging starts from characters: what llama.cpp decodes as it is spelled."""
+    typed = list(zip(tokens.texts, tokens.types, strict=True))
+    unmarked = [text for text, kind in typed if kind == NORMAL and text in BYTE_NAMES]
+    if unmarked:
+        yield (
+            f"{keys.file}: {len(unmarked):,} tokens such as {unmarked[0]} are not marked as bytes; "
+            "llama.cpp decodes these as they are spelled, here they are the bytes"
+        )
+    spaces = [text for text, kind in typed if kind in _SPECIAL and "\u2581" in text]
+    if spaces:
+        yield (
+            f"{keys.file}: {len(spaces):,} special tokens have U+2581, such as {show(spaces[0])}; "
+            "llama.cpp decodes it as it is, here it is a space"
+        )

@@ -9,8 +9,8 @@ from typing import Final
 
 from ...model import AddedToken, show
 from .keys import ARCHITECTURE, NAME, PRE, ROLES, TOKENS, TYPES, Keys
-from .overlaps import equally_long, overlaps
-from .types import BYTE, CONTROL, NORMAL, UNDEFINED, UNKNOWN, USER_DEFINED, effective
+from .overlaps import equally_long, in_order_of_length
+from .types import BYTE, BYTE_NAMES, CONTROL, NORMAL, UNDEFINED, UNKNOWN, USER_DEFINED, effective
 
 GAPS: Final = {
     f"fim_{role}": f"tokenizer.ggml.fim_{role}_token_id"
@@ -45,6 +45,25 @@ class Tokens:
         self.named = [each if 0 <= each <= BYTE else UNDEFINED for each in named]
         given = gaps_named(keys.number, len(self.texts))
         self.types = effective(self.texts, self.named, given, keys.file)
+        self._check_bytes()
+
+    def _check_bytes(self) -> None:
+        """Refuses tokens that stand for a byte which their text does not name.
+
+        llama.cpp reads a number out of the text from its fourth character on, whatever is there
+        (``llama_vocab::impl::token_to_byte``); where the text is shorter, it fails.
+        """
+        if BYTE not in self.types:
+            return
+        for number, (text, kind) in enumerate(zip(self.texts, self.types, strict=True)):
+            if kind == BYTE and text not in BYTE_NAMES:
+                self.keys.refuse(
+                    f"{TYPES}[{number}]",
+                    f"the token {show(text)} is marked as a byte, and no byte is spelled so "
+                    "(<0x00> to <0xFF>); llama.cpp takes it for some byte, or does not load the "
+                    "file",
+                    "give the token another type, such as 1 (normal)",
+                )
 
     def role(self, role: str, default: int | None) -> int | None:
         """The id of a role: the file's, else llama.cpp's default, if there is such a token."""
@@ -69,11 +88,11 @@ class Tokens:
             for number, kind in enumerate(self.types)
             if kind in (CONTROL, UNKNOWN, USER_DEFINED)
         )
-        if self._overlap(tokens):
+        if self._order_counts(tokens):
             tokens = tuple(replace(token, longest_first=True) for token in tokens)
         return self._flagged(tokens)
 
-    def _overlap(self, added: Sequence[AddedToken]) -> bool:
+    def _order_counts(self, added: Sequence[AddedToken]) -> bool:
         """Whether the order in which tokens are looked for matters.
 
         llama.cpp looks for the longest first, others for the leftmost.
@@ -81,15 +100,14 @@ class Tokens:
         Raises:
             UnsupportedError: two that overlap are equally long.
         """
-        texts = [token.text for token in added]
-        equal = equally_long(texts)
+        equal = equally_long([token.text for token in added])
         if equal is not None:
             self.keys.refuse(
                 TOKENS,
                 f"the end of {show(equal[0])} is the begin of {show(equal[1])}, and both are "
                 "equally long: which of them llama.cpp finds is left to a sort that is not stable",
             )
-        return next(overlaps(texts), None) is not None
+        return in_order_of_length(added) is not None
 
     def _flagged(self, added: tuple[AddedToken, ...]) -> tuple[AddedToken, ...]:
         """Refuses what llama.cpp does by the name of a model."""

@@ -1,0 +1,126 @@
+"""Types of tokens in a GGUF file that its texts do not fit, and tokens within special ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from bpe_interop.encode import Encoder
+from bpe_interop.engines.llamacpp import LlamaCppEngine
+from bpe_interop.errors import EngineError, LossyConversionError, UnsupportedError
+from bpe_interop.formats import by_name
+from bpe_interop.formats.gguf.read import load
+from bpe_interop.gate import refuse
+from fixtures import gguf_models as made
+
+LETTERS = [made.TO_CHAR[byte] for byte in range(256)]
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+SPACE, NEWLINE = (made.TO_CHAR[ord(character)] for character in " \n")
+
+Rows = Sequence[tuple[str, int]]
+
+
+def by_merges(
+    rows: Rows, merges: Sequence[str] = (), pre: str = "gpt-2", letters: Sequence[str] = LETTERS
+) -> bytes:
+    """GPT-2's kind: the bytes, and some tokens with their types."""
+    every = [*((letter, made.NORMAL) for letter in letters), *rows]
+    tokens, types = zip(*every, strict=True)
+    return made.by_merges(tokens, types, merges, pre)
+
+
+def by_scores(rows: Rows, marked: int = made.BYTE) -> bytes:
+    """SentencePiece's kind; ``marked`` is the type of the bytes."""
+    every = [("<unk>", made.UNKNOWN), ("<s>", made.CONTROL), ("</s>", made.CONTROL)]
+    every += [*((name, marked) for name in BYTES), ("\u2581", made.NORMAL), *rows]
+    tokens, types = zip(*every, strict=True)
+    return made.by_scores(tokens, types, [0.0] * len(tokens))
+
+
+@pytest.mark.parametrize(
+    ("file", "where"),
+    [
+        (by_merges([("the", made.BYTE)]), "token_type[256]"),
+        (by_merges([("ab", made.BYTE)]), "token_type[256]"),
+        (by_scores([("a", made.BYTE)]), "token_type[260]"),
+        (by_scores([("<0xZZ>", made.BYTE)]), "token_type[260]"),
+        (by_scores([("<0x0a>", made.BYTE)]), "token_type[260]"),
+    ],
+    ids=["gpt2", "gpt2-short", "llama", "no number", "small letters"],
+)
+def test_a_byte_that_no_text_names_is_refused(file: bytes, where: str) -> None:
+    with pytest.raises(UnsupportedError, match="marked as a byte") as refused:
+        load({"x.gguf": file})
+    assert where in refused.value.where
+
+
+def test_llama_cpp_takes_it_for_some_byte_or_does_not_load() -> None:
+    assert LlamaCppEngine(by_merges([("abc41", made.BYTE)])).decode([256]) == "A"
+    for file in (by_merges([("ab", made.BYTE)]), by_scores([("a", made.BYTE)])):
+        with pytest.raises(EngineError, match="basic_string"):
+            LlamaCppEngine(file)
+
+
+@pytest.mark.parametrize("kind", [made.CONTROL, made.USER_DEFINED, made.UNKNOWN])
+def test_a_byte_that_is_special_is_refused(kind: int) -> None:
+    """llama.cpp looks the byte up by its name, whatever its type is."""
+    with pytest.raises(UnsupportedError, match=r"token_type\[3\].*marked as a special token"):
+        load({"x.gguf": by_scores([], kind)})
+
+
+MERGED = [
+    by_merges([("\t", made.NORMAL)]),
+    by_merges([(SPACE * 2, made.NORMAL), ("  ", made.UNUSED)], [f"{SPACE} {SPACE}"]),
+    by_merges([("  ", made.NORMAL), (SPACE * 2, made.NORMAL)], [f"{SPACE} {SPACE}"]),
+    by_merges([("\n\n", made.NORMAL)], [f"{NEWLINE} {NEWLINE}"], "llama-bpe"),
+]
+
+
+@pytest.mark.parametrize("file", MERGED, ids=["a byte", "merged", "before", "only as text"])
+@pytest.mark.parametrize("engine", ["native", "python"])
+def test_a_token_spelled_as_text_takes_no_other_ones_place(
+    file: bytes, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine == "python":
+        monkeypatch.setattr("bpe_interop.formats.gguf.read.taken", lambda *given: None)
+    with pytest.raises(UnsupportedError, match="gives its id to no text"):
+        load({"x.gguf": file})
+
+
+def test_a_token_spelled_as_text_that_nothing_else_is_stays() -> None:
+    file = by_merges([("\t\t", made.NORMAL), (SPACE + "a", made.NORMAL)], [f"{SPACE} a"])
+    encoder, engine = Encoder(load({"x.gguf": file})), LlamaCppEngine(file)
+    for text in ("a\t\tb a", "\t\t", " a\t"):
+        assert encoder.encode(text) == engine.encode(text)
+
+
+WITHIN = [("<|x|>", made.CONTROL), ("|x", made.USER_DEFINED)]
+
+
+def test_a_token_is_found_within_a_special_one_that_is_text() -> None:
+    """llama.cpp looks for each alone; tokenizers passes over the special one and what is in it."""
+    file = by_merges(WITHIN)
+    encoder, engine = Encoder(load({"x.gguf": file})), LlamaCppEngine(file)
+    for text in ("<|x|>", "a<|x|>|x x", "<|<|x|>|x|>"):
+        assert encoder.encode(text) == engine.encode(text)
+        assert encoder.encode(text, "all") == engine.encode(text, special="parse")
+    assert 257 in encoder.encode("<|x|>")
+
+
+def test_a_token_within_a_special_one_is_told_on_the_way() -> None:
+    model = load({"x.gguf": by_merges(WITHIN)})
+    with pytest.raises(LossyConversionError, match="the longest is found first"):
+        refuse(model, by_name("huggingface"))
+    leftmost = tuple(replace(token, longest_first=False) for token in model.added or ())
+    with pytest.raises(LossyConversionError, match=r'"\|x" is in "<\|x\|>"'):
+        refuse(replace(model, added=leftmost), by_name("gguf"))
+
+
+def test_what_llama_cpp_decodes_as_it_is_spelled_is_noted() -> None:
+    notes = load({"x.gguf": by_scores([], made.NORMAL)}).origin.notes
+    assert any("256 tokens such as <0x00> are not marked as bytes" in note for note in notes)
+    notes = load({"x.gguf": by_scores([("\u2581x", made.USER_DEFINED)])}).origin.notes
+    assert any("1 special tokens have U+2581" in note for note in notes)
+    assert not load({"x.gguf": by_scores([])}).origin.notes
