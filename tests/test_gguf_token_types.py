@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from conftest import FIXTURES
 
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
@@ -13,6 +14,7 @@ from bpe_interop.errors import EngineError, LossyConversionError, UnsupportedErr
 from bpe_interop.formats import by_name
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.gate import refuse
+from bpe_interop.loss import Loss
 from fixtures import gguf_models as made
 
 LETTERS = [made.TO_CHAR[byte] for byte in range(256)]
@@ -124,3 +126,23 @@ def test_what_llama_cpp_decodes_as_it_is_spelled_is_noted() -> None:
     notes = load({"x.gguf": by_scores([("\u2581x", made.USER_DEFINED)])}).origin.notes
     assert any("1 special tokens have U+2581" in note for note in notes)
     assert not load({"x.gguf": by_scores([])}).origin.notes
+
+
+def test_an_empty_token_changes_no_id() -> None:
+    """Whisper's multilingual vocabulary has one."""
+    model = load({"x.gguf": by_merges([("ab", made.NORMAL)], ["a b"])})
+    ids = {**model.vocab.ids, b"": len(model.vocab.ids)}
+    losses = refuse(replace(model, vocab=replace(model.vocab, ids=ids)), by_name("gguf"))
+    assert [(loss.field, loss.grade) for loss in losses] == [("vocab", "metadata")]
+    assert "the empty token 257" in losses[0].what
+
+
+def test_where_a_user_defined_piece_is_found_is_told() -> None:
+    """Mistral's models from version 3 on have some."""
+    [file] = (FIXTURES / "tokenizers/spm-user-tiny/sentencepiece").glob("*.model")
+    model = by_name("sentencepiece").load({file.name: file.read_bytes()})
+    with pytest.raises(LossyConversionError) as refused:
+        refuse(model, by_name("gguf"))
+    told = {loss.field: loss.what for loss in refused.value.losses if isinstance(loss, Loss)}
+    for field in ("vocab", "added"):
+        assert "SentencePiece in what the normalizer makes of it" in told[field]

@@ -197,7 +197,8 @@ def _check(model: BPEModel, preset: Preset) -> None:
         raise SourceError(
             f"the preset {preset.name} contradicts {origin}: {clash}",
             where=preset.source,
-            fix="leave the preset out, or name the right one",
+            fix="leave the preset out, name the right one, or say what the file leaves unsaid in a "
+            "sidecar file beside it",
         )
 
 

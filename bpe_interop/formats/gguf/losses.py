@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
@@ -31,6 +31,8 @@ Losses: TypeAlias = Iterator[Loss]
 
 _TEXTS = ("a", " ", " a", "a  b", "A", "\u00e9", "e\u0301", "\ufb01", "\u2126", "\u2581a", "\n")
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "ascii_space")
+_BEFORE = "in the text as it stands, SentencePiece in what the normalizer makes of it"
+"""Where user-defined tokens are looked for."""
 _LOOKING = _FLAGS[:3]
 """The flags by which a token looks at what is beside it."""
 
@@ -53,21 +55,25 @@ def _affixes(contents: Contents) -> Losses:
 
 def _vocab(contents: Contents) -> Losses:
     model, ids = contents.model, contents.model.vocab.ids
-    lost = next((t for t in ids if t in contents.gone or ids[t] in contents.moved), None)
+    gone = [t for t in ids if t in contents.gone or ids[t] in contents.moved]
+    lost = next(filter(None, gone), None)
     more = next(iter(contents.more), None)
     if lost is not None:
         place = None if lost in contents.gone else contents.listing.places[ids[lost]]
-        why = (
-            "another token or an added one is spelled like it, and no two may be"
-            if place is None
-            else "ids are places in a list, and these have too large holes"
-        )
         yield shown_by(
             text_for(model, lost),
             "vocab",
             "ids",
-            f"{show(lost)} would be {'gone' if place is None else place}, not {ids[lost]}: {why}",
+            f"{show(lost)} would be {'gone' if place is None else place}, not {ids[lost]}: "
+            + _why_gone(contents, lost),
             "texts that need it would have other ids",
+        )
+    elif gone and not contents.missing_bytes:
+        yield Loss(
+            "vocab",
+            "metadata",
+            f"the empty token {ids[b'']} has no text, and llama.cpp needs one: it gets a stand-in",
+            "no text has it, so no id changes",
         )
     elif contents.missing_bytes:
         yield shown_by(
@@ -92,6 +98,18 @@ def _vocab(contents: Contents) -> Losses:
         yield Loss(
             "vocab", "metadata", "scores that say another order than the merges", "no id changes"
         )
+
+
+def _why_gone(contents: Contents, lost: bytes) -> str:
+    """Why a token cannot have its id, or is not merged or looked up into."""
+    number = contents.model.vocab.ids[lost]
+    if lost not in contents.gone:
+        return "ids are places in a list, and these have too large holes"
+    if number in contents.crowded:
+        return "another token or an added one is spelled like it, and no two may be"
+    if contents.model.vocab.kinds.get(number) == "user_defined":
+        return f"llama.cpp finds such a token {_BEFORE}"
+    return "llama.cpp finds it in a text before anything is merged, and merges nothing into it"
 
 
 def _merges(contents: Contents) -> Losses:
@@ -233,7 +251,8 @@ def _added(contents: Contents) -> Losses:
     there = _without_roles(contents.added)
     plain = replace(bare, vocab=Vocab(bare.vocab.ids), added=there)
     if compare_added(bare, plain):
-        yield from _found_otherwise(bare.added or (), there, contents.crowded)
+        reasons = list(_found_otherwise(bare.added or (), there, contents.crowded))
+        yield from reasons or _found_too(contents, there)
     elif contents.added != (contents.model.added or ()):
         yield Loss(
             "added",
@@ -292,14 +311,26 @@ def _found_otherwise(
                 flag_witness(token) if flag in _LOOKING else None,
             )
             return
-    more = next((text for text in theirs if text not in ours), None)
-    if more is not None:
-        yield _added_lost(f"llama.cpp takes {show(more)} for a special token by its spelling", more)
+    if theirs.keys() - ours.keys():
         return
     pair = in_order_of_length([*ours.values()])
     if pair is not None:
         how = f"is in {show(pair[1])}" if pair[0] in pair[1] else f"and {show(pair[1])} overlap"
         yield _added_lost(f"llama.cpp looks for the longest first: {show(pair[0])} {how}", None)
+
+
+def _found_too(contents: Contents, there: Iterable[AddedToken]) -> Losses:
+    """The loss where llama.cpp finds a token in a text that is no added token of the model."""
+    ours = {token.text for token in contents.model.added or ()}
+    more = next((token for token in there if token.text not in ours), None)
+    if more is None:
+        return
+    if contents.model.vocab.kinds.get(more.id) == "user_defined":
+        yield _added_lost(f"llama.cpp finds {show(more.text)} {_BEFORE}", more.text)
+    else:
+        yield _added_lost(
+            f"llama.cpp takes {show(more.text)} for a special token by its spelling", more.text
+        )
 
 
 def _added_lost(what: str, witness: str | None) -> Loss:
