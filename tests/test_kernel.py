@@ -307,7 +307,7 @@ def test_ranks_in_the_order_of_a_list_are_found_the_same() -> None:
     ("name", "count"),
     [
         ("rank files", 25),
-        ("tokenizer.json", 9),
+        ("tokenizer.json", 14),
         ("pairs of files", 10),
         ("pieces of models", 9),
         ("lists of GGUF files", 10),
@@ -324,7 +324,7 @@ def test_the_kernel_answers_as_python_does(name: str, count: int) -> None:
     found = compare(name, count, seed=14)
     assert found.different == []
     assert found.cases >= count
-    assert found.native > found.cases // 10
+    assert found.native > found.cases // 20
     assert found.answered >= found.native
     assert (found.damaged > found.cases // 2) is name.endswith(("files", ".json", "models"))
 
