@@ -12,7 +12,7 @@ Grade: TypeAlias = Literal["ids", "text", "metadata"]
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One thing that a target cannot hold.
+    """One thing that a target cannot hold: the typed reason why a field comes back otherwise.
 
     ``grade``: ``ids`` (some text would encode differently), ``text`` (decoding, or what special
     strings do, would differ), ``metadata`` (names, chat template). ``ids`` and ``text`` are

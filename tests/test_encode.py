@@ -355,13 +355,13 @@ def test_it_pickles_and_threads_share_it() -> None:
 
 
 def test_remembering_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bpe_interop.encode._CACHED", 10)
+    monkeypatch.setattr("bpe_interop.encode.segment._CACHED", 10)
     encoder = Encoder(model_of(SMALL))
     text = " ".join(map(str, range(1000)))
     assert encoder.encode(text) == SMALL.encode_ordinary(text)
     assert encoder.encode("a" * 1000) == SMALL.encode_ordinary("a" * 1000)
-    assert len(encoder._remembered) <= 10
-    assert "a" * 1000 not in encoder._remembered
+    assert len(encoder._segment._remembered) <= 10
+    assert "a" * 1000 not in encoder._segment._remembered
 
 
 def test_a_pretoken_of_a_million_letters() -> None:
@@ -406,9 +406,9 @@ def ranked(tokens: list[bytes]) -> dict[bytes, int]:
 def test_what_is_remembered_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     encoding = load(FIXTURES / "tokenizers" / "cl100k-tiny" / "tiktoken").to_tiktoken()
     ours = Encoder(model_of(encoding))
-    monkeypatch.setattr("bpe_interop.encode._CACHED", 50)
+    monkeypatch.setattr("bpe_interop.encode.segment._CACHED", 50)
     rng = random.Random(3)
     for size in (10, 45, 49, 50, 51, 60, 400, 20, 45):
         text = " ".join(str(rng.randrange(10**9)) for _ in range(size))
         assert ours.encode(text) == encoding.encode_ordinary(text)
-        assert len(ours._words) <= 50
+        assert len(ours._segment._words) <= 50

@@ -9,12 +9,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from itertools import chain
 from typing import TypeAlias, TypeVar
 
 from ..errors import UnstatedError
 from ..kernel import TextEncoder, is_aside
-from ..model import Affixes, BPEModel, TemplatePart, TemplateText
+from ..model import BPEModel, TemplatePart, TemplateText
 from ..steps import DecoderStep
 from ..text.added import AddedMatcher, Allowed
 from ..text.bytechars import to_bytes
@@ -32,42 +31,15 @@ from ..text.split import Splitter, compiled
 from .decode import Decoder, Meaning
 from .native import native
 from .offsets import Piece, shifted, through
-from .parts import CharacterCuts, Parts
 from .pretoken import Placed, PretokenEncoder
+from .segment import SegmentEncoder
 from .stream import DecodeStream
 
 T = TypeVar("T")
 
-_CACHED = 1 << 18
-"""How many pretokens are remembered, and in characters how long one may be."""
-_CACHED_LENGTH = 128
-_SHORT_TEXT = 64
-"""Characters up to which a text is not cut at its spaces: it may not be met again."""
-_SHORT = 4
-"""Characters up to which a pretoken is not worth cutting."""
-_PAYS = 500
-"""Before so many pretokens, or characters of one, what cuts them is not worth making."""
-
-
 _Segment: TypeAlias = tuple["int | None", str, int, Spans]
 """An added token's id; or None, and a normalized text with ``first`` of its splitter
 (:meth:`Encoder._begins`). Then, for each character, the characters that it comes from."""
-
-
-class _Remembered(dict[str, tuple[int, ...]]):
-    """Pretokens to ids, computed when first asked for; forgotten all at once when full."""
-
-    def __init__(self, compute: Callable[[str], tuple[int, ...]]) -> None:
-        super().__init__()
-        self._compute = compute
-
-    def __missing__(self, pretoken: str) -> tuple[int, ...]:
-        ids = self._compute(pretoken)
-        if len(pretoken) <= _CACHED_LENGTH:
-            if len(self) >= _CACHED:
-                self.clear()
-            self[pretoken] = ids
-        return ids
 
 
 class Encoder:
@@ -76,8 +48,6 @@ class Encoder:
     def __init__(self, model: BPEModel) -> None:
         self.model = model
         self._decoder = Decoder(model)
-        self._words: dict[str, tuple[int, ...]] = {}
-        self._met = 0
 
     def __reduce__(self) -> tuple[object, ...]:
         return Encoder, (self.model,)
@@ -105,7 +75,7 @@ class Encoder:
         if self._matcher(allowed_special).is_idle(allowed_special):
             normalized = self._normalize(text)
             whole = None if native is None else native.encode(normalized)
-            return self._ordinary(normalized, self._begins(text)) if whole is None else whole
+            return self._segment.ids(normalized, self._begins(text)) if whole is None else whole
         ids: list[int] = []
         later = native if self._later is None or native is None else self._later
         for number, part, begins, _ in self._segments(text, allowed_special, placed=False):
@@ -114,7 +84,7 @@ class Encoder:
                 continue
             encoder = native if begins else later
             whole = None if encoder is None else encoder.encode(part)
-            ids += self._ordinary(part, begins) if whole is None else whole
+            ids += self._segment.ids(part, begins) if whole is None else whole
         return ids
 
     def encode_array(
@@ -383,102 +353,12 @@ class Encoder:
         return PretokenEncoder(self.model)
 
     @cached_property
-    def _parts(self) -> Parts | None:
-        """What cuts long pretokens; None where it cannot."""
-        model = self.model
-        if model.alphabet == "byte" or model.lookup_first or model.affixes != Affixes():
-            return None
-        return Parts(model)
-
-    @cached_property
-    def _remembered(self) -> _Remembered:
-        compute = self._pretoken.ids
-        if self._splitter.maps:
-            return _Remembered(lambda pretoken: tuple(compute(to_bytes(pretoken))))
-        if self.model.alphabet != "byte" or not self._pretoken.plain:
-            return _Remembered(lambda pretoken: tuple(compute(pretoken.encode())))
-
-        def ids(pretoken: str) -> tuple[int, ...]:
-            if len(pretoken) > _SHORT and not pretoken.isascii():
-                return self._long(pretoken)
-            return tuple(compute(pretoken.encode()))
-
-        return _Remembered(ids)
-
-    @cached_property
-    def _character_cuts(self) -> CharacterCuts:
-        return CharacterCuts(self.model.merges)
-
-    @cached_property
-    def _merged(self) -> _Remembered:
-        """Parts of pretokens to the ids that merging alone gives."""
-        merged = self._pretoken.merged
-        return _Remembered(lambda part: tuple(merged(part.encode())))
-
-    def _long(self, pretoken: str) -> tuple[int, ...]:
-        """The ids of a long pretoken of bytes, in parts that merge independently."""
-        content = pretoken.encode()
-        self._met += 1
-        pays = self._met > _PAYS or len(pretoken) > _PAYS
-        if pays and not self._pretoken.looked_up(content):
-            parts = self._character_cuts(pretoken)
-            try:
-                return tuple(chain.from_iterable(map(self._merged.__getitem__, parts)))
-            except KeyError:
-                pass  # a symbol is missing, which is told of the whole pretoken
-        return tuple(self._pretoken.ids(content))
+    def _segment(self) -> SegmentEncoder:
+        return SegmentEncoder(self.model, self._splitter, self._pretoken)
 
     def _begins(self, segment: str) -> int:
         """``first`` of :class:`.text.split.Splitter`, of a segment that begins its text."""
         return leading(self.model.normalizer or (), segment) if self._splitter.asks_first else 1
-
-    def _ordinary(self, text: str, begins: int) -> list[int]:
-        words_of = self._splitter.words
-        words = None if words_of is None or len(text) <= _SHORT_TEXT else words_of(text)
-        if words is None:
-            return self._whole(text, begins)
-        first = words.pop(0)
-        known = self._known(words)
-        if known is None:
-            return self._whole(text, begins)
-        ids = self._whole(first, begins) if first else []
-        ids += chain.from_iterable(map(known.__getitem__, words))
-        return ids
-
-    def _known(self, words: list[str]) -> dict[str, tuple[int, ...]] | None:
-        """The ids of words, each with the space before it; None where some are not remembered.
-
-        What is new is cut as one text. Words of which the pattern leaves something unmatched
-        may not stand alone, because that goes with its neighbours.
-        """
-        known = self._words
-        new = [*dict.fromkeys([word for word in words if word not in known])]
-        if not new:
-            return known
-        if len(known) + len(new) > _CACHED:
-            known = self._words = {}
-            new = [*dict.fromkeys(words)]
-        if len(new) > _CACHED or max(map(len, new)) > _CACHED_LENGTH:
-            return None
-        pretokens = self._splitter.all_matched(" " + " ".join(new))
-        if pretokens is None:
-            return None
-        rest, remembered = iter(pretokens), self._remembered
-        for word in new:
-            ids: list[int] = []
-            left = len(word) + 1
-            while left:
-                pretoken = next(rest)
-                left -= len(pretoken)
-                ids += remembered[pretoken]
-            known[word] = tuple(ids)
-        return known
-
-    def _whole(self, text: str, begins: int) -> list[int]:
-        pretokens: Iterable[str] = self._splitter(text, first=begins)
-        if self._parts is not None:
-            pretokens = chain.from_iterable(map(self._parts, pretokens))
-        return list(chain.from_iterable(map(self._remembered.__getitem__, pretokens)))
 
     def _segments(self, text: str, allowed: Allowed, *, placed: bool) -> Iterator[_Segment]:
         """What added tokens cut a repaired text into; with their places if these are asked for."""
