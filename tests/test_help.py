@@ -114,6 +114,7 @@ def test_near_misses_are_answered(
 ) -> None:
     done = command(*words)
     assert done.code == 2
+    assert sum(line.startswith("error: ") for line in done.err.splitlines()) == 1
     assert meant in done.err
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -271,6 +272,10 @@ def test_roles_of_what_is_learned(run: Command, tmp_path: Path, to: str) -> None
     done = run("-", *asked, *said, *lost, stdin=text)
     assert done.code == 0, done.err
     assert "3 of them special" in done.out
+    shown = re.search(r"^special +(.*)$", done.out, re.M)
+    assert shown is not None
+    told = {re.sub(r" \d+", "", each) for each in shown[1].split(", ")}
+    assert told == {'"<end>" eos', '"<pad>" pad', '"<s>" bos'}
     if to == "hf":
         config = json.loads((tmp_path / "out" / "tokenizer_config.json").read_text("utf-8"))
         named = [config[f"{role}_token"] for role in ("eos", "pad", "bos")]

@@ -10,6 +10,7 @@ import gc
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -167,7 +168,7 @@ def main() -> None:
     except click.ClickException as error:
         usage = io.StringIO()
         error.show(file=usage)
-        tell(usage.getvalue().rstrip("\n").replace("\nError: ", "\nerror: ", 1))
+        tell(re.sub("^Error: ", "error: ", usage.getvalue().rstrip("\n"), count=1, flags=re.M))
         sys.exit(UNKNOWN)
     except (click.Abort, KeyboardInterrupt):
         tell("interrupted")

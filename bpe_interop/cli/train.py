@@ -253,6 +253,7 @@ def _show(done: Training, written: Written) -> None:
             f"{special} of them special"
         ],
     )
+    lines("special", [", ".join(_special(model))] if special else [])
     if done.tokens:
         lines("tokens", [f"{done.tokens:,}, {done.size / done.tokens:.3f} bytes per token"])
     lines("merged", _first(done))
@@ -264,6 +265,13 @@ def _show(done: Training, written: Written) -> None:
     lines("dropped", [describe(loss) for loss in written.losses])
     lines("note", written.notes)
     show_outcome(written.checks, written.verdict, has_source=False)
+
+
+def _special(model: BPEModel) -> list[str]:
+    """The first special tokens, with their ids and what they are for."""
+    tokens = [token for token in model.added or () if token.special]
+    told = [" ".join([show(t.text), str(t.id), *t.roles]) for t in tokens[:FIRST]]
+    return [*told, "..."] if tokens[FIRST:] else told
 
 
 def _made(model: BPEModel) -> int:
