@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -36,6 +37,7 @@ from bpe_interop.engines.live import (
     model_from_tokenizers,
     to_sentencepiece,
 )
+from bpe_interop.engines.tiktoken import TiktokenEngine
 from bpe_interop.engines.transformers import TransformersEngine
 from bpe_interop.errors import (
     EngineError,
@@ -492,6 +494,10 @@ def test_encodings_by_name_and_by_model(data: Data) -> None:
     data("tiktoken_cache")
     files = registry("tiktoken:gpt-4", offline=True)
     assert files == registry("cl100k_base")
+    engine = from_files("tiktoken", "tiktoken", files)
+    assert isinstance(engine, TiktokenEngine)
+    assert engine.encoding is tiktoken.get_encoding("cl100k_base")
+    assert type(pickle.loads(pickle.dumps(files))) is dict
     rank_file = next(content for name, content in files.items() if name.endswith(".tiktoken"))
     assert rank_file == data("cl100k_base/cl100k_base.tiktoken").read_bytes()
     model = by_name("tiktoken").load(files)

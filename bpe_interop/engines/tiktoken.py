@@ -9,6 +9,7 @@ from ..formats import Files
 from ..model import BPEModel
 from .library import LibraryEngine, Special, guarded, installed, library
 from .rank_files import rank_file, ranks_of, stated_beside, unsaid
+from .tiktoken_encodings import EncodingFiles
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -50,6 +51,8 @@ def read(files: Files, model: BPEModel | None) -> TiktokenEngine:
         EngineMissingError, EngineError, UnstatedError: as :func:`engines.from_files`.
     """
     tiktoken = library("tiktoken")
+    if isinstance(files, EncodingFiles):
+        return TiktokenEngine(files.encoding)
     name = rank_file(files)
     with guarded("tiktoken", f"on the rank file {name}"):
         ranks = ranks_of(files[name])

@@ -17,6 +17,25 @@ if TYPE_CHECKING:
 _offline = threading.Lock()
 
 
+class EncodingFiles(dict[str, bytes]):
+    """The files of an encoding that tiktoken holds, and it: nobody builds a second one of them.
+
+    In another process they are files alone.
+    """
+
+    def __init__(self, files: Files, encoding: Encoding) -> None:
+        super().__init__(files)
+        self.encoding = encoding
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return dict, (dict(self),)
+
+
+def is_built(files: Files) -> bool:
+    """Whether the engine of files is in this process anyway."""
+    return isinstance(files, EncodingFiles)
+
+
 def registry(name: str, *, offline: bool = False) -> Files:
     """The rank file and sidecar of an encoding or of a model that tiktoken knows.
 
@@ -30,7 +49,8 @@ def registry(name: str, *, offline: bool = False) -> Files:
     """
     from .live import files_from_encoding
 
-    return files_from_encoding(encoding(name, offline=offline))
+    published = encoding(name, offline=offline)
+    return EncodingFiles(files_from_encoding(published), published)
 
 
 def listed() -> list[str]:

@@ -416,6 +416,8 @@ def _kept(model: BPEModel, again: BPEModel, dropped: tuple[str, ...]) -> BPEMode
     fields = set(dropped)
     if fields.intersection(_MERGING):
         fields.update(_MERGING)
+    if not fields:
+        return model  # what is known of it already stays known
     return replace(model, **{field: getattr(again, field) for field in fields})
 
 
