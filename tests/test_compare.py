@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 from bpe_interop.engines import from_files
 from bpe_interop.engines.tiktoken import TiktokenEngine
 from bpe_interop.errors import DecodeError, EngineError, PatternError, UnstatedError
+from bpe_interop.model import BPEModel, Fallback, PairList, Vocab
 from bpe_interop.sources import load_source
+from bpe_interop.steps import JoinBytes
 from bpe_interop.verify.compare import compare, compare_texts, first_difference, shrink
 from bpe_interop.verify.sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mismatch, Mode, Own
 
@@ -316,3 +319,23 @@ def test_small_texts_are_smallest_among_all(mode: Mode) -> None:
             text = "".join(letters)
             asked = {"special": mode.special, "add_special_tokens": mode.add_special_tokens}
             assert one.encode(text, **asked) == two.encode(text, **asked)
+
+
+def test_two_of_our_own_sides_fail_and_differ_each_on_its_text() -> None:
+    """They are asked for arrays: one text of a batch that fails leaves the others as they are."""
+    model = BPEModel(
+        vocab=Vocab({b"a": 0, b"b": 1, b"ab": 2}),
+        merges=PairList(((b"a", b"b"),)),
+        normalizer=(),
+        pretokenizer=(),
+        decoder=(JoinBytes(),),
+        added=(),
+    )
+    dropping = replace(model, fallback=Fallback("drop"))
+    answers = compare_texts(Own(model), Own(dropping), ["ab", "ac", "", "ba"], [ORDINARY])
+    assert [each.compared for each in answers] == [1, 0, 1, 1]
+    assert [each.alone for each in answers] == [0, 1, 0, 0]
+    assert [each.mismatch for each in answers] == [None] * 4
+    shifted = replace(model, vocab=Vocab({b"a": 0, b"b": 1, b"ab": 3}))
+    answers = compare_texts(Own(model), Own(shifted), ["ba", "ab"], [ORDINARY])
+    assert [each.mismatch for each in answers] == [None, Mismatch(ORDINARY, "ab", (2,), (3,))]

@@ -15,9 +15,11 @@ from .sides import (
     Failure,
     Mismatch,
     Mode,
+    Own,
     decode,
     encode_all,
     encode_one,
+    encode_to_arrays,
 )
 
 
@@ -63,9 +65,14 @@ def oddness(mismatch: Mismatch) -> tuple[bool, bool, bool, bool, int]:
 def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode]) -> list[Answers]:
     """Compares the ids of a batch of texts in every mode, and what the ids decode to."""
     outcomes = [Answers() for _ in texts]
-    agreed: list[list[int] | None] = [None] * len(texts)
+    agreed: list[Sequence[int] | None] = [None] * len(texts)
     for mode in modes:
-        left, right = encode_all(a, texts, mode), encode_all(b, texts, mode)
+        left: Sequence[Sequence[int] | Failure]
+        right: Sequence[Sequence[int] | Failure]
+        if type(a) is Own and type(b) is Own:
+            left, right = encode_to_arrays(a, texts, mode), encode_to_arrays(b, texts, mode)
+        else:
+            left, right = encode_all(a, texts, mode), encode_all(b, texts, mode)
         for place, (x, y) in enumerate(zip(left, right, strict=True)):
             outcome = outcomes[place]
             if mode is modes[0]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -67,7 +69,7 @@ class Own(OneByOne):
     def __init__(self, model: BPEModel) -> None:
         self.version = importlib.metadata.version("bpe-interop")
         self.encoder = Encoder(model)
-        self._last: tuple[list[str], Special, list[list[int]]] = [], "text", []
+        self._last: tuple[list[str], Special, list[array[int]]] = [], "text", []
 
     def encode(
         self, text: str, *, special: Special = "text", add_special_tokens: bool = False
@@ -83,15 +85,26 @@ class Own(OneByOne):
         special: Special = "text",
         add_special_tokens: bool = False,
     ) -> list[list[int]]:
-        """The ids of each text. They are often asked for with the template right after without."""
+        """The ids of each text."""
+        rows = self.encode_to_arrays(texts, special=special, add_special_tokens=add_special_tokens)
+        return [row.tolist() for row in rows]
+
+    def encode_to_arrays(
+        self, texts: Sequence[str], *, special: Special, add_special_tokens: bool
+    ) -> list[array[int]]:
+        """The same as arrays of 32 bits, which are compared and decoded without Python's integers.
+
+        They are often asked for with the template right after without.
+        """
         wanted = list(texts)
         before, way, rows = self._last
         if way != special or before != wanted:
-            rows = self.encoder.encode_each(wanted, _ALLOWED[special], threads=_THREADS)
+            ids, ends = self.encoder.encode_joined(wanted, _ALLOWED[special], threads=_THREADS)
+            rows = [ids[start:end] for start, end in pairwise((0, *ends))]
             self._last = wanted, special, rows
         if add_special_tokens:
-            return [self.encoder.template(ids) for ids in rows]
-        return [list(ids) for ids in rows]
+            return [array("I", self.encoder.template(row.tolist())) for row in rows]
+        return rows
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids."""
@@ -171,6 +184,16 @@ def encode_all(side: Engine, texts: list[str], mode: Mode) -> list[list[int] | F
         )
     except _UNANSWERED:
         return [encode_one(side, text, mode) for text in texts]
+
+
+def encode_to_arrays(side: Own, texts: list[str], mode: Mode) -> list[array[int] | Failure]:
+    """The same of our encoder, as arrays; none is equal to a list."""
+    placed = mode.add_special_tokens
+    try:
+        return [*side.encode_to_arrays(texts, special=mode.special, add_special_tokens=placed)]
+    except _UNANSWERED:
+        rows = [encode_one(side, text, mode) for text in texts]
+    return [row if isinstance(row, Failure) else array("I", row) for row in rows]
 
 
 def encode_one(side: Engine, text: str, mode: Mode) -> list[int] | Failure:
