@@ -277,10 +277,7 @@ class Tokenizer(Vocabulary):
         add_special_tokens: bool = False,
     ) -> list[list[int]]:
         """The ids of each text, as :meth:`encode`. An engine chooses its own threads."""
-        asked = self._ask(allowed_special, disallowed_special)
-        texts = list(text)
-        for one in texts:
-            refuse_disallowed(one, asked)
+        texts, asked = self._ask_of_each(text, allowed_special, disallowed_special)
         rows = self._ids_of_each(texts, asked, num_threads)
         return list(map(self._placed, rows)) if add_special_tokens else rows
 
@@ -304,10 +301,7 @@ class Tokenizer(Vocabulary):
         What :meth:`encode_batch` gives, without a list of each text: ids as 32 bits (type code
         ``"I"``), ends as 64 (``"Q"``). ``numpy.asarray`` takes both as they are.
         """
-        asked = self._ask(allowed_special, disallowed_special)
-        texts = list(text)
-        for one in texts:
-            refuse_disallowed(one, asked)
+        texts, asked = self._ask_of_each(text, allowed_special, disallowed_special)
         if self._engine is None and not add_special_tokens:
             return self._encoder.encode_joined(texts, asked.allowed, threads=num_threads)
         rows = self._ids_of_each(texts, asked, num_threads)
@@ -421,6 +415,14 @@ class Tokenizer(Vocabulary):
 
     def _ask(self, allowed: Allowed, disallowed: Disallowed) -> Asked:
         return ask(allowed, disallowed, lambda: self._special_texts)
+
+    def _ask_of_each(
+        self, texts: Iterable[str], allowed: Allowed, disallowed: Disallowed
+    ) -> tuple[list[str], Asked]:
+        asked, listed = self._ask(allowed, disallowed), list(texts)
+        for text in listed:
+            refuse_disallowed(text, asked)
+        return listed, asked
 
     def _ids(self, text: str, asked: Asked) -> list[int]:
         if self._engine is None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import glob
 import hashlib
 import heapq
+import importlib
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,13 +15,15 @@ from pathlib import Path
 
 from ..errors import SourceError
 from ..io import unreadable
-from . import hub
 from .documents import PLAIN, START, Document, Errors, Kind, Place, Shard, records, texts
+from .optional import optional
 from .parquet import rows
 from .remote import RemoteFile, expanded, has_magic, is_url, without_scheme
 from .streams import COMPRESSED, naming, opened, skip
 
 STDIN = "-"
+_HUB = "hf:datasets/"
+_DATASET = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)(@(?P<revision>[^/:]+))?(/(?P<inner>.*))?")
 _KINDS: dict[str, Kind] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -131,7 +135,7 @@ def _expand(corpus: str | Path, field: str | None) -> Iterator[Shard]:
         kind = _kind(Path(STDIN), own_field)
         yield Shard("standard input", None, kind, own_field or "text", STDIN)
         return
-    if name.startswith(hub.PREFIX):
+    if name.startswith(_HUB):
         yield from _of_dataset(name, own_field, field)
         return
     if is_url(name):
@@ -175,7 +179,7 @@ def _files(
 
 def _of_dataset(name: str, own_field: str | None, field: str | None) -> Iterator[Shard]:
     """The files of a data set that hold texts; what stands beside them (README.md) does not."""
-    root, inner = hub.local_dataset(name)
+    root, inner = _local_dataset(name)
     whole = name.removesuffix(inner).rstrip("/")
     files = _below(root)
     if inner:
@@ -195,6 +199,40 @@ def _of_dataset(name: str, own_field: str | None, field: str | None) -> Iterator
         yield Shard(_spelled(f"{whole}/{short}"), path, kind, own_field or field or "text", short)
 
 
+def _local_dataset(name: str) -> tuple[Path, str]:
+    """Where the files of a data set lie, and what is named inside it (empty: all of it).
+
+    Args:
+        name: ``hf:datasets/org/name[@revision][/PATTERN]``.
+
+    Raises:
+        SourceError: it is no such name, or the data set is not in the local cache.
+        EngineMissingError: huggingface_hub is not installed.
+    """
+    match = _DATASET.fullmatch(name.removeprefix(_HUB))
+    if match is None:
+        raise SourceError(
+            "this is not the name of a data set",
+            where=name,
+            fix="write hf:datasets/org/name[@revision][/PATTERN][:FIELD]",
+        )
+    hub = optional("huggingface_hub", "hub")
+    missing = importlib.import_module("huggingface_hub.errors").LocalEntryNotFoundError
+    repository, revision = match["repository"], match["revision"]
+    try:
+        folder = hub.snapshot_download(
+            repository, repo_type="dataset", revision=revision, local_files_only=True
+        )
+    except (missing, OSError, ValueError) as error:
+        at = f" --revision {revision}" if revision else ""
+        raise SourceError(
+            "this data set is not in the local cache, and corpora are never downloaded",
+            where=name,
+            fix=f"get it once: hf download {repository} --repo-type dataset{at}",
+        ) from error
+    return Path(folder), match["inner"] or ""
+
+
 def _spelled(name: str) -> str:
     """A file's name as text: bytes in it that are no UTF-8 are escaped."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
@@ -207,7 +245,7 @@ def _parted(name: str) -> tuple[str, str | None]:
         return name, None
     if is_url(name):
         return (left, right) if _is_field(left, right) else (name, None)
-    if name.startswith(hub.PREFIX):
+    if name.startswith(_HUB):
         return (name, None) if left == "hf" else (left, right)
     if left == STDIN or Path(left).exists() or glob.has_magic(left) or _kind(Path(left)) != "text":
         return left, right
