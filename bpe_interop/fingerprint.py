@@ -84,12 +84,12 @@ def _text(model: BPEModel) -> Json:
     ids = as_dict(model.vocab.ids)
     form = canonical(model)
     kinds = model.vocab.kinds
-    reached = {token for token in form.splits if kinds.get(ids[token]) != "unused"}
-    reached |= _lone(model) | {t for t in ids if kinds.get(ids[t]) in ("byte", "user_defined")}
+    reached = {*form.splits} | _lone(model)
+    reached |= {token for token in ids if kinds.get(ids[token]) in ("byte", "user_defined")}
     looked_up = _looked_up(model)
     numbered: list[Json] = [
         [ids[token], token.hex(), kinds.get(ids[token], "normal")]
-        for token in sorted(reached | looked_up | set(form.splits), key=ids.__getitem__)
+        for token in sorted(reached | looked_up, key=ids.__getitem__)
     ]
     return {
         "alphabet": model.alphabet,

@@ -311,3 +311,108 @@ def test_a_text_is_named_for_two_single_patterns_only() -> None:
         sides = [replace(PLAIN, pretokenizer=steps) for steps in (one, two)]
         [found] = diff(*sides)
         assert "otherwise" not in found.how
+
+
+# Each pair is told apart, or is not, by one condition alone.
+
+CHARS = replace(PLAIN, alphabet="char")
+BC = AddedToken("bc", 9, special=False, normalized=True)
+AB_BC = PairList(((b"a", b"b"), (b"b", b"c")))
+BC_AB = PairList(AB_BC.pairs[::-1])
+TIED = {b"a": 0, b"b": 1, b"c": 2, b"ab": 3, b"bc": 3}
+HALF = {b"\xc3": 0, b"\xa9": 1, b"\xa9b": 2, b"b": 3}
+HALVES = BPEModel(
+    vocab=Vocab(HALF), merges=RankTable(HALF), normalizer=(), pretokenizer=(), added=(BC,)
+)
+
+
+def with_kind(kind: Any, number: int = 3) -> BPEModel:
+    return replace(CHARS, vocab=Vocab(IDS, {number: kind}))
+
+
+def listed(*pairs: tuple[bytes, bytes], **others: Any) -> BPEModel:
+    return replace(CHARS, merges=PairList(pairs), **others)
+
+
+WITHOUT_BC = {token: number for token, number in IDS.items() if token != b"bc"}
+APART: dict[str, tuple[BPEModel, BPEModel, str]] = {
+    "a kind": (with_kind("control"), CHARS, "vocab"),
+    "a user-defined token that merges build too": (with_kind("user_defined"), CHARS, "vocab"),
+    "the id of a token that is always found": (
+        listed((b"a", b"b"), added=(BC,)),
+        listed((b"a", b"b"), added=(BC,), vocab=Vocab(WITHOUT_BC)),
+        "vocab",
+    ),
+    "the same tokens of other parts": (
+        listed(*AB_BC.pairs, (b"ab", b"c")),
+        listed(*AB_BC.pairs, (b"a", b"bc")),
+        "merges",
+    ),
+    "ties, and a list in one order": (
+        replace(CHARS, merges=RankTable(TIED)),
+        replace(CHARS, merges=BC_AB),
+        "merges",
+    ),
+    "merges that a special token does not hide": (
+        listed(*AB_BC.pairs, added=(replace(BC, special=True),)),
+        listed(AB_BC.pairs[0], added=(replace(BC, special=True),)),
+        "merges",
+    ),
+    "the pass in which a token is found": (
+        replace(CHARS, added=(AddedToken("a", 7, rstrip=True), AddedToken(" b", 8))),
+        replace(
+            CHARS, added=(AddedToken("a", 7, rstrip=True), AddedToken(" b", 8, normalized=True))
+        ),
+        "added",
+    ),
+    "an alphabet": (listed(*AB_BC.pairs), replace(PLAIN, merges=BC_AB), "alphabet"),
+    "affixes": (
+        listed(*AB_BC.pairs, affixes=Affixes(suffix=b"c")),
+        listed(AB_BC.pairs[0], affixes=Affixes(suffix=b"b")),
+        "affixes",
+    ),
+    "merges of parts of characters": (HALVES, replace(HALVES, merges=PairList(())), "merges"),
+}
+
+
+@pytest.mark.parametrize("what", APART)
+def test_what_differs_in_one_thing_is_told(what: str) -> None:
+    one, two, field = APART[what]
+    assert field in fields(one, two)
+    assert field in fields(two, one)
+
+
+TEMPLATE = SequenceTemplate((TemplateToken("a", (0,)), TemplateText(0)), (TemplateText(0),))
+ALIKE: dict[str, tuple[BPEModel, BPEModel]] = {
+    "scores that one side has": (
+        replace(CHARS, vocab=Vocab(IDS, {}, {3: -1.0, 4: -2.0})),
+        replace(CHARS, vocab=Vocab(IDS)),
+    ),
+    "merges that never meet, in another order": (
+        listed((b"a", b"b"), (b"c", b"c"), vocab=Vocab({**IDS, b"cc": 6})),
+        listed((b"c", b"c"), (b"a", b"b"), vocab=Vocab({**IDS, b"cc": 6})),
+    ),
+    "merges that a token hides": (
+        listed(*AB_BC.pairs, added=(BC,)),
+        listed(AB_BC.pairs[0], added=(BC,)),
+    ),
+    "one template": (
+        replace(CHARS, sequence_template=TEMPLATE),
+        replace(CHARS, sequence_template=replace(TEMPLATE)),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ALIKE)
+def test_what_no_text_shows_is_not_told(what: str) -> None:
+    one, two = ALIKE[what]
+    assert fields(one, two) == fields(two, one) == {}
+
+
+def test_only_single_patterns_are_said_to_split_a_text_otherwise() -> None:
+    one, two = (Split(Pattern(source, "oniguruma"), "isolated", False) for source in ("a", "b"))
+    single = [replace(PLAIN, pretokenizer=(step,)) for step in (one, two)]
+    assert "they split" in str(diff(*single))
+    for left, right in (((one, two), ()), ((), (one, two))):
+        pair = (replace(PLAIN, pretokenizer=steps) for steps in (left, right))
+        assert "they split" not in str(diff(*pair))
