@@ -192,6 +192,18 @@ def test_phi_3_takes_ascii_space_behind_a_special_token() -> None:
     agree(by_scores(rows), ["<|end|> a"])
 
 
+def test_phi_3_takes_along_the_space_that_another_token_begins_with() -> None:
+    """The longest is found first, and then its white space is gone; of equally long ones, which?"""
+    rows = [("a", made.NORMAL, -9.0), ("<|end|>", made.CONTROL, 0.0)]
+    rows.append(("<|endoftext|>", made.CONTROL, 0.0))
+    for text in ("  a", "   ", "        a"):
+        file = by_scores([*rows, (text, made.USER_DEFINED, 0.0)], name="Phi-3 mini")
+        agree(file, ["<|end|>  a", f"<|end|>{text}", f"</s>{text}a", 3 * text, f"<s>{text} {text}"])
+    file = by_scores([*rows, ("  aa", made.USER_DEFINED, 0.0)], name="Phi-3 mini")
+    with pytest.raises(UnsupportedError, match="equally long"):
+        read(file)
+
+
 def test_spellings_that_are_made_control_tokens() -> None:
     every = [made.TO_CHAR[byte] for byte in range(256)]
     words = ["<|im_end|>", "<|fim_prefix|>", "<|channel|>", "<|end|>", "<|return|>", "<|call|>"]

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.text.bytechars import BYTE_TO_CHAR, to_bytes
 from fixtures import minbpe_models
-from fixtures.gguf_models import CONTROL, NORMAL, USER_DEFINED, by_merges
+from fixtures.gguf_models import CONTROL, NORMAL, STRING, USER_DEFINED, by_merges
 
 Json: TypeAlias = dict[str, Any]
 Ids: TypeAlias = list[int] | None
@@ -216,6 +216,11 @@ def _listed_name(rng: Random, facts: Json, letters: str) -> bool:
 # GGUF
 
 
+_SPACED = (" ", "  ", "\n", "          ")
+_OF_PHI_3 = ("</s>", "<unk>", "<s>", "<|endoftext|>")
+"""What llama.cpp looks up in a model of that name."""
+
+
 def random_gguf(rng: Random) -> tuple[str, Json, str]:
     """A GGUF file of GPT-2's kind."""
     letters = rng.choice(LETTERS[:6])
@@ -239,12 +244,21 @@ def random_gguf(rng: Random) -> tuple[str, Json, str]:
         "merges": list(dict.fromkeys(merges)),
         "pre": rng.choice(PRE),
     }
+    if rng.random() < 0.2:
+        # Its special tokens take white space along, which another one may begin with.
+        spaced = [(f"{rng.choice(_SPACED)}{rng.choice(letters)}", USER_DEFINED)]
+        for name, kind in (*((each, CONTROL) for each in _OF_PHI_3), *spaced):
+            if name not in tokens:
+                tokens.append(name)
+                types.append(kind)
+        facts["name"] = "phi-3"
     return "gguf", facts, letters
 
 
 def gguf_files(facts: Json) -> dict[str, bytes]:
     """The head of a GGUF file."""
-    return {"t.gguf": by_merges(facts["tokens"], facts["types"], facts["merges"], facts["pre"], {})}
+    own = facts["tokens"], facts["types"], facts["merges"], facts["pre"]
+    return {"t.gguf": by_merges(*own, {"general.name": (STRING, facts.get("name", "tiny"))})}
 
 
 def _moved_merge(rng: Random, facts: Json, letters: str) -> bool:

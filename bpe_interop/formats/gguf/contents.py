@@ -18,7 +18,7 @@ from .pre_names import written_name
 from .read import built_by_scores, is_pretoken
 from .rendering import Typed
 from .splitters import SPLITTERS, Splitter
-from .tokens import gaps_named, is_phi3, phi3
+from .tokens import gaps_named, is_phi3, phi3, taking_spaces
 from .types import BYTE_NAMES, CONTROL, UNKNOWN, USER_DEFINED, effective
 from .write import kept_of, keys_of, pairs_of, scores_of
 
@@ -72,9 +72,9 @@ class Contents:
         looked_for.update(token.text for token in self.added)
         by_chance = {
             text
-            for pair in overlaps(looked_for)
+            for pair in overlaps(looked_for, taking_spaces(self._name, looked_for))
             for text in pair
-            if len(pair[0].encode()) == len(pair[1].encode())
+            if pair[0] != pair[1] and len(pair[0].encode()) == len(pair[1].encode())
         }
         return frozenset(
             number
@@ -142,7 +142,8 @@ class Contents:
             for place, (text, type_) in enumerate(zip(texts, types, strict=True))
             if type_ in (CONTROL, UNKNOWN, USER_DEFINED)
         )
-        if in_order_of_length(tokens) is not None:
+        taking = taking_spaces(self._name, (token.text for token in tokens))
+        if in_order_of_length(tokens, taking) is not None:
             tokens = tuple(replace(token, longest_first=True) for token in tokens)
         return tuple(map(phi3, tokens)) if is_phi3(self._name) else tokens
 

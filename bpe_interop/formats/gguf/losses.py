@@ -281,7 +281,8 @@ def _found_otherwise(
     if gone is not None:
         if gone.id not in crowded:
             return
-        chance = equally_long([*ours]) is not None
+        taking = {text for text, token in ours.items() if token.rstrip}
+        chance = equally_long([*ours], taking) is not None
         yield _added_lost(
             f"{show(gone.text)} would not be found: "
             + (
@@ -313,7 +314,8 @@ def _found_otherwise(
             return
     if theirs.keys() - ours.keys():
         return
-    pair = in_order_of_length([*ours.values()])
+    taking = {text for text, token in ours.items() if token.rstrip}
+    pair = in_order_of_length([*ours.values()], taking)
     if pair is not None:
         how = f"is in {show(pair[1])}" if pair[0] in pair[1] else f"and {show(pair[1])} overlap"
         yield _added_lost(f"llama.cpp looks for the longest first: {show(pair[0])} {how}", None)

@@ -22,8 +22,15 @@ _SEARCHED = 1 << 32
 """Characters. So many are looked through for tokens within others, a second or two."""
 
 
-def overlaps(texts: Collection[str]) -> Iterator[tuple[str, str]]:
+_WHITE = "\t\n\v\f\r "
+"""What C's ``isspace`` takes for white space."""
+
+
+def overlaps(texts: Collection[str], taking: Collection[str] = ()) -> Iterator[tuple[str, str]]:
     """Pairs of two texts of which the end of the first is the begin of the second.
+
+    Of those in ``taking`` the end is whatever white space stands behind them, which they take
+    along; such a one may be paired with itself.
 
     Each pair once. Of runs of one character (spaces) whoever looks takes the same parts, so these
     are left out where both are such runs.
@@ -35,6 +42,7 @@ def overlaps(texts: Collection[str]) -> Iterator[tuple[str, str]]:
     ordered = sorted(places)
     runs = {text for text in places if len({*text}) == 1}
     lengths = [0, 0, *sorted(map(len, places))]
+    spaced = [text for text in ordered if text[:1] in {*_WHITE}] if taking else []
     long = [text for text in ordered if len(text) > _LONG]
     if 2 * len(long) * sum(map(len, long)) > OVERLAP_CHARACTERS.most:
         raise UnsupportedError(OVERLAP_CHARACTERS.passed("the list of special tokens"))
@@ -47,8 +55,10 @@ def overlaps(texts: Collection[str]) -> Iterator[tuple[str, str]]:
         if len(text) > _LONG:
             others.update(other for other in long if next(borders(text, other), 0) > _LONG)
         others.discard(text)
+        if text in taking:
+            others.update(spaced)
         for other in sorted(others, key=places.__getitem__):
-            if not (text in runs and other in runs):
+            if text in taking or not (text in runs and other in runs):
                 yield text, other
 
 
@@ -60,24 +70,25 @@ def _beginning_with(begin: str, ordered: Sequence[str]) -> Iterator[str]:
         yield ordered[place]
 
 
-def equally_long(texts: Collection[str]) -> tuple[str, str] | None:
+def equally_long(texts: Collection[str], taking: Collection[str] = ()) -> tuple[str, str] | None:
     """Two of them that overlap and are equally long in UTF-8; None if there are none.
 
     Which of the two llama.cpp finds is left to a sort that is not stable.
     """
-    return next(
-        (pair for pair in overlaps(texts) if len(pair[0].encode()) == len(pair[1].encode())), None
-    )
+    pairs = (pair for pair in overlaps(texts, taking) if pair[0] != pair[1])
+    return next((pair for pair in pairs if len(pair[0].encode()) == len(pair[1].encode())), None)
 
 
-def in_order_of_length(added: Sequence[AddedToken]) -> tuple[str, str] | None:
+def in_order_of_length(
+    added: Sequence[AddedToken], taking: Collection[str] = ()
+) -> tuple[str, str] | None:
     """Two tokens for which it matters that each is looked for alone; None if there are none.
 
     They overlap, or the first, which is always found, stands in the second, which is special:
     where special tokens are taken as text, the first is found in it. Of more tokens than can be
     compared, it is taken to matter: what llama.cpp does is right of any.
     """
-    pair = next(overlaps([token.text for token in added]), None)
+    pair = next(overlaps([token.text for token in added], taking), None)
     if pair is not None:
         return pair
     plain = [token.text for token in added if not token.special]

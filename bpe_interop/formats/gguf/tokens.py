@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
@@ -100,14 +100,17 @@ class Tokens:
         Raises:
             UnsupportedError: two that overlap are equally long.
         """
-        equal = equally_long([token.text for token in added])
+        texts = [token.text for token in added]
+        taking = taking_spaces(self.keys.text(NAME) or "", texts)
+        equal = equally_long(texts, taking)
         if equal is not None:
             self.keys.refuse(
                 TOKENS,
-                f"the end of {show(equal[0])} is the begin of {show(equal[1])}, and both are "
-                "equally long: which of them llama.cpp finds is left to a sort that is not stable",
+                f"the end of {show(equal[0])}, or the white space it takes along, may be the "
+                f"begin of {show(equal[1])}, and both are equally long: which of them llama.cpp "
+                "finds is left to a sort that is not stable",
             )
-        return in_order_of_length(added) is not None
+        return in_order_of_length(added, taking) is not None
 
     def _flagged(self, added: tuple[AddedToken, ...]) -> tuple[AddedToken, ...]:
         """Refuses what llama.cpp does by the name of a model."""
@@ -158,6 +161,11 @@ def is_phi3(name: str) -> bool:
 def is_modern_bert(name: str) -> bool:
     """Whether llama.cpp takes a model of this name for ModernBERT."""
     return "modern-bert" in name.lower()
+
+
+def taking_spaces(name: str, texts: Iterable[str]) -> frozenset[str]:
+    """The special tokens that take the white space behind them along, by the name of a model."""
+    return frozenset(texts).difference(_WITHOUT_SPACE) if is_phi3(name) else frozenset()
 
 
 def phi3(token: AddedToken) -> AddedToken:
