@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 from itertools import product
 
 import pytest
 
+from benchmarks.trust.verdicts.documents import precompiled
 from benchmarks.trust.verdicts.sources import Json, Source, taken_in
 from bpe_interop.formats import by_name
 from bpe_interop.model import Affixes, BPEModel, Vocab
+from bpe_interop.steps import SentencePieceText
+from bpe_interop.theory.plain import has_plain_steps, is_as_good_as_normal, pairs_of
 from bpe_interop.theory.unused import without_idle
 from bpe_interop.verify.prove import prove
 from bpe_interop.verify.stages import stage
@@ -104,3 +108,28 @@ def test_what_is_written_of_pieces_is_proved_only_where_it_is_the_same(
     for a, b in ((one, two), (two, one)):
         said = {each.outcome for each in prove(a.model(), b.model(), "text").stages[:6]}
         assert said == {"proved"} if equal else "refuted" in said
+
+
+def test_kinds_of_pieces_that_are_as_good_as_normal() -> None:
+    tied: list[object] = ["ba", -3.0, NORMAL]
+    for unused, more, expected in (
+        ("c", [], False),
+        ("xyz", [], True),
+        ("xyz", [tied], True),
+        ("bb", [tied], False),
+    ):
+        model = pieces(unused, *more).model()
+        assert (pairs_of(model).rule is None) is bool(more)
+        assert is_as_good_as_normal(model, unused.encode()) is expected
+
+
+def test_steps_that_do_what_sentencepiece_does() -> None:
+    plain = SentencePieceText(b"", True, "prefix", True, ())
+    assert has_plain_steps(plain)
+    assert has_plain_steps(replace(plain, kept=("ab",)))
+    assert not has_plain_steps(replace(plain, kept=("a  b",)))
+    assert has_plain_steps(replace(plain, kept=("a  b",), collapse=False))
+    assert not has_plain_steps(
+        replace(plain, charsmap=base64.b64decode(precompiled()["precompiled_charsmap"]))
+    )
+    assert not has_plain_steps(replace(plain, dummy="suffix"))

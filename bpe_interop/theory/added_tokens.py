@@ -95,7 +95,7 @@ def chains(start: Form, others: Sequence[Form], most: int) -> Iterator[str]:
     texts = dict.fromkeys([start.text])
     todo = [start.text]
     near = [form.text for form in others if form.normalized is start.normalized]
-    while todo and len(texts) < most:
+    while todo:
         text = todo.pop(0)
         yield text
         longer = chain.from_iterable(joined(text, other) for other in near)
@@ -103,4 +103,3 @@ def chains(start: Form, others: Sequence[Form], most: int) -> Iterator[str]:
         for new in islice((each for each in longer if each not in texts), most - len(texts)):
             texts[new] = None
             todo.append(new)
-    yield from todo
