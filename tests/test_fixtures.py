@@ -93,7 +93,7 @@ def test_every_tokenizer_has_golden_ids_of_its_engine() -> None:
         recorded = json.loads(path.read_text("utf-8"))
         assert recorded["engine"] == engines.get(folder.name, folder.name)
         assert [entry["text"] for entry in recorded["texts"]] == list(TEXTS)
-    assert len(FOLDERS) == len(GOLDEN) == 47
+    assert len(FOLDERS) == len(GOLDEN) == 48
 
 
 def test_golden_ids_vary(golden: Callable[[str], dict[str, Any]]) -> None:

@@ -36,7 +36,7 @@ LEAST_SOURCES = {
     "sentencepiece": 10,
     "minbpe": 2,
     "tekken": 2,
-    "gguf": 3,
+    "gguf": 4,
 }
 
 LEAST_ROUNDABOUT = 24

@@ -484,7 +484,7 @@ def _extras(
     keys: Keys, tokens: Tokens, unknown: int | None, pre: str | None, *, llama: bool
 ) -> dict[str, Json]:
     """What changes no id, and a file of the same kind can hold."""
-    read = {PREFIXED, ADD["bos"], ADD["eos"]}
+    read = {ADD["bos"], ADD["eos"]} | ({PREFIXED} if keys.text(MODEL) == "llama" else set())
     read |= {
         key
         for role, key in ROLES.items()
