@@ -67,6 +67,7 @@ def test_help_ends_with_examples_and_exit_codes(command: Command, name: str) -> 
     lines = explained(name).examples
     assert len(lines) >= 2
     assert all(f"\n    {line}\n" in shown for line in lines)
+    assert max(map(len, done.out.splitlines())) <= 80
     assert any(
         line.startswith(f"bpe-interop {name} ") or line == f"bpe-interop {name}" for line in lines
     )

@@ -75,11 +75,11 @@ class _Asked:
     "train",
     short_help="Learn a tokenizer from FILES, and write it.",
     examples={
-        "bpe-interop train story.txt -o out --to hf --merges 9 --pattern gpt2 --eos '<end>'": (
+        "bpe-interop train story.txt -o out --to hf --merges 9 --pattern gpt2": (
             "Learn from a text, for transformers"
         ),
-        "bpe-interop train 'parts/*.jsonl:body' -o mine.tiktoken --merges 9 --pattern cl100k": (
-            "Learn from a field of JSONL files, for tiktoken"
+        "bpe-interop train parts/1.jsonl:body -o a.tiktoken --merges 9 --pattern gpt2": (
+            "Learn from a field of JSONL, for tiktoken"
         ),
     },
     codes=DECIDING,

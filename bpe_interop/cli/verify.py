@@ -142,8 +142,8 @@ class _Texts:
         "bpe-interop verify my-tok my-tok --engine-b transformers": (
             "Does transformers serve what the files say"
         ),
-        "bpe-interop verify my-tok my-tok --corpus 'parts/*.jsonl:body' --report report.html": (
-            "Compare on texts, and write a page"
+        "bpe-interop verify my-tok my-tok --corpus 'parts/*.jsonl:body' --report a.md": (
+            "Compare on texts, and write a report"
         ),
     },
     codes=_HELP_CODES,
