@@ -413,6 +413,7 @@ def test_only_single_patterns_are_said_to_split_a_text_otherwise() -> None:
     one, two = (Split(Pattern(source, "oniguruma"), "isolated", False) for source in ("a", "b"))
     single = [replace(PLAIN, pretokenizer=(step,)) for step in (one, two)]
     assert "they split" in str(diff(*single))
-    for left, right in (((one, two), ()), ((), (one, two))):
+    more = Split("x", "isolated", False)
+    for left, right in (((one, more), (two,)), ((one,), (two, more))):
         pair = (replace(PLAIN, pretokenizer=steps) for steps in (left, right))
         assert "they split" not in str(diff(*pair))
