@@ -170,7 +170,8 @@ def _warm_pieces(corpus: str) -> Work:
         compared="ids",
         note="The text was encoded before, by all sides; one text after another, one thread. "
         "gigatoken gives arrays, the others lists.",
-        why="A text is normalized, cut where no token goes across, and merged.",
+        why="Making and freeing a list of Python's integers takes about 12 ns for each id; Chinese "
+        "and Japanese cost sentencepiece about 45 ns an id in all.",
     )
 
 

@@ -121,7 +121,7 @@ _BOTH_OURS = Work(
     corpus="english",
     note="cl100k's rank file against its `tokenizer.json`, English, both encoded by us; ids and "
     "what they decode to are compared.",
-    why="Ids are lists of Python's integers on each side, and texts are decoded one by one.",
+    why="Each side encodes every text and decodes its ids; these are compared as arrays.",
 )
 
 WORKS = (_CANONICAL, _PROOF, _PROOF_ALONE, _documents(1_000), _documents(4_000), _BOTH_OURS)
