@@ -262,7 +262,11 @@ class _Reader:
     def _array(self) -> Key:
         kind, count = self._kind(), self._length()
         if kind == _ARRAY:
-            raise UnsupportedError("an array of arrays", where=f"{self._name}: {self._key}")
+            raise UnsupportedError(
+                "an array of arrays, which llama.cpp does not read either",
+                where=f"{self._name}: {self._key}",
+                fix="the file may be damaged; get it again",
+            )
         if kind == _STRING:
             return Key(self._strings(count), _NAMES[_ARRAY], _NAMES[kind])
         code = _NUMBERS[kind]
