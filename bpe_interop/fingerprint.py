@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from itertools import islice
+from typing import TypeAlias, Union
 
 from .diff import normalized_matters
 from .errors import PatternError
-from .kernel import as_dict
+from .kernel import as_dict, content_rows, merge_rows, token_rows
 from .merging.canonical import canonical, whole_lookups
 from .merging.symbols import textual
 from .model import AddedToken, Affixes, BPEModel, Json
@@ -41,7 +43,7 @@ PARTS = ("text", "specials", "template", "decoder", "all")
 
 def fingerprint(model: BPEModel) -> dict[str, str]:
     """The sha256 (hex) of each part of a model's normal form, by the names in ``PARTS``."""
-    parts: dict[str, Json] = {
+    parts: dict[str, Form] = {
         "text": _text(model),
         "specials": _specials(model),
         "template": _plain(model.sequence_template),
@@ -52,9 +54,49 @@ def fingerprint(model: BPEModel) -> dict[str, str]:
     return hashes
 
 
-def _digest(value: Json) -> str:
-    written = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(written.encode("ascii")).hexdigest()
+class _Rows:
+    """The items of a list, written as JSON already."""
+
+    def __init__(self, items: Iterator[str]) -> None:
+        self.items = items
+
+
+Form: TypeAlias = Union[Json, Mapping[str, Union[Json, _Rows]]]
+"""A normal form: JSON, or an object of which some lists are rows."""
+
+_MANY = 4_096
+
+
+def _digest(value: Form) -> str:
+    hashed = hashlib.sha256()
+    for part in _written(value):
+        hashed.update(part.encode("ascii"))
+    return hashed.hexdigest()
+
+
+def _written(value: Form) -> Iterator[str]:
+    """A normal form as JSON, in parts."""
+    if not isinstance(value, Mapping):
+        yield _dumped(value)
+        return
+    before = "{"
+    for name in sorted(value):
+        yield f"{before}{_dumped(name)}:"
+        before, held = ",", value[name]
+        if isinstance(held, _Rows):
+            yield "["
+            between = ""
+            while rows := ",".join(islice(held.items, _MANY)):
+                yield between + rows
+                between = ","
+            yield "]"
+        else:
+            yield _dumped(held)
+    yield "}" if value else "{}"
+
+
+def _dumped(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
 
 
 _LATER = frozenset({"ascii_space", "longest_first"})
@@ -80,17 +122,8 @@ def _plain(value: object) -> Json:
     raise TypeError(f"{type(value).__name__} has no normal form")
 
 
-def _text(model: BPEModel) -> Json:
-    ids = as_dict(model.vocab.ids)
-    form = canonical(model)
-    kinds = model.vocab.kinds
-    reached = {*form.splits} | _lone(model)
-    reached |= {token for token in ids if kinds.get(ids[token]) in ("byte", "user_defined")}
+def _text(model: BPEModel) -> Form:
     looked_up = _looked_up(model)
-    numbered: list[Json] = [
-        [ids[token], token.hex(), kinds.get(ids[token], "normal")]
-        for token in sorted(reached | looked_up, key=ids.__getitem__)
-    ]
     return {
         "alphabet": model.alphabet,
         "affixes": _plain(model.affixes),
@@ -100,18 +133,38 @@ def _text(model: BPEModel) -> Json:
         else [_plain(_spelled(step)) for step in model.normalizer],
         "pretokenizer": _pretokenizer(model),
         "merges": _merges(model),
-        "tokens": numbered,
+        "tokens": _tokens(model, looked_up),
         "lookup": _plain(sorted(looked_up)),
     }
 
 
-def _merges(model: BPEModel) -> Json:
+def _tokens(model: BPEModel, looked_up: set[bytes]) -> Json | _Rows:
+    """The tokens that texts can reach, with ids and kinds, by id."""
+    form, kinds = canonical(model), model.vocab.kinds
+    if not kinds and model.alphabet == "byte" and model.affixes == Affixes():
+        single = map(bytes, zip(sorted(UTF8_BYTES)))
+        rows = token_rows(model.vocab.ids, form.splits, [*single, *looked_up])
+        if rows is not None:
+            return _Rows(rows)
+    ids = as_dict(model.vocab.ids)
+    reached = {*form.splits} | _lone(model)
+    reached |= {token for token in ids if kinds.get(ids[token]) in ("byte", "user_defined")}
+    return [
+        [ids[token], token.hex(), kinds.get(ids[token], "normal")]
+        for token in sorted(reached | looked_up, key=ids.__getitem__)
+    ]
+
+
+def _merges(model: BPEModel) -> Json | _Rows:
     """Each token with the place of its merge, equal where they are tied, and its two parts.
 
     With affixes a token may be spelled in two ways, each with a merge of its own. Then it is
     written as the number of symbols in its left part, and all its symbols.
     """
     affixes, form = model.affixes, canonical(model)
+    written = merge_rows(form.splits) if affixes == Affixes() else None
+    if written is not None:
+        return _Rows(written)
     rows: list[tuple[int | float, list[Json]]] = []
     if affixes == Affixes():
         priority = as_dict(form.priority)
@@ -200,9 +253,15 @@ def _matching(token: AddedToken, late: bool) -> AddedToken:
     return replace(token, roles=(), normalized=token.normalized and late)
 
 
-def _decoder(model: BPEModel) -> Json:
-    contents: dict[int, Json] = {n: token.hex() for token, n in model.vocab.ids.items()}
-    for token in reversed(model.added or ()):
-        contents[token.id] = decoded_text(token, model.normalizer or ())
+def _decoder(model: BPEModel) -> Form:
+    added: dict[int, Json] = {
+        token.id: decoded_text(token, model.normalizer or ())
+        for token in reversed(model.added or ())
+    }
     steps = None if model.decoder is None else [_plain(step) for step in model.decoder]
+    spelled = {number: _dumped(text) for number, text in added.items()}
+    rows = content_rows(model.vocab.ids, spelled)
+    if rows is not None:
+        return {"steps": steps, "ids": _Rows(rows)}
+    contents = {**{n: token.hex() for token, n in model.vocab.ids.items()}, **added}
     return {"steps": steps, "ids": [[number, contents[number]] for number in sorted(contents)]}

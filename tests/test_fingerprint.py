@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +14,9 @@ from conftest import Data
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_interop.fingerprint import PARTS, fingerprint
+from bpe_interop.fingerprint import PARTS, _Rows, _written, fingerprint
 from bpe_interop.formats import by_name
+from bpe_interop.kernel import set_aside
 from bpe_interop.model import AddedToken, BPEModel, PairList, RankTable, SequenceTemplate, Vocab
 from bpe_interop.presets import fill
 from bpe_interop.sources import load_source
@@ -237,3 +240,49 @@ def test_fingerprints_stay_what_they_were() -> None:
     }
     found = fingerprint(tiny())
     assert {name: found[name][:16] for name in stored} == stored
+
+
+SOURCES = sorted(
+    path
+    for path in FIXTURES.glob("*/*")
+    if path.name in ("huggingface", "sentencepiece", "tekken", "minbpe")
+)
+
+
+def both_ways(path: Path) -> tuple[dict[str, str], dict[str, str]]:
+    with set_aside():
+        by_python = fingerprint(load_source(path).model)
+    return fingerprint(load_source(path).model), by_python
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_the_kernel_writes_what_python_writes(path: Path) -> None:
+    native, by_python = both_ways(path)
+    assert native == by_python
+
+
+@pytest.mark.parametrize("name", ["gpt2/encoder.json", "gpt2/tokenizer.json"])
+def test_the_kernel_writes_what_python_writes_of_real_files(name: str, data: Data) -> None:
+    native, by_python = both_ways(data(name))
+    assert native == by_python
+
+
+def test_parts_of_a_form_are_json() -> None:
+    """What is hashed in parts is one JSON document, as the standard library writes it."""
+    rows = [[number, f"{number:x}"] for number in range(10_000)]
+    for count in (0, 1, 4_096, 4_097, 10_000):
+        items = (json.dumps(row, separators=(",", ":")) for row in rows[:count])
+        form: dict[str, Any] = {"z": "\u00e9", "a": _Rows(items), "b": {"y": 1, "x": None}}
+        plain = {**form, "a": rows[:count]}
+        written = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+        assert "".join(_written(form)) == written
+    assert "".join(_written({})) == "{}"
+
+
+def test_the_kernel_writes_symbols_that_are_no_tokens() -> None:
+    tokens = [bytes([byte]) for byte in range(256) if byte != 5] + [b"\x05\x06", b"\x05\x06a"]
+    lines = [b"%b %d" % (b64encode(token), rank) for rank, token in enumerate(tokens)]
+    files = {"some.tiktoken": b"\n".join(lines)}
+    with set_aside():
+        by_python = fingerprint(by_name("tiktoken").load(files))
+    assert fingerprint(by_name("tiktoken").load(files)) == by_python

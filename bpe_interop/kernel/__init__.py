@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .piece_encoding import PieceSettings, encoder_of_pieces, spaced
     from .pieces import TakenPieces, take_pieces
     from .readers import Taken, read_pair, read_ranks, take_vocabulary
+    from .rows import content_rows, merge_rows, token_rows
     from .splitting import SplitTable, TableSplitter, splitter_of
     from .tables import Numbers, Table
     from .training import MergeLearner, PretokenCounter, counter_of, learner_of
@@ -55,6 +56,7 @@ __all__ = [
     "TakenPieces",
     "TextEncoder",
     "as_dict",
+    "content_rows",
     "counter_of",
     "decoder_of",
     "encoder_of_form",
@@ -65,6 +67,7 @@ __all__ = [
     "is_aside",
     "learner_of",
     "listed_as_ranked",
+    "merge_rows",
     "pairs_text",
     "ranked_as_listed",
     "ranks_text",
@@ -76,6 +79,7 @@ __all__ = [
     "splitter_of",
     "take_pieces",
     "take_vocabulary",
+    "token_rows",
     "vocabulary_text",
 ]
 
@@ -98,6 +102,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
             "piece_encoding": ("PieceSettings", "encoder_of_pieces", "spaced"),
             "pieces": ("TakenPieces", "take_pieces"),
             "readers": ("Taken", "read_pair", "read_ranks", "take_vocabulary"),
+            "rows": ("content_rows", "merge_rows", "token_rows"),
             "splitting": ("SplitTable", "TableSplitter", "splitter_of"),
             "tables": ("Numbers", "Table"),
             "training": ("MergeLearner", "PretokenCounter", "counter_of", "learner_of"),

@@ -15,7 +15,7 @@ from .library import Held, Library, Made, address, answer, library, made, number
 from .pairs import Pairs
 from .tables import MOST, Numbers, Table, packed
 
-_SYMBOL = 1 << 31
+SYMBOL = 1 << 31
 _NO_RANK = 2**32 - 1
 
 
@@ -277,5 +277,5 @@ class _Parts(dict[int, bytes]):
         self._alphabet = alphabet
 
     def __missing__(self, part: int) -> bytes:
-        code = part - _SYMBOL
+        code = part - SYMBOL
         return bytes((code,)) if self._alphabet == "byte" else chr(code).encode("utf-8")
