@@ -7,11 +7,12 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
 
+from ...diff import diff
 from ...diff.tokens import compare_added
 from ...loss import Loss
 from ...merging.canonical import whole_lookups
-from ...model import AddedToken, Affixes, Fallback, SequenceTemplate, Vocab, show
-from ...steps import JoinBytes, JoinPieces, MetaspaceText
+from ...model import AddedToken, Affixes, BPEModel, Fallback, SequenceTemplate, Vocab, show
+from ...steps import JoinBytes, JoinPieces, MetaspaceText, PreTokenizerStep
 from ...text.normalize import normalize
 from ...theory.plain import plain_normalizer
 from ...theory.pretokens import missing_bytes
@@ -202,7 +203,7 @@ def _normalizer(contents: Contents) -> Losses:
 def _pretokenizer(contents: Contents) -> Losses:
     model = contents.model
     if contents.over_characters is not None:
-        if model.pretokenizer != contents.splitter.steps:
+        if _differs_from(model, contents.splitter.steps):
             yield _cut_alike(f"texts are cut as llama.cpp does it under {contents.over_characters}")
         return
     if model.alphabet == "char":
@@ -226,11 +227,17 @@ def _pretokenizer(contents: Contents) -> Losses:
             f"does (nearest: {', '.join(map(_told, near))})",
             f"texts would be cut elsewhere; without this field the file names {near[0].name}",
         )
-    elif model.pretokenizer != contents.splitter.steps:
+    elif _differs_from(model, contents.splitter.steps):
         yield _cut_alike(
             f"texts are cut as llama.cpp does it under {name.name}, which gives the same tokens "
             f"({name.by})"
         )
+
+
+def _differs_from(model: BPEModel, steps: tuple[PreTokenizerStep, ...]) -> bool:
+    """Whether a model would be another one with these steps, as models are compared."""
+    other = replace(model, pretokenizer=steps)
+    return any(difference.field == "pretokenizer" for difference in diff(model, other))
 
 
 def _cut_alike(what: str) -> Loss:
