@@ -103,7 +103,7 @@ LOAD_MODEL = Work(
     environ=SINGLE,
     compared="ids",
     why="The kernel reads the pieces. In a new process nearly all the time goes into importing "
-    "our own modules and protobuf.",
+    "our own modules and those of Python's library that they need.",
 )
 
 WRITTEN = Work(

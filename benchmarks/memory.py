@@ -31,12 +31,17 @@ class Watched:
 
 def _family(pid: int) -> Iterator[int]:
     yield pid
-    try:
-        children = (_PROC / str(pid) / "task" / str(pid) / "children").read_text("ascii").split()
+    try:  # a child belongs to the thread that started it
+        threads = [*(_PROC / str(pid) / "task").iterdir()]
     except OSError:
         return
-    for child in children:
-        yield from _family(int(child))
+    for thread in threads:
+        try:
+            children = (thread / "children").read_text("ascii").split()
+        except OSError:
+            continue
+        for child in children:
+            yield from _family(int(child))
 
 
 def _memory(pid: int) -> int | None:
