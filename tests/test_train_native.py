@@ -127,6 +127,17 @@ def test_a_frequency_beyond_64_bits_is_none_that_begins_again_at_0(least: int) -
     assert learned(words, None, least, lambda made: None) == (merges, learner.tokens())
 
 
+@pytest.mark.parametrize("count", [(1 << 63) // 6, (1 << 63) // 7, 1 << 61])
+def test_what_the_kernel_cannot_count_to_the_end_it_does_not_begin(count: int) -> None:
+    """Else progress would be told twice: by the kernel, and by Python from the start."""
+    ticks: list[int] = []
+    words = {b"ccbaac": count}
+    learner = Learner(words)
+    merges = learner.learn(1)
+    assert learned(words, 1, 1, ticks.append) == (merges, learner.tokens())
+    assert ticks == [1]
+
+
 def test_a_whole_training_is_the_same() -> None:
     chosen = random.Random(31)
     text = " ".join(_text(chosen) for _ in range(200))

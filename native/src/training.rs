@@ -246,7 +246,8 @@ impl Learner {
         let most = counts
             .iter()
             .try_fold(0u64, |sum, &count| sum.checked_add(count))?;
-        most.checked_mul(contents.len() as u64 + 1)?;
+        // How many tokens there are is told in 63 bits, and known to be before any merge is told.
+        i64::try_from(most.checked_mul(contents.len() as u64 + 1)?).ok()?;
         let (mut slots, mut words, mut often) = (vec![], vec![], vec![]);
         often.try_reserve_exact(counts.len()).ok()?;
         often.extend_from_slice(counts);
