@@ -274,7 +274,7 @@ def test_a_missing_library_is_said(name: str, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(EngineMissingError) as caught:
         from_files(name, format, files_of(fixture, format), model_of(fixture, format))
     assert caught.value.what == f"not checked: {name} is not installed"
-    assert caught.value.fix == f"install {'xllamacpp' if name == 'llama.cpp' else name}"
+    assert caught.value.fix == f"pip install {'xllamacpp' if name == 'llama.cpp' else name}"
 
 
 def test_engines_that_there_are_not() -> None:
