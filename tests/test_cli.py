@@ -428,7 +428,7 @@ def test_help_says_in_whole_sentences_what_commands_do(run: Command) -> None:
         (["inspect", "tiktoken:gpt2", "--from", "hf"], "rank files only"),
         (["inspect", RANKS, "--from", "word2vec"], "there is no format"),
         (["inspect", RANKS, "--preset", "nothing"], "there is no preset"),
-        (["inspect", TOKENIZERS], "gpt2-tiny"),
+        (["inspect", TOKENIZERS], "cl100k-tiny"),
         (["convert", RANKS, "x"], "--to"),
         (["convert", RANKS, "x", "--to", "hf", "--drop", "nothing"], "--drop"),
         (["convert", RANKS, "x", "--to", "hf", "--plugin"], "belongs to"),

@@ -314,7 +314,9 @@ def test_a_source_that_its_engine_reads_otherwise_is_refused(
     def wrong(self: Encoder, text: str, allowed_special: Any = frozenset()) -> list[int]:
         return right(self, text.replace("hello", "bye"), allowed_special)
 
-    def each(self: Encoder, texts: list[str], allowed: Any = frozenset()) -> list[list[int]]:
+    def each(
+        self: Encoder, texts: list[str], allowed: Any = frozenset(), threads: int = 1
+    ) -> list[list[int]]:
         return [wrong(self, text, allowed) for text in texts]
 
     monkeypatch.setattr(Encoder, "encode", wrong)

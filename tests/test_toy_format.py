@@ -8,6 +8,7 @@ import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,8 @@ def test_packages_are_looked_through_as_python_does(
 ) -> None:
     """The quick look finds none only where there is none."""
     group = "a.group.that.no.package.has"
+    # Another test may have imported a library that looks for packages in its own way.
+    monkeypatch.setattr(sys, "meta_path", [PathFinder])
     assert not entry_points._may_have(group)
     assert entry_points.entry_points(group) == []
     info = site / "old.egg-info"
