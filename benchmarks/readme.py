@@ -29,7 +29,7 @@ SHOWN = (
     ("proof", 0),
     ("verify-4kb", 0),
     ("encode-cl100k-english", 0),
-    ("unseen-cl100k-english", 0),
+    ("arrays-cl100k-english", 0),
     ("train", 1),
 )
 """The works that are shown, and which of their targets."""

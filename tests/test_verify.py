@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
 import tokenizers
@@ -564,24 +564,3 @@ def test_what_its_engine_does_not_run_is_not_called_proved(
     assert any(
         note.startswith("not called proved: tokenizers does not run") for note in report.notes
     )
-
-
-def test_the_engine_of_a_large_source_is_asked_in_a_process_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Its memory is not this process's; where it does not agree there, it is asked here."""
-    module = importlib.import_module("bpe_interop.verify.verdict")
-    asked: list[str] = []
-
-    def here(*given: Any) -> Tally:
-        asked.append(given[1].name)
-        return compare(*given)
-
-    monkeypatch.setattr(module, "pays", lambda model: True)
-    monkeypatch.setattr(module, "compare", here)
-    source = TOKENIZERS / "gpt2-tiny/huggingface/tokenizer.json"
-    assert verify(source, source).verdict == "proved"
-    assert asked == []
-    monkeypatch.setattr(module, "expected", lambda *given: None)
-    assert verify(source, source).verdict == "proved"
-    assert asked == ["tokenizers", "tokenizers"]

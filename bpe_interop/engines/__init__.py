@@ -16,7 +16,7 @@ from ..formats.round_trip import RoundTrip
 from ..model import BPEModel
 from .facts import FACTS, Facts
 from .library import OneByOne, Special, installed
-from .tiktoken_encodings import is_built, listed, registry
+from .tiktoken_encodings import listed, registry
 
 __all__ = [
     "NAMES",
@@ -26,7 +26,6 @@ __all__ = [
     "from_directory",
     "from_files",
     "from_model",
-    "is_built",
     "listed",
     "reads",
     "registry",

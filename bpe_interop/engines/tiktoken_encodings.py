@@ -31,11 +31,6 @@ class EncodingFiles(dict[str, bytes]):
         return dict, (dict(self),)
 
 
-def is_built(files: Files) -> bool:
-    """Whether the engine of files is in this process anyway."""
-    return isinstance(files, EncodingFiles)
-
-
 def registry(name: str, *, offline: bool = False) -> Files:
     """The rank file and sidecar of an encoding or of a model that tiktoken knows.
 

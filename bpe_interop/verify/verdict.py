@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import Literal, TypeAlias
 
 from ..encode import Encoder
-from ..engines import NAMES, Engine, from_files, is_built, versions
+from ..engines import NAMES, Engine, from_files
 from ..engines.facts import facts
 from ..errors import EngineError, EngineMissingError, UnstatedError
 from ..model import BPEModel, show
-from .apart import Apart, expected, pays, without_tokens
 from .assumptions import assumptions, unexamined
 from .compare import Tally, compare, first_stage
 from .prove import Proof
@@ -119,24 +117,6 @@ def conclude(
     return Conclusion(verdict, stages, assumptions=assumed)
 
 
-def _agrees_apart(side: Side, model: BPEModel, texts: list[str], mode: Mode) -> bool:
-    """Whether the engine of a source's format was asked elsewhere, and agrees.
-
-    A large one takes more memory than all that this process holds. False says nothing.
-    """
-    source, own = side.source, side.engine
-    name = source.format.engine
-    known = facts(name)
-    there = known.without_tokens and versions()[name] and not is_built(source.files)
-    if not (there and isinstance(own, Own) and pays(model)):
-        return False
-    with Apart(known.first) as child:
-        given = without_tokens(model)
-        child.build(partial(from_files, name, source.format.name, source.files, given))
-        child.ask(expected(own, texts, [mode]))
-        return child.agrees()
-
-
 def _runs_alike(side: Side, notes: list[str]) -> bool:
     """Whether the engine of a source's format runs it as our encoder does.
 
@@ -149,9 +129,6 @@ def _runs_alike(side: Side, notes: list[str]) -> bool:
     if model.added is None:
         # Special strings are asked for as text only, so it is no matter which there are.
         model = replace(model, added=())
-    texts, mode = [*fixed()], replace(ORDINARY, decodes=False)
-    if _agrees_apart(side, model, texts, mode):
-        return True
     try:
         engine = from_files(name, source.format.name, source.files, model)
     except EngineMissingError as error:
@@ -160,7 +137,7 @@ def _runs_alike(side: Side, notes: list[str]) -> bool:
     except (EngineError, UnstatedError) as error:
         notes.append(f"not called proved: {name} does not run {source.label}: {error.what}")
         return False
-    tally = compare(side.engine, engine, texts, [mode])
+    tally = compare(side.engine, engine, fixed(), [replace(ORDINARY, decodes=False)])
     if tally.mismatch is not None:
         text = show(tally.mismatch.text)
         notes.append(f"not called proved: {name} gives {source.label} other ids on {text}")
