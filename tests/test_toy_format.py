@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import sysconfig
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
-from importlib.machinery import PathFinder
+from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from pathlib import Path
 
 import pytest
@@ -58,8 +59,11 @@ def test_packages_are_looked_through_as_python_does(
 ) -> None:
     """The quick look finds none only where there is none."""
     group = "a.group.that.no.package.has"
-    # Another test may have imported a library that looks for packages in its own way.
-    monkeypatch.setattr(sys, "meta_path", [PathFinder])
+    # Another test may have imported a library that looks for packages in its own way or place.
+    standard = sysconfig.get_path("stdlib")
+    own = [each for each in sys.path if each.startswith(standard) and "packages" not in each]
+    monkeypatch.setattr(sys, "meta_path", [BuiltinImporter, FrozenImporter, PathFinder])
+    monkeypatch.setattr(sys, "path", [str(site), *own])
     assert not entry_points._may_have(group)
     assert entry_points.entry_points(group) == []
     info = site / "old.egg-info"
