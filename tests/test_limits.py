@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import tracemalloc
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -178,6 +179,17 @@ def test_a_file_is_read_no_further_than_its_limit(
     (tmp_path / "f").write_bytes(b"x" * 11)
     with pytest.raises(SourceError, match="limit FILE_BYTES"):
         read(tmp_path / "f")
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "model.gguf", "o200k.tiktoken"])
+def test_nothing_is_read_of_a_file_that_says_it_is_too_large(tmp_path: Path, name: str) -> None:
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(100 << 30)
+    tracemalloc.start()
+    with pytest.raises(SourceError, match="limit FILE_BYTES"):
+        read(tmp_path / name)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
 
 
 def test_half_open_connections_do_not_stop_the_page() -> None:

@@ -271,13 +271,16 @@ def read(path: Path) -> bytes:
         # A device's size is 0 and it has no end, and a pipe may never begin.
         number = os.open(path, os.O_RDONLY | _FLAGS)
         with open(number, "rb") as file:
-            if not stat.S_ISREG(os.fstat(number).st_mode):
+            status = os.fstat(number)
+            if not stat.S_ISREG(status.st_mode):
                 raise SourceError("this is not a regular file", where=str(path), fix=_COPY)
             head = _head_reader(file)
             if head is not None:
                 return head(file, path.name)
-            data = file.read(FILE_BYTES.most + 1)
-        if len(data) > FILE_BYTES.most:
+            # Files of the system itself say 0 and hold more, so what is read counts as well.
+            size = status.st_size
+            data = b"" if size > FILE_BYTES.most else file.read(FILE_BYTES.most + 1)
+        if max(size, len(data)) > FILE_BYTES.most:
             raise SourceError(FILE_BYTES.passed("the file"), where=str(path), fix=_OWN_FILE)
         return data
     except OSError as error:
