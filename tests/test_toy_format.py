@@ -10,6 +10,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
+from importlib.metadata import MetadataPathFinder
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,10 @@ def test_packages_are_looked_through_as_python_does(
 ) -> None:
     """The quick look finds none only where there is none."""
     group = "a.group.that.no.package.has"
-    # Another test may have imported a library that looks for packages in its own way or place.
+    # Another test may have imported a library that looks for packages in its own way or place:
+    # importlib_metadata takes this method from Python's own finder.
+    look = staticmethod(MetadataPathFinder.find_distributions)
+    monkeypatch.setattr(PathFinder, "find_distributions", look, raising=False)
     standard = sysconfig.get_path("stdlib")
     own = [each for each in sys.path if each.startswith(standard) and "packages" not in each]
     monkeypatch.setattr(sys, "meta_path", [BuiltinImporter, FrozenImporter, PathFinder])
