@@ -16,9 +16,11 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import click
 
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
@@ -274,13 +276,26 @@ TABLES: dict[str, Callable[..., str]] = {
 }
 
 
-def main() -> None:
+@click.command(help=__doc__)
+@click.argument("asked", nargs=-1, metavar="[TABLE[=ROW]]...")
+def main(asked: tuple[str, ...]) -> None:
     """Makes the tables anew that the arguments name, and writes them into the page."""
     data = Path(os.environ["BPE_INTEROP_DATA"])
-    for argument in sys.argv[1:] or TABLES:
-        table, _, row = argument.partition("=")
-        made = TABLES[table](data, row) if row else TABLES[table](data)
-        put_into_page(table, made)
+    for table, row in tables_asked(asked, TABLES):
+        put_into_page(table, TABLES[table](data, row) if row else TABLES[table](data))
+
+
+def tables_asked(asked: Sequence[str], tables: Collection[str]) -> list[tuple[str, str]]:
+    """Each table that arguments name, with its row where one is named; all without arguments.
+
+    Raises:
+        click.BadParameter: there is no such table.
+    """
+    pairs = [(table, row) for table, _, row in (each.partition("=") for each in asked or tables)]
+    for table, _ in pairs:
+        if table not in tables:
+            raise click.BadParameter(f"{table!r} is none of {', '.join(tables)}")
+    return pairs
 
 
 def put_into_page(table: str, made: str) -> None:

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import sentencepiece
 from tokenizers import Tokenizer
 
-from benchmarks.gguf import put_into_page, tekken
+from benchmarks.gguf import put_into_page, tables_asked, tekken
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.sources import load_source
@@ -182,13 +183,14 @@ def families(data: Path, asked: str = "") -> str:
 TABLES: dict[str, Callable[..., str]] = {"published": published, "families": families}
 
 
-def main() -> None:
+@click.command(help=__doc__)
+@click.argument("asked", nargs=-1, metavar="[TABLE | families=NAME]...")
+def main(asked: tuple[str, ...]) -> None:
     """Makes the tables anew that the arguments name, and writes them into the page."""
     data = Path(os.environ["BPE_INTEROP_DATA"])
-    for argument in sys.argv[1:] or TABLES:
-        table, _, asked = argument.partition("=")
-        if asked:
-            families(data, asked)
+    for table, name in tables_asked(asked, TABLES):
+        if name:
+            families(data, name)
         else:
             put_into_page(table, TABLES[table](data))
 

@@ -14,7 +14,9 @@ from bpe_interop.diff import diff
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_model
 from bpe_interop.engines.llamacpp import LlamaCppEngine
+from bpe_interop.formats import by_name
 from bpe_interop.formats.gguf.read import load
+from bpe_interop.formats.gguf.write import dump
 from bpe_interop.model import BPEModel
 from bpe_interop.verify.prove import prove
 from fixtures import gguf_models as made
@@ -71,3 +73,23 @@ def test_each_alone(file: Callable[[], bytes], trait: str, text: str) -> None:
 def _without(model: BPEModel, trait: str) -> BPEModel:
     off = {trait: False}
     return replace(model, added=tuple(replace(token, **off) for token in model.added or ()))
+
+
+def test_white_space_taken_along_by_chance() -> None:
+    """Of two that overlap by white space and are equally long, the second is not written."""
+    model = load({"x.gguf": phi_3()})
+    taking = next(token for token in model.added or () if token.ascii_space)
+    start = max(*model.vocab.ids.values(), *(token.id for token in model.added or ())) + 1
+    more = tuple(
+        replace(taking, text=text, id=start + number, roles=())
+        for number, text in enumerate(("<|ab|>", " <|cd>"))
+    )
+    both = replace(model, added=(*(model.added or ()), *more))
+    written = dump(both)
+    again = load(written)
+    assert {token.text for token in again.added or ()} & {"<|ab|>", " <|cd>"} == {"<|ab|>"}
+    assert any("equally long" in loss.what for loss in by_name("gguf").losses(both))
+    for text in ("<|ab|> <|cd>a", " <|cd>", "<|ab|>\u3000a", "<|ab|>  a"):
+        (data,) = written.values()
+        ids = Encoder(again).encode(text, "all")
+        assert ids == LlamaCppEngine(data).encode(text, special="parse")

@@ -9,6 +9,7 @@ from typing import Any, Final
 from ...model import BPEModel
 from ...text.bytechars import to_chars
 from .overlaps import equally_long
+from .tokens import PHI3, phi3, taking_spaces
 from .types import (
     BYTE,
     BYTE_NAMES,
@@ -33,6 +34,12 @@ class Listing:
     texts: tuple[str, ...]
     types: tuple[int, ...]
     places: Mapping[int, int]
+
+
+def written_as_phi3(model: BPEModel) -> bool:
+    """Whether all added tokens take white space along as under the name Phi-3, and one does."""
+    added = model.added or ()
+    return any(token.ascii_space for token in added) and tuple(map(phi3, added)) == added
 
 
 def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> Listing:
@@ -77,7 +84,7 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> Listing:
     for number, kind in kept.get("types", {}).items():
         if int(number) < size:
             types[int(number)] = int(kind)
-    _without_chance(texts, types)
+    _without_chance(texts, types, PHI3 if written_as_phi3(model) else "")
     return Listing(tuple(texts), tuple(types), places)
 
 
@@ -91,8 +98,14 @@ def _effective(texts: Sequence[str], types: Sequence[int]) -> list[int]:
     return effective(texts, types, named, "")
 
 
-def _without_chance(texts: list[str], types: list[int]) -> None:
-    """Takes out of each two special tokens that llama.cpp would find by chance the later one."""
+def _without_chance(texts: list[str], types: list[int], name: str) -> None:
+    """Takes out of each two special tokens that llama.cpp would find by chance the later one.
+
+    Args:
+        texts: of all tokens; changed in place, as are their types.
+        types: as the file says them.
+        name: of the model, by which special tokens may take white space along.
+    """
     while True:
         now = _effective(texts, types)
         places = {
@@ -100,7 +113,7 @@ def _without_chance(texts: list[str], types: list[int]) -> None:
             for place, text in enumerate(texts)
             if now[place] in (CONTROL, UNKNOWN, USER_DEFINED)
         }
-        pair = equally_long(places)
+        pair = equally_long(places, taking_spaces(name, places))
         if pair is None:
             return
         place = max(map(places.__getitem__, pair))

@@ -28,6 +28,8 @@ _TAKES_SPACES: Final = {
 }
 """Names under which ``<mask>`` takes the white space before it along."""
 
+PHI3: Final = "phi-3"
+"""A name by which llama.cpp takes a model for Phi-3."""
 _WITHOUT_SPACE: Final = ("<unk>", "<s>", "<|endoftext|>")
 """Special tokens of Phi-3 that leave the white space behind them."""
 
@@ -155,7 +157,7 @@ def gaps_named(number: Callable[[str], int | None], count: int) -> frozenset[str
 
 def is_phi3(name: str) -> bool:
     """Whether llama.cpp takes a model of this name for Phi-3."""
-    return "phi-3" in name.lower() or "phi3" in name.lower()
+    return PHI3 in name.lower() or "phi3" in name.lower()
 
 
 def is_modern_bert(name: str) -> bool:

@@ -33,10 +33,10 @@ from .keys import (
     TOKENS,
     TYPES,
 )
-from .listing import Listing, effective_of, listing_of
+from .listing import Listing, effective_of, listing_of, written_as_phi3
 from .pre_names import written_name
 from .rendering import Typed, rendered, typed_of
-from .tokens import GAPS, is_modern_bert, is_phi3, phi3
+from .tokens import GAPS, PHI3, is_modern_bert, is_phi3
 from .types import CONTROL, UNKNOWN, USER_DEFINED, ambiguous
 
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -140,10 +140,8 @@ def _name(model: BPEModel, listing: Listing) -> str:
     That of a GGUF file is kept. Other formats lose theirs on the way, so none is written.
     """
     name = str(kept_of(model).get("keys", {}).get(NAME, ""))
-    added = model.added or ()
-    as_phi3 = bool(added) and tuple(map(phi3, added)) == added
-    if as_phi3 and any(token.ascii_space for token in added):
-        return name if is_phi3(name) else "phi-3"
+    if written_as_phi3(model):
+        return name if is_phi3(name) else PHI3
     if is_phi3(name) or (is_modern_bert(name) and "[MASK]" in listing.texts):
         return ""
     return name
