@@ -23,6 +23,7 @@ from itertools import islice
 from typing import TypeAlias, Union
 
 from .diff import normalized_matters
+from .entries import numbered
 from .errors import PatternError
 from .kernel import as_dict, content_rows, merge_rows, token_rows
 from .merging.canonical import canonical, whole_lookups
@@ -65,6 +66,9 @@ Form: TypeAlias = Union[Json, Mapping[str, Union[Json, _Rows]]]
 """A normal form: JSON, or an object of which some lists are rows."""
 
 _MANY = 4_096
+
+_LONGEST = 4
+"""Bytes of one character."""
 
 
 def _digest(value: Form) -> str:
@@ -141,17 +145,16 @@ def _text(model: BPEModel) -> Form:
 def _tokens(model: BPEModel, looked_up: set[bytes]) -> Json | _Rows:
     """The tokens that texts can reach, with ids and kinds, by id."""
     form, kinds = canonical(model), model.vocab.kinds
-    if not kinds and model.alphabet == "byte" and model.affixes == Affixes():
-        single = map(bytes, zip(sorted(UTF8_BYTES)))
-        rows = token_rows(model.vocab.ids, form.splits, [*single, *looked_up])
+    made = {number for number, kind in kinds.items() if kind in ("byte", "user_defined")}
+    more = {*looked_up, *_lone(model), *numbered(model.vocab.ids, made).values()}
+    if model.affixes == Affixes():
+        rows = token_rows(model.vocab.ids, form.splits, more, kinds)
         if rows is not None:
             return _Rows(rows)
     ids = as_dict(model.vocab.ids)
-    reached = {*form.splits} | _lone(model)
-    reached |= {token for token in ids if kinds.get(ids[token]) in ("byte", "user_defined")}
     return [
         [ids[token], token.hex(), kinds.get(ids[token], "normal")]
-        for token in sorted(reached | looked_up, key=ids.__getitem__)
+        for token in sorted({*form.splits} | more, key=ids.__getitem__)
     ]
 
 
@@ -182,12 +185,13 @@ def _merges(model: BPEModel) -> Json | _Rows:
 
 def _lone(model: BPEModel) -> set[bytes]:
     """The tokens that are one symbol and occur in a text."""
-    return {
-        token
-        for token in textual(model)
-        if (len(token) == 1 and token[0] in UTF8_BYTES)
-        or (model.alphabet == "char" and len(token.decode("utf-8", "replace")) == 1)
-    } | _with_affixes(model)
+    tokens = textual(model)
+    if model.alphabet == "byte":
+        alone = {token for token in map(bytes, zip(sorted(UTF8_BYTES))) if token in tokens}
+    else:
+        short = (token for token in tokens if len(token) <= _LONGEST)
+        alone = {token for token in short if len(token.decode("utf-8", "replace")) == 1}
+    return alone | _with_affixes(model)
 
 
 def _with_affixes(model: BPEModel) -> set[bytes]:

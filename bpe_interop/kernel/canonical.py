@@ -16,10 +16,11 @@ from .pairs import Pairs
 from .tables import MOST, Numbers, Table, packed
 
 SYMBOL = 1 << 31
+"""Parts of merges from here on are no tokens, but symbols by themselves."""
 _NO_RANK = 2**32 - 1
 
 
-class Splits(LazyDict[bytes, tuple[bytes, bytes]]):
+class FoundSplits(LazyDict[bytes, tuple[bytes, bytes]]):
     """The parts of each built token, from a form in the library."""
 
     __slots__ = ("found",)
@@ -30,6 +31,12 @@ class Splits(LazyDict[bytes, tuple[bytes, bytes]]):
 
     def __len__(self) -> int:
         return self.found.count
+
+
+class Splits(FoundSplits):
+    """The same where no two priorities are equal: theorems speak of such forms."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +92,8 @@ def _form_of_ties(loaded: Library, table: Table, *, known: bool) -> Form | None:
     held = made(loaded.form_of_ties(table.number, known))
     if held is None:
         return None
-    form = _as_form(_Found(loaded, held, table, "char"))
-    return replace(form, splits=LazyDict(form.splits.whole))
+    tied = _Found(loaded, held, table, "char")
+    return replace(_as_form(tied), splits=FoundSplits(tied))
 
 
 def form_of_list(
@@ -277,5 +284,10 @@ class _Parts(dict[int, bytes]):
         self._alphabet = alphabet
 
     def __missing__(self, part: int) -> bytes:
-        code = part - SYMBOL
-        return bytes((code,)) if self._alphabet == "byte" else chr(code).encode("utf-8")
+        return symbol(part, self._alphabet)
+
+
+def symbol(part: int, alphabet: str) -> bytes:
+    """The content of a part that is no token: a byte, or a character."""
+    code = part - SYMBOL
+    return bytes((code,)) if alphabet == "byte" else chr(code).encode("utf-8")

@@ -6,10 +6,13 @@ No object is made of a token. The twin is ``fingerprint.py``, and every characte
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import pairwise, repeat
 
-from .canonical import SYMBOL, Splits
+from .canonical import SYMBOL, FoundSplits, symbol
+from .lazy import as_dict
 from .tables import Numbers, Table
+
+_NO_ID = -1
 
 
 def content_rows(ids: Mapping[bytes, int], others: Mapping[int, str]) -> Iterator[str] | None:
@@ -28,38 +31,53 @@ def content_rows(ids: Mapping[bytes, int], others: Mapping[int, str]) -> Iterato
 
 
 def token_rows(
-    ids: Mapping[bytes, int], splits: Mapping[bytes, object], more: Iterable[bytes]
+    ids: Mapping[bytes, int],
+    splits: Mapping[bytes, object],
+    more: Iterable[bytes],
+    kinds: Mapping[int, str],
 ) -> Iterator[str] | None:
-    """``[id,"content","normal"]`` by id, of the tokens that merging builds and some more."""
-    if not (isinstance(ids, Numbers) and isinstance(splits, Splits)):
+    """``[id,"content","kind"]`` by id, of the tokens that merging builds and some more.
+
+    Args:
+        ids: the tokens.
+        splits: of a canonical form, of tokens that are all among these.
+        more: other tokens among these, or the same.
+        kinds: of ids whose kind is not "normal".
+    """
+    if not (isinstance(ids, Numbers) and isinstance(splits, FoundSplits)):
         return None
-    table = ids.table
-    if splits.found.table is not table:
-        return None
-    places = {*splits.found.columns[0], *(at for at in map(table.place, more) if at is not None)}
-    contents, own = _hexadecimal(table), table.numbers
-    order = sorted(places, key=own.__getitem__)
-    return (f'[{own[at]},"{contents[at]}","normal"]' for at in order)
+    table = splits.found.table
+    contents, own = _hexadecimal(table), [*table.numbers]
+    if table is not ids.table:
+        own = [*map(as_dict(ids).get, table.tokens, repeat(_NO_ID))]
+    places = {*splits.found.columns[0]}
+    for token in more:
+        place = table.place(token)
+        if place is None:
+            place = len(contents)
+            contents.append(token.hex())
+            own.append(ids[token])
+        places.add(place)
+    order, kind = sorted(places, key=own.__getitem__), kinds.get
+    return (f'[{own[at]},"{contents[at]}","{kind(own[at], "normal")}"]' for at in order)
 
 
 def merge_rows(splits: Mapping[bytes, object]) -> Iterator[str] | None:
-    """``[place,"left","right"]`` of a canonical form of bytes; merges with one priority share it.
+    """``[place,"left","right"]`` of a canonical form; merges with one priority share a place.
 
     In the order of priorities.
     """
-    if not isinstance(splits, Splits) or splits.found.alphabet != "byte":
+    if not isinstance(splits, FoundSplits):
         return None
-    contents = _hexadecimal(splits.found.table)
+    contents, alphabet = _hexadecimal(splits.found.table), splits.found.alphabet
     _, left, right, priorities = splits.found.columns
+    parts = [
+        [contents[at] if at < SYMBOL else symbol(at, alphabet).hex() for at in column]
+        for column in (left, right)
+    ]
     places: dict[int, int] = {}
-    return (
-        f'[{places.setdefault(own, len(places))},"{_part(contents, x)}","{_part(contents, y)}"]'
-        for x, y, own in zip(left, right, priorities, strict=True)
-    )
-
-
-def _part(contents: list[str], part: int) -> str:
-    return contents[part] if part < SYMBOL else f"{part - SYMBOL:02x}"
+    numbered = (places.setdefault(own, len(places)) for own in priorities)
+    return (f'[{own},"{x}","{y}"]' for own, x, y in zip(numbered, *parts, strict=True))
 
 
 def _hexadecimal(table: Table) -> list[str]:

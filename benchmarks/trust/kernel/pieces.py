@@ -14,8 +14,10 @@ from functools import partial
 from typing import Literal
 
 from bpe_interop.encode import Encoder
+from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
-from bpe_interop.kernel import is_aside
+from bpe_interop.kernel import LazyDict, is_aside
+from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import AddedToken, BPEModel, Fallback, PairList, RankTable
 from bpe_interop.steps import (
     ByteTokens,
@@ -45,6 +47,7 @@ from fixtures.piece_model import (
 )
 
 from .comparing import Answered, Case
+from .models import byte_level, listed
 from .texts import Encoding, short_texts
 
 _SPACE = "\u2581"
@@ -130,6 +133,26 @@ def encoded_pieces(rng: random.Random) -> list[Case]:
     texts = [*(random_text(rng) for _ in range(_LONG)), *short_texts(rng, _PARTS)]
     allowed = frozenset({"<s>"}) if rng.random() < 0.2 else frozenset[str]()
     return [Case(Encoding(model, texts, allowed), texts=len(texts))]
+
+
+def fingerprints(rng: random.Random) -> list[Case]:
+    """The fingerprint of a model of characters or of bytes, as its file has it or changed."""
+    if rng.random() < 0.3:
+        format, files = "huggingface", listed(byte_level(rng))
+    else:
+        format, files = "sentencepiece", {"tokenizer.model": random_file(rng)}
+    state = rng.getstate() if format == "sentencepiece" and rng.random() < 0.5 else None
+
+    def written() -> Answered:
+        model = by_name(format).load(files)
+        if state is not None:
+            again = random.Random()
+            again.setstate(state)
+            model = _changed(model, again)
+        found = fingerprint(model)
+        return Answered(found, isinstance(canonical(model).splits, LazyDict))
+
+    return [Case(written)]
 
 
 def _changed(model: BPEModel, rng: random.Random) -> BPEModel:

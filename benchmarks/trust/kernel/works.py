@@ -16,7 +16,7 @@ from .files import (
 )
 from .merges import entries_compared, form_found
 from .models import cores_compared, files_written, models_compared
-from .pieces import decoded_pieces, encoded_pieces
+from .pieces import decoded_pieces, encoded_pieces, fingerprints
 from .texts import cuts, decoded, encoded
 from .training import counted, merges_learned
 
@@ -30,6 +30,7 @@ WORKS: dict[str, Callable[[random.Random], list[Case]]] = {
     "entries compared": entries_compared,
     "cores compared": cores_compared,
     "models compared": models_compared,
+    "fingerprints": fingerprints,
     "pretokens": cuts,
     "ids": encoded,
     "ids of characters": encoded_pieces,
@@ -51,6 +52,7 @@ DRAWN: dict[str, int] = {
     "entries compared": 200,
     "cores compared": 60,
     "models compared": 4,
+    "fingerprints": 100,
     "pretokens": 24,
     "ids": 32,
     "ids of characters": 24,
