@@ -51,7 +51,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 """A room may import the rooms above it, never those beside or below."""
 
 FORBIDDEN: dict[str, frozenset[str]] = {
-    "theory": frozenset({"strict_json"}),
+    "theory": frozenset({"loss", "strict_json"}),
     "diff": frozenset({"strict_json"}),
     "encode": frozenset({"strict_json"}),
     "formats": frozenset({"encode"}),
@@ -296,6 +296,87 @@ def test_only_the_command_line_prints(path: Path) -> None:
         if isinstance(node, ast.Call):
             assert ast.unparse(node.func) not in ("print", "sys.stdout.write", "sys.stderr.write")
     assert not outside(path, at_import=False) & SCREEN
+
+
+CHANGING = {
+    "append", "add", "update", "setdefault", "pop", "popitem", "clear", "extend", "insert",
+    "remove", "discard", "move_to_end",
+}  # fmt: skip
+"""Methods that change what they belong to."""
+
+REMEMBERED: dict[str, str] = {
+    "tiktoken.registry": "tiktoken gives one object for a name, and callers compare it",
+    "shards.worker": "a worker's process holds files and what it built between two orders",
+    "engines.llamacpp_child": "llama.cpp calls back with its messages, in a process of its own",
+    "engines.transformers": "the environment is another one while transformers is imported",
+    "shards.dask": "the environment is another one while workers start",
+    "verify.worker": "what a worker's process shows when it fails",
+    "cli": "the command line puts its own in place of Python's",
+    "cli.interrupts": "the command line puts its own in place of Python's",
+}
+"""Modules in which a function changes what outlives its call, and why each must."""
+
+
+def changed_for_all(tree: ast.Module) -> Iterator[str]:
+    """What functions change that belongs to their module or to what it imports.
+
+    Also ``global``, and every way round a frozen value. What is remembered of a value is a
+    function's answer: ``cache`` and ``Derived`` hold it, and no value depends on who asked.
+    """
+    outer = {alias.asname or alias.name for node in tree.body for alias in names_of(node)}
+    outer |= {
+        node.id
+        for each in tree.body
+        if isinstance(each, ast.Assign | ast.AnnAssign)
+        for node in ast.walk(each)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    for function in filter(is_function, ast.walk(tree)):
+        own = bound(function)
+        for node in ast.walk(function):
+            if isinstance(node, ast.Global):
+                yield from node.names
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "object.__setattr__":
+                yield ast.unparse(node)
+            elif isinstance(node, ast.Attribute | ast.Subscript):
+                is_call = isinstance(node, ast.Attribute) and node.attr in CHANGING
+                owner = root_of(node)
+                if (is_call or not isinstance(node.ctx, ast.Load)) and owner in outer - own:
+                    yield ast.unparse(node)
+
+
+def names_of(node: ast.AST) -> list[ast.alias]:
+    return node.names if isinstance(node, ast.Import | ast.ImportFrom) else []
+
+
+def root_of(node: ast.expr) -> str:
+    """``a`` of ``a.b[c].d``; empty where no name stands there."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+@every_module
+def test_no_state_is_hidden(path: Path) -> None:
+    changes = set(changed_for_all(tree_of(path)))
+    assert bool(changes) == (name_of(path) in REMEMBERED), changes
+
+
+@pytest.mark.parametrize(
+    ("source", "changes"),
+    [
+        ("x = {}\ndef f(): x[1] = 2", {"x[1]"}),
+        ("x = {}\ndef f(x): x[1] = 2", set()),
+        ("x = []\ndef f(): x.append(1)", {"x.append"}),
+        ("x = []\ndef f():\n    x = []\n    x.append(1)", set()),
+        ("x = 1\ndef f():\n    global x\n    x = 2", {"x"}),
+        ("import a\ndef f(): del a.b", {"a.b"}),
+        ("class A:\n    def f(self): object.__setattr__(self, 'x', 1)",
+         {"object.__setattr__(self, 'x', 1)"}),
+    ],
+)  # fmt: skip
+def test_what_is_changed_for_all_is_seen(source: str, changes: set[str]) -> None:
+    assert set(changed_for_all(ast.parse(source))) == changes
 
 
 @pytest.mark.parametrize("module", ["bpe_interop", "bpe_interop.cli", "bpe_interop.tokenizer"])

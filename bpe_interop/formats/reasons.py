@@ -136,6 +136,13 @@ def merges_of_missing(built: Sequence[bytes], consequence: str) -> Iterator[Loss
         yield Loss("merges", "ids", what, consequence, shown=False)
 
 
+def merges_lost(rewrite: Rewrite) -> Iterator[Loss]:
+    """The loss of merges that have no other form; nothing where there is a rule."""
+    if rewrite.rule is None:
+        what, consequence = rewrite.what, rewrite.consequence
+        yield Loss("merges", "ids", what, consequence, rewrite.witness, rewrite.shown)
+
+
 def affixes_lost(model: BPEModel, holder: str) -> Iterator[Loss]:
     """The loss of affixes; ``holder`` is what the sentence calls the target."""
     if model.affixes != Affixes():

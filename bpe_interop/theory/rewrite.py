@@ -6,11 +6,10 @@ a text that shows the difference where one was found (``docs/theory.md``, Theore
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Set
+from collections.abc import Callable, Container, Mapping, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..loss import Loss
 from ..merging.canonical import canonical
 from ..merging.merger import Merger
 from ..merging.symbols import symbols_of, textual, user_defined
@@ -31,8 +30,8 @@ class Rewrite:
     """Merges in another form, or why there are none.
 
     ``rule``: the new rule, None where it is refused. ``proof``: the theorem by which it is the
-    same. ``what`` and ``consequence`` say why it is refused, in the words of a :class:`Loss`;
-    ``witness`` is a text that shows it. ``shown`` is False where it is only not proved.
+    same. ``what`` and ``consequence`` say why it is refused; ``witness`` is a text that shows it.
+    ``shown`` is False where it is only not proved.
     ``nearest``: the refused rule that fails on the witness, where there is one. ``left_out``:
     tokens of the vocabulary that the new rule must not be able to build.
     """
@@ -45,18 +44,6 @@ class Rewrite:
     shown: bool = True
     nearest: MergeRule | None = None
     left_out: tuple[bytes, ...] = ()
-
-    def losses(self) -> Iterator[Loss]:
-        """The refusal as a loss of the merges; nothing where there is a rule."""
-        if self.rule is None:
-            yield Loss(
-                "merges",
-                "ids",
-                self.what,
-                self.consequence,
-                witness=self.witness,
-                shown=self.shown,
-            )
 
 
 def as_pairs(model: BPEModel) -> Rewrite:

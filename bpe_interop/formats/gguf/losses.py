@@ -19,7 +19,7 @@ from ...theory.pretokens import missing_bytes
 from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.witness import decoded_otherwise, first_changed, text_for, text_with
 from ..bos_eos import ends_of, template_of
-from ..reasons import affixes_lost, flag_witness, shown_by
+from ..reasons import affixes_lost, flag_witness, merges_lost, shown_by
 from ..round_trip import RoundTrip
 from .contents import Contents
 from .into import Kept
@@ -117,7 +117,7 @@ def _merges(contents: Contents) -> Losses:
     model = contents.model
     pairs = model.alphabet == "byte" or contents.over_characters is not None
     rewrite = as_pairs(model) if pairs else as_ranks(model)
-    yield from rewrite.losses()
+    yield from merges_lost(rewrite)
     if rewrite.rule is None:
         return
     if not pairs and rewrite.left_out:

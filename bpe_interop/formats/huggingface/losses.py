@@ -15,7 +15,7 @@ from ...text.added import decoded_text
 from ...text.bytechars import is_mapped, to_bytes
 from ...theory.plain import pairs_of
 from ...theory.pretokens import UTF8_BYTES, occurrence
-from ..reasons import built_of_missing, merges_of_missing
+from ..reasons import built_of_missing, merges_lost, merges_of_missing
 from ..round_trip import RoundTrip
 from .companions import settings_of_others
 from .piece_losses import piece_losses
@@ -37,7 +37,7 @@ def explain(trip: RoundTrip) -> Iterator[Loss]:
     if model.alphabet == "char":
         yield from piece_losses(model)
         written = in_own_terms(model)
-        yield from pairs_of(model).losses()
+        yield from merges_lost(pairs_of(model))
         yield from _missing_characters(model)
     else:
         written = model

@@ -9,7 +9,7 @@ from ...loss import Loss
 from ...merging.canonical import canonical
 from ...model import AddedToken, BPEModel, RankTable, show
 from ...text.normalize import normalize
-from ..reasons import flag_witness
+from ..reasons import flag_witness, merges_lost
 from .flags import has_byte_tokens
 from .pieces import found_as_piece, pieces_of
 from .ranking import ranking
@@ -110,7 +110,7 @@ def _has_other_types(model: BPEModel) -> bool:
 
 def merge_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
     """Merges as scores: any two tokens whose product is a piece may merge."""
-    losses = ranking(model).losses
+    losses = [*merges_lost(ranking(model).rewrite)]
     yield from losses
     if not losses and _merges_become_scores(model):
         yield Loss(

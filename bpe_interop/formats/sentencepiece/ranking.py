@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ...derived import Derived
-from ...loss import Loss
 from ...model import BPEModel, RankTable
+
+if TYPE_CHECKING:
+    from ...theory.rewrite import Rewrite
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Ranks, and what is lost where any two tokens whose product has one may merge.
+    """Ranks, by which any two tokens may merge whose product has one, and why that is the same.
 
     A token that has none is an UNUSED piece of the least score. It is merged into last of all
     and split again, and no ranked token is ever built of it: a ranked token has one pair that
@@ -20,7 +23,7 @@ class Ranking:
     """
 
     ranks: Mapping[bytes, int]
-    losses: tuple[Loss, ...] = ()
+    rewrite: Rewrite
 
 
 @Derived
@@ -31,6 +34,6 @@ def ranking(model: BPEModel) -> Ranking:
 
     rewrite = as_ranks(model)
     if isinstance(rewrite.rule, RankTable):
-        return Ranking(rewrite.rule.ranks)
+        return Ranking(rewrite.rule.ranks, rewrite)
     built = canonical(model).splits
-    return Ranking({token: rank for rank, token in enumerate(built)}, tuple(rewrite.losses()))
+    return Ranking({token: rank for rank, token in enumerate(built)}, rewrite)

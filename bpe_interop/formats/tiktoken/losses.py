@@ -25,6 +25,7 @@ from ..reasons import (
     alphabet_lost,
     extras_lost,
     flag_witness,
+    merges_lost,
     normalizer_lost,
     with_changed,
 )
@@ -195,7 +196,7 @@ def rank_file_losses(model: BPEModel) -> Iterator[Loss]:
                 "the id could not be decoded",
             )
     if model.alphabet == "byte":
-        yield from as_byte_ranks(model).losses()
+        yield from merges_lost(as_byte_ranks(model))
     if not model.lookup_first:
         yield from _lookups(model, table)
 
