@@ -33,7 +33,7 @@ from bpe_interop.formats.gguf.characters import (
     STEPS,
     OverCharacters,
 )
-from bpe_interop.formats.gguf.groups import groups
+from bpe_interop.formats.gguf.pre_names import groups
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.splitters import NOT_HELD
 from bpe_interop.formats.gguf.write import dump, kept_of, under_name

@@ -29,10 +29,9 @@ from werkzeug.test import Client, TestResponse
 from bpe_interop.errors import SourceError, TargetError
 from bpe_interop.limits import PAGE_TOKENIZERS
 from bpe_interop.model import BPEModel, PairList, Vocab
-from bpe_interop.pages.live import BODY_LIMIT, LIVE_LIMIT, LivePage
+from bpe_interop.pages.live import BODY_LIMIT, LIVE_LIMIT, LivePage, how_merged
 from bpe_interop.pages.panels import Panel, Viewed, panels
 from bpe_interop.pages.serving import listen
-from bpe_interop.pages.token_history import how_merged
 from bpe_interop.pages.view import LIMIT, to_view
 from bpe_interop.sources import load_source
 

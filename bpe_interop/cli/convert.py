@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -12,10 +15,9 @@ from ..cost import Cost, costs
 from ..formats import all_formats, by_name
 from ..gate import describe
 from ..io import plain_names, target_format
-from ..publish import prepared, send
+from ..publish import PREFIX, Publication, address, prepared, send
 from ..sources import SourceOptions
 from ..statement import Statement
-from .hub import check_options, is_repository, place_for, show_sent, show_unsent
 from .manual import DECIDING, command
 from .options import (
     Writing,
@@ -212,3 +214,55 @@ def _how_to_load(done: Conversion, target: Path) -> list[str]:
     folder = target if target.is_dir() else target.parent
     files = {name: (folder / name).read_bytes() for name in done.files}
     return show(files, lambda name: str(folder / name))
+
+
+def is_repository(target: Path) -> bool:
+    """Whether a target is a repository's name; ``./hf:name`` is a folder."""
+    return str(target).startswith(PREFIX)
+
+
+def check_options(target: Path, *, publish: bool, private: bool, offline: bool) -> None:
+    """Refuses options that do not fit the target or each other.
+
+    Raises:
+        click.UsageError: they do not.
+        TargetError: the target is ``hf:`` and no repository's name.
+    """
+    if not is_repository(target):
+        if publish or private:
+            asked = "--publish" if publish else "--private"
+            raise click.UsageError(f"{asked} belongs to a target hf:org/name")
+        return
+    address(str(target))
+    if private and not publish:
+        raise click.UsageError("--private belongs to --publish")
+    if publish and offline:
+        raise click.UsageError("--publish needs the network, which --offline forbids")
+
+
+@contextlib.contextmanager
+def place_for(target: Path) -> Iterator[Path]:
+    """Where the files are written: the target, or a folder that goes when the block ends."""
+    if not is_repository(target):
+        yield target
+        return
+    with tempfile.TemporaryDirectory(prefix="bpe-interop-") as folder:
+        yield Path(folder) / "tokenizer"
+
+
+def show_unsent(wanted: Publication) -> None:
+    """Prints what would be sent."""
+    at = f" in branch {wanted.revision}" if wanted.revision else ""
+    lines("not sent", [f"{wanted.repository}{at} would be given {_listed(wanted)}"])
+    lines("card", [wanted.section])
+    lines("to send", ["give --publish; the rest of the repository's card stays as it is"])
+
+
+def show_sent(wanted: Publication, commit: str) -> None:
+    """Prints what was sent, and the commit's address."""
+    lines("published", [f"{_listed(wanted)}: {commit}"])
+
+
+def _listed(wanted: Publication) -> str:
+    held = sorted(wanted.files.items())
+    return ", ".join(f"{name} ({len(data):,} bytes)" for name, data in held)

@@ -6,10 +6,9 @@
 
 from __future__ import annotations
 
-from .executors import Here, Pool, Workers, pool_of
 from .orders import Job, Work
 from .progress import Advance, Progress
-from .running import LIMIT, Run, Tick, run_parts
+from .running import LIMIT, Here, Pool, Run, Tick, Workers, pool_of, run_parts
 from .state_file import Done, keeping
 from .tickets import Carried, Ticket, carry, opened_from
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from ...model import BPEModel, Json
 from .characters import OVER_CHARACTERS, PATTERN, OverCharacters
-from .groups import Group, group_of, groups
+from .pre_names import Group, group_of, groups
 from .splitters import NOT_HELD, SOURCE, SPLITTERS
 
 

@@ -1,11 +1,11 @@
-"""Which of llama.cpp's names split texts as a model does, by proof."""
+"""Which of llama.cpp's names split texts as a model does, by proof, and which are one splitter."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice, product
 from typing import AnyStr, Final, Literal, TypeAlias
 
@@ -15,13 +15,14 @@ from ...merging.canonical import whole_lookups
 from ...merging.symbols import textual
 from ...model import BPEModel
 from ...steps import Pattern, PreTokenizerStep, Split
+from ...text.bytechars import to_chars
 from ...text.patterns import parse, preferred
+from ...text.split import split
 from ...theory.automata import first_difference
 from ...theory.cuts import only_merges_bytes
 from ...theory.splitters import first_cut_apart, representatives
 from ...theory.straddling import Places
 from ...witnesses import Probe
-from .probes import PROBES, cut_apart, cuts
 from .splitters import SPLITTERS
 
 Steps: TypeAlias = tuple[PreTokenizerStep, ...]
@@ -31,6 +32,44 @@ _CLOSELY: Final = 4
 """So many names are tried with the vocabulary: the nearest ones."""
 _STRINGS: Final = 5_000
 """So many short strings are tried for a text that shows a difference."""
+
+
+_CHARACTERS: Final = "aZs'\n 1~/.\u00e9\u0301\u4e2d\u00b2"
+PROBES: Final = (
+    *("".join(pair) for pair in product(_CHARACTERS, repeat=2)),
+    "12345", "it's", "IT'S", "a\n\nb", "a  b", "a\n  b", "   ", "!!/\n", "aB\u00c9\u00e9", "a1b22",
+    "\u4e2da", "a\u0301 b", "IMGIMGAZ", "'\u017f", "12\u00b2345", "a = b; // c\n\tif (x) {\n",
+    "\u0928\u092e\u0938\u094d\u0924\u0947", "\u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35",
+    "ART\u00cdCULO 1", "\u0421\u0442\u0430\u0442\u044c\u044f",
+    "\u0627\u0644\u0645\u0627\u062f\u0629 \u0661\u0662",
+    "\u7b2c\u4e00\u6761", "\u3059\u3079\u3066\u306e", "\uc81c1\uc870",
+    "don't you've WE'LL", "x!=y  &&  z",
+    "HelloWorld helloWORLD", "3.14 1,000,000",
+    "\u00abA\u00bb \u2026 \u2014", "e\u0301a\u0300\u0323 b\u0301",
+)  # fmt: skip
+
+
+Cuts: TypeAlias = tuple["tuple[str, ...] | None", ...]
+"""The pretokens of each probe; None where a step cannot be run."""
+
+
+@lru_cache(maxsize=128)
+def cuts(steps: tuple[PreTokenizerStep, ...]) -> Cuts:
+    """The pretokens of each probe, in GPT-2's byte alphabet."""
+    rows: list[tuple[str, ...] | None] = []
+    for text in PROBES:
+        try:
+            pretokens, mapped = split(steps, text)
+        except PatternError:
+            rows.append(None)
+        else:
+            rows.append(tuple(pretokens if mapped else (to_chars(p.encode()) for p in pretokens)))
+    return tuple(rows)
+
+
+def cut_apart(one: Cuts, two: Cuts) -> int:
+    """How many probes are cut otherwise, of those that both can be run on."""
+    return sum(a is not None and b is not None and a != b for a, b in zip(one, two, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,3 +300,60 @@ def _first_apart(a: Steps, b: Steps) -> str | None:
         return first_cut_apart(a, b)
     except PatternError:
         return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Names whose splitters cut every text alike.
+
+    Attributes:
+        names: in the order of the table.
+        spellings: their patterns, each a sequence; the first is that of the first name.
+        by: what shows that they are one: ``"the same patterns"`` or ``"Theorem 14"``.
+        open: first names of groups from which no text tells this one apart, and which are not
+            proved equal either.
+    """
+
+    names: tuple[str, ...]
+    spellings: tuple[tuple[str, ...], ...]
+    by: str
+    open: tuple[str, ...] = ()
+
+
+@cache
+def groups() -> tuple[Group, ...]:
+    """All names that are described, each in one group."""
+    rows: dict[tuple[PreTokenizerStep, ...], list[str]] = {}
+    for name, row in SPLITTERS.items():
+        rows.setdefault(row.steps, []).append(name)
+    sharing: list[list[tuple[PreTokenizerStep, ...]]] = []
+    undecided: dict[str, list[str]] = {}
+    for steps, names in rows.items():
+        for group in sharing:
+            first = group[0]
+            if cuts(first) != cuts(steps):
+                continue
+            try:
+                alike = first_cut_apart(first, steps) is None
+            except PatternError:
+                undecided.setdefault(names[0], []).append(rows[first][0])
+                undecided.setdefault(rows[first][0], []).append(names[0])
+                continue
+            if alike:
+                group.append(steps)
+                break
+        else:
+            sharing.append([steps])
+    made = []
+    for group in sharing:
+        together = {name for steps in group for name in rows[steps]}
+        named = tuple(name for name in SPLITTERS if name in together)
+        spellings = tuple(SPLITTERS[rows[steps][0]].patterns for steps in group)
+        by = "Theorem 14" if len(group) > 1 else "the same patterns"
+        made.append(Group(named, spellings, by, tuple(undecided.get(named[0], ()))))
+    return tuple(made)
+
+
+def group_of(name: str) -> Group:
+    """The group of a name that is described."""
+    return next(group for group in groups() if name in group.names)
