@@ -111,6 +111,31 @@ def test_each_module_of_proofs_says_on_which_theorem_it_rests(path: Path) -> Non
     assert said & statements().keys()
 
 
+@pytest.mark.parametrize("path", PROVING, ids=[str(path.relative_to(ROOT)) for path in PROVING])
+def test_each_theorem_names_the_modules_of_proofs_that_rest_on_it(path: Path) -> None:
+    named = mentions(ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "")
+    own = str(path.relative_to(ROOT))
+    assert not {each for each in named if own not in _CODE.findall(references(each))}
+
+
+POINTERS = {"Theorem 3": {"Theorem 16"}, "Theorem 4": {"Theorem 8"}}
+"""Statements that say where more is to be found, further on; no proof rests on it."""
+
+
+def test_the_theory_reads_from_front_to_back() -> None:
+    order = [*statements()]
+    ahead = {
+        statement: {each for each in mentions(text) if order.index(each) > order.index(statement)}
+        for statement, text in statements().items()
+    }
+    assert {statement: later for statement, later in ahead.items() if later} == POINTERS
+    assert all(
+        re.search(rf"\({later}\)", statements()[statement])
+        for statement, named in POINTERS.items()
+        for later in named
+    )
+
+
 MAPS = ("docs/architecture.md", "CONTRIBUTING.md")
 
 every_map = pytest.mark.parametrize("page", MAPS)

@@ -13,7 +13,7 @@ from ...kernel import LazyDict, LazyList, Numbers, Pairs, Taken, take_vocabulary
 from ...model import Affixes, Alphabet, Json, Kind, Vocab
 from ...strict_json import Node, parse
 from ...text.bytechars import is_mapped, to_bytes
-from .spelled import Spellings
+from .spellings import Spellings
 from .vocab import Words
 
 

@@ -20,7 +20,7 @@ from ..round_trip import RoundTrip
 from .companions import settings_of_others
 from .piece_losses import piece_losses
 from .pieces import in_own_terms
-from .spelled import spelled
+from .spellings import spelled
 from .vocab import Words
 from .write import (
     held_tokens,

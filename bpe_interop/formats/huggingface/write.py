@@ -37,7 +37,7 @@ from .decoders import write_decoder
 from .names import MAIN
 from .normalizers import write_normalizer
 from .pieces import in_own_terms
-from .spelled import Spelled, spelled
+from .spellings import Spelled, spelled
 from .steps import write_pretokenizer
 from .template import PostProcessor, write_post_processor
 

@@ -15,7 +15,7 @@ from ...theory.witness import text_for, text_with
 from ..one_pattern import express
 from ..reasons import Apart, Reason, explained, of_bytes, shown_by
 from ..round_trip import RoundTrip
-from .kept import KEY, kept_of, unfit
+from .extras import KEY, kept_of, unfit
 from .read import ROLES
 from .write import read_back, special_names, written_tokens
 

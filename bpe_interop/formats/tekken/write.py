@@ -12,7 +12,7 @@ from ...steps import JoinBytes
 from ...theory.byte_ranks import rank_table
 from .. import Files
 from ..one_pattern import pat_str, read_pattern
-from .kept import Kept, Layout, kept_of, listed
+from .extras import Kept, Layout, kept_of, listed
 from .read import BUILT_IN, NAME, filler, named
 
 _PLAIN = Kept(
