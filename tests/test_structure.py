@@ -379,6 +379,51 @@ def test_what_is_changed_for_all_is_seen(source: str, changes: set[str]) -> None
     assert set(changed_for_all(ast.parse(source))) == changes
 
 
+ASKS_THE_DISK = {
+    "open", "fdopen", "read_bytes", "read_text", "write_bytes", "write_text",
+    "is_file", "is_dir", "is_symlink", "exists", "stat", "lstat", "resolve", "readlink",
+    "iterdir", "listdir", "scandir", "glob", "rglob",
+    "mkdir", "unlink", "rename", "rmdir", "rmtree", "touch", "symlink_to", "fsync",
+    "TemporaryDirectory", "NamedTemporaryFile", "mkdtemp", "mkstemp", "copyfile",
+}  # fmt: skip
+"""Functions and methods that look at files or change them; many are methods of other things too."""
+
+ON_DISK = {
+    "io": "reads and writes tokenizer files",
+    "sources": "the hub's cache",
+    "corpora": "reads corpora",
+    "shards": "states of runs",
+    "token_files": "corpora as files of ids",
+    "engines": "some libraries read files only: these get a folder of their own",
+    "publish": "reads the folder that a conversion gave",
+    "entry_points": "looks through the installed packages, faster than Python's own way",
+    "kernel": "the library beside it",
+    "convert": "whether a source is a file, for its name",
+    "verify": "whether a source is a lock file or a folder",
+    "cli": "files that commands are given",
+}
+"""Rooms that look at the disk, and what for; no other does, and of these each does."""
+
+
+def asks_the_disk(path: Path) -> set[str]:
+    """The calls by which a file looks at the disk, as far as it has any means to."""
+    if not outside(path, at_import=False) & DISK:
+        return {"open"} & {
+            ast.unparse(node.func) for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)
+        }
+    calls = {
+        ast.unparse(node.func).rpartition(".")[2]
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call)
+    }
+    return calls & ASKS_THE_DISK
+
+
+def test_the_disk_is_touched_where_the_house_says_so() -> None:
+    rooms = {room_of(name_of(path)): "" for path in MODULES if asks_the_disk(path)}
+    assert rooms.keys() == ON_DISK.keys()
+
+
 @pytest.mark.parametrize("module", ["bpe_interop", "bpe_interop.cli", "bpe_interop.tokenizer"])
 def test_importing_loads_nothing_slow(module: str) -> None:
     script = f"import sys, {module}; print(' '.join(sys.modules))"
