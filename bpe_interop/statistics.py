@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from .corpora import (
+    CutCorpus,
     Document,
     Part,
     PartReader,
     Shard,
-    Unchanged,
-    cut,
     naming,
-    no_documents,
     read_documents,
 )
 from .engines.choice import FASTEST
@@ -27,16 +25,13 @@ from .model import BPEModel
 from .notebook import framed
 from .shards import (
     LIMIT,
-    Advance,
     Carried,
     Progress,
-    Run,
     Ticket,
     Workers,
-    keeping,
     opened_from,
     pool_of,
-    run_parts,
+    run_corpus,
 )
 from .shards.orders import Check
 from .shards.worker import versions_here
@@ -253,15 +248,7 @@ class MeasureWork:
     def do(self, part: Part, check: Check) -> Measured:
         """The counts of a part."""
         reader = PartReader(part)
-        documents = size = words = 0
-        counts: list[Counter[int]] = [Counter() for _ in self._tokenizers]
-        for document in reader.documents():
-            check()
-            for tokenizer, counted in zip(self._tokenizers, counts, strict=True):
-                counted.update(_ids(tokenizer, document, reader.where))
-            documents, size = documents + 1, size + document.size
-            words += len(document.text.split())
-        return Measured(documents, size, words, tuple(counts))
+        return _counted(reader.documents(), self._tokenizers, reader.where, lambda each: check())
 
     def close(self) -> None:
         """Nothing."""
@@ -293,36 +280,27 @@ def measure_by_parts(
         SourceError: a file changes meanwhile, or the state is of another run.
         EngineError: a part was not done in two attempts.
     """
-    unchanged = Unchanged(shards)
-    parts = cut(shards)
+    corpus = CutCorpus(shards)
     job = MeasureJob(tuple(each.ticket for each in carried))
     about = {"work": "measure", **asdict(job), "versions": versions_here(job.libraries)}
-    with keeping(state, about, shards, parts, Measured.of) as kept:
-        shown = Advance(parts, kept.results, tick)
-
-        def took(part: Part, value: Measured) -> None:
-            kept.add(part.number, value)
-            shown.took(part, value.documents, value.bytes)
-
-        left = [part for part in parts if part.number not in kept.results]
-        workers = pool_of(executor, slots)
-        run: Run[Measured] = run_parts(job, carried, left, workers, limit=limit, tick=took)
-        run.results = {**kept.results, **run.results}
-    if not run.interrupted:
-        run.check_whole(len(parts))
-        unchanged.check()
-        if not any(each.documents for each in run.results.values()):
-            raise no_documents(shards)
-    statistics = _merged(carried, shards, parts, run.results)
+    run = run_corpus(
+        job,
+        carried,
+        corpus,
+        pool_of(executor, slots),
+        state=state,
+        about=about,
+        decode=Measured.of,
+        limit=limit,
+        tick=lambda seen, part: tick(seen),
+    )
+    statistics = _merged(carried, corpus, run.results)
     notes = tuple(sorted(run.notes))
-    return MeasuredParts(statistics, len(run.results), len(parts), notes, run.interrupted)
+    return MeasuredParts(statistics, len(run.results), len(corpus.parts), notes, run.interrupted)
 
 
 def _merged(
-    carried: Sequence[Carried],
-    shards: Sequence[Shard],
-    parts: Sequence[Part],
-    results: Mapping[int, Measured],
+    carried: Sequence[Carried], corpus: CutCorpus, results: Mapping[int, Measured]
 ) -> list[Statistics]:
     """The statistics of the files, in the order of the corpus."""
     sides = [
@@ -331,12 +309,12 @@ def _merged(
     ]
     nothing = Measured(counts=tuple(Counter[int]() for _ in sides))
     measured: list[Statistics] = []
-    for number, shard in enumerate(shards):
-        of_file = [part.number for part in parts if part.file == number]
+    for number, shard in enumerate(corpus.shards):
+        of_file = [part.number for part in corpus.parts if part.file == number]
         total = sum((results[each] for each in of_file if each in results), nothing)
         for side, counts in zip(sides, total.counts, strict=True):
             measured.append(_statistics(side, shard.label, total, counts))
-    return _with_all(measured, len(sides), len(shards))
+    return _with_all(measured, len(sides), len(corpus.shards))
 
 
 class _Side:
@@ -351,18 +329,34 @@ class _Side:
 def _of_file(
     shard: Shard, sides: Sequence[_Side], tick: Callable[[int], None]
 ) -> Iterator[Statistics]:
-    counts: list[Counter[int]] = [Counter() for _ in sides]
-    documents = size = words = read = 0
-    for document in read_documents(shard):
-        for side, counted in zip(sides, counts, strict=True):
-            counted.update(_ids(side.tokenizer, document, _where))
-        documents, size = documents + 1, size + document.size
-        words += len(document.text.split())
+    read = 0
+
+    def seen(document: Document) -> None:
+        nonlocal read
         tick(document.read - read)
         read = document.read
-    total = Measured(documents, size, words)
-    for side, counted in zip(sides, counts, strict=True):
+
+    total = _counted(read_documents(shard), [side.tokenizer for side in sides], _where, seen)
+    for side, counted in zip(sides, total.counts, strict=True):
         yield _statistics(side, shard.label, total, counted)
+
+
+def _counted(
+    documents: Iterable[Document],
+    tokenizers: Sequence[Tokenizer],
+    where: Callable[[Document], str],
+    seen: Callable[[Document], None],
+) -> Measured:
+    """What each tokenizer makes of documents; ``seen`` is called after each."""
+    count = size = words = 0
+    counts: list[Counter[int]] = [Counter() for _ in tokenizers]
+    for document in documents:
+        for tokenizer, counted in zip(tokenizers, counts, strict=True):
+            counted.update(_ids(tokenizer, document, where))
+        count, size = count + 1, size + document.size
+        words += len(document.text.split())
+        seen(document)
+    return Measured(count, size, words, tuple(counts))
 
 
 def _statistics(side: _Side, file: str, total: Measured, counts: Counter[int]) -> Statistics:

@@ -59,6 +59,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bpe_interop.corpora.parts.PART_BYTES", 2_000)
     monkeypatch.setattr("bpe_interop.corpora.parts.cut.__defaults__", (2_000,))
+    monkeypatch.setattr("bpe_interop.corpora.parts.CutCorpus.__init__.__defaults__", (2_000,))
 
 
 def executors() -> Iterator[Any]:

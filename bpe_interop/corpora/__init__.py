@@ -8,9 +8,9 @@ from __future__ import annotations
 from .documents import START, Document, Errors, Place, Shard, size_of
 from .parts import (
     PART_BYTES,
+    CutCorpus,
     Part,
     PartReader,
-    Unchanged,
     check_parts_can_be_read,
     cut,
     lines_before,
@@ -40,6 +40,7 @@ __all__ = [
     "PART_BYTES",
     "START",
     "STDIN",
+    "CutCorpus",
     "Document",
     "Errors",
     "Mark",
@@ -48,7 +49,6 @@ __all__ = [
     "Place",
     "Selection",
     "Shard",
-    "Unchanged",
     "check_parts_can_be_read",
     "cut",
     "find_shards",

@@ -104,23 +104,26 @@ def _by_groups(
         yield start, row if row else None, held
 
 
-class Unchanged:
-    """The files of a corpus as they are now, to see later that none was written to.
+class CutCorpus:
+    """A corpus cut into ``parts``, and its files as they were then: none may be written to.
 
     Each part looks at its file before and after it; this sees what changed between two parts.
 
     Args:
         shards: the files.
+        size: about how many bytes on disk a part has.
 
     Raises:
-        SourceError: one is not there.
+        SourceError, EngineMissingError: as :func:`cut`.
     """
 
-    def __init__(self, shards: Sequence[Shard]) -> None:
+    def __init__(self, shards: Sequence[Shard], size: int = PART_BYTES) -> None:
+        self.shards = shards
         self._seen = [(shard, stamp(shard)) for shard in shards]
+        self.parts = cut(shards, size)
 
-    def check(self) -> None:
-        """Looks again.
+    def check_unchanged(self) -> None:
+        """Looks at the files again.
 
         Raises:
             SourceError: a file is another now.

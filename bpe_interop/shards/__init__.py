@@ -7,14 +7,23 @@
 from __future__ import annotations
 
 from .orders import Job, Work
-from .progress import Advance, Progress
-from .running import LIMIT, Here, Pool, Run, Tick, Workers, pool_of, run_parts
-from .state_file import Done, keeping
+from .running import (
+    LIMIT,
+    Here,
+    Pool,
+    Progress,
+    Run,
+    Tick,
+    Workers,
+    pool_of,
+    run_corpus,
+    run_parts,
+)
+from .state_file import Done
 from .tickets import Carried, Ticket, carry, opened_from
 
 __all__ = [
     "LIMIT",
-    "Advance",
     "Carried",
     "Done",
     "Here",
@@ -27,8 +36,8 @@ __all__ = [
     "Work",
     "Workers",
     "carry",
-    "keeping",
     "opened_from",
     "pool_of",
+    "run_corpus",
     "run_parts",
 ]

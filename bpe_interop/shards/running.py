@@ -16,13 +16,16 @@ from concurrent.futures import (
     wait,
 )
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from ..corpora import Part
+from ..corpora import CutCorpus, Part, no_documents
 from ..errors import BpeInteropError, EngineError, TargetError
 from ..formats import Files
+from ..strict_json import Node
 from . import worker
 from .orders import Failed, Finished, Job, Missing, Order, OtherVersions, Reply, Stopped
+from .state_file import AsData, keeping
 from .tickets import Carried
 from .worker import versions_here
 
@@ -120,6 +123,36 @@ class Pool:
 def pool_of(workers: Workers | Executor, slots: int | None = None) -> Workers:
     """Executors as workers; workers as they are."""
     return Pool(workers, slots) if isinstance(workers, Executor) else workers
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is.
+
+    ``documents`` and ``bytes`` (of UTF-8) were done in ``seconds``; ``read`` of ``total`` bytes of
+    the files on disk were read, ``before`` of them by a run before. ``total`` is 0 where it is
+    not known.
+    """
+
+    documents: int
+    bytes: int
+    read: int
+    total: int
+    seconds: float
+    before: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Bytes of UTF-8 per second."""
+        return self.bytes / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that the rest takes at the rate so far; None where that cannot be told."""
+        now = self.read - self.before
+        if now <= 0 or self.read > self.total:
+            return None
+        return (self.total - self.read) * self.seconds / now
 
 
 Tick: TypeAlias = Callable[[Part, Any], None]
@@ -409,3 +442,81 @@ def run_parts(
         EngineError: the executor is broken.
     """
     return _Runner(job, carried, parts, workers, limit, tick).work()
+
+
+class Result(AsData, Protocol):
+    """What became of a part: of so many documents, and bytes of UTF-8."""
+
+    @property
+    def documents(self) -> int:
+        """How many documents were done."""
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes they have."""
+
+
+K = TypeVar("K", bound=Result)
+
+
+def run_corpus(
+    job: Job[K],
+    carried: Iterable[Carried],
+    corpus: CutCorpus,
+    workers: Workers,
+    *,
+    state: str | Path | None,
+    about: Mapping[str, object],
+    decode: Callable[[Node], K],
+    limit: float = LIMIT,
+    tick: Callable[[Progress, K], None],
+    is_there: Callable[[K], bool] = lambda result: True,
+) -> Run[K]:
+    """Does a job with each part of a corpus that a run before did not do.
+
+    Args:
+        job: what is done.
+        carried: the tokenizers, with their files.
+        corpus: the parts.
+        workers: who works.
+        state: a file in which it is kept what is done; None where nothing is.
+        about: what the run does, as :class:`.state_file.Done` takes it.
+        decode: a result from its JSON.
+        limit: seconds after which a part is given to another worker, once.
+        tick: is told how far it is, and what became of the last part.
+        is_there: whether what a run before did is still there.
+
+    Returns:
+        What became of all parts, those that were done before too; of fewer where it was
+        interrupted.
+
+    Raises:
+        SourceError: a file changed meanwhile, there are no documents, or the state is of another
+            run.
+        TargetError: the state cannot be written.
+        BpeInteropError: a part failed.
+    """
+    with keeping(state, about, corpus.shards, corpus.parts, decode) as kept:
+        before = {number: each for number, each in kept.results.items() if is_there(each)}
+        read = sum(part.size for part in corpus.parts if part.number in before)
+        seen = Progress(0, 0, read, sum(part.size for part in corpus.parts), 0.0, read)
+        began = time.monotonic()
+
+        def took(part: Part, result: K) -> None:
+            nonlocal seen
+            kept.add(part.number, result)
+            documents, size = seen.documents + result.documents, seen.bytes + result.bytes
+            took_so_far = time.monotonic() - began
+            read = seen.read + part.size
+            seen = Progress(documents, size, read, seen.total, took_so_far, seen.before)
+            tick(seen, result)
+
+        left = [part for part in corpus.parts if part.number not in before]
+        run = run_parts(job, carried, left, workers, limit=limit, tick=took)
+    run.results = {**before, **run.results}
+    if not run.interrupted:
+        run.check_whole(len(corpus.parts))
+        corpus.check_unchanged()
+        if not any(each.documents for each in run.results.values()):
+            raise no_documents(corpus.shards)
+    return run

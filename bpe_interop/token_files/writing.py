@@ -6,20 +6,18 @@ import contextlib
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..corpora import (
+    CutCorpus,
     Part,
     Shard,
-    Unchanged,
     check_parts_can_be_read,
-    cut,
     find_shards,
-    no_documents,
     whole_name,
 )
 from ..errors import SourceError, TargetError
@@ -29,7 +27,6 @@ from ..io import TokenizerSource, check_target, held_alone, replace_file, staged
 from ..model import BPEModel, show
 from ..shards import (
     LIMIT,
-    Advance,
     Carried,
     Here,
     Pool,
@@ -37,15 +34,14 @@ from ..shards import (
     Run,
     Workers,
     carry,
-    keeping,
     opened_from,
     pool_of,
-    run_parts,
+    run_corpus,
 )
 from ..shards.worker import versions_here
 from ..tokenizer import Tokenizer
 from .columns import sha256_of_file
-from .encoding import SHARD, Encoded, EncodeJob, File, encode_batch
+from .encoding import SHARD, Encoded, EncodeJob, encode_batch
 from .manifest import NAME, TOKENIZER, Manifest, Origin, Piece, TokenizerFacts
 from .settings import Settings, dtype_of, eos_id
 
@@ -151,9 +147,8 @@ def encode_corpora(
     check_parts_can_be_read(settings.selection)
     carried = carry(loaded.label, loaded.format.name, loaded.files, preset)
     _check_files_say(loaded, carried)
-    shards = find_shards(corpora, field=field)
-    unchanged = Unchanged(shards)
-    parts = cut(shards, shard_bytes)
+    corpus = CutCorpus(find_shards(corpora, field=field), shard_bytes)
+    parts = corpus.parts
     files = {f"{TOKENIZER}/{name}": data for name, data in carried.files.items()}
     state = way.state
     kept = staged(place, files) if state is None else _kept(place, files)
@@ -161,22 +156,18 @@ def encode_corpora(
         with kept as folder:
             threads = _THREADS if way.executor is None else 1
             job = EncodeJob(carried.ticket, settings, dtype, str(folder.resolve()), threads)
-            run = _run(job, carried, _about(job, place), shards, parts, way)
+            run = _run(job, carried, _about(job, place), corpus, way)
             if run.interrupted:
                 raise _InterruptedError
-            run.check_whole(len(parts))
-            unchanged.check()
             cut_as = {part.file: part.identity for part in parts}
             manifest = Manifest(
                 settings,
                 dtype,
                 _facts(loaded, carried, tokenizer),
                 versions_here(job.libraries),
-                tuple(_origin(shard, cut_as[number]) for number, shard in enumerate(shards)),
+                tuple(_origin(shard, cut_as[number]) for number, shard in enumerate(corpus.shards)),
                 tuple(_piece(part, run.results[part.number]) for part in parts),
             )
-            if not manifest.counts["documents"]:
-                raise no_documents(shards)
             _clean(folder, manifest)
             replace_file(folder / NAME, manifest.to_json().encode("ascii"))
     except _InterruptedError:
@@ -220,32 +211,33 @@ def _run(
     job: EncodeJob,
     carried: Carried,
     about: Mapping[str, Any],
-    shards: Sequence[Shard],
-    parts: Sequence[Part],
+    corpus: CutCorpus,
     way: Way,
 ) -> Run[Encoded]:
     """Encodes the parts that are not done yet; the results are of all that are."""
-    with keeping(way.state, about, shards, parts, Encoded.of) as kept:
-        before = _there(kept.results, Path(job.folder))
-        tokens = 0
+    tokens = 0
 
-        def told(seen: Progress) -> None:
-            way.tick(Step(**asdict(seen), tokens=tokens))
+    def told(seen: Progress, part: Encoded) -> None:
+        nonlocal tokens
+        tokens += part.tokens
+        way.tick(Step(**asdict(seen), tokens=tokens))
 
-        shown = Advance(parts, before, told)
+    def is_there(part: Encoded) -> bool:
+        paths = [(Path(job.folder, file.name), file.sha256) for file in part.files]
+        return all(path.is_file() and sha256_of_file(path) == sha256 for path, sha256 in paths)
 
-        def took(part: Part, value: Encoded) -> None:
-            nonlocal tokens
-            tokens += value.tokens
-            kept.add(part.number, value)
-            shown.took(part, value.documents, value.bytes)
-
-        left = [part for part in parts if part.number not in before]
-        run: Run[Encoded] = run_parts(
-            job, [carried], left, way.workers(), limit=way.limit, tick=took
-        )
-        run.results = {**before, **run.results}
-        return run
+    return run_corpus(
+        job,
+        [carried],
+        corpus,
+        way.workers(),
+        state=way.state,
+        about=about,
+        decode=Encoded.of,
+        limit=way.limit,
+        tick=told,
+        is_there=is_there,
+    )
 
 
 @contextlib.contextmanager
@@ -290,16 +282,6 @@ def _check_ours(folder: Path, alone: bool) -> None:
             where=str(folder),
             fix="move it away, or choose another target",
         )
-
-
-def _there(done: dict[int, Encoded], folder: Path) -> dict[int, Encoded]:
-    """Of the shards that a state says are done, those whose files are in the folder."""
-
-    def is_there(file: File) -> bool:
-        path = folder / file.name
-        return path.is_file() and sha256_of_file(path) == file.sha256
-
-    return {number: each for number, each in done.items() if all(map(is_there, each.files))}
 
 
 def _clean(folder: Path, manifest: Manifest) -> None:

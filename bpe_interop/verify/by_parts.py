@@ -9,15 +9,14 @@ from operator import add
 from typing import Any, TypeVar
 
 from ..corpora import (
+    CutCorpus,
     Part,
     PartReader,
     Selection,
-    Unchanged,
     check_parts_can_be_read,
     cut,
     find_shards,
     lines_before,
-    no_documents,
 )
 from ..engines.facts import FACTS
 from ..errors import EngineError, SourceError, UnsupportedError
@@ -26,14 +25,12 @@ from ..io import TokenizerSource
 from ..model import BPEModel
 from ..shards import (
     LIMIT,
-    Advance,
     Carried,
     Progress,
     Ticket,
     Workers,
-    keeping,
     opened_from,
-    run_parts,
+    run_corpus,
 )
 from ..shards.orders import Check
 from ..shards.worker import versions_here
@@ -84,6 +81,16 @@ class Compared:
     report: CorpusReport
     lines: int
     alone: int
+
+    @property
+    def documents(self) -> int:
+        """How many documents were compared."""
+        return self.report.counts.documents
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes of UTF-8 they have."""
+        return self.report.counts.bytes
 
     def as_data(self) -> dict[str, Any]:
         """As JSON."""
@@ -194,9 +201,7 @@ def compare_by_parts(
         EngineError: a part was not done in two attempts.
     """
     check_parts_can_be_read(corpora.selection)
-    shards = find_shards(corpora.names, field=corpora.field)
-    unchanged = Unchanged(shards)
-    parts = cut(shards)
+    corpus = CutCorpus(find_shards(corpora.names, field=corpora.field))
     a, b = (
         SideTicket(each.ticket, engine, name)
         for each, engine, name in zip(
@@ -204,24 +209,18 @@ def compare_by_parts(
         )
     )
     job = CompareJob(a, b, sides.modes, scope, corpora.selection)
-    with keeping(corpora.state, _about(job), shards, parts, Compared.of) as kept:
-        before = kept.results
-        shown = Advance(parts, before, tick)
-
-        def took(part: Part, value: Compared) -> None:
-            kept.add(part.number, value)
-            shown.took(part, value.report.counts.documents, value.report.counts.bytes)
-
-        left = [part for part in parts if part.number not in before]
-        run = run_parts(job, by.carried, left, by.workers, limit=by.limit, tick=took)
-    results = {**before, **run.results}
-    if not run.interrupted:
-        run.results = results
-        run.check_whole(len(parts))
-        unchanged.check()
-        if not any(each.report.counts.documents for each in results.values()):
-            raise no_documents(shards)
-    report, ended = merged(sides.report(), parts, results, patience)
+    run = run_corpus(
+        job,
+        by.carried,
+        corpus,
+        by.workers,
+        state=corpora.state,
+        about=_about(job),
+        decode=Compared.of,
+        limit=by.limit,
+        tick=lambda seen, part: tick(seen),
+    )
+    report, ended = merged(sides.report(), corpus.parts, run.results, patience)
     pair = sides.pairs(0)[0]
     try:
         report = shrunk(report, pair, sides.modes)
