@@ -6,13 +6,13 @@ import contextlib
 import ctypes
 import os
 import signal
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
 from ..errors import TargetError
 from ..formats import Files, Format, by_name, each_format, file_names
 from .names import beside_one_file, one_file_endings
-from .replacing import check_replaceable, keep_apart
+from .replacing import check_replaceable
 from .staging import remove, stage_in
 
 
@@ -46,18 +46,16 @@ def staged(target: Path, files: Files, *, force: bool = False) -> Iterator[Path]
             last.close()
 
 
-def replace_file(target: Path, data: bytes, sources: Iterable[str | Path] = ()) -> None:
+def replace_file(target: Path, data: bytes) -> None:
     """Writes one file, whole or not at all; what was there is replaced.
 
     Args:
         target: the file.
         data: what it shall hold.
-        sources: what was read, none of which it may be.
 
     Raises:
-        TargetError: it cannot be written, or was read.
+        TargetError: it cannot be written.
     """
-    keep_apart(sources, target)
     with naming_target(target), contextlib.ExitStack() as last:
         stage = last.enter_context(stage_in(target.parent))
         _write(stage, "file", data)

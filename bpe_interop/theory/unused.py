@@ -74,7 +74,6 @@ def decide_resplit(
     *,
     ok: Callable[[bytes], bool] | None = None,
     never: Callable[[bytes], bool] | None = None,
-    budget: int = BUDGET,
 ) -> Decision:
     """Decides whether ``a``, its UNUSED tokens split again, gives the same tokens as ``b``.
 
@@ -82,7 +81,7 @@ def decide_resplit(
     token and on each pair of tokens that ``a`` keeps apart (``docs/theory.md``, Theorem 23).
     """
     ours = Resplit(a, unused)
-    conflicts = conflicts_of(a, b, budget)
+    conflicts = conflicts_of(a, b, BUDGET)
 
     def length(path: Path) -> int:
         return sum(map(a.size, path))

@@ -24,8 +24,7 @@ from .spellings import spelled
 from .vocab import Words
 from .write import (
     held_tokens,
-    oniguruma_decoder,
-    oniguruma_normalizer,
+    in_oniguruma,
     oniguruma_steps,
     stated_in_vocab,
 )
@@ -73,7 +72,7 @@ def _found_as_in_llama_cpp(model: BPEModel) -> Iterator[Loss]:
 
 def _pipeline(model: BPEModel) -> Iterator[Loss]:
     try:
-        oniguruma_normalizer(model.normalizer or ())
+        in_oniguruma(model.normalizer or ())
     except PatternError as error:
         yield Loss("normalizer", "ids", error.what, "texts would be normalized otherwise")
     try:
@@ -217,7 +216,7 @@ def _decoder(model: BPEModel) -> Iterator[Loss]:
     if model.decoder is None or model.decoder == (JoinTokens(),):
         return
     try:
-        oniguruma_decoder(model.decoder)
+        in_oniguruma(model.decoder)
     except PatternError as error:
         yield Loss("decoder", "text", error.what, "tokens would be decoded otherwise")
     texts = [decoded_text(token, model.normalizer or ()) for token in model.added or ()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import cast
+from typing import TypeVar, cast
 
 from ...entries import numbered
 from ...errors import PatternError
@@ -19,8 +19,6 @@ from ...model import (
     TemplateToken,
 )
 from ...steps import (
-    DecoderStep,
-    NormalizerStep,
     Pattern,
     PreTokenizerStep,
     Replace,
@@ -40,6 +38,8 @@ from .pieces import in_own_terms
 from .spellings import Spelled, spelled
 from .steps import write_pretokenizer
 from .template import PostProcessor, write_post_processor
+
+Step = TypeVar("Step")
 
 _BETWEEN = b",\n      "
 """What stands between two entries of the vocabulary, and between two merges."""
@@ -65,7 +65,7 @@ def dump(model: BPEModel) -> dict[str, bytes]:
         "truncation": extras.get("truncation"),
         "padding": extras.get("padding"),
         "added_tokens": [_added_json(token) for token in added],
-        "normalizer": write_normalizer(oniguruma_normalizer(model.normalizer or ())),
+        "normalizer": write_normalizer(in_oniguruma(model.normalizer or ())),
         "pre_tokenizer": write_pretokenizer(oniguruma_steps(model), model.alphabet),
         "post_processor": write_post_processor(
             _processor(model, extras), names, plain=model.alphabet == "char"
@@ -106,17 +106,8 @@ def stated_in_vocab(
     return new
 
 
-def oniguruma_normalizer(steps: Sequence[NormalizerStep]) -> list[NormalizerStep]:
-    """Normalizer steps with each pattern in Oniguruma's dialect.
-
-    Raises:
-        PatternError: a pattern cannot be expressed there.
-    """
-    return [_oniguruma(step) if isinstance(step, Replace) else step for step in steps]
-
-
-def oniguruma_decoder(steps: Sequence[DecoderStep]) -> list[DecoderStep]:
-    """Decoder steps with each pattern in Oniguruma's dialect.
+def in_oniguruma(steps: Sequence[Step]) -> list[Step | Replace]:
+    """Steps of a normalizer or decoder, with each pattern in Oniguruma's dialect.
 
     Raises:
         PatternError: a pattern cannot be expressed there.
@@ -210,7 +201,7 @@ def _processor(model: BPEModel, extras: Mapping[str, Json]) -> PostProcessor:
 def _decoder(model: BPEModel) -> Json:
     if model.decoder is None:
         return byte_level_json() if model.alphabet == "byte" else None
-    return write_decoder(oniguruma_decoder(model.decoder))
+    return write_decoder(in_oniguruma(model.decoder))
 
 
 def _settings(
