@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
 from array import array
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from importlib import import_module
 from itertools import pairwise
+from operator import is_
 from typing import Any
 
 import pytest
@@ -25,6 +28,7 @@ from bpe_interop.engines import from_model
 from bpe_interop.errors import DecodeError, DisallowedSpecialError, EncodeError, PatternError
 from bpe_interop.formats import by_name
 from bpe_interop.kernel import library, running, set_aside, splitter_of
+from bpe_interop.kernel.shared_integers import COUNT, SharedIntegers
 from bpe_interop.model import (
     AddedToken,
     Affixes,
@@ -660,3 +664,20 @@ def test_a_text_is_str(aside: bool) -> None:
         assert encoder.encode_with_offsets(own) == ([256], [(0, 2)])
         assert encoder.encode_each([own]) == [[256]]
         assert [*encoder.encode_joined([own])[0]] == [256]
+
+
+def test_lists_share_integers_where_numpy_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same integers of Python as without; those of larger ids, and of few, are their own."""
+    import_module("numpy")
+    integers = SharedIntegers()
+    ids = array("I", random.Random(3).choices(range(300, COUNT), k=COUNT // 8)) + array("I", [0])
+    given = [integers.as_list(ids) for _ in range(10)]
+    assert given == [ids.tolist()] * 10
+    assert {type(each) for each in given[9]} == {int}
+    assert all(map(is_, given[8], given[9]))
+    assert not any(map(is_, given[0][:9], given[9]))
+    for other in (array("I", [COUNT]) + ids, array("I", [2**32 - 1] * 999), array("I"), ids[:9]):
+        assert integers.as_list(other) == other.tolist()
+    monkeypatch.delitem(sys.modules, "numpy")
+    assert not any(map(is_, integers.as_list(ids)[:9], given[9]))
+    assert "numpy" not in sys.modules

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from .canonical import Splits, merges_over
 from .library import Held, Library, Made, address, answer, library, made, numbers
 from .pairs import Pairs
+from .shared_integers import SHARED
 from .splitting import TableSplitter
 from .tables import Numbers, packed
 
@@ -83,8 +84,7 @@ class TextEncoder(Held):
             data = str.encode(text, "utf-8")
         except (UnicodeEncodeError, TypeError):
             return None
-        ids = self._array(data)
-        return None if ids is None else ids.tolist()
+        return _listed(self._array(data))
 
     def encode_array(self, text: str) -> array[int] | None:
         """The same as an array of 32 bits; the text is without surrogates."""
@@ -123,7 +123,7 @@ class TextEncoder(Held):
         places = (address(ids), address(starts), address(ends))
         if answer(self.library.placed_copy(held.number, *places, count)) is None:
             raise AssertionError("ids are as many as they were counted")
-        return ids.tolist(), [*zip(starts, ends, strict=True)]
+        return SHARED.as_list(ids), [*zip(starts, ends, strict=True)]
 
     def encode_each(self, texts: Sequence[str], threads: int) -> list[array[int] | None]:
         """The ids of each text, in so many threads at most."""
@@ -192,7 +192,7 @@ class TextEncoder(Held):
 
 
 def _listed(ids: array[int] | None) -> list[int] | None:
-    return None if ids is None else ids.tolist()
+    return None if ids is None else SHARED.as_list(ids)
 
 
 def _batches(texts: Sequence[str], most: int) -> Iterator[Sequence[str]]:

@@ -119,8 +119,10 @@ impl Known {
     /// What `find` reads first; read early, it is near later.
     #[inline(always)]
     fn touch(&self, hash: u64) -> u64 {
-        let at = self.slots[hash as usize % SLOTS] as u32 as usize;
-        u64::from(self.words[at.min(self.words.len() - 1)].0)
+        let found = self.slots[hash as usize % SLOTS];
+        let same = found >> 32 == hash >> 32;
+        let at = if same { found as u32 as usize } else { 0 };
+        u64::from(self.words[at.saturating_sub(1)].0)
     }
 
     /// Remembers a word that is not remembered; forgets all others where there is no room. Where
@@ -431,10 +433,9 @@ impl Encoder {
             return self.piece(tokens, known, piece, hash, out);
         }
         if recent.key == key {
-            out.push(recent.ids[0]);
-            if recent.count > 1 {
-                out.extend_from_slice(&recent.ids[1..recent.count as usize]);
-            }
+            let size = out.len() + recent.count as usize;
+            out.extend_from_slice(&recent.ids);
+            out.truncate(size);
             return Some(());
         }
         let before = out.len();

@@ -146,8 +146,10 @@ impl Tokens {
     /// What the search for a hash reads first, all the way to a token's bytes; for the same reason.
     #[inline(always)]
     pub fn touch_token(&self, hash: u64) -> u64 {
-        let slot = self.touch(hash) as u32 as usize;
-        let end = self.ends[slot.min(self.len())] as usize;
+        let found = self.touch(hash);
+        let same = found >> 32 == hash >> 32;
+        let at = if same { found as u32 as usize } else { 0 };
+        let end = self.ends[at.min(self.len())] as usize;
         u64::from(self.bytes.get(end).copied().unwrap_or(0))
     }
 
