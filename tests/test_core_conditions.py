@@ -161,6 +161,7 @@ def test_a_form_that_was_learned_is_that_of_the_model() -> None:
         (Affixes(suffix=b"</w>"), [b"a", b"b</w>"], b"ab"),
         (Affixes(suffix=b"</w>"), [b"a", b"b"], b"abx"),
         (Affixes(b"##", b"</w>"), [b"##a", b"##b"], b"xabx"),
+        (Affixes(b"##", b"</w>"), [b"a</w>"], b"a"),
     ],
 )
 def test_a_pretoken_has_missing_symbols_where_its_own_ask_for_them(

@@ -25,9 +25,12 @@ from bpe_interop.model import (
 from bpe_interop.sources import load_source
 from bpe_interop.steps import (
     Behavior,
+    ByteChars,
     Dialect,
+    Metaspace,
     Pattern,
     Precompiled,
+    PrefixSpace,
     Prepend,
     Replace,
     SentencePieceText,
@@ -334,6 +337,15 @@ def listed(*pairs: tuple[bytes, bytes], **others: Any) -> BPEModel:
     return replace(CHARS, merges=PairList(pairs), **others)
 
 
+FOUR = {token: n for n, token in enumerate((b"a", b"b", b"c", b"d", b"ab", b"bc", b"cd"))}
+SPACED = {**IDS, b" ": 6, b" a": 7}
+SPACE_A = replace(BC, text=" a", id=7)
+
+
+def with_space(*pairs: tuple[bytes, bytes], **others: Any) -> BPEModel:
+    return listed(*pairs, vocab=Vocab(SPACED), **others)
+
+
 WITHOUT_BC = {token: number for token, number in IDS.items() if token != b"bc"}
 APART: dict[str, tuple[BPEModel, BPEModel, str]] = {
     "a kind": (with_kind("control"), CHARS, "vocab"),
@@ -372,6 +384,26 @@ APART: dict[str, tuple[BPEModel, BPEModel, str]] = {
         "affixes",
     ),
     "merges of parts of characters": (HALVES, replace(HALVES, merges=PairList(())), "merges"),
+    "merges that an added token hides, if nothing else is written into a text": (
+        listed(*AB_BC.pairs, added=(BC,), pretokenizer=None),
+        listed(AB_BC.pairs[0], added=(BC,), pretokenizer=None),
+        "merges",
+    ),
+    "merges of characters that stand for bytes": (
+        listed((b"a", b"b"), added=(replace(BC, text="ab", id=3),), pretokenizer=(ByteChars(),)),
+        listed(added=(replace(BC, text="ab", id=3),), pretokenizer=(ByteChars(),)),
+        "merges",
+    ),
+    "affixes, and the same tokens of other parts": (
+        listed(*AB_BC.pairs, (b"ab", b"c")),
+        listed(*BC_AB.pairs, (b"a", b"bc"), affixes=Affixes(suffix=b"x")),
+        "affixes",
+    ),
+    "merges with a space that is written before a text": (
+        with_space((b" ", b"a"), added=(SPACE_A,), pretokenizer=(PrefixSpace(),)),
+        with_space(added=(SPACE_A,), pretokenizer=(PrefixSpace(),)),
+        "merges",
+    ),
 }
 
 
@@ -380,6 +412,29 @@ def test_what_differs_in_one_thing_is_told(what: str) -> None:
     one, two, field = APART[what]
     assert field in fields(one, two)
     assert field in fields(two, one)
+
+
+def test_other_fields_are_not_told() -> None:
+    """The merges of a control token are the same, and characters may merge as bytes do."""
+    assert fields(with_kind("control"), CHARS).keys() == {"vocab"}
+    more = PairList(((b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc")))
+    fewer = PairList(more.pairs[:3])
+    one, two = replace(CHARS, merges=more), replace(PLAIN, merges=fewer)
+    assert fields(one, two).keys() == {"alphabet"}
+
+
+def test_what_is_compared_stays_as_it_is() -> None:
+    """Without a suffix, no text could be ``a</w>``."""
+    suffixed = replace(
+        CHARS,
+        vocab=Vocab({**IDS, b"a</w>": 6}),
+        merges=PairList((*AB_BC.pairs, (b"ab", b"c"))),
+        affixes=Affixes(suffix=b"</w>"),
+    )
+    alone = canonical(replace(suffixed)).unreachable
+    assert alone == ()
+    assert "affixes" in fields(CHARS, suffixed)
+    assert canonical(suffixed).unreachable == alone
 
 
 TEMPLATE = SequenceTemplate((TemplateToken("a", (0,)), TemplateText(0)), (TemplateText(0),))
@@ -395,6 +450,36 @@ ALIKE: dict[str, tuple[BPEModel, BPEModel]] = {
     "merges that a token hides": (
         listed(*AB_BC.pairs, added=(BC,)),
         listed(AB_BC.pairs[0], added=(BC,)),
+    ),
+    "merges that a token hides, beside a space that is written": (
+        listed(*AB_BC.pairs, added=(BC,), pretokenizer=(PrefixSpace(), Metaspace("_", "always"))),
+        listed(AB_BC.pairs[0], added=(BC,), pretokenizer=(PrefixSpace(), Metaspace("_", "always"))),
+    ),
+    "merges that a token with a space hides, where texts are only cut": (
+        with_space((b" ", b"a"), added=(SPACE_A,), pretokenizer=(Split("x", "isolated"),)),
+        with_space(added=(SPACE_A,), pretokenizer=(Split("x", "isolated"),)),
+    ),
+    "ties, put in an order, beside merges that a token hides": (
+        replace(
+            CHARS,
+            vocab=Vocab(FOUR),
+            merges=RankTable({**FOUR, b"ab": 5, b"bc": 5, b"cd": 5}),
+            added=(BC,),
+        ),
+        listed((b"a", b"b"), (b"c", b"d"), vocab=Vocab(FOUR), added=(BC,)),
+    ),
+    "the id of a token of bytes that is always found": (
+        replace(
+            listed(*AB_BC.pairs[:1], added=(replace(BC, id=4),), vocab=Vocab(IDS)), alphabet="byte"
+        ),
+        replace(
+            listed(*AB_BC.pairs[:1], added=(replace(BC, id=4),), vocab=Vocab(WITHOUT_BC)),
+            alphabet="byte",
+        ),
+    ),
+    "what would be fused, where it vanishes": (
+        replace(CHARS, fallback=Fallback("drop", fuse=True)),
+        replace(CHARS, fallback=Fallback("drop")),
     ),
     "one template": (
         replace(CHARS, sequence_template=TEMPLATE),

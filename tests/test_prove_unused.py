@@ -10,8 +10,10 @@ import pytest
 
 from benchmarks.trust.verdicts.documents import precompiled
 from benchmarks.trust.verdicts.sources import Json, Source, taken_in
+from bpe_interop.encode import Encoder
 from bpe_interop.formats import by_name
-from bpe_interop.model import Affixes, BPEModel, Vocab
+from bpe_interop.merging.canonical import canonical
+from bpe_interop.model import Affixes, BPEModel, PairList, Vocab
 from bpe_interop.steps import SentencePieceText
 from bpe_interop.theory.plain import has_plain_steps, is_as_good_as_normal, pairs_of
 from bpe_interop.theory.unused import without_idle
@@ -121,6 +123,19 @@ def test_kinds_of_pieces_that_are_as_good_as_normal() -> None:
         model = pieces(unused, *more).model()
         assert (pairs_of(model).rule is None) is bool(more)
         assert is_as_good_as_normal(model, unused.encode()) is expected
+
+
+@pytest.mark.parametrize("unused", ["aa", "ba", "bb"])
+def test_a_list_that_builds_an_unused_token_is_not_written_as_it_is(unused: str) -> None:
+    ranked = pieces(unused, ["bb", -5.0, UNUSED] if unused != "bb" else ["ba", -6.0, UNUSED])
+    model = ranked.model()
+    splits = tuple(canonical(model).splits.values())
+    listed = replace(model, merges=PairList(splits))
+    assert Encoder(listed).encode("aabba") == ranked.oracle().ids(["aabba"], "text")[0]
+    assert pairs_of(listed).rule == pairs_of(model).rule
+    assert pairs_of(listed).rule != listed.merges
+    never_built = replace(model, merges=PairList(((b"a", b"b"),)))
+    assert pairs_of(never_built).rule is never_built.merges
 
 
 def test_steps_that_do_what_sentencepiece_does() -> None:

@@ -70,7 +70,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "test_prove_merging.py",
     ),
     "diff": ("test_diff.py", "test_prove_cuts.py", "test_prove_conditions.py"),
-    "diff.tokens": ("test_diff.py", *_STAGES),
+    "diff.tokens": ("test_diff.py", "test_diff_engines.py", *_STAGES),
     "fingerprint": ("test_fingerprint.py", "test_prove_cuts.py", "test_prove_affixes.py"),
 }
 """Where the proof compares, and the files of the tests that are to see it."""

@@ -12,9 +12,16 @@ from ..merging.canonical import Canonical, canonical
 from ..merging.scores import order_of
 from ..merging.symbols import UserDefined, user_defined
 from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
-from ..theory.added_tokens import normalized_matters
+from ..steps import ByteChars, Metaspace, PrefixSpace
+from ..theory.added_tokens import normalized_matters, overlap
 from ..theory.core import System, decide, plainly_equal, system_of
-from ..theory.plain import found_as_added, is_as_good_as_normal, is_left_alone, pairs_of
+from ..theory.plain import (
+    found_as_added,
+    is_as_good_as_normal,
+    is_left_alone,
+    normal_form,
+    pairs_of,
+)
 from ..theory.pretokens import UTF8_BYTES
 
 Splits: TypeAlias = dict[bytes, tuple[bytes, bytes]]
@@ -54,8 +61,6 @@ def compare_vocab(a: BPEModel, b: BPEModel) -> str:
 def _ids(model: BPEModel) -> Mapping[bytes, int]:
     """The vocabulary without what is always found as an added token of that id."""
     ids = model.vocab.ids
-    if model.alphabet != "char":
-        return ids
     numbers = {token.text.encode("utf-8"): token.id for token in _always_found(model)}
     return without(ids, [text for text, number in numbers.items() if ids.get(text) == number])
 
@@ -113,6 +118,8 @@ def compare_merges(a: BPEModel, b: BPEModel) -> str:
             )
             fire = f"{len(left):,} and {len(right):,} merges that fire"
             return f"{fire}; first at place {place}: {merges}"
+    if a.affixes != Affixes():
+        return "a token that is spelled in two ways is merged otherwise in one of them"
     return "the order of merges of equal rank"
 
 
@@ -127,7 +134,7 @@ def _form(model: BPEModel) -> Canonical:
 
 def _agree(a: BPEModel, b: BPEModel, always: frozenset[str]) -> bool:
     """Whether merges are proved to give the same tokens, though other pairs are listed."""
-    if a.alphabet != b.alphabet or not a.affixes == b.affixes == Affixes():
+    if a.alphabet != b.alphabet or a.affixes != b.affixes:
         return False
     one, two = _system(a), _system(b)
     left, right = (_splits(m, s.form, always) for m, s in ((a, one), (b, two)))
@@ -142,29 +149,44 @@ def _system(model: BPEModel) -> System:
     if not _unused(model) and len(set(priority.values())) == len(priority):
         return system_of(model)
     rule = pairs_of(model).rule
-    if rule is None or rule is model.merges:
-        return system_of(model)
-    return System(rule, model.vocab.ids, model.alphabet)
+    return system_of(model) if rule is None else System(rule, model.vocab.ids, model.alphabet)
 
 
 def _same_order(left: Splits, right: Splits, one: Canonical, two: Canonical) -> bool:
-    """Whether the splits, no two of which are tied, stand in one order."""
+    """Whether the splits, no two of which are tied, stand in one order, and say all there is."""
     return list(left.items()) == list(right.items()) and all(
-        len({form.priority[token] for token in left}) == len(left) for form in (one, two)
+        not form.twofold and len({form.priority[token] for token in left}) == len(left)
+        for form in (one, two)
     )
 
 
-def _always_found(model: BPEModel) -> tuple[AddedToken, ...]:
-    """The added tokens that are found wherever their text stands in the normalized text.
+def _always_found(model: BPEModel) -> list[AddedToken]:
+    """The added tokens that are found wherever their text stands in what is split and merged.
 
-    So no token that merging builds holds one.
+    So no token that merging builds holds one. That is so of a text that no pre-tokenizer step
+    and no affix writes, and that neither may be passed over nor overlaps what may be: special
+    tokens, and those that ask for borders of words, hide what they overlap (Theorem 19).
     """
-    return tuple(
+    if model.affixes != Affixes() or model.pretokenizer is None:
+        return []
+    late = [t for t in (*(model.added or ()), *found_as_added(model)) if t.normalized]
+    passed_over = [normal_form(model, t.text) for t in late if t.special or t.single_word]
+    return [
         token
-        for token in (*(model.added or ()), *found_as_added(model))
-        if token.normalized
-        and not (token.special or token.looks_around)
-        and is_left_alone(model, token.text)
+        for token in late
+        if is_left_alone(model, token.text)
+        and not _may_be_written(model, token.text)
+        and not any(overlap(token.text, other) for other in passed_over)
+    ]
+
+
+def _may_be_written(model: BPEModel, text: str) -> bool:
+    """Whether pre-tokenizing may write a part of a text, after added tokens were looked for."""
+    return any(
+        isinstance(step, ByteChars)
+        or (isinstance(step, PrefixSpace) and " " in text)
+        or (isinstance(step, Metaspace) and step.replacement in text)
+        for step in model.pretokenizer or ()
     )
 
 
@@ -190,7 +212,7 @@ def _fallback_said(fallback: Fallback) -> str:
         "drop": "missing symbols vanish",
         "unknown": f"missing symbols become token {fallback.unknown}",
     }[fallback.missing]
-    words += ", fused" if fallback.missing == "unknown" and fallback.fuse else ""
+    words += ", fused" if fallback.fuse else ""
     words += ", bytes first" if fallback.byte_fallback else ""
     return words + (", after merging" if fallback.after_merging else "")
 
@@ -198,10 +220,12 @@ def _fallback_said(fallback: Fallback) -> str:
 def _effective(model: BPEModel) -> Fallback:
     """The fallback without what never matters.
 
-    Where every byte has a token, nothing is unknown; and it is all one whether a missing symbol
-    might merge where no token holds one.
+    Only what becomes an unknown token is fused. Where every byte has a token, nothing is unknown;
+    and it is all one whether a missing symbol might merge where no token holds one.
     """
     fallback, ids, kinds = model.fallback, model.vocab.ids, model.vocab.kinds
+    if fallback.missing != "unknown":
+        fallback = replace(fallback, unknown=None, fuse=False)
     names = (ids.get(b"<0x%02X>" % byte, -1) for byte in UTF8_BYTES)
     if fallback.byte_fallback and all(kinds.get(number) == "byte" for number in names):
         fallback = Fallback(byte_fallback=True, after_merging=fallback.after_merging)

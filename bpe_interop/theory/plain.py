@@ -80,7 +80,12 @@ def found_as_added(model: BPEModel) -> tuple[AddedToken, ...]:
 
 def is_left_alone(model: BPEModel, text: str) -> bool:
     """Whether the normalizer writes a text as it is."""
-    return normalize(plain_normalizer(model.normalizer or ()), text) == text
+    return normal_form(model, text) == text
+
+
+def normal_form(model: BPEModel, text: str) -> str:
+    """A text as the normalizer writes it: what a normalized added token is looked for as."""
+    return normalize(plain_normalizer(model.normalizer or ()), text)
 
 
 def is_as_good_as_normal(model: BPEModel, content: bytes) -> bool:

@@ -54,16 +54,20 @@ def as_pairs(model: BPEModel) -> Rewrite:
     A rank table becomes the list of its tokens' splits in rank order. Equal ranks are put into
     an order that keeps what the leftmost of equals did, if there is one (Theorem 7).
     """
-    if isinstance(model.merges, PairList):
-        return Rewrite(model.merges, "the merges are a list of pairs")
+    is_list, kinds = isinstance(model.merges, PairList), model.vocab.kinds
+    as_they_are = Rewrite(model.merges, "the merges are a list of pairs")
+    if is_list and "unused" not in kinds.values():
+        return as_they_are
     if model.affixes != Affixes():
         return with_affixes()
-    system, kinds = system_of(model), model.vocab.kinds
+    system = system_of(model)
     form = system.form
     ids = {token: n for token, n in textual(model).items() if kinds.get(n) != "unused"}
     unused = form.splits.keys() - ids.keys()
     if unused:
         return _without_unused(model, system, ids, unused)
+    if is_list:
+        return as_they_are
     headless = _with_missing_parts(system, ids)
     if not headless and len(set(form.priority.values())) == len(form.priority):
         return Rewrite(PairList(tuple(form.splits.values())), _SPLITS)
@@ -222,7 +226,9 @@ def _without_unused(
 ) -> Rewrite:
     """Leaves UNUSED pieces out where that is the same as merging and splitting them again."""
     rule = model.merges
-    ranks = rule.ranks if isinstance(rule, RankTable) else {}
+    # A list ranks the tokens that it builds, in its order (Theorem 13).
+    built = {token: rank for rank, token in enumerate(system.form.splits)}
+    ranks = rule.ranks if isinstance(rule, RankTable) else built
     less = System(RankTable({t: ranks[t] for t in ids if t in ranks}), ids, system.alphabet)
     other = tied_lists(less, ids, _with_missing_parts(less, ids))[0]
     shortest = show(min(unused, key=lambda token: (len(token), token)))

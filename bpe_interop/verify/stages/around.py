@@ -8,9 +8,8 @@ from itertools import chain, islice, product
 
 from ...model import AddedToken, BPEModel, show
 from ...steps import JoinPieces
-from ...text.normalize import normalize
 from ...theory.added_tokens import Form, chains, hiding, joined, normalized_matters
-from ...theory.plain import found_as_added, plain_normalizer
+from ...theory.plain import found_as_added, normal_form
 from .stage import NO_TEXT, Stage, TwoModels, counts, silent
 
 _BESIDE = ("{}", "a{}", "{}a", "a{}a", " {}", "{} ", "a {} a", "A{}", "_{}", "{}_")
@@ -142,8 +141,8 @@ def _hiding(tokens: Mapping[Form, AddedToken]) -> set[Form]:
 def _form(model: BPEModel, token: AddedToken) -> Form:
     """What is looked for, and in which pass."""
     text = token.text
-    if token.normalized and model.normalizer:
-        text = normalize(plain_normalizer(model.normalizer), text)
+    if token.normalized:
+        text = normal_form(model, text)
     return Form(text, token.normalized)
 
 
