@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +22,11 @@ CHARS = [E, b"a", E + b"a"]
 LIST, RANKS = PairList(((b"a", b"b"),)), RankTable({b"a": 97, b"b": 98, b"ab": 256})
 CHAR_LIST, CHAR_RANKS = PairList(((E, b"a"),)), RankTable({E: 0, b"a": 1, E + b"a": 2})
 NOTHING = PairList(())
+LONG = [b"a", b"b", b"c", b"ab", b"abc"]
+LONG_LIST = PairList(((b"a", b"b"), (b"ab", b"c")))
+LONG_RANKS = RankTable({token: rank for rank, token in enumerate(LONG)})
+EVERY = [bytes([byte]) for byte in range(256)] + [b"ab"]
+"""All bytes and one token, as files have them: then the kernel holds their tables."""
 
 APART: dict[str, tuple[System, System, bytes]] = {
     "one merges characters, the other their bytes": (
@@ -66,6 +72,10 @@ ALIKE: dict[str, tuple[System, System]] = {
     "characters that are all there": (
         System(CHAR_RANKS, CHARS, "char", base={E, b"a"}),
         System(CHAR_LIST, CHARS, "char", base={E, b"a"}),
+    ),
+    "tokens that merge on, over symbols that are all there": (
+        System(LONG_RANKS, LONG, base={b"a", b"b", b"c"}),
+        System(LONG_LIST, LONG, base={b"a", b"b", b"c"}),
     ),
 }
 """Ranks and a list, which are the same by Theorem 4 and by Theorem 13."""
@@ -127,6 +137,18 @@ def test_ranks_know_no_affixes() -> None:
         assert plainly_equal(*pair) is None
 
 
+def test_a_missing_symbol_is_none_that_is_there() -> None:
+    """The byte 00 is a token: it merges with what follows, on both sides alike."""
+    pairs = ((b"\0", b"##a"), (b"##\0", b"##a"))
+    tokens = [b"\0", b"##\0", b"##a", b"##b", b"##ab", b"\0a", b"##\0a"]
+    one, two = (
+        System(PairList(rule), tokens, base=tokens, affixes=Affixes(b"##"))
+        for rule in (pairs, (*pairs, (b"##a", b"##b")))
+    )
+    found = decide(one, two)
+    assert (found.verdict, found.content) == ("refuted", b"\x01ab")
+
+
 def test_a_missing_symbol_is_an_error_or_becomes_bytes() -> None:
     """Only an error leaves merging as it is: bytes stand there before it."""
     vocab = Vocab({b"a": 0, b"ab": 1})
@@ -136,21 +158,60 @@ def test_a_missing_symbol_is_an_error_or_becomes_bytes() -> None:
         assert system_of(model).base == base
 
 
-def test_a_form_that_was_learned_is_that_of_the_model() -> None:
-    """A list has one token more than the ranks: no merge builds it, and only a lookup finds it."""
-    contents = [bytes([byte]) for byte in range(256)] + [b"ab"]
-    ranks = b"".join(
-        base64.b64encode(content) + f" {n}\n".encode() for n, content in enumerate(contents)
-    )
-    vocab = {"".join(BYTE_TO_CHAR[byte] for byte in each): n for n, each in enumerate(contents)}
-    model: dict[str, Any] = {"type": "BPE", "vocab": vocab | {"zz": 300}, "merges": [["a", "b"]]}
+def ranked_file() -> BPEModel:
+    rows = [base64.b64encode(token) + f" {rank}\n".encode() for rank, token in enumerate(EVERY)]
+    return by_name("tiktoken").load({"t.tiktoken": b"".join(rows)})
+
+
+def listed_file(*more: str) -> BPEModel:
+    """Merges ``ab``; of ``more`` tokens it builds none."""
+    vocab = {"".join(BYTE_TO_CHAR[byte] for byte in each): n for n, each in enumerate(EVERY)}
+    vocab |= {token: 300 + n for n, token in enumerate(more)}
+    model: dict[str, Any] = {"type": "BPE", "vocab": vocab, "merges": [["a", "b"]]}
     step = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
     document = {"added_tokens": [], "pre_tokenizer": step, "decoder": step}
     document |= {"model": model | {"ignore_merges": True}}
-    listed = by_name("huggingface").load({"tokenizer.json": json.dumps(document).encode()})
-    ranked = by_name("tiktoken").load({"t.tiktoken": ranks})
-    assert decide(system_of(ranked), system_of(listed)).verdict == "proved"
+    return by_name("huggingface").load({"tokenizer.json": json.dumps(document).encode()})
+
+
+@pytest.mark.parametrize("lost", ["of the ranks", "of the list"])
+def test_what_the_kernel_holds_says_nothing_of_symbols_that_are_replaced(lost: str) -> None:
+    """``b`` is replaced on one side before anything merges."""
+    ranked, listed = ranked_file(), listed_file()
+    base = [None if lost == side else {*EVERY} - {b"b"} for side in ("of the list", "of the ranks")]
+    one = System(ranked.merges, ranked.vocab.ids, base=base[0])
+    two = System(listed.merges, listed.vocab.ids, base=base[1])
+    assert (two if lost == "of the ranks" else one).form  # then the kernel has it
+    found = decide(one, two)
+    assert (found.verdict, found.content) == ("refuted", b"ab")
+
+
+@pytest.mark.parametrize("vocabulary", ["its own", "a dictionary", "that of another file"])
+def test_a_form_that_was_learned_is_that_of_the_model(vocabulary: str) -> None:
+    """A list has one token more than the ranks: no merge builds it, and only a lookup finds it."""
+    larger = listed_file("zz")
+    listed = larger if vocabulary == "its own" else listed_file()
+    if vocabulary == "a dictionary":
+        listed = replace(listed, vocab=Vocab({**larger.vocab.ids}))
+    elif vocabulary == "that of another file":
+        listed = replace(listed, vocab=larger.vocab)
+    assert decide(system_of(ranked_file()), system_of(listed)).verdict == "proved"
+    assert canonical.known(listed)
     assert canonical(listed).unreachable == (b"zz",)
+
+
+@pytest.mark.parametrize("replaced", [0, 1])
+def test_a_symbol_that_one_side_replaces_may_stand_where_a_suffix_is_asked_for(
+    replaced: int,
+) -> None:
+    """``ab`` is never last, as no symbol has the suffix; a missing one after it is the last."""
+    tokens, rules = [b"a", b"b", b"ab"], (LIST, NOTHING)
+    one, two = (
+        System(rule, tokens, "char", tokens if side == replaced else None, Affixes(suffix=b"</w>"))
+        for side, rule in enumerate(rules)
+    )
+    found = decide(one, two)
+    assert (found.verdict, found.content) == ("refuted", b"abx")
 
 
 @pytest.mark.parametrize(

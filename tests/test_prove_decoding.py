@@ -26,7 +26,7 @@ from bpe_interop.steps import (
     StripToken,
 )
 from bpe_interop.verify.prove import prove
-from bpe_interop.verify.stages.stage import Scope
+from bpe_interop.verify.stages.stage import Scope, Stage
 from fixtures.piece_model import (
     BYTE_PIECES,
     CONTROL_PIECES,
@@ -39,6 +39,9 @@ from fixtures.piece_model import (
 PAIRS = int(os.environ.get("BPE_INTEROP_DECODED") or 300)
 SEEDS = 3
 VOCAB = {char: number for number, char in enumerate("ab _\u2581")}
+BYTE_LEVEL: Json = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+FUSE: Json = {"type": "Fuse"}
+PREFIX: Json = {"continuing_subword_prefix": "##"}
 SCOPES: tuple[Scope, ...] = ("all", "ordinary", "text")
 
 
@@ -65,6 +68,11 @@ def check(one: Side, other: Side, scope: Scope, text: str) -> None:
     assert (proof.outcome, proof.stage) == ("refuted", "decoding")
     witness = proof.witness or ""
     assert one.answer(witness, scope) != other.answer(witness, scope)
+
+
+def decoding(one: BPEModel, other: BPEModel) -> Stage:
+    [found] = [s for s in prove(one, other, "ordinary").stages if s.name == "decoding"]
+    return found
 
 
 # Equal steps, and ids that mean something else.
@@ -132,6 +140,50 @@ def test_names_of_tokens_that_no_text_gives_do_not_count() -> None:
     assert prove(one.model, other.model).outcome == "proved"
 
 
+@pytest.mark.parametrize("affix", [{"end_of_word_suffix": "</w>"}, PREFIX])
+def test_names_of_tokens_that_no_text_gives_do_not_count_beside_affixes(affix: Json) -> None:
+    places = {spelled: 10 + n for n, spelled in enumerate(["a</w>", "b</w>", "##a", "##b"])}
+    one, other = (Side(document(VOCAB | places | {name: 5}, **affix)) for name in ("one", "two"))
+    assert prove(one.model, other.model).outcome == "proved"
+    for text in ("ab", "one", "two", "a ", "zb"):
+        assert one.answer(text) == other.answer(text)
+
+
+def test_bytes_of_one_side_are_not_compared_with_texts_of_the_other() -> None:
+    """Each id decodes alike in both; by which steps is all that a proof can say of these."""
+    one, other = (Side(document({"a": 0, "b": 1}, decoder=d)) for d in (BYTE_LEVEL, FUSE))
+    assert one.answer("ab") == other.answer("ab")
+    for pair in ((one, other), (other, one)):
+        assert decoding(*(side.model for side in pair)).why == "other steps; compared on texts"
+
+
+@pytest.mark.parametrize("spelled", ["in the vocabulary", "as a special token"])
+def test_one_token_is_a_character_here_and_bytes_there(spelled: str) -> None:
+    """ByteLevel takes the character U+00E9 for the byte E9, and joins the bytes of the other.
+
+    The text that shows it holds nothing but that token, whatever else is spelled with it.
+    """
+    more: Json = {"decoder": BYTE_LEVEL}
+    first: dict[str, int] = {"x": 2}
+    if spelled == "in the vocabulary":
+        first["x\u00e9"] = 9
+    else:
+        more["added_tokens"] = [added("x\u00e9", "s")]
+    one = Side(document(first | {"\u00e9": 0}, **more))
+    bytes_of = {"x": 2, "\u00c3": 1, "\u00a9": 3, "\u00c3\u00a9": 0}
+    merges = [["\u00c3", "\u00a9"]]
+    other = Side(document(bytes_of, merges=merges, pre_tokenizer=BYTE_LEVEL, **more))
+    for text in ("\u00e9", "x\u00e9"):
+        left, right = one.answer(text, "ordinary"), other.answer(text, "ordinary")
+        assert left is not None
+        assert right is not None
+        assert left[0] == right[0]
+        assert left[1] != right[1]
+    for pair in ((one, other), (other, one)):
+        stage = decoding(*(side.model for side in pair))
+        assert (stage.outcome, stage.witness) == ("refuted", "\u00e9")
+
+
 # SentencePiece's decoding, and chains of steps that do the same.
 
 
@@ -173,8 +225,7 @@ def both(data: bytes) -> tuple[BPEModel, BPEModel]:
 
 
 def stage_of(one: BPEModel, other: BPEModel) -> str:
-    [found] = [s for s in prove(one, other, "ordinary").stages if s.name == "decoding"]
-    return found.outcome
+    return decoding(one, other).outcome
 
 
 STEPS: tuple[DecoderStep, ...] = (Replace("\u2581", " "), ByteTokens(), Fuse())
@@ -230,6 +281,15 @@ def test_what_replaces_the_unknown_token_must_not_be_joined_before() -> None:
     spelled = replace(other, decoder=(STEPS[0], Replace("<unk>", "?"), Fuse(), SPACE))
     assert engine.decode(engine.encode("az")) == "a \u2047 "
     assert stage_of(pieces, spelled) != "proved"
+
+
+def test_a_piece_is_named_with_its_kind() -> None:
+    one, other = (
+        both(pieces_of([Piece(name, 0.0, UNKNOWN), *HEAD[1:], *LETTERS], fallback=False))[0]
+        for name in ("<unk>", "[U]")
+    )
+    why = 'the id 0 decodes to "<unk>" (unknown) in the first, to "[U]" (unknown) in the second'
+    assert decoding(one, other).why.startswith(why)
 
 
 def test_what_is_spelled_like_a_byte_token_must_not_be_read_as_one() -> None:

@@ -6,32 +6,34 @@ The engines say what is right.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 
 import pytest
 from small_documents import Json, Side, document
 
 from benchmarks.trust.verdicts.sources import Source
+from bpe_interop.engines import from_files
 from bpe_interop.formats import by_name
+from bpe_interop.model import Fallback
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.verify.stages.merging import core_stage
 from bpe_interop.verify.stages.numbering import ids_stage
 from bpe_interop.verify.stages.stage import Stage, TwoModels
+from fixtures.gguf_models import BOOL, by_scores
 from fixtures.piece_model import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 
 EVERY = {char: number for number, char in enumerate(BYTE_TO_CHAR.values())}
 BYTE_LEVEL: Json = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 
 
-def pieces(*listed: tuple[str, int]) -> Source:
+def pieces(*listed: tuple[str, int], dummy: bool = False) -> Source:
     """A ``.model`` with these pieces, the first the best."""
     rows: list[list[object]] = [["<unk>", 0.0, UNKNOWN], ["<s>", 0.0, CONTROL]]
     rows += [[text, -1.0 - place, kind] for place, (text, kind) in enumerate(listed)]
     facts: Json = {"pieces": rows, "byte_fallback": False, "suffix": False, "unknown": None}
-    facts |= {"dummy": False, "remove_extra": False, "escape": True}
-    return Source(
-        "sentencepiece", facts | {"dummy": False, "remove_extra": False, "escape": True}, ""
-    )
+    facts |= {"dummy": dummy, "remove_extra": False, "escape": True}
+    return Source("sentencepiece", facts, "")
 
 
 def normal(*texts: str) -> list[tuple[str, int]]:
@@ -49,10 +51,15 @@ def ids(source: Source, texts: Sequence[str]) -> list[list[int] | None]:
     return source.oracle().ids(texts, "ordinary")
 
 
-def test_a_user_defined_token_of_one_side_only() -> None:
-    """Both have the tokens ``ab`` and ``ba``; each side cuts out another one first."""
+@pytest.mark.parametrize("dummy", [False, True])
+def test_a_user_defined_token_of_one_side_only(dummy: bool) -> None:
+    """Both have the tokens ``ab`` and ``ba``; each side cuts out another one first.
+
+    With a dummy prefix no added token of the other side could stand for it.
+    """
+    tokens = ("ab", "ba", "a", "b")
     one, two = (
-        pieces(*((t, USER_DEFINED if t == cut else NORMAL) for t in ("ab", "ba", "a", "b")))
+        pieces(*((t, USER_DEFINED if t == cut else NORMAL) for t in tokens), dummy=dummy)
         for cut in ("ab", "ba")
     )
     assert ids(one, ["bab"]) != ids(two, ["bab"])
@@ -110,6 +117,63 @@ def test_a_byte_without_a_token(lost: str, kept: str, suffix: str | None, text: 
     )
     assert one.ids(text) != two.ids(text)
     assert core_stage(TwoModels(one.model, two.model, "all")).outcome == "refuted"
+
+
+NO_PREFIX = {"tokenizer.ggml.add_space_prefix": (BOOL, False)}
+BYTE_NAMES = [f"<0x{byte:02X}>" for byte in range(256)]
+
+
+def test_the_bytes_of_a_missing_symbol_are_those_of_its_affixes_too() -> None:
+    """``y</w>`` becomes eight bytes, of which the second side has no ``<``: it drops the symbol."""
+    known = ["a", "b", "a</w>", "b</w>", "<", "<</w>", *BYTE_NAMES]
+    one, two = (
+        Side(
+            document(
+                {token: n for n, token in enumerate(known) if token not in lost},
+                byte_fallback=True,
+                end_of_word_suffix="</w>",
+            )
+        )
+        for lost in (["<0x01>"], ["<0x01>", "<0x3C>"])
+    )
+    assert one.ids("<") == two.ids("<")
+    assert one.ids("ay") != two.ids("ay")
+    found = core_stage(TwoModels(one.model, two.model, "all"))
+    assert found.outcome == "refuted"
+    assert one.ids(found.witness or "") != two.ids(found.witness or "")
+
+
+def test_the_byte_of_a_character_that_has_a_token_counts_nowhere() -> None:
+    """In a GGUF file what is missing may merge before; what becomes bytes is one character."""
+    known = ["<unk>", "a", "b", *BYTE_NAMES]
+    file = {"t.gguf": by_scores(known, [2, 1, 1, *[6] * 256], [0.0] * 259, NO_PREFIX)}
+    one, engine = by_name("gguf").load(file), from_files("llama.cpp", "gguf", file)
+    assert one.fallback.after_merging
+    vocab = {token: n for n, token in enumerate(known) if token not in ("<unk>", "<0x61>")}
+    two = Side(document(vocab, byte_fallback=True, unk_token="<unk>"))
+    for text in ("ab", "ya", "\u00e9"):
+        assert engine.encode(text, special="text") == two.ids(text)
+    for pair in ((one, two.model), (two.model, one)):
+        assert core_stage(TwoModels(*pair, "all")).outcome == "proved"
+
+
+@pytest.mark.parametrize(("lost", "unknown"), [("x", "<unk>"), ("", None)])
+def test_merges_across_characters_change_nothing(lost: str, unknown: str | None) -> None:
+    """``C3 a`` is in no text, unless what is between the two is dropped; here nothing is."""
+    vocab = {char: n for char, n in EVERY.items() if char != lost}
+    vocab |= {"\u00c3a": 300, "<unk>": 301}
+    merges = (["\u00c3", "a"],)
+    one, two = (
+        Side(document(vocab, merges=each, pre_tokenizer=BYTE_LEVEL, unk_token=unknown))
+        for each in (merges, ())
+    )
+    for text in ("\u00e3a", "\u00c3a", "\u00e9a", "xa"):
+        assert one.ids(text) == two.ids(text)
+    models = one.model, two.model
+    if unknown is None:
+        assert one.model.fallback == Fallback()
+        models = tuple(replace(model, fallback=Fallback("drop")) for model in models)
+    assert core_stage(TwoModels(*models, "all")).outcome == "proved"
 
 
 def test_what_one_side_finds_first_holds_no_token_of_the_other() -> None:

@@ -39,8 +39,8 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "_decision: _whole_characters(b)": (
             "both sides have the same symbols; how texts are cut is the pre-tokenizer's to compare"
         ),
-        "_bytes_apart: a.affixes == Affixes()": (
-            "a format with affixes has the tokens of all bytes, or of none"
+        "_frozen_apart: len(t) == 1": (
+            "no character of a token is a longer text; it spares looking at them"
         ),
         "_unused_apart: a.affixes != Affixes()": "no format has affixes and UNUSED tokens",
         "unused: 'unused' not in kinds.values()": _KEPT,

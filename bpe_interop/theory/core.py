@@ -328,7 +328,7 @@ def _ranked_as_listed(ranked: System, listed: System) -> str | None:
     if not isinstance(table, RankTable) or not isinstance(rule, PairList):
         return None
     splits, size = listed.form.splits, listed.size
-    if ranked.base is None and ranked.alphabet == "byte":
+    if ranked.base is None:
         native = ranked_as_listed(splits, table.ranks)
         if native is not None:
             return _RANKED_AS_LISTED if native else None

@@ -10,7 +10,7 @@ from ...encode import Encoder
 from ...encode.decode import Meaning, shared_ids
 from ...entries import compare_entries
 from ...errors import DecodeError
-from ...model import Affixes, BPEModel, TemplateToken, show
+from ...model import BPEModel, TemplateToken, show
 from ...steps import (
     ByteTokens,
     DecoderStep,
@@ -44,18 +44,19 @@ def decoding_stage(pair: TwoModels) -> Stage:
     if a is None or b is None:
         return Stage(_NAME, "unknown", f"{silent(pair, 'decoder')} how ids become text")
     left, right = Encoder(pair.a), Encoder(pair.b)
-    if _joins_bytes(a) and _joins_bytes(b) and pair.a.alphabet == pair.b.alphabet == "byte":
+    joined = _joins_bytes(a) and _joins_bytes(b)
+    if a != b and not joined:
+        return _other_steps(pair, a, b, left.meanings(a), right.meanings(b))
+    if joined and pair.a.alphabet == pair.b.alphabet == "byte":
         asked = _perhaps_apart(pair)
         one, two = left.meanings_of(a, asked), right.meanings_of(b, asked)
     else:
         one, two = left.meanings(a), right.meanings(b)
-    if a == b or (_joins_bytes(a) and _joins_bytes(b)):
-        apart = [n for n in one.keys() | two.keys() if one.get(n) != two.get(n)]
-        apart = _possible(pair, {*apart, *_by_chance(pair)})
-        if not apart:
-            return Stage(_NAME, "proved", "the same steps, on the same tokens")
+    apart = [n for n in one.keys() | two.keys() if one.get(n) != two.get(n)]
+    apart = _possible(pair, {*apart, *_by_chance(pair)})
+    if apart:
         return _tried(pair, apart, one, two)
-    return _other_steps(pair, a, b, one, two)
+    return Stage(_NAME, "proved", "the same steps, on the same tokens")
 
 
 def _perhaps_apart(pair: TwoModels) -> set[int]:
@@ -113,8 +114,7 @@ def _possible(pair: TwoModels, numbers: Iterable[int]) -> list[int]:
 
 def _ids_of_texts(model: BPEModel, scope: Scope, wanted: set[int]) -> set[int]:
     """Of some ids those that a text of a scope may have; and perhaps others."""
-    every = model.affixes != Affixes()
-    numbers = wanted.intersection((model.vocab.ids if every else given_tokens(model)).values())
+    numbers = wanted.intersection(given_tokens(model).values())
     unknown = unknown_id(model)
     if unknown is not None:
         numbers.add(unknown)
@@ -216,8 +216,9 @@ def _spelled_alike(
     step: JoinPieces, steps: Sequence[DecoderStep], piece: Meaning, token: Meaning | None
 ) -> bool:
     """Whether a token becomes what a piece does, before the tokens are joined."""
-    if not isinstance(token, str) or not isinstance(piece, tuple):
+    if not isinstance(token, str):
         return False
+    assert isinstance(piece, tuple)
     text, kind = piece
     if kind == "byte":
         expected = text

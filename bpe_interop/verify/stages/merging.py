@@ -43,7 +43,7 @@ def core_stage(pair: TwoModels) -> Stage:
     in_bytes = [*islice(_bytes_apart(a, b), _MOST_TEXTS)]
     if in_bytes:
         why = f"{show(in_bytes[0].encode())} has tokens for its bytes on one side only"
-        return pair.tried(_NAME, why, in_bytes)
+        return pair.tried(_NAME, why, chain(in_bytes, pair.token_texts()))
     why = _frozen_apart(pair) or _unused_apart(a, b)
     if why:
         return pair.tried(_NAME, why, pair.token_texts())
@@ -97,20 +97,19 @@ def _bytes_apart(a: BPEModel, b: BPEModel) -> Iterator[str]:
     """The characters that may become the tokens of their bytes on one side only.
 
     Both sides have the same single symbols. A missing symbol is one character, and becomes bytes
-    where all of them have tokens; with affixes, or after merging, it may hold other characters.
+    where all of them have tokens; affixes are bytes of it too.
     """
     if not (a.fallback.byte_fallback and b.fallback.byte_fallback):
         return
     ours, theirs = _byte_values(a), _byte_values(b)
     apart = (ours ^ theirs) & UTF8_BYTES
-    single = a.affixes == Affixes() and not (a.fallback.after_merging or b.fallback.after_merging)
     for point in range(0x110000) if apart else ():
         if 0xD800 <= point < 0xE000:
             continue
         symbol = chr(point).encode("utf-8")
         if apart.isdisjoint(symbol):
             continue
-        if not single or (
+        if a.affixes != Affixes() or (
             (ours.issuperset(symbol) or theirs.issuperset(symbol)) and symbol not in textual(a)
         ):
             yield chr(point)
