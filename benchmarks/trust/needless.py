@@ -22,9 +22,6 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "plainly_equal: a.form.splits == b.form.splits": (
             "tokens in one order have one split each: it is what merges before them leave"
         ),
-        "_missing: systems[0].alphabet == 'byte'": (
-            "a character of one byte would serve both; with bytes there are no others"
-        ),
         "_ranked_as_listed: native is not None": _KERNEL,
         "_listed_as_ranked: native is not None": _KERNEL,
         "_listed_as_ranked: listed.model is not None": _KEPT,
