@@ -68,6 +68,22 @@ def wrong_in(number: int) -> Iterator[str]:
         yield found.change
 
 
+def test_a_special_token_that_an_engine_does_not_look_for_is_no_wrong_verdict() -> None:
+    """sentencepiece finds none in a text; the first difference here is of an added token."""
+    found = trial(5001, 39216)
+    assert found.verdicts["prove", "all"] == "refuted"
+    assert found.wrong == []
+
+
+def test_a_text_that_shows_nothing_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def different(a: BPEModel, b: BPEModel, scope: Scope) -> Proof:
+        return replace(prove(a, b, scope), outcome="refuted", stage="added tokens", witness="a")
+
+    monkeypatch.setattr(trials_of_one, "prove", different)
+    wrong = {found.scope for found in trial(5001, 39216).wrong}
+    assert wrong == {"all", "ordinary", "text"}
+
+
 def test_a_long_run_without_refutations_has_holes() -> None:
     tally = Tally(compared=30_000)
     assert "the stage ids refuted nothing" in [*tally.holes()]
