@@ -129,7 +129,7 @@ def surgery(before: BPEModel, after: BPEModel, config: bytes | None = None) -> S
         rows_declared=isinstance(declared, int),
         rows_after=needed,
         in_place=tuple(number for number in new if number < rows),
-        notes=(*tell_model_config(told, after.added or (), largest), *_left(before, after)),
+        notes=(*tell_model_config(told, after.added or (), (largest,)), *_left(before, after)),
     )
 
 

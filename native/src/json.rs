@@ -193,10 +193,26 @@ struct Waiting<'a> {
     table: &'a Table,
     alphabet: Alphabet,
     bytes: Vec<u8>,
-    /// Where the left part and the product end.
-    cuts: Vec<(usize, usize)>,
-    hashes: Vec<[u64; 3]>,
+    waiting: Vec<Unfound>,
+    /// The place of the product that was found last: the next one is mostly there or behind it.
+    near: u32,
     merges: Merges,
+}
+
+/// A merge that was read.
+struct Unfound {
+    /// Where the left part and the product end.
+    cut: usize,
+    end: usize,
+    /// The hashes of the parts.
+    hashes: [u64; 2],
+    product: Product,
+}
+
+/// What is known of a product before it is looked up.
+enum Product {
+    Hash(u64),
+    Place(u32),
 }
 
 impl<'a> Waiting<'a> {
@@ -207,8 +223,8 @@ impl<'a> Waiting<'a> {
             table,
             alphabet,
             bytes: vec![],
-            cuts: Vec::with_capacity(Self::MOST),
-            hashes: Vec::with_capacity(Self::MOST),
+            waiting: Vec::with_capacity(Self::MOST),
+            near: 0,
             merges: Merges::with_room(table.tokens.len()),
         }
     }
@@ -245,44 +261,58 @@ impl<'a> Waiting<'a> {
     }
 
     fn add(&mut self, start: usize, cut: usize) -> Option<()> {
-        let tokens = &self.table.tokens;
-        let parts = [
-            &self.bytes[start..cut],
-            &self.bytes[cut..],
-            &self.bytes[start..],
-        ];
+        let (tokens, whole) = (&self.table.tokens, &self.bytes[start..]);
+        let parts = [&self.bytes[start..cut], &self.bytes[cut..]];
         let hashes = parts.map(|part| tokens.hash(part));
         std::hint::black_box(hashes.map(|hash| tokens.touch(hash)));
-        self.hashes.push(hashes);
-        self.cuts.push((cut, self.bytes.len()));
-        if self.cuts.len() == Self::MOST {
+        let near = [self.near, self.near + 1];
+        let is_whole = |at: u32| (at as usize) < tokens.len() && tokens.get(at as usize) == whole;
+        let product = match near.into_iter().find(|&at| is_whole(at)) {
+            Some(at) => {
+                self.near = at;
+                Product::Place(at)
+            }
+            None => {
+                let hash = tokens.hash(whole);
+                std::hint::black_box(tokens.touch(hash));
+                Product::Hash(hash)
+            }
+        };
+        let end = self.bytes.len();
+        self.waiting.push(Unfound {
+            cut,
+            end,
+            hashes,
+            product,
+        });
+        if self.waiting.len() == Self::MOST {
             self.flush()?;
         }
         Some(())
     }
 
     fn flush(&mut self) -> Option<()> {
-        let (tokens, mut start) = (&self.table.tokens, 0);
-        for (&(cut, end), hashes) in self.cuts.iter().zip(&self.hashes) {
-            let parts = [
-                &self.bytes[start..cut],
-                &self.bytes[cut..end],
-                &self.bytes[start..end],
-            ];
-            self.merges
-                .left
-                .push(tokens.find_hashed(parts[0], hashes[0])?);
-            self.merges
+        let (tokens, merges, mut start) = (&self.table.tokens, &mut self.merges, 0);
+        for each in self.waiting.drain(..) {
+            let (left, right) = (
+                &self.bytes[start..each.cut],
+                &self.bytes[each.cut..each.end],
+            );
+            merges.left.push(tokens.find_hashed(left, each.hashes[0])?);
+            merges
                 .right
-                .push(tokens.find_hashed(parts[1], hashes[1])?);
-            self.merges
-                .product
-                .push(tokens.find_hashed(parts[2], hashes[2])?);
-            start = end;
+                .push(tokens.find_hashed(right, each.hashes[1])?);
+            merges.product.push(match each.product {
+                Product::Place(at) => at,
+                Product::Hash(hash) => {
+                    let whole = &self.bytes[start..each.end];
+                    self.near = tokens.find_hashed(whole, hash)?;
+                    self.near
+                }
+            });
+            start = each.end;
         }
         self.bytes.clear();
-        self.cuts.clear();
-        self.hashes.clear();
         Some(())
     }
 }
@@ -520,6 +550,15 @@ mod tests {
             assert_eq!(&text[start..end], vocab);
             assert_eq!(&text[merges_start..merges_end], merges);
         }
+    }
+
+    #[test]
+    fn products_are_found_near_and_far() {
+        let vocab = r#"{"a":0,"b":1,"ab":2,"aba":3,"abab":4,"ba":5,"bab":6}"#;
+        let merges = r#"["a b","ab a","a ba","ab ab","aba b","b a","ba b","b ab","a b"]"#;
+        let taken = read(document(vocab, merges).as_bytes(), BYTES).unwrap();
+        assert_eq!(taken.merges.product, [2, 3, 3, 4, 4, 5, 6, 6, 2]);
+        assert!(read(document(vocab, r#"["ba b","bab a"]"#).as_bytes(), BYTES).is_none());
     }
 
     #[test]

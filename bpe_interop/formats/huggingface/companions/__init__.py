@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import cast
 
 from ....model import AddedToken, Alphabet, BPEModel, Json, SequenceTemplate, show
@@ -117,8 +118,8 @@ def read_beside(
     marked = tuple(replace(t, roles=tuple(sorted(roles.get(t.text, ())))) for t in listed)
     default, others = read_chat_templates(files, files_beside.config, notes)
     config = read_model_config(files_beside)
-    numbers = [*root["model"]["vocab"].members().values(), *(token.id for token in listed)]
-    notes += tell_model_config(config, marked, max(numbers))
+    ids = chain(root["model"]["vocab"].members().values(), (token.id for token in listed))
+    notes += tell_model_config(config, marked, ids)
     _tell_flags(files_beside.config, root, marked, notes)
     settings = _settings(files_beside, {token.text for token in listed})
     return Beside(

@@ -60,17 +60,17 @@ def _ids(node: Node) -> Iterator[tuple[str, Json]]:
 
 
 def tell_model_config(
-    config: Mapping[str, Json], added: Iterable[AddedToken], largest: int
+    config: Mapping[str, Json], added: Iterable[AddedToken], ids: Iterable[int]
 ) -> Iterator[str]:
     """Where the model's configuration and the tokenizer say different things.
 
     Args:
         config: as :func:`read_model_config` gives it.
         added: the added tokens with their roles.
-        largest: the largest id of the tokenizer.
+        ids: those of the tokenizer.
     """
     rows = config.get("vocab_size")
-    if isinstance(rows, int) and rows <= largest:
+    if isinstance(rows, int) and rows <= (largest := max(ids, default=-1)):
         yield (
             f"{MODEL_CONFIG} declares {rows:,} rows (vocab_size), but ids go to {largest}: those "
             f"from {rows} on have no row in the model"
