@@ -15,8 +15,8 @@ from .corpora import (
     Part,
     PartReader,
     Shard,
-    naming,
     read_documents,
+    sizes_of,
 )
 from .engines.choice import FASTEST
 from .errors import EncodeError
@@ -153,17 +153,11 @@ def measure(
     """
     sides = [_Side(name, tokenizer) for name, tokenizer in tokenizers]
     statistics: list[Statistics] = []
-    sizes = [_size(shard) for shard in shards]
+    sizes = sizes_of(shards)
     begin(tick, "measuring", None if None in sizes else sum(filter(None, sizes)), "bytes")
     for shard in shards:
         statistics += _of_file(shard, sides, tick)
     return _with_all(statistics, len(sides), len(shards))
-
-
-def _size(shard: Shard) -> int | None:
-    """Bytes on disk; None for a pipe."""
-    with naming(shard.label):
-        return shard.size
 
 
 def _with_all(statistics: list[Statistics], sides: int, files: int) -> list[Statistics]:

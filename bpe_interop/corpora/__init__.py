@@ -29,6 +29,7 @@ from .selection import (
     read_documents,
     select,
     signatures,
+    sizes_of,
     stamp,
     whole_name,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "select",
     "signatures",
     "size_of",
+    "sizes_of",
     "stamp",
     "whole_name",
 ]

@@ -411,6 +411,19 @@ def identity(shard: Shard) -> str:
         return f"{size}:{hashlib.sha256(head + file.read()).hexdigest()}"
 
 
+def sizes_of(shards: Iterable[Shard]) -> list[int | None]:
+    """The bytes of files on the disk; None for a pipe.
+
+    Raises:
+        SourceError: one is not there.
+    """
+    sizes = []
+    for shard in shards:
+        with naming(shard.label):
+            sizes.append(shard.size)
+    return sizes
+
+
 def stamp(shard: Shard) -> str:
     """What a file is when it was written last: its time on a disk, or what its store says of it.
 

@@ -7,8 +7,6 @@ and with tokens that merging never builds. What it gives on the others is tested
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from ..errors import EngineError, PatternError
@@ -19,7 +17,7 @@ from ..steps import Pattern
 from ..text.patterns import preferred
 from ..text.spellings import FAMILIES
 from ..theory.pretokens import UTF8_BYTES
-from .library import LibraryEngine, Special, guarded, installed, library
+from .library import LibraryEngine, Special, guarded, installed, library, written
 from .rank_files import rank_file, ranks_of, stated_beside, unsaid
 
 _SCHEMES = {"gpt2": "gpt2", "cl100k": "cl100k", "qwen2": "qwen2", "o200k": "o200k"}
@@ -62,10 +60,9 @@ def read(files: Files, model: BPEModel | None) -> GigatokenEngine:
     name = rank_file(files)
     pattern, special = unsaid(stated_beside(files, name), model)
     scheme = _scheme(pattern, files[name])
-    with guarded("gigatoken", f"on the rank file {name}"), tempfile.TemporaryDirectory() as folder:
-        # It reads a path only.
-        path = Path(folder, "ranks.tiktoken")
-        path.write_bytes(files[name])
+    ranks = "ranks.tiktoken"
+    with guarded("gigatoken", f"on the rank file {name}"), written({ranks: files[name]}) as folder:
+        path = folder / ranks
         plain = tokenizer.from_tiktoken(path, pretokenizer=scheme)
         parsing = tokenizer.from_tiktoken(path, pretokenizer=scheme, special_tokens=special)
     return GigatokenEngine(plain, parsing)

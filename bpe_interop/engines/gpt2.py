@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import EngineError, UnstatedError
@@ -15,7 +13,7 @@ from ..model import (
     PairList,
     show,
 )
-from .library import guarded, library
+from .library import guarded, library, written
 from .tokenizers import TokenizersEngine
 
 if TYPE_CHECKING:
@@ -39,12 +37,9 @@ def read(files: Files, model: BPEModel | None) -> TokenizersEngine:
             fix="name a preset (preset=...), for example gpt2",
         )
     vocab, merges = _halves(files)
-    with guarded("tokenizers", "on the pair"), tempfile.TemporaryDirectory() as folder:
-        for name, data in (("vocab.json", vocab), ("merges.txt", merges)):
-            Path(folder, name).write_bytes(data)
-        bpe = tokenizers.models.BPE.from_file(
-            str(Path(folder, "vocab.json")), str(Path(folder, "merges.txt"))
-        )
+    pair = {"vocab.json": vocab, "merges.txt": merges}
+    with guarded("tokenizers", "on the pair"), written(pair) as folder:
+        bpe = tokenizers.models.BPE.from_file(*(str(folder / name) for name in pair))
         tokenizer = _pipeline(tokenizers.Tokenizer, model)
         tokenizer.model = bpe
         for token in sorted(model.added or (), key=lambda token: token.id):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import tempfile
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from ..errors import BpeInteropError, EngineError, EngineMissingError
+from ..formats import Files
 from ..model import show
 
 Special: TypeAlias = Literal["text", "parse"]
@@ -71,6 +75,24 @@ class guarded:
         message = str(error).strip().split("\n")[0][:200] or type(error).__name__
         on = "" if self._text is None else f" {shortened(self._text)}"
         raise EngineError(f"{self._engine} {how} {self._doing}{on}: {message}") from error
+
+
+@contextmanager
+def written(files: Files) -> Iterator[Path]:
+    """A folder with these files while the block runs: some libraries read paths only.
+
+    Raises:
+        EngineError: a name is not that of a file in the folder.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        for file, data in files.items():
+            path = folder / file
+            if folder not in path.resolve().parents:
+                raise EngineError(f"{file!r} is not the name of a file")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        yield folder
 
 
 def shortened(text: str, limit: int = 60) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from ..formats import Files, by_name
 from ..formats.round_trip import RoundTrip
 from ..gate import admit
 from ..model import BPEModel
-from .library import guarded, library
+from .library import guarded, library, written
 from .protocols import TransformersTokenizer
 
 if TYPE_CHECKING:
@@ -188,9 +187,7 @@ def to_transformers(model: BPEModel, drop: Iterable[str] = ()) -> TransformersTo
     """
     transformers = library("transformers")
     files = _huggingface(model, drop)
-    with guarded("transformers", "on the model"), tempfile.TemporaryDirectory() as folder:
-        for name, data in files.items():
-            Path(folder, name).write_bytes(data)
+    with guarded("transformers", "on the model"), written(files) as folder:
         fast = transformers.PreTrainedTokenizerFast
         tokenizer: TransformersTokenizer = fast.from_pretrained(folder, local_files_only=True)
         tokenizer.name_or_path = model.origin.name

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from ..errors import EngineMissingError
 from ..formats import Files
 from ..model import BPEModel
-from .library import LibraryEngine, Special, guarded, installed, library
+from .library import LibraryEngine, Special, guarded, installed, library, written
 
 
 class MistralEngine(LibraryEngine):
@@ -48,12 +46,7 @@ def read(files: Files, model: BPEModel | None) -> MistralEngine:
         raise EngineMissingError(
             "not checked: mistral-common reads no bare list of tokens, which is Megatron's"
         )
-    # It reads a path only, and the name must have "tekken" in it.
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        guarded("mistral-common", "on tekken.json"),
-    ):
-        path = Path(folder, "tekken.json")
-        path.write_bytes(data)
-        tokenizer = tekken.Tekkenizer.from_file(path)
+    name = "tekken.json"  # it must have "tekken" in it
+    with written({name: data}) as folder, guarded("mistral-common", f"on {name}"):
+        tokenizer = tekken.Tekkenizer.from_file(folder / name)
     return MistralEngine(tokenizer, tekken.SpecialTokenPolicy.KEEP)

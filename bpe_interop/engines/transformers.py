@@ -25,7 +25,7 @@ from ..io import read as read_file
 from ..model import BPEModel
 from ..strict_json import parse
 from ..transformers_classes import DEFAULT, TEKKEN_TYPES
-from .library import LibraryEngine, Special, guarded, installed, library
+from .library import LibraryEngine, Special, guarded, installed, library, written
 from .live import model_from_transformers
 
 
@@ -132,13 +132,7 @@ def read(files: Files, model: BPEModel | None = None) -> TransformersEngine:
     Raises:
         EngineMissingError, EngineError: as :func:`engines.from_files`.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        for name, data in files.items():
-            place = Path(folder, name)
-            if Path(folder).resolve() not in place.resolve().parents:
-                raise EngineError(f"{name!r} is not the name of a file")
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(data)
+    with written(files) as folder:
         return read_directory(folder)
 
 

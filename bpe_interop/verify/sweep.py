@@ -24,10 +24,10 @@ from ..corpora import (
     Selection,
     Shard,
     find_shards,
-    naming,
     select,
     signatures,
     size_of,
+    sizes_of,
 )
 from ..engines.facts import FACTS, facts
 from ..errors import SourceError
@@ -157,7 +157,7 @@ def compare_corpora(
         BpeInteropError: a side cannot be built.
     """
     shards = find_shards(corpora.names, field=corpora.field)
-    sizes = [_size(shard) for shard in shards]
+    sizes = sizes_of(shards)
     saved = _saved(sides, corpora, shards)
     report, mark = sides.report(), BEGINNING
     if saved is not None:
@@ -186,12 +186,6 @@ def _saved(sides: Sides, corpora: Corpora, shards: tuple[Shard, ...]) -> Saved |
     if corpora.state is None:
         return None
     return Saved(Path(corpora.state), shards, corpora.selection, versions_here(sides.libraries))
-
-
-def _size(shard: Shard) -> int | None:
-    """Bytes on disk; None for a pipe."""
-    with naming(shard.label):
-        return shard.size
 
 
 def _pays(sides: Sides, sizes: list[int | None]) -> bool:
