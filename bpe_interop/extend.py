@@ -19,7 +19,17 @@ from .formats.huggingface.companions import (
     read_model_config,
     tell_model_config,
 )
-from .model import MAX_ID, AddedToken, BPEModel, Json, RankTable, TemplateToken, Vocab, show
+from .model import (
+    MAX_ID,
+    AddedToken,
+    BPEModel,
+    Json,
+    RankTable,
+    TemplateToken,
+    Vocab,
+    all_ids,
+    show,
+)
 from .theory.pretokens import occurrence
 from .transformers_classes import ROLES
 
@@ -112,9 +122,9 @@ def surgery(before: BPEModel, after: BPEModel, config: bytes | None = None) -> S
     """
     known = _config(before, config)
     declared = known.get("vocab_size")
-    taken = _ids(before)
+    taken = all_ids(before)
     rows = declared if isinstance(declared, int) else max(taken) + 1
-    largest = max(_ids(after))
+    largest = max(all_ids(after))
     special = {token.id for token in before.added or () if token.special}
     tokens = sorted({t.id: t for t in reversed(after.added or ())}.items())
     new = {number: token for number, token in tokens if number not in taken}
@@ -157,10 +167,6 @@ def _left(before: BPEModel, after: BPEModel) -> Iterator[str]:
                 f"{show(token.text)} is {' and '.join(lost)} no more, and the sequence template "
                 "still places it around a text"
             )
-
-
-def _ids(model: BPEModel) -> set[int]:
-    return {*model.vocab.ids.values(), *(token.id for token in model.added or ())}
 
 
 def _checked(tokens: Wanted) -> dict[str, int | None]:

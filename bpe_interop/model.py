@@ -289,6 +289,19 @@ FIELDS: tuple[str, ...] = (
 """The shared names of ``diff()``, ``Loss.field``, ``--drop`` and every report."""
 
 
+def all_ids(model: BPEModel) -> set[int]:
+    """The ids of all tokens, those of added ones too."""
+    return {*model.vocab.ids.values(), *(token.id for token in model.added or ())}
+
+
+def text_of(content: bytes) -> str | None:
+    """Bytes as UTF-8; None where they are not."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
 def show(content: bytes | str) -> str:
     """A token's content for people, quoted; what would not show, or mislead, is escaped."""
     if isinstance(content, bytes):

@@ -15,6 +15,7 @@ from .model import (
     MAX_ID,
     BPEModel,
     RankTable,
+    all_ids,
     show,
 )
 from .special import content_of
@@ -77,8 +78,7 @@ class Vocabulary:
         U+2581 is a space, ``<0xE4>`` a byte. Of several special tokens with one id, which is not
         decoded, this is the first listed.
         """
-        ids = {*self._model.vocab.ids.values(), *(t.id for t in self._model.added or ())}
-        return {number: self._encoder.token_bytes(number) for number in sorted(ids)}
+        return {n: self._encoder.token_bytes(n) for n in sorted(all_ids(self._model))}
 
     @cached_property
     def merges(self) -> dict[tuple[int, int], int]:

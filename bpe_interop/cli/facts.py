@@ -54,7 +54,7 @@ from ..encode.native import native
 from ..engines.transformers import serving, serving_tekken
 from ..io import TokenizerSource
 from ..merging.canonical import canonical
-from ..model import FIELDS, BPEModel, PairList
+from ..model import FIELDS, BPEModel, PairList, all_ids, text_of
 from ..presets import candidates
 from ..text.unicode import UNICODE_TABLES
 from ..theory.pretokens import missing_bytes
@@ -103,26 +103,15 @@ def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
 
 def token(content: bytes, number: int) -> dict[str, Any]:
     """A token as plain data; any bytes can be told."""
-    return {"id": number, "hex": content.hex(), "text": _text(content)}
-
-
-def _text(content: bytes) -> str | None:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+    return {"id": number, "hex": content.hex(), "text": text_of(content)}
 
 
 def _affixes(model: BPEModel) -> dict[str, Any]:
-    return {name: _text(content) for name, content in asdict(model.affixes).items()}
-
-
-def _numbers(model: BPEModel) -> set[int]:
-    return {*model.vocab.ids.values(), *(token.id for token in model.added or ())}
+    return {name: text_of(content) for name, content in asdict(model.affixes).items()}
 
 
 def _ids(model: BPEModel) -> dict[str, Any]:
-    ids = _numbers(model)
+    ids = all_ids(model)
     holes = max(ids) + 1 - len(ids)
     first = next(number for number in range(max(ids)) if number not in ids) if holes else None
     return {"smallest": min(ids), "largest": max(ids), "holes": holes, "first_hole": first}
@@ -133,7 +122,7 @@ def _rows(model: BPEModel) -> dict[str, Any] | None:
     declared = config.get("vocab_size") if isinstance(config, dict) else None
     if not isinstance(declared, int):
         return None
-    ids = _numbers(model)
+    ids = all_ids(model)
     return {
         "declared": declared,
         "used": sum(number < declared for number in ids),

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ..encode import Encoder
 from ..encode.explain import Explained, Merge, Run
-from ..model import escaped, show
+from ..model import escaped, show, text_of
 from .screen import lines
 from .terminal import say
 
@@ -72,7 +72,7 @@ def tokens_as_data(tokens: Sequence[Placed]) -> list[dict[str, Any]]:
         {
             "id": token.id,
             "hex": token.content.hex(),
-            "text": _text(token.content),
+            "text": text_of(token.content),
             "characters": None if token.place is None else list(token.place),
         }
         for token in tokens
@@ -136,7 +136,7 @@ def _as_data(explained: Explained) -> dict[str, Any]:
     return {
         "how": explained.how,
         "hex": explained.content.hex(),
-        "text": _text(explained.content),
+        "text": text_of(explained.content),
         "characters": [explained.start, explained.end],
         "ids": list(explained.ids),
         "runs": [
@@ -147,7 +147,7 @@ def _as_data(explained: Explained) -> dict[str, Any]:
                         "rank": merge.rank,
                         "symbols": [merge.first, merge.middle, merge.last],
                         "hex": merge.token.hex(),
-                        "text": _text(merge.token),
+                        "text": text_of(merge.token),
                         "id": merge.id,
                     }
                     for merge in run.merges
@@ -160,10 +160,3 @@ def _as_data(explained: Explained) -> dict[str, Any]:
             for each in explained.replaced
         ],
     }
-
-
-def _text(content: bytes) -> str | None:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        return None

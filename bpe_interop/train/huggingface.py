@@ -9,7 +9,7 @@ from ..engines.library import guarded, library
 from ..errors import SourceError
 from ..formats import by_name
 from ..gate import renamed
-from ..model import PairList
+from ..model import PairList, all_ids
 from ..text.bytechars import to_chars
 from .merging import BYTES
 from .reading import Handed, Texts, cuts, read_texts
@@ -58,7 +58,7 @@ def learn_with_tokenizers(texts: Texts, request: Request, tick: Tick) -> Trainin
         tokenizer.train_from_iterator(iter(handed), trainer=trainer)
     model = renamed(row.load({"tokenizer.json": tokenizer.to_str().encode("utf-8")}), request.name)
     made = len(model.merges.pairs) if isinstance(model.merges, PairList) else 0
-    numbers = {*model.vocab.ids.values(), *(token.id for token in model.added or ())}
+    numbers = all_ids(model)
     if len(numbers) < size and (request.min_frequency or 0) < 2:
         raise request.short(made, len(numbers) - made)
     return Training(model=model, algorithm="huggingface", size=handed.size)

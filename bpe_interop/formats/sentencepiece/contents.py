@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...diff import normalized_matters
 from ...loss import Loss
 from ...merging.canonical import canonical
-from ...model import AddedToken, BPEModel, RankTable, show
+from ...model import AddedToken, BPEModel, RankTable, all_ids, show
 from ...text.normalize import normalize
 from ..reasons import flag_witness, merges_lost
 from .flags import has_byte_tokens
@@ -96,8 +96,7 @@ def _has_no_piece(content: bytes, model: BPEModel) -> bool:
 
 def is_too_large(model: BPEModel) -> bool:
     """Whether ids are too large to be positions of pieces."""
-    numbers = (*model.vocab.ids.values(), *(token.id for token in model.added or ()))
-    return max(numbers) >= MAX_PIECES
+    return max(all_ids(model)) >= MAX_PIECES
 
 
 def _has_other_types(model: BPEModel) -> bool:

@@ -10,7 +10,7 @@ from typing import Final, NoReturn
 
 from ...errors import FormatError
 from ...limits import SPECIAL_TOKENS
-from ...model import AddedToken, BPEModel, Json, Origin, RankTable, Vocab, show
+from ...model import AddedToken, BPEModel, Json, Origin, RankTable, Vocab, show, text_of
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
 from .. import Files
@@ -231,7 +231,7 @@ def _read_tokens(vocab: Node, used: int) -> list[bytes]:
         if number != rank or type(number) is not int or not isinstance(spelled, str):
             _explain_entry(vocab, rank)
         token = from_base64(spelled)
-        if token is None or "token_str" not in entry or entry["token_str"] != _text(token):
+        if token is None or "token_str" not in entry or entry["token_str"] != text_of(token):
             _explain_entry(vocab, rank)
         tokens.append(token)
     if len(set(tokens)) != len(tokens):
@@ -257,13 +257,6 @@ def _as_base64(tokens: Sequence[bytes]) -> list[Json]:
     return [binascii.b2a_base64(token, newline=False).decode() for token in tokens]
 
 
-def _text(token: bytes) -> str | None:
-    try:
-        return token.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-
-
 def _entry(vocab: Node, rank: int) -> Node:
     return Node(vocab.be(list)[rank], vocab.file, f"{vocab.path}[{rank}]")
 
@@ -277,7 +270,7 @@ def _explain_entry(vocab: Node, rank: int) -> NoReturn:
     token = from_base64(node["token_bytes"].be(str))
     if token is None:
         node["token_bytes"].fail("this is not base64")
-    meant = _text(token)
+    meant = text_of(token)
     node["token_str"].fail(
         "the bytes are no UTF-8, so this must be null"
         if meant is None

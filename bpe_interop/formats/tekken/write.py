@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ...model import BPEModel, RankTable, Vocab
+from ...model import BPEModel, RankTable, Vocab, text_of
 from ...steps import JoinBytes
 from ...theory.byte_ranks import rank_table
 from .. import Files
@@ -115,11 +115,7 @@ def special_names(model: BPEModel) -> list[str]:
 
 def _entry(rank: int, token: bytes) -> dict[str, Any]:
     spelled = binascii.b2a_base64(token, newline=False).decode("ascii")
-    try:
-        text = token.decode("utf-8")
-    except UnicodeDecodeError:
-        return {"rank": rank, "token_bytes": spelled, "token_str": None}
-    return {"rank": rank, "token_bytes": spelled, "token_str": text}
+    return {"rank": rank, "token_bytes": spelled, "token_str": text_of(token)}
 
 
 def _rendered(parts: Mapping[str, Any], layout: Layout) -> bytes:
