@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .canonical import Splits, merges_over
 from .library import Held, Library, Made, address, answer, library, made, numbers
 from .pairs import Pairs
-from .shared_integers import SHARED
+from .shared_integers import FEW, SHARED
 from .splitting import TableSplitter
 from .tables import Numbers, packed
 
@@ -84,7 +84,10 @@ class TextEncoder(Held):
             data = str.encode(text, "utf-8")
         except (UnicodeEncodeError, TypeError):
             return None
-        return _listed(self._array(data))
+        ids = self._array(data)
+        if ids is None or len(ids) < FEW:  # most texts of a user: a call less
+            return None if ids is None else ids.tolist()
+        return SHARED.as_list(ids)
 
     def encode_array(self, text: str) -> array[int] | None:
         """The same as an array of 32 bits; the text is without surrogates."""

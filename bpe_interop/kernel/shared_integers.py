@@ -20,7 +20,7 @@ COUNT = 1 << 18
 _MANY = 1 << 18
 """So many ids are listed before the integers are made: that takes about as long as so many ids."""
 
-_FEW = 256
+FEW = 256
 """Of fewer ids, a list is made sooner without."""
 
 
@@ -35,7 +35,7 @@ class SharedIntegers:
 
     def as_list(self, ids: array[int]) -> list[int]:
         """The same ids as a list."""
-        if len(ids) < _FEW or "numpy" not in sys.modules:
+        if len(ids) < FEW or "numpy" not in sys.modules:
             return ids.tolist()
         integers = self._integers
         if integers is None:
