@@ -15,7 +15,7 @@ from typing import Any, Final, TypedDict
 from . import gc_pause, presets, statement
 from .errors import BpeInteropError, EngineMissingError, FormatError, SourceError
 from .formats import Format, by_name, each_format, file_names
-from .io import TokenizerSource, find, find_head
+from .io import TokenizerSource, find, find_head, spelled
 from .model import BPEModel
 
 _BLOCK: Final = 1 << 20
@@ -79,7 +79,7 @@ def load_source(
     elif label.startswith("hf:"):
         loaded = _from_hub(label, format, offline)
     else:
-        loaded = _from_path(Path(source), format, label)
+        loaded = _from_path(Path(source), format, spelled(label))
     model = statement.supplied(presets.fill(loaded.model, named), said)
     says_template = loaded.model.sequence_template is not None
     return replace(loaded, model=presets.fill_template(model), says_template=says_template)

@@ -183,8 +183,14 @@ def check_schema(node: Node, known: int) -> None:
         node.fail(f"its schema is {schema}, and this version reads {known}", fix=newer)
 
 
-def parse(data: bytes, file: str) -> Node:
+def parse(data: bytes, file: str, *, with_paths: bool = False) -> Node:
     """Parses a JSON document.
+
+    Args:
+        data: the document.
+        file: its name, for messages.
+        with_paths: whether strings may be paths, of which bytes that are no UTF-8 are half
+            surrogate pairs, as Python has them (PEP 383).
 
     Raises:
         FormatError: the bytes are not UTF-8 or not JSON, a key stands twice in an object, or a
@@ -201,7 +207,8 @@ def parse(data: bytes, file: str) -> Node:
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
         if _SURROGATE.search(text):
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
+            errors = "surrogateescape" if with_paths else "strict"
+            json.dumps(value, ensure_ascii=False).encode("utf-8", errors)
     except json.JSONDecodeError as error:
         raise FormatError(
             f"not JSON: {error.msg}",

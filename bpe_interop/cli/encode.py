@@ -88,7 +88,7 @@ def encode_command(
     if texts.corpora:
         settings = texts.settings(special, add_special_tokens)
         with _advising(loaded.model, add_special_tokens):
-            write_corpora(loaded, reading.get("preset"), settings, texts, json_output)
+            write_corpora(source, loaded, reading.get("preset"), settings, texts, json_output)
         return
     tokenizer = Tokenizer(loaded.model)
     if shown or explain:

@@ -135,6 +135,7 @@ def _read_options() -> list[Callable[[Callable[..., object]], Callable[..., obje
 
 
 def write_corpora(
+    source: str,
     loaded: TokenizerSource[BPEModel],
     preset: str | None,
     settings: Settings,
@@ -146,7 +147,7 @@ def write_corpora(
     if folder is None:
         return
     shards = find_shards(asked.corpora, field=asked.field)
-    read: list[str | Path] = [loaded.label, *(shard.local for shard in shards if shard.local)]
+    read: list[str | Path] = [source, *(shard.local for shard in shards if shard.local)]
     for output in (folder, *([Path(asked.state)] if asked.state else [])):
         keep_apart(read, output)
     check_target(folder)

@@ -45,7 +45,7 @@ def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     keep_apart([source], output)
     loaded = load_source(source, **reading)
     used = {name: number for name, number in versions().items() if number is not None}
-    frozen = lock(loaded.model, source, {"bpe-interop": version("bpe-interop"), **used})
+    frozen = lock(loaded.model, loaded.label, {"bpe-interop": version("bpe-interop"), **used})
     replace_file(output, dump(frozen))
     texts = len({text for _, text, _ in frozen.golden})
     tokens = len({row.id for row in frozen.tokens})

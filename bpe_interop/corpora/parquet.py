@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from ..errors import SourceError, not_utf8
 from .documents import GO_ON, NAME_FIELD, Document, Errors, Place, Shard, no_field, size_of
 from .optional import optional
+from .remote import RemoteFile
 from .streams import DAMAGED
 
 _ROWS = 256
@@ -51,12 +52,13 @@ def rows(shard: Shard, start: Place, errors: Errors, end: int | None = None) -> 
 
 @contextmanager
 def _opened(shard: Shard, parquet: Any) -> Iterator[Any]:
-    if shard.path is None or isinstance(shard.path, Path):
-        with parquet.ParquetFile(shard.path, page_checksum_verification=True) as file:
-            yield file
-        return
+    if isinstance(shard.path, RemoteFile):
+        opening: Any = shard.path.open()
+    else:
+        # A path in bytes: pyarrow takes only UTF-8 in text.
+        opening = optional("pyarrow", "parquet").OSFile(os.fsencode(shard.path or ""))
     with (
-        shard.path.open() as stream,
+        opening as stream,
         parquet.ParquetFile(stream, page_checksum_verification=True) as file,
     ):
         yield file

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import SourceError
-from ..io import unreadable
+from ..io import spelled, unreadable
 from .documents import PLAIN, START, Document, Errors, Kind, Place, Shard, records, texts
 from .optional import optional
 from .parquet import rows
@@ -174,7 +174,7 @@ def _files(
         usual = "text" if alone or _suffix(path) == ".txt" else PLAIN
         asked = own_field or (PLAIN if kind == "text" and usual == PLAIN else field or "text")
         label = path.url if isinstance(path, RemoteFile) else path.as_posix()
-        yield Shard(_spelled(label), path, kind, asked, short)
+        yield Shard(spelled(label), path, kind, asked, short)
 
 
 def _of_dataset(name: str, own_field: str | None, field: str | None) -> Iterator[Shard]:
@@ -196,7 +196,7 @@ def _of_dataset(name: str, own_field: str | None, field: str | None) -> Iterator
     for path in held:
         short = path.relative_to(root).as_posix()
         kind = _kind(path, own_field)
-        yield Shard(_spelled(f"{whole}/{short}"), path, kind, own_field or field or "text", short)
+        yield Shard(spelled(f"{whole}/{short}"), path, kind, own_field or field or "text", short)
 
 
 def _local_dataset(name: str) -> tuple[Path, str]:
@@ -231,11 +231,6 @@ def _local_dataset(name: str) -> tuple[Path, str]:
             fix=f"get it once: hf download {repository} --repo-type dataset{at}",
         ) from error
     return Path(folder), match["inner"] or ""
-
-
-def _spelled(name: str) -> str:
-    """A file's name as text: bytes in it that are no UTF-8 are escaped."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _parted(name: str) -> tuple[str, str | None]:

@@ -8,6 +8,7 @@ from ..exports import exported
 
 if TYPE_CHECKING:
     from .existing import Existing, existing_file
+    from .names import spelled
     from .reading import TokenizerSource, beginning, find, find_head, read, unreadable
     from .replacing import keep_apart
     from .staging import held_alone, take_lock
@@ -41,6 +42,7 @@ __all__ = [
     "plain_names",
     "read",
     "replace_file",
+    "spelled",
     "staged",
     "stem_of",
     "take_lock",
@@ -53,6 +55,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
         __name__,
         {
             "existing": ("Existing", "existing_file"),
+            "names": ("spelled",),
             "reading": ("TokenizerSource", "beginning", "find", "find_head", "read", "unreadable"),
             "replacing": ("keep_apart",),
             "staging": ("held_alone", "take_lock"),

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from functools import cache
 
 from ..formats import file_names
+
+
+def spelled(name: str) -> str:
+    """A name of a file as text that every reader of JSON takes: bytes that are no UTF-8 escaped.
+
+    Python holds such a byte as half a surrogate pair (PEP 383). This is for people, and no path.
+    """
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 @cache

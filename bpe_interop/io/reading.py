@@ -24,6 +24,7 @@ from .names import (
     is_later_part,
     mains,
     never_alone,
+    spelled,
 )
 
 _OWN_FILE = "name the file of the tokenizer itself, or the directory that it is in"
@@ -45,7 +46,7 @@ class TokenizerSource(Generic[M_co]):
     of ``TokenizerSource[BPEModel | None]`` our reader may have refused the files.
 
     Attributes:
-        label: how the user named it.
+        label: how the user named it, as text (:func:`.names.spelled`); it is no path.
         format: its format.
         files: its files, by name; empty for an object in memory.
         model: what was read.
@@ -113,11 +114,11 @@ def _find(path: Path, wanted: Format | None, alone: bool) -> TokenizerSource[Non
     if row is None and wanted:
         inner = _inside({name: group[name]}, wanted)
         if inner:
-            return TokenizerSource(str(path), wanted, inner, None)
+            return TokenizerSource(spelled(str(path)), wanted, inner, None)
         _say_why_not(path, group, wanted)
     if row is None:
         _explain(path, group[name], wanted)
-    return TokenizerSource(str(path), row, group, None)
+    return TokenizerSource(spelled(str(path)), row, group, None)
 
 
 def _inside(files: Files, wanted: Format) -> Files:
@@ -419,7 +420,7 @@ def _groups(directory: Path) -> Iterator[TokenizerSource[None]]:
         row = _recognise(group, None)
         if row is not None:
             taken.update(group)
-            yield TokenizerSource(str(directory), row, group, None, directory)
+            yield TokenizerSource(spelled(str(directory)), row, group, None, directory)
 
 
 def _explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:

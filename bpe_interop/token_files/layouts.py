@@ -11,6 +11,7 @@ of records the field, and the byte, or row, at which the document begins) and ``
 
 from __future__ import annotations
 
+import os
 import struct
 from array import array
 from collections.abc import Callable, Mapping, Sequence
@@ -184,7 +185,9 @@ class _Parquet:
                 ("source", arrow.dictionary(arrow.int32(), arrow.string())),
             ]
         )
-        self._writer = library.ParquetWriter(folder / f"{stem}.parquet", self._schema)
+        # A path in bytes: pyarrow takes only UTF-8 in text.
+        self._file = arrow.OSFile(os.fsencode(folder / f"{stem}.parquet"), "wb")
+        self._writer = library.ParquetWriter(self._file, self._schema)
         self._ids, self._ends = array("I"), array("i", [0])
         self._documents: list[str] = []
         self._sources: list[str] = []
@@ -227,7 +230,8 @@ class _Parquet:
             if kind is None:
                 self._write()
         finally:
-            self._writer.close()
+            with self._file:
+                self._writer.close()
 
 
 class Layout:
@@ -291,7 +295,9 @@ def _read_parquet(
     library = optional("pyarrow.parquet", "parquet")
     numbers = {name: number for number, name in wanted.items()}
     ids_of: dict[int, list[int]] = {number: [] for number in wanted}
-    with library.ParquetFile(folder / f"{stem}.parquet") as file:
+    arrow = optional("pyarrow", "parquet")
+    path = os.fsencode(folder / f"{stem}.parquet")
+    with arrow.OSFile(path) as stream, library.ParquetFile(stream) as file:
         for batch in file.iter_batches(256, columns=["input_ids", "document_id"]):
             for at, name in enumerate(batch.column(1).to_pylist()):
                 if name in numbers:

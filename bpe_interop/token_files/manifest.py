@@ -110,7 +110,7 @@ def read_manifest(folder: Path) -> Manifest:
         ) from None
     except OSError as error:
         raise unreadable(error, str(place)) from None
-    node = parse(data, str(place))
+    node = parse(data, str(place), with_paths=True)
     if node.get("kind").value != KIND:
         node.fail(f"this is no manifest of {KIND}")
     check_schema(node, SCHEMA)

@@ -23,7 +23,7 @@ from ..corpora import (
 from ..errors import SourceError, TargetError
 from ..fingerprint import fingerprint
 from ..formats import Files
-from ..io import TokenizerSource, check_target, held_alone, replace_file, staged
+from ..io import TokenizerSource, check_target, held_alone, replace_file, spelled, staged
 from ..model import BPEModel, show
 from ..shards import (
     LIMIT,
@@ -298,7 +298,7 @@ def _about(job: EncodeJob, place: Path) -> dict[str, Any]:
         "tokenizer": asdict(job.ticket),
         "settings": asdict(job.settings),
         "dtype": job.dtype,
-        "target": str(place.resolve()),
+        "target": spelled(str(place.resolve())),
         "versions": versions_here(job.libraries),
     }
 

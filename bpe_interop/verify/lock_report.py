@@ -13,7 +13,7 @@ from ..engines import Engine
 from ..engines.facts import facts
 from ..errors import SourceError
 from ..fingerprint import PARTS, fingerprint
-from ..io import TokenizerSource, beginning, read
+from ..io import TokenizerSource, beginning, read, spelled
 from ..merging.canonical import canonical
 from ..model import BPEModel, show
 from ..ticks import begin
@@ -114,8 +114,8 @@ def compare_with_lock(
     shown_by = _shown_by(mismatch, changed)
     if chance and verdict == "proved":
         verdict = "tested"
-    lock, tokenizer = (str(path), "locked ids"), (source.label, f"{side.name} {side.version}")
-    (a, engine_a), (b, engine_b) = (lock, tokenizer) if first else (tokenizer, lock)
+    names = (spelled(str(path)), "locked ids"), (source.label, f"{side.name} {side.version}")
+    (a, engine_a), (b, engine_b) = names if first else names[::-1]
     return Report(
         verdict=verdict,
         scope=scope,

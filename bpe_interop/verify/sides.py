@@ -38,7 +38,7 @@ from ..errors import (
     UnsupportedError,
 )
 from ..formats.huggingface.companions import WORDS, explain
-from ..io import TokenizerSource, find
+from ..io import TokenizerSource, find, spelled
 from ..model import BPEModel
 from ..sources import load_source
 from ..steps import JoinPieces
@@ -322,7 +322,7 @@ def open_side(
         path = Path(source)
         if not served or not path.exists():
             raise
-        return replace(find(path), label=str(source), refusal=error.what)
+        return replace(find(path), label=spelled(str(source)), refusal=error.what)
 
 
 def run_in_transformers(
