@@ -110,6 +110,7 @@ def test_bad_input_is_one_clear_error(command: Command, tmp_path: Path, what: st
     assert found.err.startswith("error: ")
     assert found.err.count("error: ") == 1
     assert "Traceback" not in found.err
+    assert "--no-verify" not in found.err
     assert [path.name for path in tmp_path.iterdir()] == ["source"]
 
 

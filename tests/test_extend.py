@@ -25,6 +25,7 @@ from bpe_interop.extend import SpecialTokenError
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken
 from bpe_interop.tokenizer import Tokenizer
+from fixtures.json_documents import document_of, model_of
 
 TOKENIZERS = FIXTURES / "tokenizers"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
@@ -112,6 +113,33 @@ def test_a_word_of_the_vocabulary_keeps_its_id() -> None:
     engine.add_special_tokens([word])
     assert made.encode_single_token(word) == engine.token_to_id(word)
     assert made.to_tokenizers().encode(f"x{word}").ids == engine.encode(f"x{word}").ids
+
+
+@pytest.mark.parametrize(
+    ("token", "text", "settings"),
+    [
+        ("a", "ab", {"unk_token": "x", "fuse_unk": True}),
+        ("a", "ab", {"ignore_merges": True}),
+        ("##a", "ba", {"continuing_subword_prefix": "##"}),
+    ],
+)
+def test_an_id_that_makes_a_character_a_symbol_is_refused(
+    token: str, text: str, settings: dict[str, Any]
+) -> None:
+    """Where the id is not the next one, tokenizers has to have it in the vocabulary."""
+    few = {"b": 0, "c": 1, "bc": 2, "x": 3, "##b": 4}
+    model = model_of(vocab=few, merges=[], **settings)
+    engine = HuggingFaceTokenizer.from_str(json.dumps(document_of(model)))
+    before = engine.encode(text).ids
+    made = Tokenizer.from_tokenizers(engine).with_special_tokens({token: 9})
+    assert made.encode(text, disallowed_special=()) == before
+    model["vocab"] = {**few, token: 9}
+    listed = HuggingFaceTokenizer.from_str(json.dumps(document_of(model)))
+    listed.add_special_tokens([token])
+    listed.encode_special_tokens = True
+    assert 9 in listed.encode(text).ids
+    with pytest.raises(LossyConversionError, match="where it is a symbol"):
+        made.to_tokenizers()
 
 
 def test_an_entry_that_only_numbers_a_token_is_no_word_any_more(tmp_path: Path) -> None:

@@ -76,11 +76,12 @@ def pat_str(model: BPEModel) -> str | None:
     return pattern.source if isinstance(pattern, Pattern) else None
 
 
-def read_pattern(source: str) -> tuple[PreTokenizerStep, ...]:
+def read_pattern(source: str, where: str = "") -> tuple[PreTokenizerStep, ...]:
     """The steps of a pattern whose matches are the pretokens; none if it matches texts whole.
 
     ``core.py`` and ``lib.rs``: text that is not matched is dropped. An empty match is looked up
-    and merged like any other: where no token is empty, ``lib.rs`` panics on it.
+    and merged like any other: where no token is empty, ``lib.rs`` panics on it. ``where`` is the
+    file and the place in it, for the error.
 
     Raises:
         UnsupportedError: the pattern can match the empty text.
@@ -96,6 +97,7 @@ def read_pattern(source: str) -> tuple[PreTokenizerStep, ...]:
         raise UnsupportedError(
             f"the pattern {source} can match the empty text; tiktoken panics on a text where it "
             "does, unless a token is empty",
+            where=where,
             fix="write it so that each match has a character: x+ in place of x*",
         )
     if node == parse(WHOLE):

@@ -105,7 +105,7 @@ def load(files: Files) -> BPEModel:
         merges=RankTable(ids),
         lookup_first=True,
         normalizer=(),
-        pretokenizer=read_pattern(config["pattern"].be(str)),
+        pretokenizer=read_pattern(config["pattern"].be(str), config["pattern"].where),
         added=added,
         decoder=(JoinBytes(),),
         extras={"tekken": _extras(root, data, listed[vocabulary_size:], plain)},

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from ...errors import FormatError, UnsupportedError
+from ...errors import FormatError
 from ...model import (
     BPEModel,
     Origin,
@@ -46,11 +46,7 @@ def load(files: Files) -> BPEModel:
         ranks = {token: number for token, number in numbers.items() if token}
     pretokenizer: tuple[PreTokenizerStep, ...] | None = None
     if stated.pattern is not None:
-        try:
-            pretokenizer = read_pattern(stated.pattern)
-        except UnsupportedError as error:
-            error.where = f"{beside}: $.pat_str"
-            raise
+        pretokenizer = read_pattern(stated.pattern, f"{beside}: $.pat_str")
     return BPEModel(
         vocab=Vocab(numbers),
         merges=RankTable(ranks),
