@@ -6,12 +6,15 @@ import re
 import signal
 import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from types import FrameType
+from typing import TypeVar
 
+from bpe_interop.diff import diff
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, EncodeError, PatternError
 from bpe_interop.fingerprint import fingerprint
@@ -27,6 +30,8 @@ from .features import features
 from .ranked import random_gpt2, random_pieces, random_ranks
 from .sources import EngineRefusedError, Ids, Oracle, Source
 from .texts import texts_for
+
+T = TypeVar("T")
 
 IN_SCOPE: dict[Scope, tuple[str, ...]] = {
     "all": ("ordinary", "parsed", "templated"),
@@ -136,7 +141,7 @@ def _hold(found: Trial, rng: Random, verified: bool) -> None:
     answers = Answers(oracles, texts)
     try:
         for scope in _scopes(found.sources):
-            proof = _proof(models, scope)
+            proof = _soon(partial(prove, *models, scope))
             if proof is None:
                 found.verdicts["prove", scope] = "not waited for"
                 break
@@ -147,6 +152,7 @@ def _hold(found: Trial, rng: Random, verified: bool) -> None:
         found.refused = f"prove: {kind_of(error.what)}"
         return
     found.wrong += _fingerprints(models, answers, _scopes(found.sources))
+    found.wrong += _fields(models, answers, _scopes(found.sources))
     for side in (0, 1):
         found.wrong += _own(models[side], answers, side)
     if verified:
@@ -168,12 +174,12 @@ def _stop(signum: int, frame: FrameType | None) -> None:
     raise _TooLongError
 
 
-def _proof(models: tuple[BPEModel, BPEModel], scope: Scope) -> Proof | None:
-    """What ``prove`` says, where it says so soon."""
+def _soon(say: Callable[[], T]) -> T | None:
+    """What is said, where it is said soon."""
     before = signal.signal(signal.SIGVTALRM, _stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
     try:
-        return prove(*models, scope)
+        return say()
     except Exception as error:
         # Raised inside an engine that calls back, it comes out as an error of the engine.
         if _TooLongError.__name__ in repr(error):
@@ -326,6 +332,20 @@ def _fingerprints(
             if found:
                 yield from found
                 return
+
+
+def _fields(
+    models: tuple[BPEModel, BPEModel], answers: Answers, scopes: Sequence[Scope]
+) -> Iterator[Wrong]:
+    """That no field differs is a claim of all texts in which added tokens are looked for."""
+    if _soon(partial(diff, *models)) != () or any(map(left_to_chance, models)):
+        return
+    for scope in scopes:
+        if scope != "text":
+            found = list(_apart(scope, IN_SCOPE[scope], "no field differs", answers))
+            for wrong in found:
+                wrong.kind = wrong.kind.replace("called proved", "no field differs")
+            yield from found
 
 
 def _own(model: BPEModel, answers: Answers, side: int) -> Iterator[Wrong]:
