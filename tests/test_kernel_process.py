@@ -104,6 +104,22 @@ def test_an_interrupt_as_a_call_ends_leaves_no_object_behind() -> None:
 
 
 @needs_library
+def test_room_is_let_go_of_when_the_constants_of_its_module_are_gone() -> None:
+    """As they are when Python ends."""
+    code = """
+from bpe_interop.kernel import encoding
+from bpe_interop.kernel.library import library
+room = encoding._Room(library())
+failed = []
+sys.unraisablehook = failed.append
+encoding._ROOM = None
+del room
+print(failed)
+"""
+    assert run(code) == "[]\n"
+
+
+@needs_library
 def test_what_the_kernel_holds_is_let_go_of_and_is_not_copied() -> None:
     code = """
 import copy, pickle

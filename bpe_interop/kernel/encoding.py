@@ -49,7 +49,7 @@ class _Room:
         self.start = address(self.ids)
 
     def _number(self) -> int:
-        low, high = self.ids[_ROOM:]
+        low, high = self.ids[-2:]  # when Python ends, a module's constants may be gone
         return high << 32 | low
 
     def take(self) -> Made:
