@@ -80,6 +80,13 @@ def test_a_special_token_that_an_engine_does_not_look_for_is_no_wrong_verdict() 
     assert found.wrong == []
 
 
+def test_diff_claims_nothing_of_the_tables_of_engines() -> None:
+    """A minbpe file and its tokenizer.json: U+0558 is a letter in one of the engines only."""
+    found = trial(6001, 1359)
+    assert found.verdicts["prove", "all"] == "refuted"
+    assert found.wrong == []
+
+
 def test_a_text_that_shows_nothing_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def different(a: BPEModel, b: BPEModel, scope: Scope) -> Proof:
         return replace(prove(a, b, scope), outcome="refuted", stage="added tokens", witness="a")
