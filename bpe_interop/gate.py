@@ -142,8 +142,8 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
     known = candidates(model)
     if known:
         return (
-            f"name the one of {', '.join(known)} with {preset}; these files serve all of them, "
-            f"which differ: {telling_apart(known)}"
+            f"name one of {', '.join(known)} with {preset}; these files fit all of them, "
+            f"and they differ: {telling_apart(known)}"
         )
     way = f"name a preset with {preset}"
     if isinstance(model.merges, RankTable):
