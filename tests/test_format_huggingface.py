@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -312,6 +313,16 @@ def test_missing_bytes_are_dropped_or_unknown() -> None:
     assert load(value).fallback == Fallback("unknown", 300)
     theirs = tokenizers.Tokenizer.from_str(json.dumps(value))
     assert theirs.encode("a\x03b").ids == Encoder(load(value)).encode("a\x03b")
+
+
+@pytest.mark.parametrize("byte", [0, 0x80, 0xC2, 0xE0, 0xED, 0xEE, 0xEF, 0xF0, 0xF3, 0xF4])
+def test_a_byte_without_a_token_is_shown_in_a_text(byte: int) -> None:
+    """The bytes 0xEE and 0xEF begin the characters behind the surrogates."""
+    whole = load(document())
+    ids = {token: n for token, n in whole.vocab.ids.items() if token != bytes([byte])}
+    lost = [loss for loss in FORMAT.losses(replace(whole, vocab=Vocab(ids))) if loss.witness]
+    shown = [loss for loss in lost if loss.field == "fallback"]
+    assert [byte in (loss.witness or "").encode("utf-8") for loss in shown] == [True]
 
 
 def test_bytes_that_utf8_never_has_do_not_matter() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from ...errors import PatternError
 from ...loss import Loss
@@ -85,11 +86,7 @@ def _missing_bytes(model: BPEModel) -> Iterator[Loss]:
     missing = {b for b in UTF8_BYTES if bytes([b]) not in model.vocab.ids}
     if not missing or not _is_error(model):
         return
-    witness = next(
-        c
-        for c in map(chr, (*range(0xD800), 0x10000, 0x40000, 0x80000, 0xC0000, 0x100000))
-        if missing & set(c.encode("utf-8"))
-    )
+    witness = next(c for c in _characters() if not missing.isdisjoint(c.encode("utf-8")))
     yield Loss(
         "fallback",
         "ids",
@@ -110,18 +107,24 @@ def _missing_bytes(model: BPEModel) -> Iterator[Loss]:
         )
 
 
+def _characters() -> Iterator[str]:
+    """All characters, by code point."""
+    return map(chr, chain(range(0xD800), range(0xE000, 0x110000)))
+
+
 def _missing_characters(model: BPEModel) -> Iterator[Loss]:
     if model.fallback.byte_fallback and _every_byte(model):
         if _is_error(model):
             what = "that a character without a token would be an error"
             yield Loss("fallback", "metadata", what, "every byte has a token; no id changes")
     elif _is_error(model):
+        ids = model.vocab.ids
         yield Loss(
             "fallback",
             "ids",
             "the source has no encoding for characters without a token, tokenizers drops them",
             "a text with such a character is an error in the source and loses it in the target",
-            witness=next(c for c in map(chr, range(0xD800)) if c.encode() not in model.vocab.ids),
+            witness=next((c for c in _characters() if c.encode("utf-8") not in ids), None),
         )
 
 
