@@ -182,3 +182,31 @@ def test_what_one_side_finds_first_holds_no_token_of_the_other() -> None:
     files = by_name("huggingface").dump(one.model())
     two = by_name("huggingface").load(files)
     assert core_stage(TwoModels(one.model(), two, "ordinary")).outcome == "proved"
+
+
+@pytest.mark.parametrize(
+    ("token", "text"),
+    [
+        (b".\xd5", ".\u055a"),
+        (b"\x9a.", "\u055a."),
+        (b"\x9a\xd5", "\u055a\u055a"),
+        (b"\xb8\x80.", "\u2e00."),
+        (b".\xe1\xa0", ".\u1800"),
+    ],
+)
+def test_a_token_that_most_characters_are_cut_off_from(token: bytes, text: str) -> None:
+    """The first characters that make it whole are letters, which the pattern cuts off.
+
+    Theorem 21 in ``docs/theory.md``.
+    """
+    ranks = [[bytes([byte]).decode("latin-1"), byte] for byte in range(256)]
+    pattern = r" ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+    facts: Json = {"name": "t", "pat_str": pattern, "special_tokens": {}, "ranks": ranks}
+    ends = range(2, len(token) + 1)
+    more = [[token[:end].decode("latin-1"), 254 + end] for end in ends]
+    one, two = (
+        Source("tiktoken", facts, ""),
+        Source("tiktoken", facts | {"ranks": ranks + more}, ""),
+    )
+    assert ids(one, [text]) != ids(two, [text])
+    assert compared(one, two, core_stage) == "refuted"

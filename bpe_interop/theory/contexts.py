@@ -43,19 +43,27 @@ class Contents:
 
     ``never``: nothing that holds this one does. ``open_start``, ``open_end``: it does not, unless
     something is put before it, or after it. ``ok``: it does, where none of these holds.
-    ``beside``: what may be tried on either side at once.
+    ``role``: symbols of one role make the same contents whole. ``beside``: what may be tried on
+    either side at once.
     """
 
     ok: Callable[[bytes], bool] = _yes
     never: Callable[[bytes], bool] = _no
     open_start: Callable[[bytes], bool] = _no
     open_end: Callable[[bytes], bool] = _no
+    role: Callable[[bytes], object] = _no
     beside: Sequence[bytes] = _BESIDE
 
     @classmethod
     def utf8(cls, ok: Callable[[bytes], bool] = _yes) -> Contents:
         """Valid UTF-8 that is accepted."""
-        return cls(ok, lambda content: not is_inside_utf8(content), starts_inside, ends_inside)
+        return cls(
+            ok,
+            lambda content: not is_inside_utf8(content),
+            starts_inside,
+            ends_inside,
+            lambda symbol: not symbol.isascii() and symbol,
+        )
 
     def whole(self, content: bytes) -> bool:
         """Whether nothing has to be put beside it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Literal, TypeAlias
 
 from ..kernel import Form, Numbers, listed_as_ranked, ranked_as_listed
@@ -25,7 +25,7 @@ from .spines import Spines
 Verdict: TypeAlias = Literal["proved", "refuted", "undecided"]
 
 _ALIKE = 8
-"""How many symbols that never merge are put beside others."""
+"""How many symbols of a role that never merge are put beside others."""
 
 _LISTED_AS_RANKED = "the list has each token's split in rank order (Theorem 4)"
 _RANKED_AS_LISTED = (
@@ -88,19 +88,25 @@ class System:
         """The length of a content in symbols."""
         return len if self.alphabet == "byte" else _Characters().__getitem__
 
-    def neighbours(self) -> list[bytes]:
+    def neighbours(self, role: Callable[[bytes], object]) -> list[bytes]:
         """The tokens that may stand beside others.
 
-        Symbols that no token is built from are all alike to merging: here are a few of them.
+        Symbols that no token is built from are all alike to merging: here are a few of each role
+        (of one role are those that make the same contents whole; a part of a character asks for
+        other bytes than a whole one).
         """
         splits = self.form.splits
         parts = {part for pair in splits.values() for part in pair if part not in splits}
         known = (token for token in self.tokens if self.size(token) == 1)
         symbols = dict.fromkeys((*known, *self.symbols()))
         plain = [symbol for symbol in (b" ", b"\n", b"a", b".", b"1") if symbol in symbols]
-        alike = dict.fromkeys(symbol for symbol in (*plain, *symbols) if symbol not in parts)
+        alike: dict[object, dict[bytes, None]] = {}
+        for symbol in (*plain, *symbols):
+            if symbol not in parts:
+                alike.setdefault(role(symbol), {})[symbol] = None
+        few = chain.from_iterable(islice(each, _ALIKE) for each in alike.values())
         used = [symbol for symbol in symbols if symbol in parts]
-        return [*list(alike)[:_ALIKE], *used, *splits]
+        return [*few, *used, *splits]
 
     def run(self, content: bytes) -> tuple[bytes, ...]:
         """The tokens of a content; symbols that nothing can be built from stay as they are."""
@@ -272,7 +278,7 @@ def conclude(
         search = Contexts(
             a.spines,
             conflicts.size,
-            a.neighbours(),
+            a.neighbours(contents.role),
             contents,
             lambda content: runs.ours(content) != runs.theirs(content),
             BUDGET // 20,

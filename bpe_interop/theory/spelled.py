@@ -92,7 +92,8 @@ class SymbolCodes:
             lambda content: (
                 not self._missing and bool(suffix) and not last(self.symbols(content)[-1])
             ),
-            beside=(b"",),
+            lambda symbol: tuple(self._places(self.symbols(symbol)[0])),
+            (b"",),
         )
 
     def _places(self, symbol: bytes) -> list[tuple[bool, bool]]:

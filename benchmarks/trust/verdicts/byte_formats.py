@@ -21,8 +21,14 @@ Json: TypeAlias = dict[str, Any]
 Ids: TypeAlias = list[int] | None
 Change: TypeAlias = Callable[[Random, Json, str], bool]
 
-LETTERS = ("ab", "ab ", "a. ", "a1 ", "a\n ", "a\u00e9", ".a\u088f", ".\u0558a")
-"""What texts are made of; U+088F and U+0558 are letters to newer tables of Unicode only."""
+LETTERS = (
+    *("ab", "ab ", "a. ", "a1 ", "a\n ", "a\u00e9"),
+    *(".a\u088f", ".\u0558a", ".\u055a\u0561", ".\u00e9\u00b2"),
+)
+"""What texts are made of; U+088F and U+0558 are letters to newer tables of Unicode only.
+
+The last ones hold a letter and none that begin with the same byte, or end with it.
+"""
 
 PATTERNS = (
     r"\p{L}+|[^\p{L}]+",
@@ -362,8 +368,8 @@ def special_texts(format: str, facts: Json) -> list[str]:
     return [*facts["special"]]
 
 
-def longer_tokens(format: str, facts: Json) -> list[str]:
-    """What tokens of more than one byte are, as far as it is text."""
+def longer_tokens(format: str, facts: Json) -> list[bytes]:
+    """The tokens of more than one byte."""
     if format == "gguf":
         contents = [
             to_bytes(t) for t, k in zip(facts["tokens"], facts["types"], strict=True) if k == 1
@@ -374,5 +380,4 @@ def longer_tokens(format: str, facts: Json) -> list[str]:
         contents = [bytes([byte]) for byte in range(256)]
         for left, right in facts["merges"]:
             contents.append(contents[left] + contents[right])
-    texts = (content.decode("utf-8", "ignore") for content in contents if len(content) > 1)
-    return [text for text in texts if text]
+    return [content for content in contents if len(content) > 1]

@@ -47,7 +47,20 @@ PATTERNS = (
     r"\n+",
 )
 STRINGS = ("a", "ab", " ", "\n\t", "\u2581", "b")
-LETTERS = ("ab", "ab ", "abc", "a\u2581", "a\u00e9", "a \n", "ab\n\t", "a1 ", "xyzw", "aA.", "a'b ")
+LETTERS = (
+    "ab",
+    "ab ",
+    "abc",
+    "a\u2581",
+    "a\u00e9",
+    "a \n",
+    "ab\n\t",
+    "a1 ",
+    "xyzw",
+    "aA.",
+    "a'b ",
+    ".\u055a\u0561",
+)
 
 
 def random_document(rng: Random) -> Source:

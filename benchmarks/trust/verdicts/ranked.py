@@ -16,7 +16,8 @@ SCORES = (0.0, -0.0, 1e-45, -1e-45, 1.0, -1.0, 2.0**-126, 16777216.0, 16777217.0
 
 def random_ranks(rng: Random) -> Source:
     """A rank file and its sidecar."""
-    letters = rng.choice(["ab", "ab ", "a\n\t", "a\u00e9", "a1 ", "xyzw", "a \n", "a'b "])
+    some = ["ab", "ab ", "a\n\t", "a\u00e9", "a1 ", "xyzw", "a \n", "a'b ", ".\u055a\u0561"]
+    letters = rng.choice(some)
     base = [bytes([byte]).decode("latin-1") for byte in range(256)]
     if rng.random() < 0.5:
         base = list(dict.fromkeys(letters.encode().decode("latin-1")))
@@ -104,7 +105,7 @@ def random_pieces(rng: Random) -> Source:
 
 def random_gpt2(rng: Random) -> Source:
     """A GPT-2 pair over all bytes; sometimes a token is spelled as a key of other files."""
-    letters = rng.choice(["ab", "ab ", "a\n", "a1 ", "a'b "])
+    letters = rng.choice(["ab", "ab ", "a\n", "a1 ", "a'b ", ".\u055a\u0561"])
     shown = spelled(letters.encode())
     tokens, merges = list(ALL_BYTES), []
     grown = list(dict.fromkeys(shown))

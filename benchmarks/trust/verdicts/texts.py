@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
-from itertools import chain, islice, product
+from functools import cache
+from itertools import chain, islice, product, zip_longest
 from random import Random
 
 from bpe_interop.text.bytechars import to_bytes
@@ -101,9 +103,10 @@ def _tokens(source: Source) -> Iterator[str]:
     elif source.format == "tiktoken":
         for token, _ in facts["ranks"]:
             if len(token) > 1:
-                yield token.encode("latin-1").decode("utf-8", "ignore")
+                yield from whole_texts(token.encode("latin-1"))
     elif source.format in RANDOM:
-        yield from longer_tokens(source.format, facts)
+        for content in longer_tokens(source.format, facts):
+            yield from whole_texts(content)
     else:
         vocab = facts["vocab"] if source.format == "gpt2" else facts["model"]["vocab"]
         affixes = [None] if source.format == "gpt2" else _affixes(source)
@@ -127,6 +130,36 @@ def _as_text(token: str) -> Iterator[str]:
     if _MARK.search(token):
         yield _MARK.sub(" ", token)
     try:
-        yield to_bytes(token).decode("utf-8")
-    except (ValueError, KeyError, UnicodeDecodeError):
+        content = to_bytes(token)
+    except (ValueError, KeyError):
         return
+    yield from whole_texts(content)
+
+
+def whole_texts(content: bytes) -> Iterator[str]:
+    """The text of a token, its ends made whole by characters of every kind."""
+    text = content.decode("utf-8", "ignore")
+    inner = text.encode("utf-8")
+    starts, ends = _by_part()
+    for at in range(len(content) - len(inner) + 1):
+        before, after = content[:at], content[at + len(inner) :]
+        lefts, rights = ends.get(before, []), starts.get(after, [])
+        if content[at:].startswith(inner) and (lefts or not before) and (rights or not after):
+            for left, right in zip_longest(lefts or [""], rights or [""], fillvalue=""):
+                yield left + text + right
+
+
+@cache
+def _by_part() -> tuple[dict[bytes, list[str]], dict[bytes, list[str]]]:
+    """The characters that begin with a part of one, and that end with it, one of each category."""
+    starts: dict[bytes, dict[str, str]] = {}
+    ends: dict[bytes, dict[str, str]] = {}
+    for point in chain(range(0x80, 0xD800), range(0xE000, 0x10000)):
+        char = chr(point)
+        content, kind = char.encode("utf-8"), unicodedata.category(char)
+        for cut in range(1, len(content)):
+            starts.setdefault(content[:cut], {}).setdefault(kind, char)
+            ends.setdefault(content[cut:], {}).setdefault(kind, char)
+    listed = ({part: [*chars.values()] for part, chars in each.items()} for each in (starts, ends))
+    first, second = listed
+    return first, second
