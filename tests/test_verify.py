@@ -10,6 +10,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,6 +18,8 @@ import pytest
 import tokenizers
 import transformers
 from conftest import Data
+from small_documents import Json, document
+from small_documents import Side as ByDocument
 
 from bpe_interop.diff import Difference
 from bpe_interop.engines import Engine, from_files
@@ -142,6 +145,82 @@ def test_a_stage_of_which_the_run_found_a_text_is_not_said_to_have_none(
     check_stages(report)
     assert report.stage == "added tokens"
     assert [said for said in report.matters if "not established" in said] == []
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_a_narrower_scope_in_which_both_are_proved_equal_is_named(tmp_path: Path) -> None:
+    plain = TOKENIZERS / "gpt2-tiny/huggingface"
+    special, other = (with_token(tmp_path / str(each), special=each) for each in (True, False))
+    asked: list[tuple[Path, Scope, str]] = [
+        (special, "all", "ordinary"),
+        (other, "all", "text"),
+        (other, "ordinary", "text"),
+        (special, "ordinary", ""),
+        (TOKENIZERS / "cl100k-tiny/huggingface", "all", ""),
+    ]
+    for side, scope, less in asked:
+        notes = [note for note in verify(plain, side, scope=scope).notes if "--scope" in note]
+        assert [note.split(" (scope=")[0] for note in notes] == (
+            [f"proved equal with --scope {less}"] if less else []
+        )
+
+
+@pytest.mark.usefixtures("few_texts")
+@pytest.mark.parametrize(
+    ("field", "stage", "step"),
+    [
+        (
+            "normalizer",
+            "normalizer",
+            {"type": "Replace", "pattern": {"Regex": "aA|[!](?=b)"}, "content": "!"},
+        ),
+        (
+            "pre_tokenizer",
+            "pre-tokenizer",
+            {
+                "type": "Split",
+                "pattern": {"Regex": "[!A]|b"},
+                "behavior": "Isolated",
+                "invert": False,
+            },
+        ),
+    ],
+)
+def test_a_text_is_shown_that_differs_by_the_stage_it_is_shown_for(
+    field: str, stage: str, step: Json
+) -> None:
+    """Every text differs by its ids; of those that are cut otherwise, few by the cut."""
+    vocab = {"a": 0, "b": 1, "A": 2, "!": 3, "ab": 9}
+    one = document(vocab, merges=[["a", "b"]])
+    model = {**one["model"], "vocab": {token: number + 20 for token, number in vocab.items()}}
+    sides = [ByDocument(each) for each in (one, {**one, "model": model, field: step})]
+    proof = prove(sides[0].model, sides[1].model)
+    assert proof.stage == stage
+    assert proof.witness is not None
+    assert sides[0].answer(proof.witness) != ByDocument({**one, field: step}).answer(proof.witness)
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_an_id_is_said_to_decode_to_what_it_decodes_to() -> None:
+    """Of the ids of the text that is shown."""
+    folder = TOKENIZERS / "spm-unk-tiny"
+    report = verify(folder / "sentencepiece", folder / "huggingface", scope="ordinary")
+    [row] = [row for row in report.stages if row.name == "decoding"]
+    assert row.witness is not None
+    assert report.mismatch is not None
+    assert report.mismatch.decoding is not None
+    own = tokenizers.Tokenizer.from_file(str(folder / "huggingface" / "tokenizer.json"))
+    number = own.encode(row.witness, add_special_tokens=False).ids[-1]
+    spelled = own.decode([number], skip_special_tokens=False)
+    assert row.why == (
+        f'the id {number} decodes to "{report.mismatch.decoding[0]}" in the first, '
+        f'to "{spelled}" in the second'
+    )
+
+
+def test_an_engine_that_runs_both_sides_is_named_once() -> None:
+    sides = (TOKENIZERS / name / "tiktoken" for name in ("gpt2-tiny", "cl100k-tiny"))
+    assert verify(*sides).replayed == (f"tiktoken {version('tiktoken')}",)
 
 
 @pytest.mark.usefixtures("few_texts")

@@ -33,7 +33,7 @@ def show_report(report: Report, *, full: bool = False) -> None:
         shown = "" if stage.witness is None else f"; a text: {show_text(stage.witness)}"
         lines("stage", [f"{stage.name:<18} {_OUTCOMES[stage.outcome]:<10} {stage.why}{shown}"])
     lines(
-        "ran", [f"{report.compared:,} texts ({report.bytes:,} bytes): {', '.join(report.scopes)}"]
+        "ran", [f"{report.compared:,} texts ({report.bytes:,} bytes): {'; '.join(report.scopes)}"]
     )
     if report.corpus is not None:
         lines("corpus", _corpus(report.corpus))
@@ -74,7 +74,8 @@ def _show_verdict(report: Report) -> None:
 
 def _show_mismatch(report: Report, mismatch: Mismatch) -> None:
     at = f" at stage: {report.stage}" if report.stage else ""
-    say(f"DIFFERENT{at}; a text: {short_text(mismatch.text)} ({mismatch.mode.scope})")
+    what = "the ids of a text" if mismatch.decoding else "a text"
+    say(f"DIFFERENT{at}; {what}: {short_text(mismatch.text)} ({mismatch.mode.scope})")
     if mismatch.decoding:
         lines("ids", [_ids(mismatch.ids_a)])
         lines("a gives", [short_text(mismatch.decoding[0])])
@@ -181,4 +182,5 @@ def _failed(report: Report) -> list[str]:
             f"{f.side} {f.how} on {short_text(f.text)} ({_place(f.source)}): {f.what}"
             for f in report.corpus.failures
         ]
-    return sentences[:5] + ([f"... {count - 5:,} times more"] if count > 5 else [])
+    told = list(dict.fromkeys(sentences))[:5]  # a text may fail in more than one way of asking
+    return told + ([f"... {count - len(told):,} times more"] if count > len(told) else [])

@@ -21,6 +21,7 @@ from .sides import (
     encode_one,
     encode_to_arrays,
 )
+from .stages.stage import changed_by
 
 
 @dataclass(slots=True)
@@ -444,15 +445,20 @@ def first_stage(a: Encoder, b: Encoder, text: str, mode: Mode) -> str:
     if not plain and mode.special == "parse":
         parsed = a.encode(text, "all") != b.encode(text, "all")
         return "sequence template" if mode.add_special_tokens and not parsed else "special tokens"
+    perhaps = ""  # steps that differ on the text, though they alone change no ids
     if a.normalize(text) != b.normalize(text):
-        return "normalizer"
-    left, right = a.pretokenize(text), b.pretokenize(text)
-    if left != right:
-        return "pre-tokenizer"
+        perhaps = "normalizer"
+        if changed_by(a.model, b.model, "normalizer")(text):
+            return perhaps
+    left = a.pretokenize(text)
+    if left != b.pretokenize(text):
+        perhaps = perhaps or "pre-tokenizer"
+        if changed_by(a.model, b.model, "pretokenizer")(text):
+            return "pre-tokenizer"
     for pretoken in left:
         content = pretoken.encode("utf-8") if isinstance(pretoken, str) else pretoken
         x, y = a.encode_pretoken(content), b.encode_pretoken(content)
         if x != y:
             same = [a.token_bytes(i) for i in x] == [b.token_bytes(i) for i in y]
             return "ids" if same else "core"
-    return "added tokens"
+    return perhaps or "added tokens"

@@ -77,6 +77,17 @@ def prove(a: BPEModel, b: BPEModel, scope: Scope = "all") -> Proof:
     return Proof(scope, "proved" if proved else "unknown", tuple(stages))
 
 
+def narrower(a: BPEModel, b: BPEModel, proof: Proof) -> Scope | None:
+    """The widest scope below a proof's in which the two are proved equal; None where none is."""
+    for scope in list(SCOPES)[list(SCOPES).index(proof.scope) + 1 :]:
+        # How ids become text depends on which ids the texts of a scope have.
+        open_ = [s for s in proof.stages if s.outcome != "proved" and s.name != "decoding"]
+        left = any(counts(s.name, scope) for s in open_)
+        if not left and prove(a, b, scope).outcome == "proved":
+            return scope
+    return None
+
+
 def text_stages(pair: TwoModels) -> Iterator[Stage]:
     """Normalizer, pre-tokenizer, core, lookup and ids: what gives an ordinary text its ids."""
     yield normalizer_stage(pair)

@@ -15,10 +15,11 @@ from ..shards import Carried, carry, pool_of
 from ..ticks import begin
 from .by_parts import ByParts
 from .lock_report import compare_with_lock, locked
-from .prove import prove
+from .prove import SCOPES, narrower, prove
 from .report import Report, report_of
 from .runs import PATIENCE, Pairing, Ran, RunOptions, check_texts, run
 from .sides import (
+    ORDINARY,
     Inside,
     Kept,
     Side,
@@ -27,9 +28,9 @@ from .sides import (
     run_in_transformers,
     side_of,
 )
-from .stages.stage import Scope
+from .stages.stage import Scope, counts
 from .sweep import Corpora, Sides
-from .verdict import witnessed
+from .verdict import doubts, engines_of, witnessed
 
 _AS_USUAL = RunOptions()
 
@@ -101,7 +102,23 @@ def verify(
     known = witnessed(proof, (pairing.a.engine, pairing.b.engine)) is not None
     ran = run(pairing, inside, texts, options, proved=proved, known=known)
     notes += _notes(ran, inside)
-    return report_of(scope, (pairing.a, pairing.b), pairing.sides.modes, proof, ran, notes)
+    report = report_of(scope, (pairing.a, pairing.b), pairing.sides.modes, proof, ran, notes)
+    if one is None or two is None or proof is None or proof.outcome == "proved":
+        return report
+    less = narrower(one, two, proof)
+    if less is None or _shown_in(less, report) or doubts(engines_of((pairing.a, pairing.b))):
+        return report
+    note = f'proved equal with --scope {less} (scope="{less}"): {SCOPES[less]}'
+    return replace(report, notes=(note, *report.notes))
+
+
+def _shown_in(scope: Scope, report: Report) -> bool:
+    """Whether the text of a report may differ in a narrower scope too: an engine differs on it."""
+    if report.mismatch is None:
+        return False
+    if report.stage == "decoding":
+        return report.mismatch.mode == ORDINARY
+    return counts(report.stage or "", scope)
 
 
 def _notes(ran: Ran, inside: Inside) -> list[str]:

@@ -60,6 +60,12 @@ def doubts(engines: Iterable[str]) -> tuple[str, ...]:
     return (f"our tests do not run on {', '.join(other)}",)
 
 
+def engines_of(sides: Iterable[Side]) -> set[str]:
+    """The engines that a proof about two sides speaks of: those they are run in, and their own."""
+    engines = {n for side in sides for n in (side.source.format.engine, side.engine.name)}
+    return engines & {*NAMES}
+
+
 @dataclass(frozen=True, slots=True)
 class Conclusion:
     """A verdict, and what it rests on."""
@@ -100,8 +106,7 @@ def conclude(
     proved, assumed = False, tuple[str, ...]()
     if proof is not None and proof.outcome == "proved":
         one, two = (side.model for side in sides)
-        engines = {n for side in sides for n in (side.source.format.engine, side.engine.name)}
-        engines &= {*NAMES}
+        engines = engines_of(sides)
         reasons = doubts(engines)
         notes += (f"not called proved: {why}" for why in reasons)
         known = one is not None and two is not None and not reasons
@@ -159,7 +164,8 @@ def _refuted(
     with ThreadPoolExecutor(2) as pool:  # one engine may load in a process of its own
         replayed = tuple(pool.map(_replay, *given))
     notes.extend(chain.from_iterable(told))
-    return Conclusion("refuted", stages, mismatch, stage, replayed=tuple(filter(None, replayed)))
+    engines = tuple(dict.fromkeys(filter(None, replayed)))
+    return Conclusion("refuted", stages, mismatch, stage, replayed=engines)
 
 
 def _first(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import chain, islice
+from typing import Final
 
 from ...errors import EngineMissingError, PatternError
 from ...steps import SentencePieceText
 from ...theory.chains import first_character_apart, pipeline
 from .stage import Stage, TwoModels, short_texts, silent
 
-_NAME = "normalizer"
+_NAME: Final = "normalizer"
 _KEPT = 1_000
 """So many user-defined pieces, which a normalizer leaves as they are, are tried."""
 
@@ -42,4 +43,4 @@ def normalizer_stage(pair: TwoModels) -> Stage:
     )
     tried = chain(islice(kept, _KEPT), short_texts())
     texts = (t for t in tried if pair.one.normalize(t) != pair.two.normalize(t))
-    return pair.tried(_NAME, why, chain(first, texts))
+    return pair.tried(_NAME, why, chain(first, texts), _NAME)

@@ -23,6 +23,9 @@ _NAME = "pre-tokenizer"
 _STRINGS = 20_000
 """About how many strings are tried where nothing is decided."""
 
+_FIRST = 500
+"""So many of them are tried before the texts in which a token stands across a cut."""
+
 _LOOKUPS = 1_000
 """So many tokens that only a lookup finds are tried."""
 
@@ -55,17 +58,20 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         return Stage(_NAME, "proved", f"{why} (Theorem 10)")
     texts = (context.format(compared.text) for context in CONTEXTS)
     why = f"they split {show(compared.text)} differently"
+    strings = _cut_apart(left, right)[0]
     return pair.tried(
         _NAME,
         why,
         chain(
             texts,
-            _cut_apart(left, right)[0],
+            islice(strings, _FIRST),
             texts_across((pair.a, pair.b), left, right),
+            strings,
             _looked_up(pair, compared.text),
             short_strings(),  # one character is hardly ever cut, and there are many
             short_texts(),
         ),
+        "pretokenizer",
     )
 
 
@@ -80,7 +86,7 @@ def _looked_up(pair: TwoModels, text: str) -> Iterator[str]:
 def _tested(pair: TwoModels, left: Steps, right: Steps, why: str) -> Stage:
     """All strings over characters of every class, up to a length."""
     strings, extent = _cut_apart(left, right)
-    trial = pair.tried(_NAME, why, chain(strings, short_texts()))
+    trial = pair.tried(_NAME, why, chain(strings, short_texts()), "pretokenizer")
     if trial.outcome == "refuted":
         return trial
     return Stage(_NAME, "unknown", f"{why}; {extent}: no ids differ")

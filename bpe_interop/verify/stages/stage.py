@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain, islice, product
 from typing import Literal, TypeAlias
 
 from ...diff import Difference, diff
@@ -17,6 +17,7 @@ from ...theory.pretokens import occurrence
 
 Outcome: TypeAlias = Literal["proved", "refuted", "unknown"]
 Scope: TypeAlias = Literal["all", "ordinary", "text"]
+StepField: TypeAlias = Literal["normalizer", "pretokenizer"]
 
 OUTSIDE: dict[Scope, frozenset[str]] = {
     "all": frozenset(),
@@ -41,8 +42,12 @@ _SAMPLE = " \t\n\r\u00a0\u3000\u2581aA1.'\u00e9e\u0301\u0340\u4e2d\U0001f642\u20
 _LENGTH = 3
 """Up to this length, all strings over the sample characters are tried."""
 
+_APART = 2_000
+"""Of so many texts that differ, one is chosen that differs by the stage itself."""
+
 
 _SEARCHED = "; no text was found"
+_NOT_ALONE = "; other stages have a part in the ids of the text"
 NO_TEXT = f"{_SEARCHED} on which this changes ids"
 NO_DECODED = f"{_SEARCHED} whose ids are the same on both sides and decode otherwise"
 """How a reason ends where the search for a text gave none."""
@@ -65,6 +70,29 @@ class Stage:
 def counts(stage: str, scope: Scope) -> bool:
     """Whether a stage, or a part of a lock file, counts in a scope."""
     return stage not in OUTSIDE[scope]
+
+
+def changed_by(a: BPEModel, b: BPEModel, field: StepField) -> Callable[[str], bool]:
+    """Whether a text has other ids on a side that is given the other side's steps of a field.
+
+    Where it has not, two sides that differ in these steps differ on the text by something else.
+    """
+    pairs = [(Encoder(one), Encoder(_with_steps(one, two, field))) for one, two in ((a, b), (b, a))]
+    return lambda text: any(_ids(one, text) != _ids(two, text) for one, two in pairs)
+
+
+def _with_steps(model: BPEModel, other: BPEModel, field: StepField) -> BPEModel:
+    if field == "normalizer":
+        return replace(model, normalizer=other.normalizer)
+    return replace(model, pretokenizer=other.pretokenizer)
+
+
+def _ids(side: Encoder, text: str) -> list[int] | None:
+    """A text's ids, special strings being text; None where it has none."""
+    try:
+        return side.encode(text)
+    except (EncodeError, PatternError, UnstatedError):
+        return None
 
 
 class InScope:
@@ -116,11 +144,21 @@ class TwoModels:
         one, two = (side.ids(text) for side in self.in_scope)
         return one is not None and two is not None and one != two
 
-    def tried(self, name: str, why: str, texts: Iterable[str]) -> Stage:
-        """Refuted by the first of the texts on which the ids differ, else unknown."""
-        witness = next(filter(self.differ, texts), None)
+    def tried(
+        self, name: str, why: str, texts: Iterable[str], field: StepField | None = None
+    ) -> Stage:
+        """Refuted by the first of the texts on which the ids differ, else unknown.
+
+        Of a stage that looks at a ``field`` alone, the first on which they differ by that field.
+        """
+        differing = filter(self.differ, texts)
+        witness = next(differing, None)
         if witness is None:
             return Stage(name, "unknown", why + NO_TEXT)
+        if field is not None:
+            by_field = changed_by(self.one.model, self.two.model, field)
+            own = next(filter(by_field, chain([witness], islice(differing, _APART))), None)
+            witness, why = (witness, why + _NOT_ALONE) if own is None else (own, why)
         if is_stray(witness) and self.differ(f"e{witness}"):
             witness = f"e{witness}"
         return Stage(name, "refuted", why, witness)
