@@ -44,6 +44,8 @@ _LENGTH = 3
 
 _APART = 2_000
 """Of so many texts that differ, one is chosen that differs by the stage itself."""
+_PLAIN = 200
+"""Of so many of these, one in ASCII is chosen, if there is one."""
 
 
 _SEARCHED = "; no text was found"
@@ -157,8 +159,14 @@ class TwoModels:
             return Stage(name, "unknown", why + NO_TEXT)
         if field is not None:
             by_field = changed_by(self.one.model, self.two.model, field)
-            own = next(filter(by_field, chain([witness], islice(differing, _APART))), None)
-            witness, why = (witness, why + _NOT_ALONE) if own is None else (own, why)
+            own = filter(by_field, chain([witness], islice(differing, _APART)))
+            shown = next(own, None)
+            if shown is None:
+                why += _NOT_ALONE
+            elif shown.isascii():
+                witness = shown
+            else:
+                witness = next(filter(str.isascii, islice(own, _PLAIN)), shown)
         if is_stray(witness) and self.differ(f"e{witness}"):
             witness = f"e{witness}"
         return Stage(name, "refuted", why, witness)
