@@ -12,12 +12,12 @@ it is cut into bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import chain
 from typing import Literal, TypeAlias, Union
 
 from .derived import Derived
 from .errors import InvalidModelError
+from .frozen import dataclass, field
 from .kernel import Numbers, Pairs
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
 
@@ -473,6 +473,8 @@ def _said(value: object) -> str:
         return escaped(value)
     if isinstance(value, SequenceTemplate):
         return str(value) or "none"
+    from dataclasses import fields, is_dataclass
+
     if not is_dataclass(value) or isinstance(value, type) or repr(value).startswith("<"):
         return repr(value)
     # A step is what it is, and those of its settings that are on.

@@ -7,7 +7,6 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypedDict
@@ -15,6 +14,7 @@ from typing import Any, Final, TypedDict
 from . import gc_pause, presets, statement
 from .errors import BpeInteropError, EngineMissingError, FormatError, SourceError
 from .formats import Format, by_name, each_format, file_names
+from .frozen import replace
 from .io import TokenizerSource, find, find_head, spelled
 from .model import BPEModel
 

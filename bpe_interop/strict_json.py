@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import is_dataclass
 from functools import cache
 from itertools import chain
 from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -166,6 +165,8 @@ def _read(form: Any, node: Node) -> Any:
         return tuple(map(_read, inner, given))
     if origin is Mapping:
         return {key: _read(inner[1], node[key]) for key in node.be(dict)}
+    from dataclasses import is_dataclass
+
     if is_dataclass(form):
         return read_as(cast("type[Any]", form), node)
     return node.value if form is float and type(node.value) is int else node.be(form)

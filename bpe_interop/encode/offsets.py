@@ -5,8 +5,7 @@ The kernel has a twin of what is done within a segment, ``native/src/offsets.rs`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..frozen import dataclass
 from ..text.normalize import Spans
 
 

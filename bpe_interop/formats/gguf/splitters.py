@@ -20,11 +20,11 @@ always what the publisher's own pattern does:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
+from ...frozen import dataclass
 from ...steps import Pattern, PreTokenizerStep, Split
 from ...text.spellings import GPT2
 
