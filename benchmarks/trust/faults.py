@@ -1,8 +1,9 @@
 """Formats with one deliberate fault each: a law must catch every one of them.
 
-A fault is at one of two stages. A *writer* has it when it writes a changed model; a *reader* when
-it changes what it read. ``explain`` is the format's own, so a law that takes the format's word
-for what is lost does not see the fault.
+A fault is at one of three stages. A *writer* has it when it writes a changed model; a *writer
+abroad* only where the model is another format's, which has losses that could hide it; a *reader*
+when it changes what it read. ``explain`` is the format's own, so a law that takes the format's
+word for what is lost does not see the fault.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from .laws import BrokenError, Case, Source
 from .page import made_of, put, table, write_option
 
 Change: TypeAlias = Callable[[BPEModel], "BPEModel | None"]
-Stage: TypeAlias = Literal["writer", "reader"]
+Stage: TypeAlias = Literal["writer", "writer abroad", "reader"]
 Where: TypeAlias = Literal["passing", "refused", "nowhere"]
-STAGES: tuple[Stage, ...] = ("writer", "reader")
+STAGES: tuple[Stage, ...] = ("writer", "writer abroad", "reader")
 
 
 def _rebuilt(model: BPEModel, ids: dict[bytes, int]) -> BPEModel:
@@ -229,10 +230,19 @@ def changed(change: Change, model: BPEModel) -> BPEModel | None:
         return None
 
 
+def _struck(row: Format, stage: Stage, change: Change, model: BPEModel) -> BPEModel | None:
+    """What a faulty writer takes a model for; None where it has no fault."""
+    if stage == "writer abroad" and model.origin.format == row.name:
+        return None
+    return changed(change, model)
+
+
 def mutant(row: Format, stage: Stage, change: Change) -> Format:
     """The format with a fault in its writer or its reader."""
-    if stage == "writer":
-        return replace(row, dump=lambda model: row.dump(changed(change, model) or model))
+    if stage != "reader":
+        return replace(
+            row, dump=lambda model: row.dump(_struck(row, stage, change, model) or model)
+        )
 
     def load(files: Files) -> BPEModel:
         model = row.load(files)
@@ -257,7 +267,7 @@ def shows(row: Format, stage: Stage, change: Change, sources: Iterable[Source]) 
                 return "passing"
             continue
         case = Case(source, row)
-        other = changed(change, source.model)
+        other = _struck(row, stage, change, source.model)
         if other is None or not case.writable or _written(row, other) == case.trip.files:
             continue
         if laws.comparable(case):

@@ -36,6 +36,10 @@ def _untold(model: BPEModel) -> Iterable[tuple[str, str]]:
     return ()
 
 
+def _unforeseen(trip: RoundTrip) -> Mapping[str, Any]:
+    return {}
+
+
 def _no_files(files: Files) -> Files:
     return {}
 
@@ -71,6 +75,9 @@ class Format:
         explain: why what comes back from a round trip is not what was written: for each field
             that this value loses at least one :class:`~bpe_interop.loss.Loss`. A difference that
             it does not explain is a defect, and is raised as one.
+        read_back: what fields of a value come back as, by what it holds and what the format is:
+            a difference from that is a defect, whatever reason there is. Fields that are not
+            named only need a reason.
         names: how its files are called.
         options: other ways of writing: each turns what ``dump`` gave into what is written instead.
         drops: options of writing that are asked for knowing which fields they lose.
@@ -100,6 +107,7 @@ class Format:
     dump: Callable[[BPEModel], Files]
     explain: Callable[[RoundTrip], Iterable[Loss]]
     names: FileNames
+    read_back: Callable[[RoundTrip], Mapping[str, Any]] = _unforeseen
     needs: frozenset[str] = frozenset({"normalizer", "pretokenizer", "added"})
     aliases: tuple[str, ...] = ()
     options: Mapping[str, Callable[[BPEModel, Files], Files]] = field(default_factory=dict)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 def tables_lost(trip: RoundTrip) -> Iterator[Loss]:
     """What is lost with the engine that a model's pattern is matched by.
 
+    The steps that are compared are those that the format says it has (``read_back``).
     That is where ``regex`` may misread the pattern, and where a text shows that tables differ.
     Where no text is found, nothing is named: whether one exists is for a proof to say. A format
     whose patterns are all ``regex``'s loses none of its tables: another pattern is another reason.
@@ -32,7 +33,7 @@ def tables_lost(trip: RoundTrip) -> Iterator[Loss]:
     model, left = trip.model, trip.model.pretokenizer or ()
     if (trip.format.dialect == "python") is any(map(asks_other_tables, left)):
         return
-    again, right = trip.again, trip.again.pretokenizer or ()
+    again, right = trip.expected, trip.expected.pretokenizer or ()
     if not _have_other_tables(model, again):
         return
     if any(map(_is_misread, (*left, *right))):

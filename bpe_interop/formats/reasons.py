@@ -18,7 +18,7 @@ from ..witnesses import first_apart
 from .round_trip import RoundTrip
 
 Apart: TypeAlias = Callable[[Iterable[str]], "str | None"]
-"""The first of some texts, or of a few plain ones, whose ids come back otherwise, if any is."""
+"""The first of some texts, or of a few plain ones, with other ids in the format, if any is."""
 
 Reason: TypeAlias = Callable[[BPEModel, Apart], Iterable[Loss]]
 """What this value holds in a field that the format cannot: nothing, where it can hold it.
@@ -28,28 +28,32 @@ taken for something that the format cannot hold.
 """
 
 
-def explained(
-    trip: RoundTrip, reasons: Mapping[str, Reason], read_back: Callable[[BPEModel], BPEModel]
-) -> Iterator[Loss]:
+def explained(trip: RoundTrip, reasons: Mapping[str, Reason]) -> Iterator[Loss]:
     """The reasons for the fields that come back otherwise, in their order.
 
     Args:
         trip: the model in the format, and back.
         reasons: why a field comes back otherwise, by its name.
-        read_back: what a model becomes in the format, by what it holds. A field that stays as
-            it is has no reason; of extras, which every format keeps its own of, it says nothing.
     """
 
     def apart(texts: Iterable[str]) -> str | None:
-        return first_apart(trip.model, trip.again, texts)
+        return first_apart(trip.model, trip.expected, texts)
 
+    for field in changed_fields(trip):
+        if field in reasons:
+            yield from reasons[field](trip.model, apart)
+
+
+def changed_fields(trip: RoundTrip) -> list[str]:
+    """The fields that come back otherwise, where the format says so of the value (``read_back``).
+
+    Of extras, of which every format keeps its own, it says nothing.
+    """
     named = [difference.field for difference in trip.differences]
     if not named:
-        return
-    changed = {difference.field for difference in diff(trip.model, read_back(trip.model))}
-    for field in named:
-        if field in reasons and (field in changed or field == "extras"):
-            yield from reasons[field](trip.model, apart)
+        return []
+    changed = {difference.field for difference in diff(trip.model, trip.expected)}
+    return [field for field in named if field in changed or field == "extras"]
 
 
 def shown_by(witness: str | None, field: str, grade: Grade, what: str, consequence: str) -> Loss:
@@ -86,24 +90,21 @@ def of_bytes(holder: str) -> dict[str, Reason]:
     }
 
 
-def with_changed(
-    model: BPEModel, losses: Iterable[Loss], read_back: Callable[[BPEModel], BPEModel]
-) -> Iterator[Loss]:
+def with_changed(trip: RoundTrip, losses: Iterable[Loss]) -> Iterator[Loss]:
     """The losses that were found, and what merging over bytes makes of a model that does not.
 
     Args:
-        model: the model that is written.
+        trip: the model in the format, and back.
         losses: those that have a reason of their own.
-        read_back: what such a model becomes in the format, by what it holds.
     """
-    named = list(losses)
+    model, named = trip.model, list(losses)
     yield from named
     if model.alphabet == "byte" and model.affixes == Affixes():
         return
     rewrite = as_byte_ranks(model)
     exact, witness = rewrite.rule is not None, rewrite.witness
     fields = _rewritten(model) - {loss.field for loss in named}
-    for difference in diff(model, read_back(model)):
+    for difference in diff(model, trip.expected):
         if difference.field in fields:
             yield Loss(
                 difference.field,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import CheckFailedError
 from ..frozen import replace
@@ -81,10 +81,35 @@ class RoundTrip:
         return (*self.format.explain(self), *tables_lost(self))
 
     @cached_property
+    def expected(self) -> BPEModel:
+        """The value with the fields that the format says it has when it comes back."""
+        return replace(self.model, **self._read_back)
+
+    @cached_property
+    def _read_back(self) -> Mapping[str, Any]:
+        return self.format.read_back(self)
+
+    @cached_property
     def unexplained(self) -> tuple[Difference, ...]:
-        """Differences for which the format has no reason: defects of its writer or reader."""
-        named = {loss.field for loss in self.losses}
+        """Differences for which the format has no reason, or which are others than it says.
+
+        They are defects of its writer or reader.
+        """
+        if not self.differences:
+            return ()
+        named = {loss.field for loss in self.losses} - self.whole._unexpected
         return tuple(difference for difference in self.differences if difference.field not in named)
+
+    @cached_property
+    def _unexpected(self) -> frozenset[str]:
+        """The fields that come back otherwise than the format says."""
+        wanted = self._read_back
+        if all(value == getattr(self.again, field) for field, value in wanted.items()):
+            return frozenset()
+        from ..diff import diff
+
+        apart = {each.field for each in diff(replace(self.again, **wanted), self.again)}
+        return frozenset(apart & wanted.keys())
 
     def check(self) -> None:
         """Raises CheckFailedError where something came back otherwise and nothing explains it."""

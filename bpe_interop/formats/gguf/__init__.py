@@ -42,6 +42,7 @@ FORMAT = Format(
     load=load,
     dump=when_called(".write", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
+    read_back=when_called(".contents", "read_back", __name__),
     names=TABLE["gguf"],
     handed=("llama.cpp",),
     particulars=when_called(".particulars", "particulars", __name__),

@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
-from ...model import AddedToken, BPEModel, Kind, PairList
-from ...text.bytechars import is_mapped, to_bytes
+from ...model import (
+    AddedToken,
+    Affixes,
+    BPEModel,
+    Fallback,
+    Kind,
+    MergeRule,
+    PairList,
+    RankTable,
+    SequenceTemplate,
+    Vocab,
+)
+from ...steps import JoinBytes
+from ...text.bytechars import is_mapped, to_bytes, to_chars
+from ...theory.pretokens import missing_bytes
+from ..bos_eos import ends_of, template_of
+from ..round_trip import RoundTrip
 from .characters import PATTERN, built, name_over_characters
-from .into import Kept
-from .keys import DEFAULTS, MODEL, NAME, ROLES
+from .into import FILLER_SCORE, Kept
+from .keys import DEFAULTS, MODEL, NAME, ROLES, TOKENS
 from .listing import listing_of, spelled
 from .overlaps import in_order_of_length, overlaps
 from .pre_names import written_name
-from .read import built_by_scores, is_pretoken
+from .read import FOUND_FIRST, built_by_scores, bytes_first, decoder_of, is_pretoken, normalizer_of
 from .rendering import Typed
 from .splitters import SPLITTERS, Splitter
 from .tokens import gaps_named, is_phi3, phi3, taking_spaces
-from .types import BYTE_NAMES, CONTROL, UNKNOWN, USER_DEFINED, effective
-from .write import kept_of, keys_of, pairs_of, scores_of
+from .types import BYTE_NAMES, UNUSED, USER_DEFINED, effective, fills_hole
+from .write import kept_of, keys_of, pairs_of, puts_space, scores_of
 
 
 class Contents:
@@ -114,7 +130,7 @@ class Contents:
         """The kinds that a file gives to the tokens of the vocabulary."""
         ids = self.model.vocab.ids
         if self.model.alphabet == "char":
-            return {ids[byte]: "byte" for byte in map(str.encode, BYTE_NAMES) if byte in ids}
+            return _kinds_of_bytes(ids)
         return {n: kind for n, kind in self.model.vocab.kinds.items() if kind == "control"}
 
     @cached_property
@@ -128,19 +144,111 @@ class Contents:
         return frozenset(n for n, place in self.listing.places.items() if n != place)
 
     @cached_property
+    def read_back(self) -> Mapping[str, Any]:
+        """What the fields of the model become, but for what changes no id."""
+        ends = ends_of(self.model)
+        template = SequenceTemplate()
+        if ends is not None:
+            template = template_of(*(end and self._placed(end) for end in ends))
+        kind = self._of_bytes if self.model.alphabet == "byte" else self._of_characters
+        return {
+            **kind(),
+            "affixes": Affixes(),
+            "lookup_first": self.splitter.lookup_first,
+            "pretokenizer": self.splitter.steps,
+            "added": self.added,
+            "sequence_template": template,
+        }
+
+    def _of_bytes(self) -> dict[str, Any]:
+        """What is read of GPT-2's kind."""
+        listed = {*self.listing.texts}
+        pairs = tuple(
+            pair
+            for pair in pairs_of(self.model)
+            if all(pair) and {to_chars(part) for part in (*pair, b"".join(pair))} <= listed
+        )
+        products = {part for pair in pairs for part in (*pair, b"".join(pair))}
+        ids: dict[bytes, int] = {}
+        kinds: dict[int, Kind] = {}
+        for place, (text, type_) in enumerate(self._rows):
+            found_only = type_ in FOUND_FIRST or fills_hole(text, type_, place)
+            content = self._content(text)
+            if not is_mapped(text):
+                if not found_only:
+                    ids[content], kinds[place] = place, "control"
+            elif not found_only or content in products or is_pretoken(content, self.splitter):
+                ids[content] = place
+        every = [byte for byte in ids if len(byte) == 1 and ids[byte] not in kinds]
+        return {
+            "alphabet": "byte",
+            "vocab": Vocab(ids, kinds),
+            "merges": PairList(pairs),
+            "fallback": Fallback("drop", after_merging=True)
+            if missing_bytes(every)
+            else Fallback(),
+            "normalizer": (),
+            "decoder": (JoinBytes(),),
+        }
+
+    def _of_characters(self) -> dict[str, Any]:
+        """What is read of SentencePiece's kind, and where merges of characters are listed."""
+        every = {text.encode(): place for place, (text, _) in enumerate(self._rows)}
+        scores: list[float] = []
+        merges: MergeRule
+        if self.over_characters is None:
+            scores = scores_of(self.model, self.listing)
+            scores += [FILLER_SCORE] * (len(every) - len(scores))
+            places = {score: place for place, score in enumerate(sorted({*scores}, reverse=True))}
+            merges = RankTable({t: places[scores[place]] for t, place in every.items()})
+        else:
+            merges = PairList(tuple(p for p in pairs_of(self.model) if b" " not in b"".join(p)))
+        reached = built(every, merges)
+        ids = {
+            content: place
+            for place, (content, (text, type_)) in enumerate(zip(every, self._rows, strict=True))
+            if content in reached or not (type_ in FOUND_FIRST or fills_hole(text, type_, place))
+        }
+        if isinstance(merges, RankTable):
+            merges = RankTable({t: rank for t, rank in merges.ranks.items() if t in ids})
+        spaced = self.over_characters is None and puts_space(self.model)
+        return {
+            "alphabet": "char",
+            "vocab": Vocab(ids, _kinds_of_bytes(ids), dict(enumerate(scores))),
+            "merges": merges,
+            "fallback": bytes_first(self.added),
+            "normalizer": normalizer_of(spaced),
+            "decoder": decoder_of(spaced),
+        }
+
+    @cached_property
+    def _rows(self) -> Sequence[tuple[str, int]]:
+        """Each token as it is spelled and the type that llama.cpp gives it, fillers too."""
+        texts, types = [*self.listing.texts], [*self.listing.types]
+        count = len(self._keys[TOKENS][1][1])
+        types += [UNUSED] * (count - len(texts))
+        texts += [f"[PAD{place}]" for place in range(len(texts), count)]
+        named = {key: typed[1] for key, typed in self._keys.items() if typed[0] == "uint32"}
+        types = effective(texts, types, gaps_named(named.get, count), "")
+        return list(zip(texts, types, strict=True))
+
+    def _placed(self, token: AddedToken) -> AddedToken:
+        place = self.listing.places[token.id]
+        return AddedToken(self.listing.texts[place], place)
+
+    @cached_property
     def added(self) -> tuple[AddedToken, ...]:
         """The tokens that are found in a text, with the roles that they have there."""
-        keys, texts = self._keys, self.listing.texts
+        keys = self._keys
         named = {key: typed[1] for key, typed in keys.items() if typed[0] == "uint32"}
         roles: dict[int, list[str]] = defaultdict(list)
         kind = str(keys[MODEL][1])
         for role, key in ROLES.items():
             roles[named.get(key, DEFAULTS[kind].get(role, -1))].append(role)
-        types = effective(texts, self.listing.types, gaps_named(named.get, len(texts)), "")
         tokens = tuple(
             AddedToken(text, place, type_ != USER_DEFINED, roles=tuple(sorted(roles[place])))
-            for place, (text, type_) in enumerate(zip(texts, types, strict=True))
-            if type_ in (CONTROL, UNKNOWN, USER_DEFINED)
+            for place, (text, type_) in enumerate(self._rows)
+            if type_ in FOUND_FIRST
         )
         taking = taking_spaces(self._name, (token.text for token in tokens))
         if in_order_of_length(tokens, taking) is not None:
@@ -186,3 +294,17 @@ class Contents:
         """The bytes that a text in the file stands for."""
         over_characters = self.model.alphabet == "char"
         return text.encode() if over_characters or not is_mapped(text) else to_bytes(text)
+
+
+def _kinds_of_bytes(ids: Mapping[bytes, int]) -> dict[int, Kind]:
+    return {ids[byte]: "byte" for byte in map(str.encode, BYTE_NAMES) if byte in ids}
+
+
+def contents_of(trip: RoundTrip) -> Contents:
+    """The contents of a model in a file of its own, or in the existing one of a way of writing."""
+    return Contents(trip.model, next((way for way in trip.ways if isinstance(way, Kept)), None))
+
+
+def read_back(trip: RoundTrip) -> Mapping[str, Any]:
+    """What the fields of a model become, but for what changes no id."""
+    return contents_of(trip).read_back

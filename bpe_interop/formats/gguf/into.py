@@ -18,7 +18,7 @@ from .types import UNUSED
 _TOKENIZER: Final = "tokenizer."
 _OF_IDS: Final = ("_token_id", "_token_ids", "_tokens")
 """How the names of keys end that name ids."""
-_FILLER_SCORE: Final = -10_000.0
+FILLER_SCORE: Final = -10_000.0
 MAX_FILLERS: Final = 1 << 16
 """So many rows without a token are filled; a model has some hundred, to make a round number."""
 
@@ -201,7 +201,7 @@ def _fill(new: dict[str, Typed], rows: int | None, name: str) -> None:
     for key, kind, members in (
         (TOKENS, "string", [b"[PAD%d]" % number for number in range(count, rows)]),
         (TYPES, "int32", [UNUSED] * (rows - count)),
-        (SCORES, "float32", [_FILLER_SCORE] * (rows - count)),
+        (SCORES, "float32", [FILLER_SCORE] * (rows - count)),
     ):
         if key in new:
             new[key] = ("array", (kind, [*new[key][1][1], *members]))

@@ -19,10 +19,9 @@ from ...theory.pretokens import missing_bytes
 from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.witness import decoded_otherwise, first_changed, text_for, text_with
 from ..bos_eos import ends_of, template_of
-from ..reasons import affixes_lost, flag_witness, merges_lost, shown_by
+from ..reasons import affixes_lost, changed_fields, flag_witness, merges_lost, shown_by
 from ..round_trip import RoundTrip
-from .contents import Contents
-from .into import Kept
+from .contents import Contents, contents_of
 from .overlaps import equally_long, in_order_of_length
 from .pre_names import Near, chosen, nearest_names
 from .read import decoder_of, normalizer_of
@@ -43,11 +42,10 @@ def explain(trip: RoundTrip) -> Iterator[Loss]:
 
     A reason sees the value and the existing file that it is put into, not what came back.
     """
-    into = next((way for way in trip.ways if isinstance(way, Kept)), None)
-    contents = Contents(trip.model, into)
-    for difference in trip.differences:
-        if difference.field in _BY_FIELD:
-            yield from _BY_FIELD[difference.field](contents)
+    contents = contents_of(trip)
+    for field in changed_fields(trip):
+        if field in _BY_FIELD:
+            yield from _BY_FIELD[field](contents)
 
 
 def _affixes(contents: Contents) -> Losses:

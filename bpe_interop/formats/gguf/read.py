@@ -80,7 +80,8 @@ _OTHER_MODELS: Final = {
 }  # fmt: skip
 
 
-_SPECIAL: Final = (CONTROL, UNKNOWN, USER_DEFINED)
+FOUND_FIRST: Final = (CONTROL, UNKNOWN, USER_DEFINED)
+"""The types of the tokens that are found in a text before anything is merged."""
 
 
 _PART: Final = r"-[0-9]{5}-of-"
@@ -148,7 +149,7 @@ def _read_llama(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
         vocab=Vocab(ids, kinds, {number: scores[number] for number in range(len(scores))}),
         merges=RankTable({content: rank for content, rank in table.items() if content in ids}),
         alphabet="char",
-        fallback=_bytes_first(added, roles["unk"]),
+        fallback=bytes_first(added),
         normalizer=normalizer_of(prefixed),
         pretokenizer=(),
         added=added,
@@ -193,7 +194,7 @@ def _pieces(tokens: Tokens, without: str) -> tuple[dict[bytes, int], dict[int, K
     ids: dict[bytes, int] = {}
     kinds: dict[int, Kind] = {}
     for number, (text, kind) in enumerate(zip(tokens.texts, tokens.types, strict=True)):
-        if kind in _SPECIAL or fills_hole(text, kind, number):
+        if kind in FOUND_FIRST or fills_hole(text, kind, number):
             if text in BYTE_NAMES:
                 tokens.keys.refuse(
                     f"{TYPES}[{number}]",
@@ -224,12 +225,13 @@ def _ranked(texts: Sequence[str], scores: Sequence[float]) -> dict[bytes, int]:
     return {text.encode(): places[score] for text, score in zip(texts, scores, strict=True)}
 
 
-def _bytes_first(added: Iterable[AddedToken], unknown: int | None) -> Fallback:
+def bytes_first(added: Iterable[AddedToken]) -> Fallback:
     """What is no token becomes bytes; no text gives the unknown token, which is named all the same.
 
     Other formats name it so.
     """
-    if not any(token.id == unknown for token in added):
+    unknown = next((token.id for token in added if "unk" in token.roles), None)
+    if unknown is None:
         return Fallback(byte_fallback=True, after_merging=True)
     return Fallback("unknown", unknown, fuse=True, byte_fallback=True, after_merging=True)
 
@@ -370,7 +372,7 @@ def _contents(
     ids: dict[bytes, int] = {}
     literal: dict[bytes, int] = {}
     for number, (text, kind) in enumerate(zip(tokens.texts, tokens.types, strict=True)):
-        special = kind in _SPECIAL or fills_hole(text, kind, number)
+        special = kind in FOUND_FIRST or fills_hole(text, kind, number)
         if not is_mapped(text):
             if not special:
                 literal[text.encode()] = number
@@ -398,7 +400,7 @@ def _found_only(tokens: Tokens, splitter: Splitter) -> set[int]:
         number
         for number, kind in enumerate(tokens.types)
         if kind != NORMAL
-        and (kind in _SPECIAL or fills_hole(tokens.texts[number], kind, number))
+        and (kind in FOUND_FIRST or fills_hole(tokens.texts[number], kind, number))
         and not (is_mapped(text := tokens.texts[number]) and is_pretoken(to_bytes(text), splitter))
     }
 
@@ -436,7 +438,7 @@ def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
         vocab=Vocab(ids, kinds),
         merges=merges,
         alphabet="char",
-        fallback=_bytes_first(added, roles["unk"]),
+        fallback=bytes_first(added),
         normalizer=normalizer_of(False),
         pretokenizer=STEPS,
         added=added,
@@ -488,7 +490,7 @@ def _extras(
     read |= {
         key
         for role, key in ROLES.items()
-        if (number := tokens.role(role, None)) is not None and tokens.types[number] in _SPECIAL
+        if (number := tokens.role(role, None)) is not None and tokens.types[number] in FOUND_FIRST
     }
     held = kept_keys(keys, read)
     for key in (NAME, ARCHITECTURE):
@@ -540,7 +542,7 @@ def _decoded_otherwise(keys: Keys, tokens: Tokens) -> Iterable[str]:
             f"{keys.file}: {len(unmarked):,} tokens such as {unmarked[0]} are not marked as bytes; "
             "llama.cpp decodes these as they are spelled, here they are the bytes"
         )
-    spaces = [text for text, kind in typed if kind in _SPECIAL and "\u2581" in text]
+    spaces = [text for text, kind in typed if kind in FOUND_FIRST and "\u2581" in text]
     if spaces:
         yield (
             f"{keys.file}: {len(spaces):,} special tokens have U+2581, such as {show(spaces[0])}; "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from typing import Any
 
 from ...loss import Grade, Loss
 from ...merging.canonical import whole_lookups
@@ -40,11 +40,12 @@ OpenAI's ``encoder.py`` runs the same pattern in ``regex``, whose Unicode tables
 
 def explain(trip: RoundTrip) -> Iterable[Loss]:
     """What a pair cannot hold. What the model does not state (``None``) cannot be lost."""
-    return with_changed(trip.model, _losses(trip.model), _read_back)
+    return with_changed(trip, _losses(trip.model))
 
 
-def _read_back(model: BPEModel) -> BPEModel:
+def read_back(trip: RoundTrip) -> Mapping[str, Any]:
     """What the tokens of a model become in a pair, by what they are."""
+    model = trip.model
     if model.alphabet != "byte":
         model = over_bytes(model) or model
     spelled = entries(model)
@@ -53,15 +54,14 @@ def _read_back(model: BPEModel) -> BPEModel:
     pairs = pair_list(model)
     merges = PairList(tuple(pairs.values() if isinstance(pairs, Mapping) else pairs))
     bytes_there = {token for token in ids if len(token) == 1 and ids[token] not in kinds}
-    return replace(
-        model,
-        alphabet="byte",
-        affixes=Affixes(),
-        vocab=Vocab(ids, kinds),
-        merges=merges,
-        lookup_first=False,
-        fallback=fallback_of(bytes_there),
-    )
+    return {
+        "alphabet": "byte",
+        "affixes": Affixes(),
+        "vocab": Vocab(ids, kinds),
+        "merges": merges,
+        "lookup_first": False,
+        "fallback": fallback_of(bytes_there),
+    }
 
 
 def _losses(model: BPEModel) -> Iterator[Loss]:

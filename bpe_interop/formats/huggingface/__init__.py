@@ -65,6 +65,7 @@ FORMAT = Format(
     load=when_called(".read", "load", __name__),
     dump=when_called(".write", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
+    read_back=when_called(".losses", "read_back", __name__),
     names=TABLE["huggingface"],
     handed=("tokenizers", "transformers"),
     served="transformers",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
+from typing import Any
 
 from ...errors import PatternError
 from ...loss import Loss
@@ -54,6 +55,25 @@ def explain(trip: RoundTrip) -> Iterator[Loss]:
                 f"settings of {key} have no place in a tokenizer.json",
                 "no id and no text changes",
             )
+
+
+def read_back(trip: RoundTrip) -> Mapping[str, Any]:
+    """What a model's steps become in the file, and the tokens of one of characters.
+
+    Nothing is said where a step has no form there.
+    """
+    over_characters = trip.model.alphabet == "char"
+    written = in_own_terms(trip.model) if over_characters else trip.model
+    fields = ("vocab", "merges", "fallback") if over_characters else ()
+    try:
+        return {
+            **{field: getattr(written, field) for field in fields},
+            "normalizer": tuple(in_oniguruma(written.normalizer or ())),
+            "pretokenizer": tuple(oniguruma_steps(written)),
+            "decoder": written.decoder and tuple(in_oniguruma(written.decoder)),
+        }
+    except PatternError:
+        return {}
 
 
 def _found_as_in_llama_cpp(model: BPEModel) -> Iterator[Loss]:

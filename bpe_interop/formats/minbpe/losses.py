@@ -18,7 +18,7 @@ from ..reasons import Apart, Reason, alphabet_lost, explained, flag_witness, of_
 from ..round_trip import RoundTrip
 from .pattern import express
 from .read import BYTES
-from .write import numbered, pairs_of, read_back
+from .write import numbered, pairs_of
 
 _FEW = 40
 """How many tokens are looked at for a text that shows a difference."""
@@ -26,7 +26,7 @@ _FEW = 40
 
 def explain(trip: RoundTrip) -> Iterable[Loss]:
     """Why fields come back otherwise, where the value gives a reason."""
-    return explained(trip, _REASONS, read_back)
+    return explained(trip, _REASONS)
 
 
 def _alphabet(model: BPEModel, apart: Apart) -> Iterator[Loss]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ...merging.canonical import canonical
-from ...model import AddedToken, Affixes, BPEModel, PairList, SequenceTemplate, Vocab
+from ...model import AddedToken, Affixes, BPEModel, Fallback, PairList, SequenceTemplate, Vocab
 from ...steps import JoinBytes
 from ...text.visible import replace_control_characters
 from ...theory.byte_ranks import over_bytes
 from .. import Files
 from .pattern import express
 from .read import BYTES, SUFFIX, VERSION, cut_by, load, main_file, stem_of
+
+if TYPE_CHECKING:
+    from ..round_trip import RoundTrip
 
 LISTING = ".vocab"
 
@@ -33,21 +37,27 @@ def dump(model: BPEModel) -> Files:
     return {f"{name}{SUFFIX}": "".join(f"{line}\n" for line in lines).encode()}
 
 
-def read_back(model: BPEModel) -> BPEModel:
+def read_back(trip: RoundTrip) -> Mapping[str, Any]:
     """What a model becomes in the file, by what it holds."""
+    model = trip.model
     pairs, pattern = pairs_of(model), express(model)
     ids = numbered(pairs)
-    return BPEModel(
-        vocab=Vocab(ids),
-        merges=PairList(tuple(pairs)),
-        normalizer=(),
-        pretokenizer=cut_by(pattern if isinstance(pattern, str) else ""),
-        added=tuple(
+    return {
+        "alphabet": "byte",
+        "affixes": Affixes(),
+        "vocab": Vocab(ids),
+        "merges": PairList(tuple(pairs)),
+        "lookup_first": False,
+        "fallback": Fallback(),
+        "normalizer": (),
+        "pretokenizer": cut_by(pattern if isinstance(pattern, str) else ""),
+        "added": tuple(
             AddedToken(token.text, token.id) for token in held_tokens(model.added or (), len(ids))
         ),
-        sequence_template=SequenceTemplate(),
-        decoder=(JoinBytes(),),
-    )
+        "sequence_template": SequenceTemplate(),
+        "decoder": (JoinBytes(),),
+        "chat_template": None,
+    }
 
 
 def pairs_of(model: BPEModel) -> list[tuple[bytes, bytes]]:

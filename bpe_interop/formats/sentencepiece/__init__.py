@@ -48,6 +48,7 @@ FORMAT = Format(
     load=load,
     dump=when_called(".write", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
+    read_back=when_called(".losses", "read_back", __name__),
     options={"vocab-listing": when_called(".write", "vocab_listing", __name__)},
     drops={"pretoken-level": ("alphabet",)},
     names=TABLE["sentencepiece"],

@@ -1,7 +1,6 @@
 """What a value holds that a ``.model`` cannot.
 
-A reason is looked for where a field comes back otherwise, and found in the value alone. What came
-back only helps to find a text that shows it.
+A reason is looked for where a field comes back otherwise, and found in the value alone.
 """
 
 from __future__ import annotations
@@ -10,12 +9,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
+from typing import Any
 
 from ...diff import diff
 from ...errors import BpeInteropError
 from ...loss import Loss
 from ...merging.canonical import canonical, whole_lookups
-from ...model import FIELDS, BPEModel, PairList, Vocab, show
+from ...model import BPEModel, PairList, Vocab, show
 from ...steps import (
     ByteTokens,
     DecoderStep,
@@ -32,14 +32,14 @@ from ...text.decoders import decode_pieces, decode_tokens
 from ...text.normalize import normalize
 from ...witnesses import TEXTS, Probe, difference, missing_character, plain_texts
 from ..bos_eos import ends_of, template_of
-from ..reasons import shown_by
+from ..reasons import changed_fields, shown_by
 from ..round_trip import RoundTrip, stated
-from .alphabet import contradiction
+from .alphabet import contradiction, spelled
 from .contents import added_losses, is_too_large, merge_losses, vocab_losses
 from .flags import begins_with_space_only, flags_of, has_byte_tokens, nearest, settings_of
 from .listing import fallback_of, lacks_characters
 from .pieces import found_as_piece, pieces_of
-from .read import tokens_back
+from .read import fields_back
 from .specs import idle_settings, outline_of
 
 _SPACES = Replace(SPACE, " ")
@@ -51,41 +51,32 @@ _MARKED = ("\u2581", "\u2581a", "\u2581\u2581a", "a\u2581")
 _BESIDE = ("sequence_template", "chat_template")
 """The fields that the file beside a ``.model`` says, whatever its pieces are made of."""
 
-_TOKENS = ("affixes", "vocab", "merges", "lookup_first", "fallback", "added")
-"""The fields of which the pieces alone say what they become."""
-
 _LOOKED_AT = 2_000
 """How many texts are decoded to find a difference."""
 
 
 def explain(trip: RoundTrip) -> Iterator[Loss]:
     """What ``dump`` would lose of this model, each with its consequence."""
-    model, again = trip.model, trip.again
-    differences = (
-        stated(model, again, diff(model, _outlined(again)))
-        if _respelled(model)
-        else trip.differences
-    )
-    differing = {difference.field: difference.how for difference in differences}
-    if model.alphabet == "byte":
-        yield from _byte_level(model, again, differing)
+    if trip.model.alphabet == "byte":
+        yield from _byte_level(trip)
         return
-    if not differing:
-        return
-    back = tokens_back(model, pieces_of(model))
-    if any(getattr(back, field) != getattr(again, field) for field in _TOKENS):
-        changed = {difference.field for difference in diff(model, back)}
-        differing = {f: how for f, how in differing.items() if f in changed or f not in _TOKENS}
-        again = replace(again, **{field: getattr(back, field) for field in _TOKENS})
-    for field in FIELDS:
-        if field in differing and field in _REASONS:
-            yield from _REASONS[field](model, again)
+    for field in changed_fields(trip):
+        if field in _REASONS:
+            yield from _REASONS[field](trip.model, trip.expected)
+
+
+def read_back(trip: RoundTrip) -> Mapping[str, Any]:
+    """What a model becomes in the file, by its pieces and by what else it holds."""
+    ends = ends_of(trip.model)
+    written = spelled(trip.model)
+    return {
+        **fields_back(written, pieces_of(written)),
+        "sequence_template": None if ends is None else template_of(*ends),
+    }
 
 
 def _respelled(model: BPEModel) -> bool:
     """Whether some token that merges build is spelled otherwise as characters."""
-    if model.alphabet == "char":
-        return False
     return any(to_chars(token).encode("utf-8") != token for token in canonical(model).splits)
 
 
@@ -94,8 +85,14 @@ def _outlined(model: BPEModel) -> BPEModel:
     return replace(model, vocab=Vocab({b"-": 0}), merges=PairList(()))
 
 
-def _byte_level(model: BPEModel, again: BPEModel, differing: Mapping[str, str]) -> Iterator[Loss]:
+def _byte_level(trip: RoundTrip) -> Iterator[Loss]:
     """Whole texts: what is lost beside the alphabet is lost with it."""
+    model, again = trip.model, trip.again
+    differences = (
+        stated(model, again, diff(model, _outlined(again)))
+        if _respelled(model)
+        else trip.differences
+    )
     clash = contradiction(model)
     reason = ""
     if clash is not None:
@@ -114,8 +111,10 @@ def _byte_level(model: BPEModel, again: BPEModel, differing: Mapping[str, str]) 
         witness=clash.longer if clash else None,
         shown=clash is not None,
     )
-    for field, how in differing.items():
-        kept = field in _BESIDE and not (field in _REASONS and [*_REASONS[field](model, again)])
+    for field, how in ((each.field, each.how) for each in differences):
+        kept = field in _BESIDE and not (
+            field in _REASONS and [*_REASONS[field](model, trip.expected)]
+        )
         if field != "alphabet" and not kept:
             yield Loss(field, "metadata", how, "it goes with the alphabet")
 

@@ -14,7 +14,7 @@ from ...merging.scores import both_zeros
 from ...model import AddedToken, Affixes, BPEModel, Origin, RankTable, show
 from ...text.charsmap import rules
 from .config_file import CONFIG, Beside, read_beside
-from .flags import Dummy, Flags
+from .flags import Dummy, Flags, nearest
 from .listing import Listing, fallback_of, listing_of, presence_of, take
 from .schema import (
     BPE,
@@ -35,6 +35,7 @@ from .specs import (
     Outline,
     Piece,
     extras_of,
+    join_pieces,
     message_of,
 )
 
@@ -107,14 +108,12 @@ def _model(
 ) -> BPEModel:
     """What the pieces and the specs say of how texts are encoded and decoded."""
     flags = _flags(message)
-    others = listing.outline.others.values()
-    kept = [piece.surface.decode() for piece in others if piece.type == USER_DEFINED]
     return BPEModel(
         vocab=listing.vocab,
         merges=RankTable(listing.ranks),
         alphabet="char",
         fallback=fallback_of(listing.outline, listing.lacking),
-        normalizer=flags.steps(kept),
+        normalizer=flags.steps(_left_alone(listing.outline)),
         pretokenizer=(),
         added=added,
         sequence_template=beside.sequence_template,
@@ -124,24 +123,34 @@ def _model(
     )
 
 
-def tokens_back(model: BPEModel, pieces: Sequence[Piece]) -> BPEModel:
-    """A character-level model with the tokens and merges that its pieces stand for.
+def _left_alone(outline: Outline) -> list[str]:
+    """The texts of the user-defined pieces, which a normalizer does not change."""
+    others = outline.others.values()
+    return [piece.surface.decode() for piece in others if piece.type == USER_DEFINED]
+
+
+def fields_back(model: BPEModel, pieces: Sequence[Piece]) -> Mapping[str, Any]:
+    """What a character-level model becomes in the file, by its pieces and what else it holds.
 
     Args:
         model: what is written.
         pieces: its tokens as pieces.
     """
     listing = listing_of(pieces, {})
+    outline, flags, decoder = listing.outline, nearest(model), join_pieces(model)
     spec = message_of(model, pieces).trainer_spec
-    return replace(
-        model,
-        vocab=listing.vocab,
-        merges=RankTable(listing.ranks),
-        affixes=Affixes(),
-        lookup_first=False,
-        fallback=fallback_of(listing.outline, listing.lacking),
-        added=_added(listing, spec, _unknown(listing.outline, MAIN)),
-    )
+    return {
+        "vocab": listing.vocab,
+        "merges": RankTable(listing.ranks),
+        "alphabet": "char",
+        "affixes": Affixes(),
+        "lookup_first": False,
+        "fallback": fallback_of(outline, listing.lacking),
+        "normalizer": flags.steps(_left_alone(outline)),
+        "pretokenizer": (),
+        "added": _added(listing, spec, _unknown(outline, MAIN)),
+        "decoder": (flags.decoder(decoder.unknown, decoder.charsmap),),
+    }
 
 
 def main_file(files: Mapping[str, bytes]) -> str:

@@ -109,12 +109,12 @@ def _fill_specs(message: Any, model: BPEModel, outline: Outline) -> None:
     flags = nearest(model)
     _fill_trainer(message.trainer_spec, model, flags, outline)
     _fill_normalizer(message.normalizer_spec, flags)
-    decoder = _join_pieces(model)
+    decoder = join_pieces(model)
     if decoder.charsmap:
         _fill_normalizer(message.denormalizer_spec, Flags(decoder.charsmap, escape=False))
 
 
-def _join_pieces(model: BPEModel) -> JoinPieces:
+def join_pieces(model: BPEModel) -> JoinPieces:
     """The decoder. Other formats decode the unknown token to its own text."""
     for step in model.decoder or ():
         if isinstance(step, JoinPieces):
@@ -130,7 +130,7 @@ def _fill_trainer(spec: Any, model: BPEModel, flags: Flags, outline: Outline) ->
     spec.model_type = BPE
     spec.vocab_size = outline.count
     spec.byte_fallback = any(piece.type == BYTE for piece in others)
-    spec.unk_surface = _join_pieces(model).unknown.encode()
+    spec.unk_surface = join_pieces(model).unknown.encode()
     if flags.dummy == "suffix":
         spec.treat_whitespace_as_suffix = True
     named: set[bytes] = set()

@@ -64,6 +64,7 @@ FORMAT = Format(
     load=load,
     dump=when_called(".write", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
+    read_back=when_called(".write", "read_back", __name__),
     names=TABLE["tekken"],
     handed=("mistral-common",),
 )

@@ -17,12 +17,12 @@ from ..reasons import Apart, Reason, explained, of_bytes, shown_by
 from ..round_trip import RoundTrip
 from .extras import KEY, kept_of, unfit
 from .read import ROLES
-from .write import read_back, special_names, written_tokens
+from .write import special_names, written_tokens
 
 
 def explain(trip: RoundTrip) -> Iterator[Loss]:
     """Why fields come back otherwise, where the value gives a reason."""
-    return explained(trip, _REASONS, read_back)
+    return explained(trip, _REASONS)
 
 
 def _alphabet(model: BPEModel, apart: Apart) -> Iterator[Loss]:

@@ -52,6 +52,7 @@ FORMAT = Format(
     load=when_called(".files", "load", __name__),
     dump=when_called(".files", "dump", __name__),
     explain=when_called(".losses", "explain", __name__),
+    read_back=when_called(".losses", "read_back", __name__),
     options={"plugin": when_called(".files", "with_plugin", __name__)},
     how_to_load=when_called(".plugin", "how_to_load", __name__),
     names=TABLE["tiktoken"],

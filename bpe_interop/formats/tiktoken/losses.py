@@ -7,19 +7,19 @@ Theorem 13, lookups as in Theorem 8 (``docs/theory.md``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from typing import Any
 
 from ...diff import normalized_matters
 from ...entries import numbered
 from ...loss import Loss
 from ...merging.canonical import canonical
-from ...model import Affixes, BPEModel, Fallback, RankTable, Vocab, show
+from ...model import AddedToken, Affixes, BPEModel, Fallback, RankTable, Vocab, show
 from ...steps import JoinBytes, JoinPieces
 from ...text.charsmap import SPACE
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.pretokens import missing_bytes, occurrence
 from ...theory.witness import decoded_otherwise, text_with
-from ..one_pattern import express
+from ..one_pattern import express, pat_str, read_pattern
 from ..reasons import (
     affixes_lost,
     alphabet_lost,
@@ -31,27 +31,35 @@ from ..reasons import (
 )
 from ..round_trip import RoundTrip
 from .ranks import MAX_RANK, written_tokens
-from .sidecar import prefixed_text
+from .sidecar import prefixed_text, told_apart
 
 
 def explain(trip: RoundTrip) -> Iterable[Loss]:
     """What would be lost, by field. Sequence template, roles and chat template are kept."""
-    return with_changed(trip.model, _losses(trip.model), _read_back)
+    return with_changed(trip, _losses(trip.model))
 
 
-def _read_back(model: BPEModel) -> BPEModel:
-    """What the tokens of a model become in a rank file, by what they are."""
-    numbers = written_tokens(model)
+def read_back(trip: RoundTrip) -> Mapping[str, Any]:
+    """What a model becomes in a rank file and its sidecar, by what it holds."""
+    model = trip.model
+    numbers, pattern = written_tokens(model), pat_str(model)
+    named = {token.text: token for token in told_apart(model.added or ())}
+    added = tuple(AddedToken(text, each.id, roles=each.roles) for text, each in named.items())
     ranks = {token: number for token, number in numbers.items() if token}
-    return replace(
-        model,
-        alphabet="byte",
-        affixes=Affixes(),
-        vocab=Vocab(numbers),
-        merges=RankTable(ranks),
-        lookup_first=True,
-        fallback=Fallback(),
-    )
+    return {
+        "alphabet": "byte",
+        "affixes": Affixes(),
+        "vocab": Vocab(numbers),
+        "merges": RankTable(ranks),
+        "lookup_first": True,
+        "fallback": Fallback(),
+        "normalizer": (),
+        "pretokenizer": None if pattern is None else read_pattern(pattern),
+        "added": None if model.added is None else added,
+        "sequence_template": model.sequence_template,
+        "decoder": (JoinBytes(),),
+        "chat_template": model.chat_template,
+    }
 
 
 def _losses(model: BPEModel) -> Iterator[Loss]:
