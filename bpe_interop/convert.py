@@ -37,7 +37,7 @@ from .model import (
 )
 from .notebook import verdict_block
 from .presets import fill
-from .sources import SourceOptions, load_source
+from .sources import SourceOptions, load_source, read_with
 from .statement import NOTHING, Statement
 from .steps import Pattern, Split
 from .text.patterns import parse
@@ -173,7 +173,8 @@ def convert(
     place = Path(target)
     row = target_format(place, to)
     ways = [way_of_writing(row, option) for option in options]
-    keep_apart([source, *([] if into is None else [into])], place)
+    read = read_with(source, reading.get("preset"))
+    keep_apart([*read, *([] if into is None else [into])], place)
     check_target(place, force=force)
     loaded = load_source(source, **reading)
     model = renamed(loaded.model, name or _name(loaded, place))

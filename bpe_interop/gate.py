@@ -145,9 +145,9 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
             f"name one of {', '.join(known)} with {preset}; these files fit all of them, "
             f"and they differ: {telling_apart(known)}"
         )
-    way = f"name a preset with {preset}"
+    way = f"name a preset with {preset}, or a JSON file of your own that says it"
     if isinstance(model.merges, RankTable):
-        way += ", or put a sidecar file that says it beside the source"
+        way += ", or put a sidecar file beside the source"
     return f"{way}; no preset knows these files by their sha256; there are {', '.join(PRESETS)}"
 
 

@@ -15,7 +15,7 @@ from . import gc_pause, presets, statement
 from .errors import BpeInteropError, EngineMissingError, FormatError, SourceError
 from .formats import Format, by_name, each_format, file_names
 from .frozen import replace
-from .io import TokenizerSource, find, find_head, spelled
+from .io import TokenizerSource, find, find_head, read, spelled
 from .model import BPEModel
 
 _BLOCK: Final = 1 << 20
@@ -50,7 +50,8 @@ def load_source(
             file alone, and nothing beside it. Of a file that holds a model besides (GGUF) only the
             head is read, by ranges.
         format: read it as this format; otherwise it is recognised by content.
-        preset: the preset that says what the files leave unsaid.
+        preset: the preset that says what the files leave unsaid: a name, or a JSON file of the
+            user's own (``presets/own.py``), whose name ends in ``.json``.
         offline: never use the network.
         said: what the user says that the files leave unsaid.
 
@@ -59,7 +60,7 @@ def load_source(
             than the user.
         FormatError: a file is malformed, or (UnsupportedError) asks for what is refused.
     """
-    named = presets.by_name(preset) if preset else None
+    named = _preset(preset) if preset else None
     label = str(source)
     if not label or label in ("tiktoken:", "hf:"):
         raise SourceError(
@@ -83,6 +84,28 @@ def load_source(
     model = statement.supplied(presets.fill(loaded.model, named), said)
     says_template = loaded.model.sequence_template is not None
     return replace(loaded, model=presets.fill_template(model), says_template=says_template)
+
+
+def _preset(preset: str) -> presets.Preset:
+    if not preset.endswith(presets.SUFFIX):
+        return presets.by_name(preset)
+    return presets.read_preset(read(Path(preset)), spelled(preset))
+
+
+def carried_preset(preset: str | None) -> str | None:
+    """A preset that can travel: a file's contents, whose path is nothing to another machine.
+
+    Raises:
+        SourceError: the file cannot be read.
+    """
+    if preset is None or not preset.endswith(presets.SUFFIX):
+        return preset
+    return read(Path(preset)).decode("utf-8", "replace").strip()
+
+
+def read_with(source: str | Path, preset: str | None) -> list[str | Path]:
+    """The names of what is read: a source, and a preset that is a file."""
+    return [source, *([preset] if preset and preset.endswith(presets.SUFFIX) else [])]
 
 
 def _registered(label: str) -> Format | None:

@@ -14,11 +14,14 @@ def format_names(ctx: click.Context, parameter: click.Parameter, begun: str) -> 
     return [name for name in names if name.startswith(begun)]
 
 
-def preset_names(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """The names of presets that begin like this."""
+def preset_names(
+    ctx: click.Context, parameter: click.Parameter, begun: str
+) -> list[str] | list[CompletionItem]:
+    """The names of presets that begin like this; files where there is none."""
     from ..presets import PRESETS
 
-    return [name for name in PRESETS if name.startswith(begun)]
+    names = [name for name in PRESETS if name.startswith(begun)]
+    return names or file_names(ctx, parameter, begun)
 
 
 def file_names(ctx: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:

@@ -22,7 +22,7 @@ from ..io import (
     target_format,
 )
 from ..model import AddedToken, BPEModel, show
-from ..sources import SourceOptions, load_source
+from ..sources import SourceOptions, load_source, read_with
 from ..statement import Statement, restated
 from .manual import DECIDING, command
 from .options import (
@@ -95,7 +95,8 @@ def extend_command(
     if not asked.special and not said:
         raise click.UsageError("nothing to do: give --special, --role, --template or --bos")
     tokens, named = _numbered(asked.special), dict(said.roles)
-    keep_apart([source] if asked.config is None else [source, asked.config], target)
+    read = read_with(source, reading.get("preset"))
+    keep_apart(read if asked.config is None else [*read, asked.config], target)
     check_target(target, force=asked.force)
     loaded = load_source(source, **reading)
     usual = None if is_file_target(target) else loaded.format.name

@@ -9,7 +9,7 @@ import click
 
 from ..engines import versions
 from ..io import keep_apart, replace_file
-from ..sources import SourceOptions, load_source
+from ..sources import SourceOptions, load_source, read_with
 from ..verify.lock import dump, lock
 from .completion import file_names
 from .manual import command
@@ -42,7 +42,7 @@ def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     Commit the file; bpe-interop verify tokenizer.lock SRC then fails when an id changes: with
     exit code 1 and a text that shows it, or with 2 where none was found.
     """
-    keep_apart([source], output)
+    keep_apart(read_with(source, reading.get("preset")), output)
     loaded = load_source(source, **reading)
     used = {name: number for name, number in versions().items() if number is not None}
     frozen = lock(loaded.model, loaded.label, {"bpe-interop": version("bpe-interop"), **used})

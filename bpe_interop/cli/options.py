@@ -60,7 +60,8 @@ preset_option = click.option(
     "--preset",
     shell_complete=preset_names,
     metavar="NAME",
-    help="Known facts that the source does not state: pattern, special tokens.",
+    help="Known facts that the source does not state: pattern, special tokens. Or a file of "
+    "your own that says them, FILE.json.",
 )
 offline_option = click.option("--offline", is_flag=True, help="Never use the network.")
 json_option = click.option("--json", "json_output", is_flag=True, help="Print JSON.")

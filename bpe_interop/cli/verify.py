@@ -56,7 +56,7 @@ def _preset_option(side: str) -> Callable[[Command], Command]:
         f"--preset-{side.lower()}",
         shell_complete=preset_names,
         metavar="NAME",
-        help=f"Known facts that {side} does not state.",
+        help=f"Known facts that {side} does not state; a name or FILE.json.",
     )
 
 

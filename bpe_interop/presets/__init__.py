@@ -18,17 +18,20 @@ from ..model import (
     show,
 )
 from ..steps import Pattern, Split
+from .own import SUFFIX, read_preset
 from .preset import Preset
 from .table import FAMILIES, PRESETS
 
 __all__ = [
     "PRESETS",
+    "SUFFIX",
     "Preset",
     "by_name",
     "by_sha256",
     "candidates",
     "fill",
     "fill_template",
+    "read_preset",
     "telling_apart",
     "with_template",
 ]
@@ -37,11 +40,14 @@ _CONFIG = "tokenizer_config.json"
 
 
 def by_name(name: str) -> Preset:
-    """The preset of this name.
+    """The preset of this name, or the one that a JSON text says (a user's own, carried).
 
     Raises:
         SourceError: there is none; the message lists the names.
+        FormatError: the text is no preset.
     """
+    if name.startswith("{"):
+        return read_preset(name.encode(), "the preset")
     preset = PRESETS.get(name)
     if preset is None:
         import difflib

@@ -11,6 +11,7 @@ from .. import presets
 from ..errors import EngineError
 from ..formats import Files, by_name
 from ..model import BPEModel
+from ..sources import carried_preset
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,10 @@ def carry(label: str, format: str, files: Files, preset: str | None = None) -> C
         label: what people call it.
         format: the name of its format.
         files: names to contents.
-        preset: the preset that says what the files do not.
+        preset: the preset that says what the files do not, a name or a file.
     """
-    return Carried(Ticket(label, format, sha256_of(files), preset), dict(files))
+    ticket = Ticket(label, format, sha256_of(files), carried_preset(preset))
+    return Carried(ticket, dict(files))
 
 
 def sha256_of(files: Mapping[str, bytes]) -> str:
