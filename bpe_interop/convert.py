@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from .errors import CheckFailedError, PatternError
 from .formats import Files, Format, way_of_writing
 from .formats.round_trip import RoundTrip
+from .frozen import dataclass, field
 from .gate import admit, describe, renamed
 from .gc_pause import paused
 from .io import (

@@ -6,8 +6,8 @@ read most files. Here all classes share their methods, which look up the fields 
 What is seldom asked for (``dataclasses.fields``, a signature, the words of an error) is asked of
 Python's own dataclass, made then out of the same class.
 
-Only what the package uses is here: ``frozen=True``, with or without ``slots`` and ``eq``, fields
-of one's own. To a type checker these are Python's.
+Only what the package uses is here: ``frozen=True``, with or without ``slots`` and ``eq``, and
+classes that add fields to one of ours. To a type checker these are Python's.
 """
 
 from __future__ import annotations
@@ -53,11 +53,13 @@ class _Shape:
         self._written = written
         self._slots = slots
         self._eq = eq
-        self.fields: dict[str, _Field] = {}
+        self.own: dict[str, _Field] = {}
         for name, annotation in written.__annotations__.items():
             if not annotation.startswith("ClassVar"):
                 stated = vars(written).get(name, _NONE)
-                self.fields[name] = stated if isinstance(stated, _Field) else _Field(default=stated)
+                self.own[name] = stated if isinstance(stated, _Field) else _Field(default=stated)
+        above: _Shape | None = getattr(written, "__shape__", None)
+        self.fields: dict[str, _Field] = {**above.fields, **self.own} if above else self.own
         self.names = (*self.fields,)
         self.is_checked = hasattr(written, "__post_init__")
         self.shown = [name for name, each in self.fields.items() if each.repr]
@@ -70,7 +72,7 @@ class _Shape:
         import dataclasses
 
         body = _body(self._written)
-        for name, each in self.fields.items():
+        for name, each in self.own.items():
             if isinstance(body.get(name), _Field):
                 settings = {key: getattr(each, key) for key in _Field.__slots__}
                 stated = {key: value for key, value in settings.items() if value is not _NONE}
@@ -202,7 +204,7 @@ def _dataclass(
     def made(written: type) -> type:
         shape = _Shape(written, slots=slots, eq=eq)
         body = _body(written)
-        for name, each in shape.fields.items():
+        for name, each in shape.own.items():
             if slots or each.default is _NONE:
                 body.pop(name, None)
             else:
@@ -221,7 +223,7 @@ def _dataclass(
             "__dataclass_params__": _AskedOfPython(lambda kind: kind.__dataclass_params__),
             "__signature__": _AskedOfPython(_signature),
         }
-        places = {"__slots__": shape.names} if slots else {}
+        places = {"__slots__": (*shape.own,)} if slots else {}
         return type(written)(written.__name__, written.__bases__, methods | body | asked | places)
 
     return made

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from .convert import Conversion
 from .engines.library import guarded, library
 from .errors import SourceError, TargetError
 from .formats import by_name
+from .frozen import dataclass, replace
 
 PREFIX = "hf:"
 CARD = "README.md"

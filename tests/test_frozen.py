@@ -66,7 +66,15 @@ class Nothing:
     """No fields."""
 
 
-SMALL: tuple[Any, ...] = (Point, Checked, Alone, Holder, Nothing)
+@dataclass(frozen=True, slots=True)
+class Further(Point):
+    """More than two numbers."""
+
+    z: int = 3
+    more: list[int] = field(default_factory=list, compare=False)
+
+
+SMALL: tuple[Any, ...] = (Point, Checked, Alone, Holder, Nothing, Further)
 
 
 def of_the_package() -> Iterator[Any]:
@@ -124,6 +132,9 @@ GIVEN: tuple[tuple[Any, tuple[Any, ...], dict[str, Any]], ...] = (
     (Holder, ([1],), {}),
     (Holder, (math.nan,), {}),
     (Nothing, (), {}),
+    (Further, (1, 2), {"z": 4}),
+    (Further, (1, 2), {"z": 4, "more": [1]}),
+    (Further, (1,), {}),
 )
 
 
@@ -139,7 +150,7 @@ def test_values_are_as_pythons(kind: Any, given: tuple[Any, ...], more: dict[str
         other_python = like_python(kind)(*other_given, **other_more)
         assert (ours == other) == (python == other_python)
         assert (ours != other) == (python != other_python)
-    if kind not in (Point, Alone) and not isinstance(getattr(ours, "held", None), list):
+    if kind not in (Point, Alone, Further) and not isinstance(getattr(ours, "held", None), list):
         assert hash(ours) == hash(python)
     for copied in (copy.copy(ours), copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
         assert type(copied) is kind
@@ -152,6 +163,8 @@ def test_another_class_is_never_equal() -> None:
     assert Holder(1) != Nothing()
     assert Checked(1) != 1
     assert Point(1).__eq__(1) is NotImplemented
+    assert Further(1) != Point(1)
+    assert Point(1) != Further(1)
 
 
 def test_what_is_not_compared_is_not_hashed() -> None:
@@ -169,6 +182,7 @@ WRONG: tuple[tuple[Any, tuple[Any, ...], dict[str, Any]], ...] = (
     (Point, (1,), {"z": 1}),
     (Point, (1, 2, {}, "", 3, 4), {}),
     (Nothing, (1,), {}),
+    (Further, (), {"z": 1}),
     (Checked, (-1,), {}),
 )
 
@@ -182,7 +196,7 @@ def test_errors_are_pythons(kind: Any, given: tuple[Any, ...], more: dict[str, A
     assert str(ours.value) == str(python.value)
 
 
-@pytest.mark.parametrize("value", [Point(1), Checked(1), Alone("b")])
+@pytest.mark.parametrize("value", [Point(1), Checked(1), Alone("b"), Further(1)])
 @pytest.mark.parametrize("name", ["x", "size", "name", "other"])
 def test_nothing_changes_a_value(value: Any, name: str) -> None:
     before = repr(value), pickle.dumps(value)

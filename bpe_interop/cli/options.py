@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from ..errors import SourceError, not_utf8
+from ..frozen import dataclass
 from ..io import read
 from ..model import FIELDS, show
 from ..shards import LIMIT, Workers

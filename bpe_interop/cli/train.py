@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -17,6 +17,7 @@ from ..convert import Target, Written, write_checked
 from ..corpora import find_shards
 from ..engines import check_installed
 from ..errors import LossyConversionError
+from ..frozen import dataclass, replace
 from ..gate import describe, refuse, renamed
 from ..io import check_target, is_file_target, keep_apart, plain_names, stem_of, target_format
 from ..loss import Loss

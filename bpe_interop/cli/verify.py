@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -15,6 +14,7 @@ from ..corpora import find_shards, parse_sample
 from ..engines import NAMES
 from ..engines.facts import is_address
 from ..errors import TargetError
+from ..frozen import dataclass, replace
 from ..io import keep_apart
 from ..pages import SUFFIXES, Require, check_targets, to_json, write_reports
 from ..verify import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify

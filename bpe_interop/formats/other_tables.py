@@ -8,9 +8,9 @@ same pattern may cut a text elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..frozen import replace
 from ..loss import Loss
 from ..model import BPEModel
 from ..steps import PreTokenizerStep, Split

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from ..corpora import Part
 from ..errors import BpeInteropError
 from ..formats import Files
+from ..frozen import dataclass, field
 from .tickets import Ticket
 
 R = TypeVar("R")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from .. import presets
 from ..errors import EngineError
 from ..formats import Files, by_name
+from ..frozen import dataclass, field
 from ..model import BPEModel
 from ..sources import carried_preset
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -14,6 +13,7 @@ from ..errors import CheckFailedError, EngineError, EngineMissingError, Unstated
 from ..formats import Files, Format
 from ..formats.other_tables import shown_by_text
 from ..formats.round_trip import RoundTrip
+from ..frozen import dataclass, replace
 from ..gate import refusal
 from ..io import TokenizerSource
 from ..loss import Loss

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, TypeAlias
 
@@ -12,6 +11,7 @@ from ..encode import Encoder
 from ..engines import NAMES, Engine, from_files
 from ..engines.facts import facts
 from ..errors import EngineError, EngineMissingError, UnstatedError
+from ..frozen import dataclass, replace
 from ..model import BPEModel, show
 from .assumptions import assumptions, unexamined
 from .compare import Tally, compare, first_stage
