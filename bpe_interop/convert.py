@@ -35,7 +35,6 @@ from .model import (
     RankTable,
     show,
 )
-from .notebook import verdict_block
 from .presets import fill
 from .sources import SourceOptions, load_source, read_with
 from .statement import NOTHING, Statement
@@ -82,6 +81,8 @@ class Conversion:
 
     def _repr_html_(self) -> str:
         """The head of a report's page, and below it what was kept, rewritten, lost and checked."""
+        from .notebook import verdict_block
+
         sides = f"{self.source} ({self.source_format})", f"{self.target} ({self.target_format})"
         return verdict_block(self._outcome, sides, self._established, self._lines)
 

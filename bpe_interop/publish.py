@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +91,8 @@ def _public(source: str) -> str:
 
 def card_section(done: Conversion) -> str:
     """What was done and what is known of it, as a section of a model card."""
+    from importlib.metadata import version  # it takes long to import
+
     # A name in it may end the block of code, or hold the mark of the section's end.
     plain = str(done).replace("`", "'").replace("<!--", "<! --")
     told = "\n".join(plain.splitlines())

@@ -12,6 +12,9 @@ Tick: TypeAlias = Callable[[int], None]
 Unit: TypeAlias = Literal["texts", "bytes"]
 """What a counter counts."""
 
+PART_SECONDS = 1_800.0
+"""Seconds after which a worker is taken to hang, and its part is given to another, once."""
+
 
 class StageTick(ABC):
     """A counter that is also told which stage begins, before anything of it is done."""

@@ -12,7 +12,7 @@ from reports import few_texts
 from rich.console import Console
 
 import bpe_interop
-from bpe_interop.cli import screen
+from bpe_interop.cli import bars, screen
 from bpe_interop.corpora import find_shards
 from bpe_interop.statistics import measure
 from bpe_interop.ticks import StageTick, Unit
@@ -62,11 +62,17 @@ def test_convert_counts_to_the_totals_that_it_said(
     assert [(total, count) for _, total, count in noted.stages[:2]] == [(n, n) for n in checked]
 
 
+def show_bars(monkeypatch: pytest.MonkeyPatch, out: io.StringIO) -> None:
+    """Lets bars go to a text, as if it were a terminal."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(
+        bars, "Console", lambda file: Console(file=out, force_terminal=True, width=120)
+    )
+
+
 def test_a_terminal_shows_the_stage_and_the_total(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
-    monkeypatch.setattr(
-        screen, "Console", lambda file: Console(file=out, force_terminal=True, width=100)
-    )
+    show_bars(monkeypatch, out)
     with screen.counting("checking") as tick:
         assert isinstance(tick, StageTick)
         tick.begin("the source in tokenizers", 1200)
@@ -90,9 +96,7 @@ def test_measuring_counts_to_the_bytes_of_all_files() -> None:
 
 def test_bytes_are_shown_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
-    monkeypatch.setattr(
-        screen, "Console", lambda file: Console(file=out, force_terminal=True, width=100)
-    )
+    show_bars(monkeypatch, out)
     with screen.counting("measuring") as tick:
         assert isinstance(tick, StageTick)
         tick.begin("measuring", 3_000_000, "bytes")
@@ -105,9 +109,7 @@ def test_a_terminal_shows_how_far_a_corpus_is(
     monkeypatch: pytest.MonkeyPatch, of_ids: bool
 ) -> None:
     out = io.StringIO()
-    monkeypatch.setattr(
-        screen, "Console", lambda file: Console(file=out, force_terminal=True, width=120)
-    )
+    show_bars(monkeypatch, out)
     # A run before read 20 of the 100 MB; this one reads 20 more in ten seconds.
     seen = Progress(10, 30_000_000, 40_000_000, 100_000_000, 10.0, 20_000_000)
     if of_ids:

@@ -428,11 +428,7 @@ def test_the_disk_is_touched_where_the_house_says_so() -> None:
 
 @pytest.mark.parametrize("module", ["bpe_interop", "bpe_interop.cli", "bpe_interop.tokenizer"])
 def test_importing_loads_nothing_slow(module: str) -> None:
-    script = f"import sys, {module}; print(' '.join(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert not SLOW & set(done.stdout.split())
+    assert not SLOW & imported_by(f"import {module}")
 
 
 LATER = {
@@ -450,19 +446,35 @@ def test_reading_a_file_waits_for_nothing_that_others_need() -> None:
         tiny / "spm-tiny" / "sentencepiece" / "tokenizer.model",
     ]
     is_native = running().kernel == "native"  # without it, protobuf reads the .model
-    script = (
-        "import sys; from bpe_interop import load; [load(path) for path in sys.argv[1:]];"
-        "print(' '.join(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, files[: 3 if is_native else 2])],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    modules = set(done.stdout.split())
+    script = "from bpe_interop import load; [load(path) for path in sys.argv[1:]]"
+    modules = imported_by(script, *map(str, files[: 3 if is_native else 2]))
     assert not SLOW & modules
     assert not LATER & modules
+
+
+MUCH_LATER = {
+    *("rich", "importlib.metadata", "importlib.resources", "difflib", "html", "google.protobuf"),
+    *("concurrent.futures", "bpe_interop.shards", "bpe_interop.corpora", "bpe_interop.verify"),
+}
+"""What most conversions that go into a pipe and are not verified have no need of."""
+
+
+def test_converting_waits_for_nothing_that_others_need(tmp_path: Path) -> None:
+    source = ROOT / "fixtures" / "tokenizers" / "gpt2-tiny" / "tiktoken" / "gpt2-tiny.tiktoken"
+    words = ["convert", str(source), str(tmp_path / "new"), "--to", "hf", "--no-verify"]
+    script = "from bpe_interop.cli import cli; cli(sys.argv[1:], standalone_mode=False)"
+    modules = imported_by(script, *words)
+    assert not SLOW & modules
+    assert not MUCH_LATER & modules
+
+
+def imported_by(script: str, *arguments: str) -> set[str]:
+    """The modules that are there when a new process has run a script."""
+    wholly = f"import sys; {script}; print(' '.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", wholly, *arguments], capture_output=True, text=True, check=True
+    )
+    return {*done.stdout.splitlines()[-1].split()}
 
 
 @every_module

@@ -7,11 +7,11 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ..convert import Conversion, convert
-from ..cost import Cost, costs
 from ..formats import all_formats, by_name
 from ..frozen import dataclass
 from ..gate import describe
@@ -35,6 +35,9 @@ from .options import (
 )
 from .outcome import refusals, show_outcome
 from .screen import as_json, counting, lines
+
+if TYPE_CHECKING:
+    from ..cost import Cost
 
 _PRETOKENS = "pretoken-level"
 
@@ -146,6 +149,8 @@ def convert_command(
         """What is lost, on the corpora that were named."""
         if not asked.corpora:
             return []
+        from ..cost import costs  # it reads corpora, and most conversions none
+
         with counting("measuring") as tick:
             return costs(source, target_format(target, asked.to), asked.corpora, tick, **reading)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -66,5 +65,7 @@ def command(
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """The name that was probably meant as a question, with a space behind it; or nothing."""
+    import difflib  # only a mistake needs it
+
     near = difflib.get_close_matches(name.lower(), [*names], n=1, cutoff=0.6)
     return f"did you mean {near[0]}? " if near else ""

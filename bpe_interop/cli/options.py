@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterator, Set
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,10 +15,13 @@ from ..errors import SourceError, not_utf8
 from ..frozen import dataclass
 from ..io import read
 from ..model import FIELDS, show
-from ..shards import LIMIT, Workers
 from ..sources import SourceOptions
 from ..statement import ENDS, Statement
+from ..ticks import PART_SECONDS
 from .completion import file_names, format_names, preset_names
+
+if TYPE_CHECKING:
+    from ..shards import Workers
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -128,7 +131,7 @@ def scheduler_options(command: Command) -> Command:
     limit = click.option(
         "--limit",
         type=click.FloatRange(min=0, min_open=True),
-        default=LIMIT,
+        default=PART_SECONDS,
         show_default=True,
         metavar="SECONDS",
         help="Give a part of a corpus to another worker after so long, once.",

@@ -10,24 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.filesize import decimal
-from rich.measure import Measurement
-from rich.progress import (
-    BarColumn,
-    ProgressColumn,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
-from rich.progress import Progress as Bars
-from rich.table import Table
-from rich.text import Text
 
 from ..errors import SourceError, not_utf8
 from ..model import show
 from ..text.visible import is_ambiguous
-from ..ticks import StageTick, Unit
 from .terminal import say_line, shown, wrapped
 
 if TYPE_CHECKING:
@@ -75,6 +61,11 @@ def print_table(
         names: how many columns, from the left, name the row.
         numbers: whether the others hold numbers.
     """
+    from rich.console import Console  # it takes long to import, and pipes need none of it
+    from rich.measure import Measurement
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False)
     for at, heading in enumerate(headings):
         table.add_column(
@@ -116,57 +107,12 @@ def ids_as_json(value: list[int] | list[list[int]]) -> None:
 def counting(what: str) -> Iterator[Callable[[int], None]]:
     """A counter that shows progress on a terminal, and nothing in a pipe."""
     with _quiet_engines():
-        yield from _counter(what)
+        if not may_show_bars():
+            yield lambda count: None
+            return
+        from .bars import counter
 
-
-class _Stages(StageTick):
-    """A bar with the stage's name, how many texts are done, and of how many where it is known."""
-
-    def __init__(self, bars: Bars, usual: str) -> None:
-        self._bars, self._usual = bars, usual
-        self._task = bars.add_task("reading", total=None, said="")
-        self._done, self._begun = 0, False
-        self._total: int | None = None
-        self._unit: Unit = "texts"
-
-    def __call__(self, count: int) -> None:
-        if not self._begun:
-            self.begin(self._usual)
-        self._done += count
-        self._bars.update(self._task, completed=self._done, said=self._progress())
-
-    def begin(self, stage: str, total: int | None = None, unit: Unit = "texts") -> None:
-        self._begun, self._done, self._total, self._unit = True, 0, total, unit
-        self._bars.remove_task(self._task)
-        progress = "" if total is None else self._progress()
-        self._task = self._bars.add_task(stage, total=total, said=progress)
-
-    def _progress(self) -> str:
-        """How much is done, of how much where that is known."""
-        if self._unit == "bytes":
-            of = "" if self._total is None else f" of {decimal(self._total)}"
-            return f"{decimal(self._done)}{of}"
-        of = "" if self._total is None else f" of {self._total:,}"
-        return f"{self._done:,}{of} {self._unit}"
-
-
-def _columns() -> tuple[ProgressColumn, ...]:
-    return (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[said]}"),
-        TimeElapsedColumn(),
-    )
-
-
-def _counter(what: str) -> Iterator[Callable[[int], None]]:
-    console = Console(file=sys.stderr)
-    if not console.is_terminal:
-        yield lambda count: None
-        return
-    with Bars(*_columns(), console=console, transient=True) as bars:
-        yield _Stages(bars, what)
+        yield from counter(what)
 
 
 @contextlib.contextmanager
@@ -179,64 +125,33 @@ def comparing(
     far a corpus is.
     """
     with _quiet_engines():
-        yield from _comparing(usual)
+        if not may_show_bars():
+            yield lambda count: None, lambda progress: None
+            return
+        from .bars import comparison
 
-
-def _comparing(usual: str) -> Iterator[tuple[Callable[[int], None], Callable[[Progress], None]]]:
-    console = Console(file=sys.stderr)
-    if not console.is_terminal:
-        yield lambda count: None, lambda progress: None
-        return
-    with Bars(*_columns(), console=console, transient=True) as bars:
-        tick = _Stages(bars, usual)
-        corpus = bars.add_task("corpora", total=None, said="", visible=False)
-
-        def watch(seen: Progress) -> None:
-            left = time_left(seen.left)
-            done = f"{decimal(seen.bytes)}, {decimal(int(seen.rate))}/s{left}"
-            # Where the size is not known, as of a pipe, the bar only moves.
-            total = seen.total or None
-            bars.update(corpus, visible=True, total=total, completed=seen.read, said=done)
-
-        yield tick, watch
-
-
-def time_left(seconds: float | None) -> str:
-    """How long what is left will take; nothing where that is not known."""
-    if seconds is None:
-        return ""
-    hours, rest = divmod(int(seconds), 3600)
-    return f", {hours}:{rest // 60:02}:{rest % 60:02} left"
+        yield from comparison(usual)
 
 
 @contextlib.contextmanager
 def encoding() -> Iterator[Callable[[Step], None]]:
     """Shows on a terminal how much of a corpus was encoded, at which rate, and the time left."""
     with _quiet_engines():
-        yield from _encoding()
+        if not may_show_bars():
+            yield lambda step: None
+            return
+        from .bars import encoded
+
+        yield from encoded()
 
 
-def _encoding() -> Iterator[Callable[[Step], None]]:
-    console = Console(file=sys.stderr)
-    if not console.is_terminal:
-        yield lambda step: None
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("encoding"),
-        BarColumn(),
-        TextColumn("{task.fields[said]}"),
-        TimeElapsedColumn(),
-    )
-    with Bars(*columns, console=console, transient=True) as bars:
-        task = bars.add_task("encoding", total=None, said="")
+def may_show_bars() -> bool:
+    """Whether ``rich`` may take stderr for a terminal; it decides, and takes long to import."""
+    return sys.stderr.isatty() or bool(_SAYING_SO & os.environ.keys())
 
-        def tick(step: Step) -> None:
-            left = time_left(step.left)
-            progress = f"{step.tokens:,} ids, {decimal(int(step.rate))}/s{left}"
-            bars.update(task, total=step.total or None, completed=step.read, said=progress)
 
-        yield tick
+_SAYING_SO = {"FORCE_COLOR", "TTY_COMPATIBLE"}
+"""Variables by which ``rich`` takes a pipe for a terminal."""
 
 
 @contextlib.contextmanager

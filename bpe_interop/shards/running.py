@@ -23,6 +23,7 @@ from ..corpora import CutCorpus, Part, no_documents
 from ..errors import BpeInteropError, EngineError, TargetError
 from ..formats import Files
 from ..strict_json import Node
+from ..ticks import PART_SECONDS
 from . import worker
 from .orders import Failed, Finished, Job, Missing, Order, OtherVersions, Reply, Stopped
 from .state_file import AsData, keeping
@@ -31,8 +32,7 @@ from .worker import versions_here
 
 R = TypeVar("R")
 
-LIMIT = 1_800.0
-"""Seconds after which a worker is taken to hang, and its part is given to another, once."""
+LIMIT = PART_SECONDS
 
 _LOOK = 0.5
 """Seconds between two looks at the clock and at the workers."""
