@@ -20,7 +20,6 @@ always what the publisher's own pattern does:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
@@ -251,4 +250,6 @@ NOT_HELD: Final[Mapping[str, str]] = MappingProxyType(
 
 def nearest(name: str) -> list[str]:
     """The names that are spelled most like one that is not known."""
+    from difflib import get_close_matches
+
     return get_close_matches(name, [*SPLITTERS, *NOT_HELD], n=3, cutoff=0.5)
