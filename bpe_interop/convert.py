@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .errors import CheckFailedError, PatternError
 from .formats import Files, Format, way_of_writing
 from .formats.round_trip import RoundTrip
-from .frozen import dataclass, field
+from .frozen import dataclass, field, replace
 from .gate import admit, describe, renamed
 from .gc_pause import paused
 from .io import (
@@ -109,7 +109,7 @@ class Conversion:
             "wrote": self.files,
             "kept": self.kept,
             "rewrote": self.rewrote,
-            "lost": [describe(loss) for loss in self.losses],
+            "lost": [describe(loss, happened=True) for loss in self.losses],
             "note": self.notes,
             "checked": [
                 f"{check.of} in {check.engine} {check.version}: {check.texts:,} texts"
@@ -268,10 +268,23 @@ def write_checked(
     alone = alone_at(target.place, row, further=bool(target.ways))
     trip = RoundTrip(model, row, (*target.ways, *([] if base is None else [base.kept])), alone)
     if target.verify:
-        return _verified(source, trip, target, by_user, tick)
-    losses, again = _admitted(source, trip, target)
-    with staged(target.place, trip.files, force=target.force) as stage:
-        return Written(trip.files, again, losses, _put_into(base, trip.files, stage))
+        written = _verified(source, trip, target, by_user, tick)
+    else:
+        losses, again = _admitted(source, trip, target)
+        with staged(target.place, trip.files, force=target.force) as stage:
+            written = Written(trip.files, again, losses, _put_into(base, trip.files, stage))
+    if not row.served or trip.alone:
+        return written
+    return replace(written, notes=(*written.notes, *_endless(written.again)))
+
+
+def _endless(model: BPEModel) -> Iterable[str]:
+    """That nothing says where a generated text ends, in what a library serves as a whole."""
+    if not any("eos" in token.roles for token in model.added or ()):
+        yield (
+            "no token has the role eos, so a server knows none to stop at: --eos TOKEN names it, "
+            "--pad TOKEN the one for padding"
+        )
 
 
 def _admitted(

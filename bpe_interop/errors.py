@@ -26,6 +26,12 @@ from __future__ import annotations
 
 import re
 
+ONLY_BPE = (
+    "this library is for tokenizers that merge pairs (BPE); Unigram (T5, ALBERT, XLNet) and "
+    "WordPiece (BERT) choose their tokens otherwise: run the file in the library that made it"
+)
+"""What to do with a tokenizer of another kind."""
+
 
 class BpeInteropError(Exception):
     """Base of all errors raised by this library.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
@@ -53,18 +54,25 @@ def admit(trip: RoundTrip, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
     refused = tuple(x for x in losses if x.grade != "metadata" and x.field not in dropped)
     if refused:
         way = f"{_SAY}; " if set(unsaid) & set(refused) else ""
-        raise refusal(_why(model, target, refused, unsaid), refused, way)
+        raise refusal(_why(model, target, refused, unsaid), refused, way, dropped)
     trip.check()
     return losses
 
 
-def refusal(why: str, refused: tuple[Loss, ...], fix: str = "") -> LossyConversionError:
-    """The error that names each loss, and how to convert all the same."""
+def refusal(
+    why: str, refused: tuple[Loss, ...], fix: str = "", dropped: Iterable[str] = ()
+) -> LossyConversionError:
+    """The error that names each loss, and how to convert all the same.
+
+    ``dropped`` are the fields that may be lost already.
+    """
+    fields = {loss.field for loss in refused}
+    options = " ".join(f"--drop {field}" for field in sorted({*fields, *dropped}))
+    what = "it" if len(fields) == 1 else "these"
     return LossyConversionError(
         f"{why}:\n" + "\n".join(f"  - {describe(loss)}" for loss in refused),
         refused,
-        fix=f"{fix}to convert without it: "
-        + " ".join(f"--drop {field}" for field in sorted({loss.field for loss in refused})),
+        fix=f"{fix}to convert without {what}: {options}",
     )
 
 
@@ -110,12 +118,21 @@ def _lost(model: BPEModel) -> Iterator[Loss]:
         )
 
 
-def describe(loss: Loss) -> str:
-    """A loss as a sentence: the field, what is lost, the consequence, a text, the page's code."""
+_QUOTED_OR_WOULD = re.compile(r'"(?:[^"\\]|\\.)*"|\bwould\b')
+
+
+def describe(loss: Loss, *, happened: bool = False) -> str:
+    """A loss as a sentence: the field, what is lost, the consequence, a text, the page's code.
+
+    What has ``happened`` is no longer said as what would be; names of tokens stay as they are.
+    """
     text = f"{loss.field}: {loss.what}; {loss.consequence}"
+    if happened:
+        text = _QUOTED_OR_WOULD.sub(lambda m: "will" if m[0] == "would" else m[0], text)
     if loss.witness is not None:
-        text += f"; such a text: {show(loss.witness)}"
-        if not loss.witness.isascii():
+        shown = show(loss.witness)
+        text += f"; such a text: {shown}"
+        if not shown.isascii():
             text += f" = {loss.witness!a}"
     if not loss.shown:
         text += " (not shown to differ, and not shown to be equal)"
@@ -142,8 +159,8 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
     known = candidates(model)
     if known:
         return (
-            f"name one of {', '.join(known)} with {preset}; these files fit all of them, "
-            f"and they differ: {telling_apart(known)}"
+            f"name one of {', '.join(known)} with {preset}; these files fit all of them:\n"
+            f"{telling_apart(known)}"
         )
     way = f"name a preset with {preset}, or a JSON file of your own that says it"
     if isinstance(model.merges, RankTable):

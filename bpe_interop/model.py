@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal, TypeAlias, Union
+from unicodedata import category
 
 from .derived import Derived
 from .errors import InvalidModelError
@@ -310,7 +311,10 @@ def show(content: bytes | str) -> str:
         except UnicodeDecodeError:
             return ascii(content)
     quotable = content.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped(quotable)}"'
+    shown = escaped(quotable)
+    if category(shown[:1] or "a")[0] == "M":  # it would stand on the quotation mark
+        shown = ascii(shown[0])[1:-1] + shown[1:]
+    return f'"{shown}"'
 
 
 def escaped(text: str) -> str:

@@ -147,7 +147,7 @@ def test_steps_for_people() -> None:
     assert describe_step(UnicodeForm("NFC")) == "Unicode NFC"
     assert describe_step(Split("\n", "isolated")) == r'Split "\n" isolated'
     step = Split(Pattern("a+", "oniguruma"), "removed", True)
-    assert describe_step(step) == "Split a+ (oniguruma) removed invert"
+    assert describe_step(step) == "Split a+ (oniguruma) keeping what matches"
 
 
 def characters(**changes: Any) -> BPEModel:

@@ -388,8 +388,8 @@ def test_the_command_writes_checks_and_tells(command: Command, tmp_path: Path) -
     ]  # fmt: skip
     assert said["role"] == 'eos is "<|im_end|>"'
     assert said["rows"] == (
-        "embedding matrix and output layer: 702 declared by config.json, 3 more to make 705; "
-        "rows that are there already for new ids: 1"
+        "config.json declares 702 rows in the embedding matrix and the output layer: add 3, "
+        "which makes 705; 1 of the new ids has a row already"
     )
     assert said["verdict"].startswith("PROVED equal to the source with these tokens for every text")
     assert [label for label, _ in lines].count("checked") == 3

@@ -150,7 +150,7 @@ def edited(data: bytes) -> bytes:
     [
         (cut, "tokenizer.lock"),
         (newer, "layout 7; this version reads layout 2\n  update bpe-interop"),
-        (edited, "edited or damaged: its sha256 is that of other contents\n  lock the tokenizer"),
+        (edited, "edited or damaged: its sha256 is that of other contents\n  take the file"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -219,7 +219,7 @@ def test_special_tokens_that_change_are_said_as_such(tmp_path: Path) -> None:
     sidecar.write_text(json.dumps(stated), "utf-8")
     for engine in (None, "tiktoken"):
         report = verify(path, folder, engine_b=engine)
-        assert (report.verdict, report.stage) == ("refuted", "specials")
+        assert (report.verdict, report.stage) == ("refuted", "added tokens")
         assert report.mismatch is not None
         assert report.mismatch.text == "<|endofprompt|>"
         assert (report.mismatch.ids_a, report.mismatch.ids_b) == ((820,), (821,))

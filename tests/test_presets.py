@@ -141,11 +141,11 @@ def test_some_ids(name: str, text: str, number: int) -> None:
 def test_what_tells_presets_of_one_file_apart_is_said() -> None:
     llama = telling_apart(["llama-3", "llama-3.1", "llama-3.1-reference"])
     assert llama == (
-        'llama-3 has 256 added tokens, 128004 is "<|reserved_special_token_2|>", '
-        'eos is "<|end_of_text|>", pad is not stated; '
-        'llama-3.1 has 256 added tokens, 128004 is "<|finetune_right_pad_id|>", '
-        "eos is not stated, pad is not stated; "
-        'llama-3.1-reference has 256 added tokens, 128004 is "<|finetune_right_pad_id|>", '
+        '    llama-3 has 256 added tokens, 128004 is "<|reserved_special_token_2|>", '
+        'eos is "<|end_of_text|>", pad is not stated\n'
+        '    llama-3.1 has 256 added tokens, 128004 is "<|finetune_right_pad_id|>", '
+        "eos is not stated, pad is not stated\n"
+        '    llama-3.1-reference has 256 added tokens, 128004 is "<|finetune_right_pad_id|>", '
         'eos is "<|end_of_text|>", pad is "<|finetune_right_pad_id|>"'
     )
     assert "151646 is no token" in telling_apart(["qwen", "qwen2"])

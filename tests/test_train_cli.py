@@ -52,6 +52,8 @@ def test_it_says_what_was_learned(run: Command) -> None:
         'merged      "Hel" + "l" = "Hell" (258), counted 3 times\n'
         "note        no pattern: texts were not cut into words, so that tokens go across spaces "
         "and lines; a pattern cuts them, as gpt2, cl100k or o200k do\n"
+        "note        no token has the role eos, so a server knows none to stop at: --eos TOKEN "
+        "names it, --pad TOKEN the one for padding\n"
         "not checked --no-verify was given\n"
     )
     assert done.err == ""

@@ -207,7 +207,7 @@ def _show(done: Conversion, target: Path) -> None:
     )
     lines("kept", ["; ".join(done.kept)])
     lines("rewrote", done.rewrote)
-    lines("dropped", [describe(loss) for loss in done.losses])
+    lines("dropped", [describe(loss, happened=True) for loss in done.losses])
     lines("note", done.notes)
     show_outcome(done.checks, done.verdict)
 

@@ -65,6 +65,11 @@ def decode_command(
     A terminal is shown control characters as such (\u001b), line feeds and tabs apart; a pipe
     or a file gets the text as it is.
     """
+    ctx = click.get_current_context()
+    for given in ids:
+        if given.lstrip("-")[:1].isalpha() and given.startswith("-"):  # a number may be negative
+            known = [name for parameter in ctx.command.params for name in parameter.opts]
+            raise click.NoSuchOption(given, possibilities=known, ctx=ctx)
     if stream and (ids or by_line or json_output):
         raise click.UsageError("--stream reads ids from standard input, and prints their text")
     tokenizer = Tokenizer(load_source(source, **reading).model)

@@ -147,8 +147,8 @@ def _show(target: Path, changes: Surgery, roles: dict[str, str], done: Written) 
     lines("special", [f"{_said(token)}, which was there already" for token in changes.made_special])
     lines("role", [f"{role} is {show(text)}" for role, text in roles.items()])
     lines("rows", [_rows(changes)])
-    lines("dropped", [describe(loss) for loss in done.losses])
-    lines("note", changes.notes)
+    lines("dropped", [describe(loss, happened=True) for loss in done.losses])
+    lines("note", [*changes.notes, *done.notes])
     show_outcome(done.checks, done.verdict, to="to the source with these tokens ")
 
 
@@ -158,18 +158,24 @@ def _said(token: AddedToken) -> str:
 
 def _rows(changes: Surgery) -> str:
     """How many rows the network needs, as a sentence."""
-    sentence = f"embedding matrix and output layer: {changes.rows_before:,}"
-    sentence += (
-        " declared by config.json" if changes.rows_declared else " by the ids (no config.json)"
-    )
-    if changes.rows_added:
-        sentence += f", {changes.rows_added:,} more to make {changes.rows_after:,}"
-        if not changes.rows_declared:
-            sentence += ", or none where the network has more rows already (--config says it)"
+    where = "the embedding matrix and the output layer"
+    if changes.rows_declared:
+        sentence = f"config.json declares {changes.rows_before:,} rows in {where}"
+        sentence += (
+            f": add {changes.rows_added:,}, which makes {changes.rows_after:,}"
+            if changes.rows_added
+            else ", which are enough"
+        )
+    elif changes.rows_added:
+        sentence = (
+            f"{where} need {changes.rows_after:,} rows; {changes.rows_added:,} are to be added, "
+            "or fewer if the network has spare ones (--config says how many it has)"
+        )
     else:
-        sentence += ", which are enough"
+        sentence = f"{where} need {changes.rows_after:,} rows, as before"
     if changes.in_place:
-        sentence += f"; rows that are there already for new ids: {len(changes.in_place):,}"
+        count = len(changes.in_place)
+        sentence += f"; {count:,} of the new ids {'has' if count == 1 else 'have'} a row already"
     return sentence
 
 

@@ -135,9 +135,9 @@ def _rows(loaded: TokenizerSource[BPEModel], facts: dict[str, Any]) -> Iterator[
     if model.chat_template is not None:
         yield "chat", f"a chat template of {_many(len(model.chat_template), 'character')}"
     for key, value in model.extras.items():
-        yield "extras", f"{key}: {_extra(value)}"
+        yield "also kept", f"{key}: {_extra(value)}"
     if facts["unsaid"]:
-        yield "unsaid", ", ".join(facts["unsaid"])
+        yield "not stated", ", ".join(facts["unsaid"])
     if facts["presets"]:
         yield "presets", f"{', '.join(facts['presets'])} (name one with --preset)"
     yield "encoding", _encoding(facts["encoding"])

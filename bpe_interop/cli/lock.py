@@ -50,7 +50,9 @@ def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     texts = len({text for _, text, _ in frozen.golden})
     tokens = len({row.id for row in frozen.tokens})
     lines("wrote", [str(output)])
-    lines("locked", [f"the ids of {texts:,} awkward texts and of {tokens:,} tokens"])
+    every = len(loaded.model.vocab.ids)
+    rest = f" of {every:,} (the others are in no valid text)" if tokens < every else ""
+    lines("locked", [f"the ids of {texts:,} awkward texts and of {tokens:,} tokens{rest}"])
     lines("fingerprint", [frozen.fingerprint["all"]])
     if loaded.model.added is None:
         what = "special tokens are not stated, so they are not locked; name them with --preset"

@@ -22,6 +22,13 @@ DECIDING: Mapping[int, str] = {
 """The exit codes of a command that writes a tokenizer."""
 
 
+ALIKE: Mapping[str, tuple[str, str]] = {
+    "--template": ("--add-special-tokens", "to place what the tokenizer's template says"),
+    "--add-special-tokens": ("--template", "to say what is placed around each text"),
+}
+"""Options that some commands have, and of others the one that is probably meant, and its use."""
+
+
 class Explained(click.Command):
     """A command whose help ends with examples and exit codes.
 
@@ -35,6 +42,17 @@ class Explained(click.Command):
     ) -> None:
         super().__init__(*args, **kwargs)
         self.examples, self.codes = dict(examples), dict(codes)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; an option that another command has for the same is answered with ours."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            alike, does = ALIKE.get(error.option_name, ("", ""))
+            if not any(alike in parameter.opts for parameter in self.params):
+                raise
+            what = f"there is no option {error.option_name} here; {does}: {alike}"
+            raise click.UsageError(what, ctx) from None
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the examples as they can be copied, and a list of exit codes."""

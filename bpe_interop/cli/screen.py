@@ -37,7 +37,7 @@ def lines(label: str, texts: list[str] | tuple[str, ...]) -> None:
 def show_text(text: str) -> str:
     """A text for people; with its escapes behind it where a mark or an unseen sign is in it."""
     shown = show(text)
-    if is_ambiguous(text):
+    if is_ambiguous(text) and not shown.isascii():
         shown += f" = {text!a}"
     return shown
 

@@ -100,7 +100,8 @@ class _Asked:
     "--vocab-size",
     type=int,
     metavar="N",
-    help="The number of ids. Special tokens come on top, unless another library's trainer is used.",
+    help="The number of ids that are learned, bytes included. Special tokens come on top; another "
+    "library's trainer counts them in.",
 )
 @click.option("--merges", type=int, metavar="N", help="The number of merges, instead.")
 @click.option(
@@ -175,7 +176,7 @@ def train_command(
         as_json(_as_dict(done, target, written))
     else:
         lines("wrote", [plain_names(dict.fromkeys(written.files, b""), target)])
-        _show(done, written)
+        _show(done, written, request)
 
 
 @contextlib.contextmanager
@@ -244,14 +245,16 @@ def _of(number: int, limit: int | None) -> str:
     return f"{number:,} merges" if limit is None else f"{number:,} of {limit:,} merges"
 
 
-def _show(done: Training, written: Written) -> None:
+def _show(done: Training, written: Written, request: Request) -> None:
     model = done.model
+    asked, size = request.vocab_size or 0, Tokenizer(model).n_vocab
+    more = f", beyond the {asked:,} of --vocab-size" if asked < size and asked else ""
     special = sum(token.special for token in model.added or ())
     lines(
         "learned",
         [
-            f"{_made(model):,} merges from {done.size:,} bytes: {Tokenizer(model).n_vocab:,} ids, "
-            f"{special} of them special"
+            f"{_made(model):,} merges from {done.size:,} bytes: {size:,} ids, {special} of them "
+            f"special{more}"
         ],
     )
     lines("special", [", ".join(_special(model))] if special else [])
@@ -263,7 +266,7 @@ def _show(done: Training, written: Written) -> None:
             "note", [f"{done.unmatched:,} bytes are not matched by the pattern: not learned from"]
         )
     lines("note", done.notes)
-    lines("dropped", [describe(loss) for loss in written.losses])
+    lines("dropped", [describe(loss, happened=True) for loss in written.losses])
     lines("note", written.notes)
     show_outcome(written.checks, written.verdict, has_source=False)
 

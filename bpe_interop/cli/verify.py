@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import TypedDict
 
 import click
@@ -142,7 +143,7 @@ class _Texts:
         "bpe-interop verify my-tok my-tok --engine-b transformers": (
             "Does transformers serve what the files say"
         ),
-        "bpe-interop verify my-tok my-tok --corpus 'parts/*.jsonl:body' --report a.md": (
+        "bpe-interop verify my-tok old-tok --corpus 'parts/*.jsonl:body' --json": (
             "Compare on texts, and write a report"
         ),
     },
@@ -240,7 +241,9 @@ def verify_command(
             keep_apart([*files, *states], Path(output))
     with workers_of(scheduler) as workers, comparing() as (tick, watch):
         options = replace(options, tick=tick, watch=watch, executor=workers)
+        began = monotonic()
         report = verify(a, b, corpora=texts.read(), options=options, **sides)
+        report = replace(report, seconds=monotonic() - began)
     try:
         if json_output:
             click.echo(to_json(report), nl=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 
@@ -102,7 +103,12 @@ def _viewed(source: str, reading: SourceOptions, way: str = "--preset") -> Viewe
 
     ``way`` is what a preset is named with.
     """
-    model = load_source(source, **reading).model
+    try:
+        model = load_source(source, **reading).model
+    except SourceError as error:
+        if not re.match(r"[\w-]+:", source) and not Path(source).exists():
+            error.fix += "; to show a text: --text FILE, or echo TEXT | bpe-interop view ..."
+        raise
     side = Viewed.of(source, model)
     try:
         side.encoder.encode("")

@@ -17,7 +17,7 @@ from ..model import (
     TemplateToken,
     show,
 )
-from ..steps import Pattern, PreTokenizerStep, Split, UnicodeForm
+from ..steps import JoinBytes, Pattern, PreTokenizerStep, Split, UnicodeForm
 from ..text.patterns import parse
 from ..theory.added_tokens import normalized_matters
 from ..theory.automata import first_difference, uncovered
@@ -138,16 +138,21 @@ def _said(a: tuple[object, ...], b: tuple[object, ...]) -> str:
 
 def describe_step(step: object) -> str:
     """A normalizer, pre-tokenizer or decoder step for people: what it is, and its settings."""
+    if isinstance(step, JoinBytes):
+        return "the tokens' bytes joined, as UTF-8"
     words = ["Unicode" if isinstance(step, UnicodeForm) else type(step).__name__]
+    keeping = isinstance(step, Split) and step.behavior == "removed" and step.invert
     for name in getattr(step, "__slots__", ()):
         value = getattr(step, name)
-        if isinstance(value, Pattern):
+        if keeping and name in ("behavior", "invert"):
+            words += ["keeping what matches"] if name == "behavior" else []
+        elif isinstance(value, Pattern):
             words.append(f"{value.source} ({value.dialect})")
         elif isinstance(value, bool):
             words += [name] if value else []
         elif isinstance(value, bytes):
             words += [f"{name} of {len(value):,} bytes, sha256 {_sha(value)}"] if value else []
-        elif name in ("pattern", "content", "text"):
+        elif name in ("pattern", "content", "text", "unknown"):
             words.append(show(value))
         elif isinstance(value, tuple):
             words += [f"{name} {len(value):,}"] if value else []

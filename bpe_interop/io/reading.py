@@ -442,6 +442,12 @@ def _explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
             where=str(path),
             fix=f"{_OWN_FILE}, or another format with --from (format=...)",
         )
+    if data.startswith(b"\x1f\x8b"):
+        raise SourceError(
+            "this is packed (gzip)",
+            where=str(path),
+            fix="unpack it; a list of merges alone, as CLIP's, has no ids: take the tokenizer.json",
+        )
     titles = ", ".join(row.title for row in all_formats())
     raise SourceError(
         f"this is none of: {titles}",

@@ -2,7 +2,7 @@
 
 There is no one standard. This is what Jenkins' ``junit-10.xsd`` allows, and with it GitLab, GitHub
 actions and Azure read it: ``testsuites > testsuite > testcase``, with ``time`` everywhere, which
-some of them need and a verification has no use for.
+some of them need: all of it is the verdict's, on which stages and files rest together.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Case(NamedTuple):
     kind: Kind
     message: str
     detail: str = ""
+    seconds: float = 0.0
 
 
 def to_junit(report: Report, require: str = "tested") -> str:
@@ -47,11 +48,11 @@ def to_junit(report: Report, require: str = "tested") -> str:
         require: ``"proved"``: what is only tested is an error.
     """
     suites = [
-        ("verdict", [_verdict(report, require)]),
+        ("verdict", [_verdict(report, require)._replace(seconds=report.seconds)]),
         ("stages", [_stage(stage, report) for stage in report.stages]),
         ("corpora", [] if report.corpus is None else list(_files(report.corpus))),
     ]
-    root = ElementTree.Element("testsuites", name="bpe-interop verify", time="0")
+    root = ElementTree.Element("testsuites", name="bpe-interop verify", time=_time(report.seconds))
     for name, cases in suites:
         if cases:
             _suite(root, name, cases, report)
@@ -152,8 +153,9 @@ def _suite(root: ElementTree.Element, name: str, cases: list[Case], report: Repo
         ElementTree.SubElement(properties, "property", name=key, value=_legal(value))
     for case in cases:
         item = ElementTree.SubElement(
-            suite, "testcase", name=_legal(case.name), classname=f"verify.{name}", time="0"
+            suite, "testcase", name=_legal(case.name), classname=f"verify.{name}"
         )
+        item.set("time", _time(case.seconds))
         if case.kind:
             result = ElementTree.SubElement(item, case.kind, message=_legal(case.message))
             result.text = _legal(case.detail or case.message)
@@ -171,7 +173,11 @@ def _count(element: ElementTree.Element, cases: list[Case]) -> None:
     element.set("errors", str(kinds.count("error")))
     if element.tag == "testsuite":
         element.set("skipped", str(kinds.count("skipped")))
-        element.set("time", "0")
+        element.set("time", _time(sum(case.seconds for case in cases)))
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3f}"
 
 
 def _legal(text: str) -> str:

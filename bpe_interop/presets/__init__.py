@@ -72,7 +72,10 @@ def candidates(model: BPEModel) -> list[str]:
 
 
 def telling_apart(names: Iterable[str]) -> str:
-    """What tells presets of the same files apart: roles, and the first added token that differs."""
+    """What tells presets of the same files apart: roles, and the first added token that differs.
+
+    A line for each preset.
+    """
     presets = [PRESETS[name] for name in names]
     differences = [f"{preset.name} has {len(preset.added):,} added tokens" for preset in presets]
     tokens = [{token.id: token.text for token in preset.added} for preset in presets]
@@ -89,7 +92,7 @@ def telling_apart(names: Iterable[str]) -> str:
             text = preset.roles.get(role)
             if any(other.roles.get(role) != text for other in presets):
                 differences[at] += f", {role} is {'not stated' if text is None else show(text)}"
-    return "; ".join(differences)
+    return "\n".join(f"    {each}" for each in differences)
 
 
 def with_template(model: BPEModel) -> list[str]:

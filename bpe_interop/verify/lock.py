@@ -170,13 +170,27 @@ def load(data: bytes, name: str) -> Lock:
     Raises:
         FormatError: it is malformed, or of a layout that this version does not know.
     """
+    try:
+        return _read(data, name)
+    except FormatError as error:
+        error.fix = error.fix if error.fix == _UPDATE else _AGAIN
+        raise
+
+
+_UPDATE = "update bpe-interop"
+_AGAIN = (
+    "take the file as it was committed, or lock the tokenizer again: bpe-interop lock SRC -o FILE"
+)
+
+
+def _read(data: bytes, name: str) -> Lock:
     root = parse(data, name)
     version = root[KEY].be(int)
     if version != VERSION:
         raise FormatError(
             f"the lock file has layout {version}; this version reads layout {VERSION}",
             where=name,
-            fix="update bpe-interop" if version > VERSION else "lock the tokenizer again",
+            fix=_UPDATE if version > VERSION else _AGAIN,
         )
     root.only(KEY, "source", "fingerprint", "versions", "merges", "sha256", "golden", "tokens")
     prints = {part: root["fingerprint"][part].be(str) for part in PARTS}
@@ -189,9 +203,7 @@ def load(data: bytes, name: str) -> Lock:
     lock = Lock(root["source"].be(str), prints, named, golden, merges, tokens)
     if digest != _digest(lock):
         raise FormatError(
-            "the lock file was edited or damaged: its sha256 is that of other contents",
-            where=name,
-            fix="lock the tokenizer again",
+            "the lock file was edited or damaged: its sha256 is that of other contents", where=name
         )
     return lock
 
@@ -241,11 +253,7 @@ def unpack(lines: Node, name: str) -> Node:
 
 def damaged(name: str) -> FormatError:
     """The error for a table that was never packed so."""
-    return FormatError(
-        "the lock file's texts cannot be read: it was cut or edited",
-        where=name,
-        fix="lock the tokenizer again",
-    )
+    return FormatError("the lock file's texts cannot be read: it was cut or edited", where=name)
 
 
 _COLUMNS = ("gaps", "shared", "texts", "ids")

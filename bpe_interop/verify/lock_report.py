@@ -43,6 +43,8 @@ Golden: TypeAlias = tuple[str, str, tuple[int, ...]]
 
 _MODES = {"text": ORDINARY, "parse": PARSED, "template": TEMPLATED}
 _LINES = tuple(part for part in PARTS if part != "all")
+_NAMES = {"specials": "added tokens", "template": "sequence template", "decoder": "decoding"}
+"""Lines of a fingerprint by the names of the stages that are about the same."""
 _IDS = ("text", "specials", "template")
 """The lines of a fingerprint of which ids depend; of the decoder none do."""
 
@@ -57,7 +59,7 @@ def locked(source: str | Path) -> Lock | None:
     if not path.is_file():
         return None
     try:
-        if not is_lock(beginning(path)):
+        if not is_lock(beginning(path)) and path.suffix != ".lock":
             return None
         data = read(path)
     except SourceError:
@@ -130,7 +132,7 @@ def compare_with_lock(
         differing=answered.differing,
         scopes=tuple(_MODES[how].scope for how in ways),
         mismatch=mismatch,
-        stage=shown_by or None,
+        stage=_NAMES.get(shown_by, shown_by) or None,
         stages=tuple(_stages(held.fingerprint, now, shown_by)),
         assumptions=_assumed(model, side) if verdict == "proved" else (),
         replayed=(),
@@ -156,12 +158,13 @@ def _shown_by(mismatch: Mismatch | None, changed: Sequence[str]) -> str:
 def _stages(locked: Mapping[str, str], now: Mapping[str, str], shown: str) -> Iterator[Stage]:
     """Each line of a fingerprint, and whether it is the locked one; one that a text shows."""
     for part in _LINES:
+        name = _NAMES.get(part, part)
         if now[part] == locked[part]:
-            yield Stage(part, "proved", "the same fingerprint")
+            yield Stage(name, "proved", "the same fingerprint")
         elif part == shown:
-            yield Stage(part, "refuted", "another fingerprint, and a text with other ids")
+            yield Stage(name, "refuted", "another fingerprint, and a text with other ids")
         else:
-            yield Stage(part, "unknown", "another fingerprint")
+            yield Stage(name, "unknown", "another fingerprint")
 
 
 def _verdict(answered: _Held, changed: list[str], side: Engine, notes: list[str]) -> Verdict:
@@ -184,8 +187,9 @@ def _ways(model: BPEModel, side: Engine, scope: Scope) -> tuple[str, ...]:
 
 def _unfound(lines: list[str]) -> str:
     """Another tokenizer than was locked must not pass because the texts were the wrong ones."""
+    names = ", ".join(_NAMES.get(line, line) for line in lines)
     return (
-        f"the fingerprint is not the locked one ({', '.join(lines)}), and none of the locked texts "
+        f"the fingerprint is not the locked one ({names}), and none of the locked texts "
         "has other ids: it is not known whether ids changed; if you meant the change, lock again"
     )
 

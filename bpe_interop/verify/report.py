@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..diff import Difference, diff
 from ..encode import Encoder
-from ..frozen import dataclass, replace
+from ..frozen import dataclass, field, replace
 from ..model import BPEModel, show
 from ..notebook import verdict_block
 from .alignment import Span, align
@@ -50,6 +50,7 @@ class Report:
     ``interrupted`` says that Ctrl-C ended it before all texts were compared. ``unstated`` has the
     sides, ``a`` or ``b``, that do not state their special tokens though they count. ``whole`` is
     the text that was run and of which that of ``mismatch`` was made small, None where it is other.
+    ``seconds`` is how long it all took, 0 where nobody measured it.
     """
 
     verdict: Verdict
@@ -77,6 +78,7 @@ class Report:
     interrupted: bool = False
     unstated: tuple[str, ...] = ()
     whole: str | None = None
+    seconds: float = field(default=0.0, compare=False)
 
     def __repr__(self) -> str:
         return (

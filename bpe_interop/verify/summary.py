@@ -17,7 +17,7 @@ def subject(report: Report) -> str:
     A proof is about the whole scope; a run, and a lock file, about what both sides were asked.
     """
     whole = about(report.scope, report.stages)
-    locked = any(stage.name == "specials" for stage in report.stages)
+    locked = any(stage.name == "text" for stage in report.stages)
     if report.scope != "all" or (report.verdict == "proved" and not locked):
         return whole
     asked = {*report.scopes}

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
-from ...errors import BpeInteropError, FormatError, InvalidModelError
+from ...errors import ONLY_BPE, BpeInteropError, FormatError, InvalidModelError
 from ...kernel import Taken
 from ...model import (
     MAX_ID,
@@ -196,7 +196,7 @@ def _check_kind(root: Node) -> None:
     kind = model.get("type")
     name = kind.be(str) if "type" in model else _untyped(model)
     if name != "BPE":
-        kind.refuse(f"the model is {name}, not BPE: it cannot be held as merges")
+        kind.refuse(f"the model is {name}, not BPE: it cannot be held as merges", fix=ONLY_BPE)
     version = root.get("version")
     if "version" in root and version.value != "1.0":
         version.refuse(f"version {version.value!r} is not known (1.0 is)")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import copysign, isfinite
 from typing import Any, NoReturn
 
-from ...errors import FormatError, InvalidModelError, UnsupportedError
+from ...errors import ONLY_BPE, FormatError, InvalidModelError, UnsupportedError
 from ...frozen import replace
 from ...kernel import Numbers
 from ...merging.scores import both_zeros
@@ -171,6 +171,7 @@ def _check_type(message: Any, file: str) -> None:
         f"the model is {MODEL_TYPES[kind]}, not BPE: it cannot be held as merges"
         + ("" if stated else " (no type is given, which means UNIGRAM)"),
         where=f"{file}: trainer_spec.model_type",
+        fix=ONLY_BPE,
     )
 
 

@@ -1,0 +1,162 @@
+"""What the command line says to somebody who uses it for the first time."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from command_line import Command
+from conftest import FIXTURES
+
+from bpe_interop.gate import describe
+from bpe_interop.loss import Loss
+from bpe_interop.model import show
+
+TINY = FIXTURES / "tokenizers"
+RANKS, HUB = TINY / "gpt2-tiny" / "tiktoken", TINY / "gpt2-tiny" / "huggingface"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (("encode", RANKS, "a", "--template"), "to place what the tokenizer's template says: "),
+        (("convert", RANKS, "x", "--add-special-tokens"), "around each text: --template"),
+        (("decode", RANKS, "--skip-special-token", "1"), "Did you mean '--skip-special-tokens'?"),
+        (("view", RANKS, "hello", "-o", "page.html"), "to show a text: --text FILE"),
+    ],
+)
+def test_what_was_meant_is_named(
+    command: Command, arguments: tuple[object, ...], answer: str
+) -> None:
+    done = command(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert answer in done.err
+
+
+def test_a_number_that_is_negative_is_no_option(command: Command) -> None:
+    done = command("decode", RANKS, "-5")
+    assert (done.code, done.out) == (2, "")
+    assert 'the ids: "-5" is not an id' in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [("gpt-4", "cl100k_base"), ("GPT4o", "o200k_base"), ("cl100kbase", "cl100k_base")],
+)
+def test_a_pattern_that_is_nearly_named_is_answered(
+    command: Command, tmp_path: Path, name: str, pattern: str
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("hello", "utf-8")
+    done = command(
+        "train", text, "-o", tmp_path / "x", "--to", "hf", "--merges", 3, "--pattern", name
+    )
+    assert (done.code, done.out) == (2, "")
+    assert f"did you mean {pattern}" in done.err
+
+
+@pytest.mark.parametrize("content", ["", "{", "<<<<<<< HEAD", '{"bpe_interop_lock": 1', "{}"])
+def test_a_lock_file_that_cannot_be_read_says_what_to_do(
+    command: Command, tmp_path: Path, content: str
+) -> None:
+    lock = tmp_path / "tokenizer.lock"
+    lock.write_text(content, "utf-8")
+    for sides in ((lock, RANKS), (RANKS, lock)):
+        done = command("verify", *sides)
+        assert (done.code, done.out) == (2, "")
+        assert "or lock the tokenizer again: bpe-interop lock SRC -o FILE" in done.err
+
+
+def test_a_mark_does_not_stand_on_the_quotation_mark() -> None:
+    assert show("\u0301") == r'"\u0301"'
+    assert show("\u0301e\u0301") == '"\\u0301e\u0301"'
+    assert show("e\u0301") == '"e\u0301"'
+
+
+def test_what_happened_is_not_said_as_what_would_happen() -> None:
+    loss = Loss("added", "text", '"would" would be lost', "texts would differ", "would")
+    assert describe(loss, happened=True) == (
+        'added: "would" will be lost; texts will differ; such a text: "would"; see LOSS-added'
+    )
+    assert "texts would differ" in describe(loss)
+
+
+def test_a_refusal_names_all_that_is_to_be_dropped(command: Command, tmp_path: Path) -> None:
+    source = TINY / "cl100k-tiny" / "huggingface"
+    target = tmp_path / "pair"
+    done = command("convert", source, target, "--to", "gpt2", "--drop", "added")
+    assert (done.code, done.out) == (1, "")
+    [line] = [line for line in done.err.splitlines() if "to convert without it: " in line]
+    options = line.partition(": ")[2].split()
+    assert "added" in options
+    done = command("convert", source, target, "--to", "gpt2", *options)
+    assert (done.code, done.err) == (0, "")
+    assert " would " not in "".join(
+        line for line in done.out.splitlines(keepends=True) if line.startswith("dropped")
+    )
+
+
+def test_who_serves_a_directory_is_told_that_nothing_ends_a_text(
+    command: Command, tmp_path: Path
+) -> None:
+    for place, options, is_told in (
+        ("plain", (), True),
+        ("named", ("--eos", "<|endoftext|>"), False),
+        ("alone.json", (), False),
+    ):
+        done = command("convert", RANKS, tmp_path / place, "--to", "hf", "--no-verify", *options)
+        assert done.code == 0
+        assert ("no token has the role eos" in done.out) is is_told
+
+
+def test_ids_beyond_the_size_that_was_asked_for_are_said(command: Command, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("hello hello hello", "utf-8")
+    given = ("--to", "hf", "--vocab-size", "258", "--no-verify")
+    done = command("train", text, "-o", tmp_path / "x", *given, "--special", "<a>")
+    assert "259 ids, 1 of them special, beyond the 258 of --vocab-size" in done.out
+    done = command("train", text, "-o", tmp_path / "y", *given)
+    assert "258 ids, 0 of them special\n" in done.out
+
+
+def test_tokens_without_a_text_are_said_not_to_be_locked(command: Command, tmp_path: Path) -> None:
+    done = command("lock", RANKS, "-o", tmp_path / "x.lock")
+    [line] = [line for line in done.out.splitlines() if line.startswith("locked ")]
+    tokens = [line for line in RANKS.glob("*.tiktoken").__next__().read_text().split("\n") if line]
+    assert line.endswith(f" tokens of {len(tokens):,} (the others are in no valid text)")
+
+
+def test_inspect_says_it_in_words(command: Command) -> None:
+    done = command("inspect", RANKS)
+    assert done.code == 0
+    for word in ("JoinBytes", "removed invert", "unsaid"):
+        assert word not in done.out
+    assert "decode      the tokens' bytes joined, as UTF-8\n" in done.out
+
+
+def test_a_packed_file_is_to_be_unpacked(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "merges.txt.gz"
+    path.write_bytes(gzip.compress(b"#version\na b\n"))
+    done = command("inspect", path)
+    assert (done.code, done.out) == (2, "")
+    assert "this is packed (gzip)" in done.err
+
+
+def test_another_kind_of_model_is_told_what_runs_it(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"version": "1.0", "model": {"type": "Unigram"}}), "utf-8")
+    done = command("inspect", path)
+    assert (done.code, done.out) == (2, "")
+    assert "run the file in the library that made it" in done.err
+
+
+def test_the_time_of_a_verdict_is_in_its_junit_file(command: Command, tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    assert command("verify", RANKS, HUB, "--scope", "text", "--report", report).code == 0
+    root = ElementTree.parse(report).getroot()
+    [case] = root.findall("testsuite[@name='verdict']/testcase")
+    assert float(case.attrib["time"]) > 0
+    assert root.attrib["time"] == case.attrib["time"]
