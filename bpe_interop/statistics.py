@@ -36,7 +36,6 @@ from .shards import (
 )
 from .shards.orders import Check
 from .shards.worker import versions_here
-from .strict_json import Node
 from .ticks import begin
 from .tokenizer import Tokenizer
 
@@ -185,22 +184,6 @@ class Measured:
             tuple(one + two for one, two in zip(self.counts, other.counts, strict=True)),
         )
 
-    def as_data(self) -> dict[str, object]:
-        """As JSON."""
-        counts = [{"ids": [*each], "times": [*each.values()]} for each in self.counts]
-        return {**asdict(replace(self, counts=())), "counts": counts}
-
-    @classmethod
-    def of(cls, node: Node) -> Measured:
-        """From JSON."""
-        counts = (
-            Counter({i.be(int): n.be(int) for i, n in zip(*map(Node.items, pair), strict=True)})
-            for each in node["counts"].items()
-            for pair in ((each["ids"], each["times"]),)
-        )
-        read = {name: node[name].be(int) for name in ("documents", "bytes", "words")}
-        return cls(**read, counts=tuple(counts))
-
 
 @dataclass(frozen=True)
 class MeasuredParts:
@@ -285,7 +268,7 @@ def measure_by_parts(
         pool_of(executor, slots),
         state=state,
         about=about,
-        decode=Measured.of,
+        kind=Measured,
         limit=limit,
         tick=lambda seen, part: tick(seen),
     )

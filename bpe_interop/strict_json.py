@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import chain
@@ -17,9 +18,11 @@ from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, 
 from .errors import FormatError, UnsupportedError
 from .kernel import LazyDict, LazyList
 from .limits import JSON_NESTING
-from .model import Json
+from .model import MAX_ID, Json, show
 
 T = TypeVar("T")
+_DIGITS = 20
+"""More than any counted number has."""
 Lazy = (LazyDict, LazyList)
 """What stands in a document for a value that was taken out of it."""
 
@@ -85,6 +88,26 @@ class Node:
         """Whether the value is there and is not null."""
         return self.value is not None
 
+    def id(self) -> int:
+        """The value, which must be an id: 32 unsigned bits."""
+        number = self.be(int)
+        if not 0 <= number <= MAX_ID:
+            self.fail(f"{number} is not an id (0 to {MAX_ID})")
+        return number
+
+    def ids(self) -> dict[str, int]:
+        """The value, which must be an object of texts with their ids, and not empty."""
+        ids: dict[str, Any] = self.be(dict)
+        if not ids:
+            self.fail("the vocabulary is empty")
+        numbers = ids.values()
+        if set(map(type, numbers)) != {int} or min(numbers) < 0 or max(numbers) > MAX_ID:
+            for text, number in ids.items():
+                if type(number) is not int or not 0 <= number <= MAX_ID:
+                    where = Node(number, self.file, f"{self.path}[{show(text)}]")
+                    where.fail(f"expected an id (an integer from 0 to {MAX_ID})")
+        return ids
+
     def members(self) -> Mapping[str, int]:
         """An object of ids for who looks up little in it: what was taken out is not made."""
         return self.value if isinstance(self.value, LazyDict) else self.be(dict)
@@ -126,7 +149,7 @@ def read_as(kind: type[T], node: Node, *beside: str) -> T:
     """A dataclass out of an object that has its fields, as ``dataclasses.asdict`` writes them.
 
     Fields may be texts, numbers, truth values, dataclasses, literals, tuples, mappings from
-    texts, and None.
+    texts, counters of numbers, and None.
 
     Args:
         kind: the dataclass.
@@ -163,6 +186,11 @@ def _read(form: Any, node: Node) -> Any:
         if len(given) != len(inner):
             node.fail(f"expected {len(inner)} members, found {len(given)}")
         return tuple(map(_read, inner, given))
+    if origin is Counter:
+        for key in node.be(dict):
+            if not (key.isdecimal() and len(key) < _DIGITS):
+                node.fail(f"the key {show(key[:_DIGITS])} is no number")
+        return Counter({int(key): node[key].be(int) for key in node.be(dict)})
     if origin is Mapping:
         return {key: _read(inner[1], node[key]) for key in node.be(dict)}
     from dataclasses import is_dataclass

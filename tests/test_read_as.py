@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 import pytest
@@ -29,22 +30,33 @@ class Outer:
     inner: Inner
     rows: tuple[Inner, ...]
     by_name: Mapping[str, Inner]
+    times: Counter[int]
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WHOLE = st.builds(
-    Outer, share=st.none() | FINITE, by_name=st.dictionaries(st.text(), st.builds(Inner))
+    Outer,
+    share=st.none() | FINITE,
+    by_name=st.dictionaries(st.text(), st.builds(Inner)),
+    times=st.builds(Counter, st.dictionaries(st.integers(0, 1 << 60), st.integers())),
 )
 
 
 @given(WHOLE)
 def test_what_was_written_is_read_again(value: Outer) -> None:
-    data = json.dumps(asdict(value), ensure_ascii=True)
+    data = json.dumps({**asdict(replace(value, times=Counter())), "times": value.times})
     assert read_as(Outer, parse(data.encode(), "f")) == value
 
 
 INNER = {"name": "n", "sizes": [1, 2], "pair": ["a", True]}
-OUTER = {"kind": "one", "share": 1, "inner": INNER, "rows": [INNER], "by_name": {"x": INNER}}
+OUTER = {
+    "kind": "one",
+    "share": 1,
+    "inner": INNER,
+    "rows": [INNER],
+    "by_name": {"x": INNER},
+    "times": {"1": 2},
+}
 
 
 @pytest.mark.parametrize(
@@ -57,6 +69,8 @@ OUTER = {"kind": "one", "share": 1, "inner": INNER, "rows": [INNER], "by_name": 
         ("inner", {**INNER, "sizes": [True]}, "$.inner.sizes[0]", "expected an integer"),
         ("inner", {**INNER, "pair": ["a"]}, "$.inner.pair", "expected 2 members, found 1"),
         ("rows", [INNER, 1], "$.rows[1]", "expected an object, found an integer"),
+        ("times", {"-1": 1}, "$.times", 'the key "-1" is no number'),
+        ("times", {"1" * 5000: 1}, "$.times", "is no number"),
         ("by_name", [INNER], "$.by_name", "expected an object, found an array"),
         ("by_name", {"x": {**INNER, "name": None}}, "$.by_name.x.name", "found null"),
     ],

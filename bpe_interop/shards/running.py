@@ -22,11 +22,10 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from ..corpora import CutCorpus, Part, no_documents
 from ..errors import BpeInteropError, EngineError, TargetError
 from ..formats import Files
-from ..strict_json import Node
 from ..ticks import PART_SECONDS
 from . import worker
 from .orders import Failed, Finished, Job, Missing, Order, OtherVersions, Reply, Stopped
-from .state_file import AsData, keeping
+from .state_file import keeping
 from .tickets import Carried
 from .worker import versions_here
 
@@ -444,7 +443,7 @@ def run_parts(
     return _Runner(job, carried, parts, workers, limit, tick).work()
 
 
-class Result(AsData, Protocol):
+class Result(Protocol):
     """What became of a part: of so many documents, and bytes of UTF-8."""
 
     @property
@@ -467,7 +466,7 @@ def run_corpus(
     *,
     state: str | Path | None,
     about: Mapping[str, object],
-    decode: Callable[[Node], K],
+    kind: type[K],
     limit: float = LIMIT,
     tick: Callable[[Progress, K], None],
     is_there: Callable[[K], bool] = lambda result: True,
@@ -481,7 +480,7 @@ def run_corpus(
         workers: who works.
         state: a file in which it is kept what is done; None where nothing is.
         about: what the run does, as :class:`.state_file.Done` takes it.
-        decode: a result from its JSON.
+        kind: the dataclass that a result is.
         limit: seconds after which a part is given to another worker, once.
         tick: is told how far it is, and what became of the last part.
         is_there: whether what a run before did is still there.
@@ -496,7 +495,7 @@ def run_corpus(
         TargetError: the state cannot be written.
         BpeInteropError: a part failed.
     """
-    with keeping(state, about, corpus.shards, corpus.parts, decode) as kept:
+    with keeping(state, about, corpus.shards, corpus.parts, kind) as kept:
         before = {number: each for number, each in kept.results.items() if is_there(each)}
         read = sum(part.size for part in corpus.parts if part.number in before)
         seen = Progress(0, 0, read, sum(part.size for part in corpus.parts), 0.0, read)

@@ -11,32 +11,24 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import BinaryIO, Generic, Protocol, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from ..corpora import Part, Shard, signatures
 from ..errors import FormatError, SourceError, TargetError
 from ..io import take_lock, unreadable
-from ..strict_json import Node, parse
+from ..strict_json import Node, parse, read_as
 
 KIND = "bpe-interop parts done"
-SCHEMA = 2
+SCHEMA = 3
 _SYNCED_EVERY = 10.0
 """Seconds after which what was written must be on the disk."""
 _ANOTHER = "name another state file"
 
 
-class AsData(Protocol):
-    """The result of a part."""
-
-    def as_data(self) -> dict[str, object]:
-        """As JSON."""
-        ...
-
-
-R = TypeVar("R", bound=AsData)
+R = TypeVar("R")
 
 
 def state_of(path: Path) -> bytes | None:
@@ -105,11 +97,11 @@ class Done:
         self._file: BinaryIO | None = None
         self._synced = time.monotonic()
 
-    def read(self, decode: Callable[[Node], R]) -> dict[int, R]:
+    def read(self, kind: type[R]) -> dict[int, R]:
         """The results by the number of the part; none where there is no file yet.
 
         Args:
-            decode: a result from its JSON.
+            kind: the dataclass that a result is.
         """
         where, data = str(self._path), state_of(self._path)
         if not data or (b"\n" not in data and self._begins(data)):
@@ -132,7 +124,7 @@ class Done:
         # What stands behind the last LF was cut off as it was written.
         for line in lines[1:-1]:
             node = parse(line, where)
-            results[node["part"].be(int)] = decode(node["result"])
+            results[node["part"].be(int)] = read_as(kind, node["result"])
         return results
 
     def __enter__(self) -> Done:
@@ -163,7 +155,7 @@ class Done:
             self._file.close()
 
     def add(self, number: int, result: object) -> None:
-        """Keeps the result of a part, as JSON.
+        """Keeps the result of a part, a dataclass, as JSON.
 
         Raises:
             TargetError: it cannot be written.
@@ -174,7 +166,8 @@ class Done:
         if self._file is None:
             return
         try:
-            self._file.write(json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n")
+            written = json.dumps(line, ensure_ascii=True, default=_fields_of)
+            self._file.write(written.encode("ascii") + b"\n")
             self._file.flush()
             if time.monotonic() - self._synced > _SYNCED_EVERY:
                 os.fsync(self._file.fileno())
@@ -215,7 +208,11 @@ class Kept(Generic[R]):
             TargetError: it cannot be written.
         """
         if self.file is not None:
-            self.file.add(number, result.as_data())
+            self.file.add(number, result)
+
+
+def _fields_of(result: Any) -> dict[str, object]:
+    return {each.name: getattr(result, each.name) for each in fields(result)}
 
 
 @contextlib.contextmanager
@@ -224,7 +221,7 @@ def keeping(
     about: Mapping[str, object],
     shards: Iterable[Shard],
     parts: Iterable[Part],
-    decode: Callable[[Node], R],
+    kind: type[R],
 ) -> Iterator[Kept[R]]:
     """What a state has, and keeps while the block runs; without a state, nothing.
 
@@ -233,7 +230,7 @@ def keeping(
         about: what the run does.
         shards: the files of the corpus.
         parts: its parts.
-        decode: a result from its JSON.
+        kind: the dataclass that a result is.
 
     Raises:
         The errors of :class:`Done`.
@@ -242,6 +239,6 @@ def keeping(
         yield Kept({}, None)
         return
     done = Done(Path(state), about, shards, parts)
-    results: dict[int, R] = done.read(decode)
+    results = done.read(kind)
     with done:
         yield Kept(results, done)

@@ -8,10 +8,9 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import TypeAlias, TypedDict
 
 from ..corpora import Document, Part, PartReader
 from ..engines.choice import FASTEST
@@ -21,7 +20,6 @@ from ..frozen import dataclass
 from ..shards import Ticket, opened_from
 from ..shards.orders import Check
 from ..special import Allowed, Disallowed
-from ..strict_json import Node, read_as
 from ..tokenizer import Tokenizer
 from .columns import INT64, sha256_of_file, sync
 from .layouts import LAYOUTS, Rows
@@ -59,15 +57,6 @@ class Encoded:
     tokens: int
     bytes: int
     files: tuple[File, ...]
-
-    def as_data(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, node: Node) -> Encoded:
-        """From JSON."""
-        return read_as(cls, node)
 
 
 COUNTED = ("documents", "empty", "replaced", "rows", "tokens", "bytes")

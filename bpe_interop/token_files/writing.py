@@ -233,7 +233,7 @@ def _run(
         way.workers(),
         state=way.state,
         about=about,
-        decode=Encoded.of,
+        kind=Encoded,
         limit=way.limit,
         tick=told,
         is_there=is_there,

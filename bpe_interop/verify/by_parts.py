@@ -35,10 +35,9 @@ from ..shards import (
 )
 from ..shards.orders import Check
 from ..shards.worker import versions_here
-from ..strict_json import Node
 from .children import ChildPair
 from .compare import LocalPair, Pair
-from .corpus_report import CorpusReport, Failed, Found, SideName, read_report
+from .corpus_report import CorpusReport, Failed, Found, SideName
 from .sides import Inside, Mode, side_of
 from .stages.stage import Scope
 from .sweep import (
@@ -92,15 +91,6 @@ class Compared:
     def bytes(self) -> int:
         """How many bytes of UTF-8 they have."""
         return self.report.counts.bytes
-
-    def as_data(self) -> dict[str, Any]:
-        """As JSON."""
-        return {"report": self.report.as_data(), "lines": self.lines, "alone": self.alone}
-
-    @classmethod
-    def of(cls, node: Node) -> Compared:
-        """From JSON."""
-        return cls(read_report(node["report"]), node["lines"].be(int), node["alone"].be(int))
 
 
 @dataclass(frozen=True)
@@ -217,7 +207,7 @@ def compare_by_parts(
         by.workers,
         state=corpora.state,
         about=_about(job),
-        decode=Compared.of,
+        kind=Compared,
         limit=by.limit,
         tick=lambda seen, part: tick(seen),
     )

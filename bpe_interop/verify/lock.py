@@ -215,10 +215,7 @@ def _row(row: Node) -> tuple[str, str, tuple[int, ...]]:
     how, text = parts[0].be(str), parts[1].be(str)
     if how not in ASKED:
         parts[0].fail(f"expected one of {', '.join(ASKED)}")
-    ids = tuple(number.be(int) for number in parts[2].items())
-    if any(not 0 <= number <= MAX_ID for number in ids):
-        parts[2].fail(f"an id is an integer from 0 to {MAX_ID}")
-    return how, text, ids
+    return how, text, tuple(number.id() for number in parts[2].items())
 
 
 _LINE = 100

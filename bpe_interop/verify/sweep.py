@@ -297,7 +297,8 @@ def shrunk(report: CorpusReport, pair: Pair, modes: tuple[Mode, ...]) -> CorpusR
     named = {mode.scope: mode for mode in modes}
     try:
         for place, each in enumerate(differences):
-            smaller = None if each.shrunk else pair.shrink(each.text, named[each.scope])
+            mode = named.get(each.scope)  # a state that was edited may have any
+            smaller = None if each.shrunk or mode is None else pair.shrink(each.text, mode)
             if smaller is not None:
                 differences[place] = _replaced(each, smaller)
     except KeyboardInterrupt:

@@ -10,7 +10,7 @@ from typing import NoReturn
 from ...entries import numbered
 from ...errors import FormatError, not_utf8
 from ...kernel import Numbers, pairs_text, read_pair, vocabulary_text
-from ...model import MAX_ID, Affixes, BPEModel, Fallback, Kind, Origin, PairList, Vocab, show
+from ...model import Affixes, BPEModel, Fallback, Kind, Origin, PairList, Vocab, show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
 from ...text.bytechars import is_mapped, to_bytes, to_chars
@@ -122,16 +122,12 @@ def _one_pair(files: Files) -> tuple[str, str, str]:
 
 def _read_vocab(root: Node) -> tuple[dict[str, bytes], dict[bytes, int], frozenset[str]]:
     """Spelling to content, content to id, and the spellings outside the byte alphabet."""
-    spelled: dict[str, int] = root.be(dict)
-    if not spelled:
-        root.fail("the vocabulary is empty")
+    spelled = root.ids()
     contents: dict[str, bytes] = {}
     ids: dict[bytes, int] = {}
     owners: dict[int, str] = {}
     literal: list[str] = []
     for text, number in spelled.items():
-        if type(number) is not int or not 0 <= number <= MAX_ID:
-            root[text].fail(f"expected an id (an integer from 0 to {MAX_ID})")
         other = owners.setdefault(number, text)
         if other is not text:
             root[text].fail(f"the id {number} is also that of {show(other)}")

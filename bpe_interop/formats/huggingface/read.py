@@ -9,7 +9,6 @@ from typing import NoReturn
 from ...errors import ONLY_BPE, BpeInteropError, FormatError, InvalidModelError
 from ...kernel import Taken
 from ...model import (
-    MAX_ID,
     AddedToken,
     Alphabet,
     BPEModel,
@@ -232,9 +231,7 @@ def _read_added(
     next_id = len(words.ids)
     for entry in node.items() if node.given else ():
         entry.only("id", "content", *_FLAGS)
-        stated, text = entry["id"].be(int), entry["content"].be(str)
-        if not 0 <= stated <= MAX_ID:
-            entry["id"].fail(f"{stated} is not an id (0 to {MAX_ID})")
+        stated, text = entry["id"].id(), entry["content"].be(str)
         single_word, lstrip, rstrip, normalized, special = (entry[f].be(bool) for f in _FLAGS)
         if not text:
             notes.append(f"{entry.path} is empty; tokenizers passes over it, and so do we")

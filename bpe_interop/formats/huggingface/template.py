@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from ...frozen import dataclass
 from ...model import (
-    MAX_ID,
     Json,
     SequenceTemplate,
     TemplatePart,
@@ -96,12 +95,12 @@ def _read_part(node: Node, tokens: Node) -> TemplatePart:
         which = text["id"].be(str)
         if which not in ("A", "B"):
             text["id"].fail(f'expected "A" or "B", found {which!r}')
-        return TemplateText("A" if which == "A" else "B", _id(text["type_id"]))
+        return TemplateText("A" if which == "A" else "B", text["type_id"].id())
     special = node["SpecialToken"]
     special.only("id", "type_id")
     name = special["id"].be(str)
     ids = tokens[name]["ids"].items()
-    return TemplateToken(name, tuple(map(_id, ids)), _id(special["type_id"]))
+    return TemplateToken(name, tuple(map(Node.id, ids)), special["type_id"].id())
 
 
 def _check_token(entry: Node) -> None:
@@ -109,17 +108,9 @@ def _check_token(entry: Node) -> None:
     entry.only("id", "ids", "tokens")
     entry["id"].be(str)
     for number in entry["ids"].items():
-        _id(number)
+        number.id()
     for token in entry["tokens"].items():
         token.be(str)
-
-
-def _id(node: Node) -> int:
-    """An id, of a token or a type: 32 unsigned bits."""
-    number = node.be(int)
-    if not 0 <= number <= MAX_ID:
-        node.fail(f"{number} is not an id (0 to {MAX_ID})")
-    return number
 
 
 def _read_cls_sep(node: Node, kind: str) -> PostProcessor:
@@ -138,7 +129,7 @@ def _named_id(node: Node) -> TemplateToken:
     parts = list(node.items())
     if len(parts) != 2:
         node.fail("expected a token and its id")
-    return TemplateToken(parts[0].be(str), (_id(parts[1]),))
+    return TemplateToken(parts[0].be(str), (parts[1].id(),))
 
 
 def write_post_processor(

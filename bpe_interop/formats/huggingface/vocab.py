@@ -14,7 +14,6 @@ from ... import kernel
 from ...errors import FormatError
 from ...frozen import dataclass
 from ...model import (
-    MAX_ID,
     AddedToken,
     Affixes,
     Alphabet,
@@ -89,13 +88,8 @@ def read_words(model: Node, alphabet: Alphabet) -> Words:
         UnsupportedError: an affix that a byte-level vocabulary cannot spell.
     """
     node = model["vocab"]
-    ids: dict[str, int] = node.be(dict)
-    if not ids:
-        node.fail("the vocabulary is empty")
-    numbers = ids.values()
-    if set(map(type, numbers)) != {int} or min(numbers) < 0 or max(numbers) > MAX_ID:
-        _explain_ids(node, ids)
-    if len(set(numbers)) != len(ids):
+    ids = node.ids()
+    if len(set(ids.values())) != len(ids):
         _explain_shared(node, ids)
     affixes = Affixes(
         _read_affix(model.get("continuing_subword_prefix"), alphabet),
@@ -124,17 +118,6 @@ def _explain_shared(node: Node, ids: dict[str, int]) -> NoReturn:
                 fix="give each token an id of its own",
             )
     raise AssertionError("no two tokens have the same id")
-
-
-def _explain_ids(node: Node, ids: dict[str, int]) -> NoReturn:
-    spelling, number = next(
-        (spelling, number)
-        for spelling, number in ids.items()
-        if type(number) is not int or not 0 <= number <= MAX_ID
-    )
-    Node(number, node.file, f"{node.path}[{show(spelling)}]").fail(
-        f"expected an id (an integer from 0 to {MAX_ID})"
-    )
 
 
 def _read_affix(node: Node, alphabet: Alphabet) -> bytes:

@@ -31,7 +31,6 @@ from itertools import pairwise
 from ...entries import numbered
 from ...frozen import dataclass
 from ...model import (
-    MAX_ID,
     AddedToken,
     Json,
     SequenceTemplate,
@@ -156,11 +155,9 @@ def _read_added(
     tokens_by_rank = numbered(ranks, asked)
     added: list[AddedToken] = []
     for text in node.be(dict):
-        number = node[text].be(int)
         if not text:
             node.fail("a special token is empty", fix="tiktoken would find it everywhere")
-        if not 0 <= number <= MAX_ID:
-            node[text].fail(f"{number} is not an id (0 to {MAX_ID})")
+        number = node[text].id()
         other = tokens_by_rank.get(number)
         if other is not None and other != text.encode():
             node[text].fail(
@@ -236,12 +233,8 @@ def _read_part(node: Node) -> TemplatePart:
             node["text"].fail(f'expected "A" or "B", found {show(which)}')
         return TemplateText("A" if which == "A" else "B", node["type_id"].be(int))
     _only(node, "token", "ids", "type_id")
-    ids = []
-    for child in node["ids"].items():
-        if not 0 <= child.be(int) <= MAX_ID:
-            child.fail(f"{child.value} is not an id (0 to {MAX_ID})")
-        ids.append(child.be(int))
-    return TemplateToken(node["token"].be(str), tuple(ids), node["type_id"].be(int))
+    ids = tuple(child.id() for child in node["ids"].items())
+    return TemplateToken(node["token"].be(str), ids, node["type_id"].be(int))
 
 
 def _part_json(part: TemplatePart) -> Json:

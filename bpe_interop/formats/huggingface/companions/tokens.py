@@ -119,13 +119,13 @@ def read_wishes(files_beside: Companions, root: Node, special: Container[str]) -
         )
     wishes: dict[int, Wish] = {}
     for text in files_beside.added.be(dict):
-        number = files_beside.added[text].be(int)
+        number = files_beside.added[text].id()
         flag = text in special
         token = AddedToken(text, number, special=flag, normalized=not flag)
         wishes[number] = Wish(token, ADDED)
     listed = root.get("added_tokens")
     for entry in listed.items() if listed.given else ():
-        token = _token(entry, entry["id"].be(int))
+        token = _token(entry, entry["id"].id())
         wishes[token.id] = Wish(token, root.file)
     return [wishes[number] for number in sorted(wishes)]
 
@@ -263,7 +263,7 @@ def tell_ids(
     holders = {number: text for text, number in ids.items()}
     wrong: list[str] = []
     for text in files_beside.added.be(dict):
-        number = files_beside.added[text].be(int)
+        number = files_beside.added[text].id()
         if ids.get(text) == number:
             continue
         holder = holders.get(number)
