@@ -78,6 +78,33 @@ def test_lookup_counts_only_where_merging_cannot_reach() -> None:
     assert found.field == "lookup_first"
 
 
+UNREACHED = {**IDS, b"acca": 6}
+
+
+@pytest.mark.parametrize("ids", [IDS, UNREACHED])
+@pytest.mark.parametrize("looks", [(True, True), (True, False), (False, True), (False, False)])
+def test_one_canonical_form_is_enough_for_the_lookups_of_two(
+    ids: dict[bytes, int], looks: tuple[bool, bool]
+) -> None:
+    listed = PairList(tuple(canonical(PLAIN).splits.values()))
+    one = replace(PLAIN, vocab=Vocab(ids), merges=listed, lookup_first=looks[0])
+    two = replace(one, merges=RankTable({**ids}), lookup_first=looks[1])
+    assert (b"acca" in canonical(one).unreachable) == (ids is UNREACHED)
+    differs = ids is UNREACHED and looks[0] != looks[1]
+    assert fields(one, two) == ({"lookup_first": "different"} if differs else {})
+    assert canonical.known(two) == (ids is UNREACHED)
+
+
+def test_equal_merges_over_other_tokens_are_looked_up_otherwise() -> None:
+    """Of two that merge alike, one may have more tokens that merging never builds."""
+    listed = PairList(tuple(canonical(PLAIN).splits.values()))
+    one, two = (
+        replace(PLAIN, vocab=Vocab(ids), merges=listed, lookup_first=True)
+        for ids in (IDS, {**IDS, b"acca": 6})
+    )
+    assert fields(one, two) == {"vocab": "different", "lookup_first": "different"}
+
+
 def test_unstated_is_not_different() -> None:
     assert fields(PLAIN, replace(PLAIN, added=None)) == {"added": "unstated"}
     assert fields(replace(PLAIN, pretokenizer=None), PLAIN) == {"pretokenizer": "unstated"}

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..errors import PatternError
 from ..frozen import dataclass, replace
-from ..merging.canonical import whole_lookups
+from ..merging.canonical import canonical, not_merged, whole_lookups
 from ..model import (
     FIELDS,
     BPEModel,
@@ -25,6 +25,7 @@ from ..theory.cuts import preferred_in
 from ..theory.plain import plain_normalizer
 from ..theory.pretokens import occurrence
 from .tokens import (
+    builds_the_same,
     compare_added,
     compare_affixes,
     compare_fallback,
@@ -98,7 +99,15 @@ def _extras(a: BPEModel, b: BPEModel) -> str:
 
 
 def _lookup_first(a: BPEModel, b: BPEModel) -> str:
-    left, right = whole_lookups(a), whole_lookups(b)
+    if not a.lookup_first and not b.lookup_first:
+        return ""
+    if builds_the_same(a, b):
+        if a.lookup_first == b.lookup_first:
+            return ""
+        either = not_merged(a if canonical.known(a) else b)
+        left, right = (either if each.lookup_first else frozenset() for each in (a, b))
+    else:
+        left, right = whole_lookups(a), whole_lookups(b)
     if left == right:
         return ""
     left, right = _that_occur(a, left), _that_occur(b, right)

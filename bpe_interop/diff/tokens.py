@@ -123,6 +123,17 @@ def compare_merges(a: BPEModel, b: BPEModel) -> str:
     return "the order of merges of equal rank"
 
 
+def builds_the_same(a: BPEModel, b: BPEModel) -> bool:
+    """Whether both have the same tokens, and are plainly seen to merge every content into the same.
+
+    Where the canonical form of one of them is known, that of the other need not be found.
+    """
+    if a.vocab.kinds or b.vocab.kinds or not (a.affixes == b.affixes == Affixes()):
+        return False
+    same = a.alphabet == b.alphabet and a.vocab.ids == b.vocab.ids
+    return same and plainly_equal(system_of(a), system_of(b)) is not None
+
+
 def _unused(model: BPEModel) -> set[int]:
     return {number for number, kind in model.vocab.kinds.items() if kind == "unused"}
 

@@ -168,6 +168,8 @@ class Numbers(LazyDict[bytes, int]):
 
     def numbered(self, wanted: Set[int]) -> dict[int, bytes]:
         """The tokens that have some numbers, by number."""
+        if wanted.isdisjoint(self.table.numbers):  # in half the time
+            return {}
         places = {n: at for at, n in enumerate(self.table.numbers) if n in wanted}
         return dict(zip(places, self.table.some([*places.values()]), strict=True))
 

@@ -212,8 +212,11 @@ def whole_lookups(model: BPEModel) -> frozenset[bytes]:
     That is where the pretoken that spells the token would not merge into it: with a suffix, or
     for the tokens of bytes, it never does.
     """
-    if not model.lookup_first:
-        return frozenset()
+    return not_merged(model) if model.lookup_first else frozenset()
+
+
+def not_merged(model: BPEModel) -> frozenset[bytes]:
+    """The tokens that pretokens which spell them do not merge into."""
     tokens, kinds = textual(model), model.vocab.kinds
     if model.affixes == NO_AFFIXES:
         out = canonical(model).unreachable
