@@ -9,7 +9,7 @@ import pytest
 from tokenizers import Regex, pre_tokenizers
 
 from bpe_interop.errors import PatternError
-from bpe_interop.steps import Dialect, Pattern
+from bpe_interop.steps import ByteChars, Dialect, Pattern, PreTokenizerStep, Split
 from bpe_interop.text.patterns import parse, translate
 from bpe_interop.text.regex_syntax import Node, matches_empty
 from bpe_interop.text.spellings import (
@@ -25,6 +25,7 @@ from bpe_interop.text.spellings import (
     Family,
 )
 from bpe_interop.theory.automata import continuation, first_difference, uncovered
+from bpe_interop.theory.pretokens import can_occur, occurrence
 
 
 def tree(source: str, dialect: Dialect = "oniguruma") -> Node:
@@ -181,6 +182,36 @@ def test_pretokens_that_no_text_gives() -> None:
     assert continuation(cl100k, "'ss") is None
     assert continuation(tree(r"a+(?=b)"), "aa") == "b"
     assert continuation(cl100k, "") is None
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (),
+        (Split(Pattern(CL100K, "oniguruma"), "isolated"),),
+        (Split(Pattern(r"\d", "oniguruma"), "removed"),),
+        (Split(Pattern(r"(?<=a)b|[^b]+", "oniguruma"), "isolated"),),
+        (Split(" ", "removed"),),
+        (ByteChars(),),
+        (Split(Pattern(CL100K, "oniguruma"), "isolated"), Split(" ", "removed")),
+    ],
+)
+def test_whether_a_pretoken_can_occur_is_told_with_and_without_a_text(
+    steps: tuple[PreTokenizerStep, ...],
+) -> None:
+    for content in (
+        b"",
+        b"a",
+        b"ab",
+        b"a b",
+        b"<|x|>",
+        b" ",
+        b"\n ",
+        b"1234",
+        b"\xff",
+        "é".encode(),
+    ):
+        assert can_occur(steps, content) is occurrence(steps, content).possible
 
 
 def test_unicode_witnesses() -> None:

@@ -56,14 +56,28 @@ def occurrence(steps: Sequence[PreTokenizerStep], content: bytes) -> Occurrence:
             return Occurrence(True, text + context)
     if not steps:
         return Occurrence(True, text)
-    if len(steps) > 1 or not isinstance(steps[0], Split):
-        return Occurrence(None)
-    return _by_automaton(steps[0], text)
+    return _by_automaton(steps, text)
 
 
-def _by_automaton(step: Split, text: str) -> Occurrence:
+def can_occur(steps: Sequence[PreTokenizerStep], content: bytes) -> bool | None:
+    """What :func:`occurrence` says of ``possible``.
+
+    The automaton is asked first: where the answer is no, as it mostly is for special tokens, no
+    text need be split, and what splits texts takes longer to be imported and made.
+    """
+    try:
+        decided = _by_automaton(steps, content.decode("utf-8")) if content else Occurrence(False)
+    except UnicodeDecodeError:
+        decided = Occurrence(None)
+    return occurrence(steps, content).possible if decided.possible is None else decided.possible
+
+
+def _by_automaton(steps: Sequence[PreTokenizerStep], text: str) -> Occurrence:
     from .automata import continuation
 
+    if len(steps) != 1 or not isinstance(steps[0], Split):
+        return Occurrence(None)
+    step = steps[0]
     if not isinstance(step.pattern, Pattern):
         return Occurrence(None)
     matches_only = step.behavior == "removed" and step.invert

@@ -26,7 +26,7 @@ from ...model import (
 from ...steps import PreTokenizerStep
 from ...strict_json import Node
 from ...text.bytechars import all_to_bytes, is_mapped, to_bytes, to_chars
-from ...theory.pretokens import UTF8_BYTES, occurrence
+from ...theory.pretokens import UTF8_BYTES, can_occur
 
 BYTE_TOKENS: dict[int, str] = {byte: f"<0x{byte:02X}>" for byte in range(256)}
 """How byte fallback spells each byte."""
@@ -305,7 +305,7 @@ def numbering_only(
             (content := words.contents[text]) not in used
             and not words.is_symbol(content)
             and text not in byte_tokens
-            and not (looked_up is not None and occurrence(looked_up, content).possible is not False)
+            and not (looked_up is not None and can_occur(looked_up, content) is not False)
         )
     }
 
