@@ -28,7 +28,7 @@ from bpe_interop.engines import from_model
 from bpe_interop.errors import DecodeError, DisallowedSpecialError, EncodeError, PatternError
 from bpe_interop.formats import by_name
 from bpe_interop.kernel import library, running, set_aside, splitter_of
-from bpe_interop.kernel.shared_integers import COUNT, SharedIntegers
+from bpe_interop.kernel.encoding import COUNT, SharedIntegers
 from bpe_interop.model import (
     AddedToken,
     Affixes,

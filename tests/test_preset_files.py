@@ -11,7 +11,7 @@ from command_line import Command
 
 from bpe_interop import convert, load
 from bpe_interop.errors import BpeInteropError, TargetError
-from bpe_interop.shards.tickets import carry, opened_from
+from bpe_interop.shards.orders import carry, opened_from
 from bpe_interop.sources import load_source
 from bpe_interop.text.spellings import GPT2
 

@@ -76,7 +76,7 @@ class RoundTrip:
         """Why the format cannot hold this value: its own explanations, and what stands beside."""
         if self.alone:
             return (*self.whole.losses, *_left_out(self))
-        from .other_tables import tables_lost  # reading does not wait for what only writing needs
+        from .reasons import tables_lost  # reading does not wait for what only writing needs
 
         return (*self.format.explain(self), *tables_lost(self))
 

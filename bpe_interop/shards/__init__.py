@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from .orders import Job, Work
+from .orders import Carried, Job, Ticket, Work, carry, opened_from
 from .running import (
     LIMIT,
     Here,
@@ -20,7 +20,6 @@ from .running import (
     run_parts,
 )
 from .state_file import Done
-from .tickets import Carried, Ticket, carry, opened_from
 
 __all__ = [
     "LIMIT",

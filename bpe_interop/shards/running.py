@@ -24,9 +24,8 @@ from ..errors import BpeInteropError, EngineError, TargetError
 from ..formats import Files
 from ..ticks import PART_SECONDS
 from . import worker
-from .orders import Failed, Finished, Job, Missing, Order, OtherVersions, Reply, Stopped
+from .orders import Carried, Failed, Finished, Job, Missing, Order, OtherVersions, Reply, Stopped
 from .state_file import keeping
-from .tickets import Carried
 from .worker import versions_here
 
 R = TypeVar("R")

@@ -11,7 +11,7 @@ from ..engines import Engine, from_directory, from_files, versions
 from ..engines.facts import facts
 from ..errors import CheckFailedError, EngineError, EngineMissingError, UnstatedError
 from ..formats import Files, Format
-from ..formats.other_tables import shown_by_text
+from ..formats.reasons import shown_by_text
 from ..formats.round_trip import RoundTrip
 from ..frozen import dataclass, replace
 from ..gate import refusal

@@ -39,7 +39,6 @@ from ..bos_eos import template_of
 from .characters import GEMMA4, OVER_CHARACTERS, STEPS, built, lines_of
 from .head import parse_head
 from .in_kernel import taken
-from .kept_keys import kept_keys, named_templates
 from .keys import (
     ADD,
     ARCHITECTURE,
@@ -57,6 +56,8 @@ from .keys import (
     TOKENS,
     TYPES,
     Keys,
+    kept_keys,
+    named_templates,
 )
 from .splitters import NOT_HELD, SPLITTERS, UNREADABLE, Splitter, nearest
 from .tokens import Tokens

@@ -16,7 +16,6 @@ from .. import Files
 from ..bos_eos import ends_of
 from .characters import GEMMA4, name_over_characters
 from .head import layout_of, parse_head
-from .kept_keys import keys_of_templates, typed_kept
 from .keys import (
     ADD,
     ARCHITECTURE,
@@ -32,6 +31,8 @@ from .keys import (
     SCORES,
     TOKENS,
     TYPES,
+    keys_of_templates,
+    typed_kept,
 )
 from .listing import Listing, effective_of, listing_of, written_as_phi3
 from .pre_names import written_name

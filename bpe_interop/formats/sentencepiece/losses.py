@@ -30,17 +30,18 @@ from ...text.bytechars import to_chars
 from ...text.charsmap import SPACE
 from ...text.decoders import decode_pieces, decode_tokens
 from ...text.normalize import normalize
+from ...theory.piece_level import Obstruction, obstruction
 from ...witnesses import TEXTS, Probe, difference, missing_character, plain_texts
 from ..bos_eos import ends_of, template_of
 from ..reasons import changed_fields, shown_by
 from ..round_trip import RoundTrip, stated
-from .alphabet import contradiction, spelled
 from .contents import added_losses, is_too_large, merge_losses, vocab_losses
 from .flags import begins_with_space_only, flags_of, has_byte_tokens, nearest, settings_of
 from .listing import fallback_of, lacks_characters
 from .pieces import found_as_piece, pieces_of
 from .read import fields_back
 from .specs import idle_settings, outline_of
+from .write import spelled
 
 _SPACES = Replace(SPACE, " ")
 _ONE_SPACE = StripToken(" ", 1, 0)
@@ -93,7 +94,7 @@ def _byte_level(trip: RoundTrip) -> Iterator[Loss]:
         if _respelled(model)
         else trip.differences
     )
-    clash = contradiction(model)
+    clash = _contradiction(model)
     reason = ""
     if clash is not None:
         first, second = (show(char) for char in clash.shorter)
@@ -117,6 +118,19 @@ def _byte_level(trip: RoundTrip) -> Iterator[Loss]:
         )
         if field != "alphabet" and not kept:
             yield Loss(field, "metadata", how, "it goes with the alphabet")
+
+
+def _contradiction(model: BPEModel) -> Obstruction | None:
+    """Two texts that prove that no SentencePiece model gives the ids of both, if found."""
+    probe = Probe(model)
+
+    def encode(text: str) -> list[int]:
+        try:
+            return probe.ids(text) or []
+        except BpeInteropError:  # a text that says nothing
+            return []
+
+    return obstruction(encode)
 
 
 def _affixes(model: BPEModel, again: BPEModel) -> Iterator[Loss]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ...model import BPEModel
+from ...derived import Derived
+from ...frozen import replace
+from ...merging.canonical import canonical
+from ...model import Affixes, BPEModel, RankTable, Vocab
+from ...text.bytechars import to_chars
 from .. import Files
-from .alphabet import spelled
 from .config_file import write_beside
 from .pieces import pieces_of
 from .read import MAIN
@@ -43,3 +46,35 @@ def vocab_listing(model: BPEModel, files: Files) -> Files:
         for piece in pieces_of(model)
     ]
     return {**files, LISTING: b"".join(lines)}
+
+
+def spelled(model: BPEModel) -> BPEModel:
+    """A byte-level model's tokens in GPT-2's byte alphabet, merged as characters.
+
+    That is the same for each pretoken that is spelled so; for whole texts it is another
+    tokenizer. A character-level model is returned as it is.
+    """
+    return model if model.alphabet == "char" else _spelled_out(model)
+
+
+@Derived
+def _spelled_out(model: BPEModel) -> BPEModel:
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    words = {
+        content: content if kinds.get(number) == "control" else to_chars(content).encode()
+        for content, number in ids.items()
+    }
+    numbers = {words[content]: number for content, number in ids.items()}
+    ranks = {words[token]: rank for rank, token in enumerate(canonical(model).splits)}
+    return replace(
+        model,
+        alphabet="char",
+        affixes=Affixes(
+            to_chars(model.affixes.prefix).encode(), to_chars(model.affixes.suffix).encode()
+        ),
+        vocab=Vocab(numbers, kinds, model.vocab.scores),
+        merges=RankTable(ranks),
+        normalizer=(),
+        pretokenizer=(),
+        decoder=None,
+    )
