@@ -101,7 +101,7 @@ def _extras(a: BPEModel, b: BPEModel) -> str:
 def _lookup_first(a: BPEModel, b: BPEModel) -> str:
     if not a.lookup_first and not b.lookup_first:
         return ""
-    if builds_the_same(a, b):
+    if not (canonical.known(a) and canonical.known(b)) and builds_the_same(a, b):
         if a.lookup_first == b.lookup_first:
             return ""
         either = not_merged(a if canonical.known(a) else b)

@@ -226,9 +226,9 @@ def target_format(place: Path, to: str | None) -> Format:
         TargetError: neither says it, or they contradict each other.
         SourceError: there is no such format.
     """
-    single = [row for row in each_format() if row.names.is_one_file(place.name)]
-    if not is_file_target(place):
-        single = []
+    single: list[Format] = []
+    if is_file_target(place):  # only then: to look at all formats takes the import of all
+        single = [row for row in each_format() if row.names.is_one_file(place.name)]
     if to is None and single:
         return single[0]
     if to is None:

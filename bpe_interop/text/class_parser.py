@@ -315,7 +315,9 @@ class ClassParser:
 @cache
 def long_folds() -> Mapping[str, str]:
     """Characters whose full case folding is several characters, as Oniguruma matches them."""
-    return {c: c.casefold() for c in map(chr, range(0xDF, 0xFB18)) if len(c.casefold()) > 1}
+    blocks = ("".join(map(chr, range(first, first + 0x80))) for first in range(0, 0xFC00, 0x80))
+    among = (c for block in blocks if len(block.casefold()) > len(block) for c in block)
+    return {c: c.casefold() for c in among if len(c.casefold()) > 1}
 
 
 def _has(charset: Chars, char: str) -> bool:
