@@ -135,6 +135,8 @@ def test_what_is_not_utf8_is_named_by_its_byte(
         (b"\xfd7zXZ\x00\x00\xff", "xz"),
         (b"BZh91AY&SY\xff", "bzip2"),
         (b"PK\x03\x04\x14\xff", "zip"),
+        (b"\xff\xff\xff\xff\xf0\x00", "Arrow"),
+        (b"ARROW1\x00\x00\xff\xff\xff\xff", "Arrow"),
     ],
 )
 def test_what_it_looks_like_is_said(tmp_path: Path, content: bytes, kind: str) -> None:

@@ -22,7 +22,12 @@ from conftest import Data
 from test_tokenizer import CL100K, GPT2, outcome
 
 from bpe_interop import tiktoken as ours
-from bpe_interop.errors import BpeInteropError, EngineMissingError, UnknownEncodingError
+from bpe_interop.errors import (
+    BpeInteropError,
+    EngineMissingError,
+    UnknownEncodingError,
+    UnknownModelError,
+)
 from bpe_interop.io import cached
 from bpe_interop.presets.openai import ADDRESSES, ENCODINGS
 
@@ -246,6 +251,23 @@ def test_without_tiktoken_plugins_are_unknown(monkeypatch: pytest.MonkeyPatch) -
     assert ours.list_encoding_names() == [*ENCODINGS]
     with pytest.raises(UnknownEncodingError, match="cl100k_base"):
         ours.get_encoding("of_a_plugin")
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "model"),
+    [
+        ("cl100k", "cl100k_base? ", None),
+        ("gpt4", "cl100k_base, as gpt-4 has? ", "gpt-4? "),
+        ("zebra", None, None),
+    ],
+)
+def test_a_name_that_is_nearly_right_is_answered(
+    name: str, encoding: str | None, model: str | None
+) -> None:
+    for call, meant in ((ours.get_encoding, encoding), (ours.encoding_for_model, model)):
+        with pytest.raises((UnknownEncodingError, UnknownModelError)) as caught:
+            call(name)
+        assert caught.value.fix.startswith(f"did you mean {meant}") is (meant is not None)
 
 
 def test_files_that_are_nowhere_are_told_of(

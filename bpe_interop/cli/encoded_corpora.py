@@ -189,7 +189,10 @@ def _show(written: Written, asked: CorpusOptions, as_data: bool) -> None:
         return
     counts = manifest.counts
     full = sum(piece.encoded.documents > 0 for piece in manifest.shards)
-    lines("wrote", [f"{asked.folder}: {full:,} shards, {manifest.settings.layout}"])
+    lines(
+        "wrote",
+        [f"{asked.folder}: {full:,} shard{'' if full == 1 else 's'}, {manifest.settings.layout}"],
+    )
     lines(
         "documents",
         [f"{counts['documents']:,} ({counts['bytes']:,} bytes of UTF-8)"],

@@ -42,12 +42,15 @@ PLAIN = "-"
 _JSON = re.compile(rb"\s*(?:\[\s*)?\{\s*" + rb'"(?:[^"\\\n]|\\.)*"\s*:')
 """How an object begins, or an array of objects."""
 
+_ARROW = "Arrow, as datasets saves it: write Parquet of it, with Dataset.to_parquet(...)"
 _OTHERS = (
     (b"\xff\xfe", "UTF-16"),
     (b"\xfe\xff", "UTF-16"),
     (b"BZh", "bzip2"),
     (b"\xfd7zXZ", "xz"),
     (b"PK\x03\x04", "zip"),
+    (b"\xff\xff\xff\xff", _ARROW),
+    (b"ARROW1", _ARROW),
     (b"PAR1", "Parquet, whose files end in .parquet"),
 )
 _LONE = re.compile("[\ud800-\udfff]")

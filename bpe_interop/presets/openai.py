@@ -5,7 +5,7 @@ The names are those of tiktoken 0.14 (``tiktoken/model.py``, ``tiktoken_ext/open
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 _MODELS = {
@@ -82,6 +82,20 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
     }
 )
 """The sha256 of each published file (hex) to its address."""
+
+
+def meant(name: str, names: Iterable[str]) -> str:
+    """Which of some names was probably meant, as a question; or nothing, where none is near.
+
+    For a name that is rather that of one of OpenAI's models, that of the model's encoding.
+    """
+    import difflib
+
+    known = [*names]
+    [near] = difflib.get_close_matches(name.lower(), [*known, *MODEL_TO_ENCODING], 1) or [""]
+    if near in known:
+        return f"did you mean {near}? "
+    return f"did you mean {MODEL_TO_ENCODING[near]}, as {near} has? " if near else ""
 
 
 def encoding_of(model: str) -> str | None:

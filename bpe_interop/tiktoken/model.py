@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import UnknownModelError
-from ..presets.openai import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING, encoding_of
+from ..presets.openai import MODEL_PREFIX_TO_ENCODING, MODEL_TO_ENCODING, encoding_of, meant
 from .core import Encoding
 from .registry import get_encoding, list_encoding_names
 
@@ -35,7 +35,8 @@ def encoding_name_for_model(model_name: str) -> str:
     if encoding is None:
         raise UnknownModelError(
             f"no encoding is known for the model {model_name!r}",
-            fix="name the encoding itself: get_encoding(...) takes "
+            fix=f"{meant(model_name, MODEL_TO_ENCODING)}name the encoding itself: "
+            "get_encoding(...) takes "
             f"{', '.join(list_encoding_names())}",
         )
     return encoding

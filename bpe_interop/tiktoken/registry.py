@@ -12,7 +12,7 @@ from ..formats import Files, by_name
 from ..io import cached
 from ..model import BPEModel
 from ..presets import PRESETS, fill
-from ..presets.openai import ADDRESSES, ENCODINGS
+from ..presets.openai import ADDRESSES, ENCODINGS, meant
 from .core import Encoding, stated
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ def _model_of(name: str) -> BPEModel:
     elif name not in _of_plugins():
         raise UnknownEncodingError(
             f"there is no encoding {name!r}",
-            fix=f"there are {', '.join(list_encoding_names())}; a plugin of tiktoken adds others",
+            fix=f"{meant(name, ENCODINGS)}there are {', '.join(list_encoding_names())}; a plugin "
+            "of tiktoken adds others",
         )
     try:
         return by_name("tiktoken").load(registry(name))

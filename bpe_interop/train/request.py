@@ -10,7 +10,7 @@ from ..errors import SourceError
 from ..frozen import dataclass, field
 from ..model import MAX_ID, AddedToken, show
 from ..presets import PRESETS
-from ..presets.openai import MODEL_TO_ENCODING
+from ..presets.openai import meant
 from ..steps import Dialect, Pattern, PreTokenizerStep, Split
 from ..text.patterns import parse, translate
 from .merging import BYTES
@@ -103,29 +103,15 @@ def steps(pattern: str | None, dialect: Dialect | None = None) -> tuple[PreToken
     if not pattern:
         raise SourceError("the pattern is empty", fix="leave it out, to cut texts nowhere")
     if _NAME.fullmatch(pattern):
+        names = ["cl100k", "o200k", *PRESETS]
         raise SourceError(
             f"there is no pattern with the name {pattern}",
-            fix=f"{_meant(pattern)}names: cl100k, o200k, {', '.join(PRESETS)}; for the regular "
-            f"expression {pattern}, write (?:{pattern})",
+            fix=f"{meant(pattern, names)}names: {', '.join(names)}; for the regular expression "
+            f"{pattern}, write (?:{pattern})",
         )
     given = Pattern(pattern, "python")
     parse(given)  # what is malformed is told before anything is read
     return (Split(given, "removed", invert=True),)
-
-
-def _meant(name: str) -> str:
-    """The pattern that was probably meant, as a question; OpenAI's models have those of encodings.
-
-    Empty where nothing is near.
-    """
-    models = {model.replace("-", ""): model for model in MODEL_TO_ENCODING}
-    model = models.get(name.lower().replace("-", "").replace("_", ""))
-    if model is not None:
-        return f"did you mean {MODEL_TO_ENCODING[model]}, as {model} has? "
-    import difflib
-
-    near = difflib.get_close_matches(name.lower(), ["cl100k", "o200k", *PRESETS], n=1, cutoff=0.5)
-    return f"did you mean {near[0]}? " if near else ""
 
 
 def made_by_trainer(algorithm: Algorithm, options: Mapping[str, Option]) -> set[str]:
