@@ -5,7 +5,7 @@ from __future__ import annotations
 from .works import OURS, SINGLE, Limit, Side, Work
 
 _WHY = (
-    "A third of the time goes into imports, a quarter into the one split of every token, which the "
+    "A quarter of the time goes into imports, another into the one split of every token, which the "
     "proof needs too; the rest into writing, and into reading and comparing what was written."
 )
 
@@ -76,9 +76,9 @@ _TO_RANKS = Work(
     "`tiktoken.Encoding` and writes nothing, tiktokenizer gives one and writes JSON. Compared are "
     "the ranks of all tokens that are not special: autotiktokenizer gives every tokenizer the same "
     "pattern, so its ids are others.",
-    why="Half of the time is a check that the peer does not do: whether ids in the order of the "
-    "file give the list's merges, and whether what was written reads as the same; a canonical form "
-    "is computed for each. A quarter or more is imports, a fifth reading both files.",
+    why="A third of the time is a check that the peer does not do: whether ids in the order of the "
+    "file give the list's merges, for which a canonical form is computed, and whether what was "
+    "written reads as the same. A quarter is imports, another reading both files.",
 )
 
 _LLAMA = Work(
@@ -109,7 +109,7 @@ _LLAMA = Work(
     note="The source is a folder with nothing but `tokenizer.model`.",
     why="SentencePiece's equal scores are an order that a list of pairs need not have, so it is "
     "decided whether it has, in Python: three canonical forms and a search for pairs that differ "
-    "are half of the time, imports a fifth, and comparing what was written a tenth.",
+    "are half of the time, imports an eighth, and comparing what was written a tenth.",
 )
 
 _CHECKED = Work(
