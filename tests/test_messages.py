@@ -160,3 +160,14 @@ def test_the_time_of_a_verdict_is_in_its_junit_file(command: Command, tmp_path: 
     [case] = root.findall("testsuite[@name='verdict']/testcase")
     assert float(case.attrib["time"]) > 0
     assert root.attrib["time"] == case.attrib["time"]
+
+
+@pytest.mark.parametrize(
+    ("name", "formats"), [("x.model", "spm, minbpe"), ("x.json", "hf, tekken"), ("x", "gpt2, ")]
+)
+def test_a_target_of_several_formats_is_asked_about_those(
+    command: Command, tmp_path: Path, name: str, formats: str
+) -> None:
+    done = command("convert", HUB, tmp_path / name)
+    assert (done.code, done.out) == (2, "")
+    assert f"name it with --to (to=...): {formats}" in done.err

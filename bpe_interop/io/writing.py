@@ -232,7 +232,9 @@ def target_format(place: Path, to: str | None) -> Format:
     if to is None and single:
         return single[0]
     if to is None:
-        names = ", ".join((*row.aliases, row.name)[0] for row in each_format())
+        every = list(each_format())
+        fitting = [row for row in every if alone_at(place, row)]
+        names = ", ".join((*row.aliases, row.name)[0] for row in fitting or every)
         raise TargetError(
             "the target's format is not given",
             where=str(place),
