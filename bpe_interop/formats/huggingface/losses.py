@@ -16,7 +16,7 @@ from ...steps import (
 from ...text.added import decoded_text
 from ...text.bytechars import is_mapped, to_bytes
 from ...theory.plain import pairs_of
-from ...theory.pretokens import UTF8_BYTES, occurrence
+from ...theory.pretokens import UTF8_BYTES, can_occur, occurrence
 from ..reasons import built_of_missing, merges_lost, merges_of_missing
 from ..round_trip import RoundTrip
 from .companions import settings_of_others
@@ -219,11 +219,12 @@ def _symbols(model: BPEModel, texts: list[str]) -> Iterator[Loss]:
 
 
 def _looked_up(model: BPEModel, texts: list[str]) -> Iterator[Loss]:
+    steps = model.pretokenizer or ()
     for text in texts:
         if model.alphabet == "byte" and not is_mapped(text):
             continue
-        occurs = occurrence(model.pretokenizer or (), text.encode("utf-8"))
-        if occurs.possible is not False:
+        if can_occur(steps, text.encode("utf-8")) is not False:
+            occurs = occurrence(steps, text.encode("utf-8"))
             yield Loss(
                 "added",
                 "ids",
