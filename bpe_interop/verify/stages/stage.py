@@ -43,7 +43,7 @@ _LENGTH = 3
 """Up to this length, all strings over the sample characters are tried."""
 
 _APART = 2_000
-"""Of so many texts that differ, one is chosen that differs by the stage itself."""
+"""So many further texts are tried for one that differs by the stage itself."""
 _PLAIN = 200
 """Of so many of these, one in ASCII is chosen, if there is one."""
 
@@ -153,13 +153,14 @@ class TwoModels:
 
         Of a stage that looks at a ``field`` alone, the first on which they differ by that field.
         """
-        differing = filter(self.differ, texts)
-        witness = next(differing, None)
+        coming = iter(texts)
+        witness = next(filter(self.differ, coming), None)
         if witness is None:
             return Stage(name, "unknown", why + NO_TEXT)
         if field is not None:
             by_field = changed_by(self.one.model, self.two.model, field)
-            own = filter(by_field, chain([witness], islice(differing, _APART)))
+            differing = filter(self.differ, islice(coming, _APART))
+            own = filter(by_field, chain([witness], differing))
             shown = next(own, None)
             if shown is None:
                 why += _NOT_ALONE
