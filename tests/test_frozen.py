@@ -80,7 +80,7 @@ SMALL: tuple[Any, ...] = (Point, Checked, Alone, Holder, Nothing, Further)
 def of_the_package() -> Iterator[Any]:
     """Every class of ours in the package."""
     for found in pkgutil.walk_packages(bpe_interop.__path__, "bpe_interop."):
-        if not found.name.endswith(("__main__", "pytest_plugin", "shards.dask", "shards.ray")):
+        if not found.name.endswith(("__main__", "pytest_plugin", "shards.dask")):
             for kind in vars(importlib.import_module(found.name)).values():
                 if isinstance(kind, type) and "__shape__" in vars(kind):
                     yield kind

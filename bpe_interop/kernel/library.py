@@ -399,5 +399,7 @@ def address(values: array[int] | array[float] | bytearray) -> int:
     if isinstance(values, bytearray):
         import ctypes
 
-        return ctypes.addressof((ctypes.c_char * len(values)).from_buffer(values))
+        # Of one character: an array type for each length would be made, and kept.
+        first = ctypes.c_char if values else ctypes.c_char * 0
+        return ctypes.addressof(first.from_buffer(values))
     return values.buffer_info()[0]
