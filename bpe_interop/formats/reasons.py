@@ -53,8 +53,8 @@ def changed_fields(trip: RoundTrip) -> list[str]:
     Of extras, of which every format keeps its own, it says nothing.
     """
     named = [difference.field for difference in trip.differences]
-    if not named:
-        return []
+    if not trip.unexpected:  # then what came back differs from the model where it should
+        return [field for field in named if field in trip.foretold or field == "extras"]
     changed = {difference.field for difference in diff(trip.model, trip.expected)}
     return [field for field in named if field in changed or field == "extras"]
 

@@ -83,10 +83,11 @@ class RoundTrip:
     @cached_property
     def expected(self) -> BPEModel:
         """The value with the fields that the format says it has when it comes back."""
-        return replace(self.model, **self._read_back)
+        return replace(self.model, **self.foretold)
 
     @cached_property
-    def _read_back(self) -> Mapping[str, Any]:
+    def foretold(self) -> Mapping[str, Any]:
+        """What fields come back as, by what the format says of the value."""
         return self.format.read_back(self)
 
     @cached_property
@@ -97,13 +98,13 @@ class RoundTrip:
         """
         if not self.differences:
             return ()
-        named = {loss.field for loss in self.losses} - self.whole._unexpected
+        named = {loss.field for loss in self.losses} - self.whole.unexpected
         return tuple(difference for difference in self.differences if difference.field not in named)
 
     @cached_property
-    def _unexpected(self) -> frozenset[str]:
+    def unexpected(self) -> frozenset[str]:
         """The fields that come back otherwise than the format says."""
-        wanted = self._read_back
+        wanted = self.foretold
         if all(value == getattr(self.again, field) for field, value in wanted.items()):
             return frozenset()
         from ..diff import diff

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from ...derived import Derived
 from ...frozen import replace
 from ...model import (
     AddedToken,
@@ -300,6 +301,7 @@ def _kinds_of_bytes(ids: Mapping[bytes, int]) -> dict[int, Kind]:
     return {ids[byte]: "byte" for byte in map(str.encode, BYTE_NAMES) if byte in ids}
 
 
+@Derived
 def contents_of(trip: RoundTrip) -> Contents:
     """The contents of a model in a file of its own, or in the existing one of a way of writing."""
     return Contents(trip.model, next((way for way in trip.ways if isinstance(way, Kept)), None))
