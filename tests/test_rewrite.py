@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice, permutations
 from random import Random
 
@@ -251,11 +252,63 @@ def test_kinds_that_a_rank_file_does_not_know_are_refused(kind: Kind) -> None:
     assert kind in rewrite.what
 
 
-@pytest.mark.parametrize("function", [as_ranks, as_byte_ranks])
+@pytest.mark.parametrize("function", [as_pairs, as_ranks, as_byte_ranks])
 def test_affixes_are_refused(function: Callable[[BPEModel], Rewrite]) -> None:
-    vocab = Vocab({b"a": 0, b"a$": 1, b"aa$": 2})
+    vocab = Vocab({b"a": 0, b"a$": 1, b"aa$": 2, b"b": 3}, {3: "unused"})
     model = BPEModel(vocab, PairList(((b"a", b"a$"),)), affixes=Affixes(suffix=b"$"))
     assert (function(model).rule, function(model).shown) == (None, False)
+
+
+def same_list(pieces: list[Piece]) -> tuple[tuple[bytes, bytes], ...]:
+    """The list that scores become, which tokenizers runs with the ids of sentencepiece."""
+    model, ours = model_of(pieces)
+    rewrite = as_pairs(model)
+    assert isinstance(rewrite.rule, PairList)
+    theirs = listed(model, rewrite.rule)
+    for content in strings("abcd" if len(pieces) > 6 else "ab", 5):
+        assert theirs(content.decode()) == ours(content.decode()), content
+    return rewrite.rule.pairs
+
+
+def test_of_equal_scores_the_winners_come_first_whatever_their_ids() -> None:
+    """``ac`` and ``bc`` are left of ``cd`` in ``acd`` and ``bcd``; the ids have it between."""
+    singles = [Piece(letter, -9.0) for letter in "abcd"]
+    tied = [Piece(token, -1.0) for token in ("ac", "cd", "bc")]
+    assert same_list([*singles, *tied]) == ((b"a", b"c"), (b"b", b"c"), (b"c", b"d"))
+
+
+def test_every_split_of_some_ranks_stands_beside_the_one_of_others() -> None:
+    scores = {"a": -9.0, "b": -9.0, "ab": -2.0, "abab": -1.0, "aba": -2.0, "ababa": -3.0}
+    pairs = same_list([Piece(token, score) for token, score in scores.items()])
+    assert pairs[-1][0] + pairs[-1][1] == b"ababa"
+    assert len(pairs) > 4  # more than one split for a token
+
+
+def test_a_symbol_that_is_no_token_is_named_with_what_it_builds() -> None:
+    dummy = with_field(PLAIN, NORMALIZER, DUMMY_PREFIX, 1)
+    model, ours = model_of([Piece("\u2581", -8.0), Piece("a", -9.0), Piece("ab", -1.0)], dummy)
+    rewrite = as_pairs(model)
+    assert rewrite.what.startswith('"ab" is merged from "b", which is no token itself')
+    assert rewrite.witness is not None
+    assert listed(model, rewrite.nearest)("\u2581" + rewrite.witness) != ours(rewrite.witness)
+
+
+def test_what_is_no_utf8_is_no_reason_to_refuse_a_list() -> None:
+    """``C3 C3``, of a byte that has no token, is in no text; ``C3 A9`` is."""
+    ids = {b"a": 0, b"\xa9": 1, b"\xc3\xc3": 2}
+    assert as_pairs(BPEModel(Vocab(ids), RankTable(ids))).rule == PairList(())
+    ids = {b"a": 0, b"\xa9": 1, b"\xc3\xa9": 2}
+    assert as_pairs(BPEModel(Vocab(ids), RankTable(ids))).witness == "\u00e9"
+    whole = tiktoken.Encoding("t", pat_str="(?s).+", mergeable_ranks=ids, special_tokens={})
+    assert whole.encode_ordinary("\u00e9") == [2]
+
+
+def test_a_user_defined_symbol_has_no_rank() -> None:
+    """sentencepiece finds it before merging, by no score."""
+    model = replace(
+        char_model([b"a", b"b"], PairList(())), vocab=Vocab({b"a": 1}, {1: "user_defined"})
+    )
+    assert as_ranks(model) == replace(as_ranks(model), rule=RankTable({}), left_out=(b"a",))
 
 
 def test_rules_that_are_of_the_form_already_stay() -> None:

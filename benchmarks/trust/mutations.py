@@ -61,6 +61,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "theory.spelled": _CORE,
     "theory.core": _CORE,
     "theory.added_tokens": _STAGES,
+    "theory.rewrite": ("test_rewrite.py", "test_prove_unused.py", "test_prove.py"),
     "theory.chains": _CUTS,
     "theory.plain": ("test_prove_unused.py", "test_diff.py", *_STAGES),
     "theory.unused": (
