@@ -105,11 +105,11 @@ class OtherVersions:
     """The worker has other versions, so it did nothing: library to (here, there)."""
 
     worker: str
-    found: Mapping[str, tuple[str, str]]
+    versions: Mapping[str, tuple[str, str]]
 
     def __str__(self) -> str:
         versions = [
-            f"{name} {there} instead of {here}" for name, (here, there) in self.found.items()
+            f"{name} {there} instead of {here}" for name, (here, there) in self.versions.items()
         ]
         return f"the worker {self.worker} has {', '.join(versions)}"
 

@@ -37,7 +37,7 @@ class Odd:
 
     content: bytes
     ids: tuple[int, ...]
-    said: Decoded
+    texts: Decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Alone:
             yield f"{self.count:,} tokens decode to the same text, each alone"
         elif self.odd:
             first = self.odd[0]
-            one, two = ("a failure" if text is None else show(text) for text in first.said)
+            one, two = ("a failure" if text is None else show(text) for text in first.texts)
             yield (
                 f"{len(self.odd):,} of {self.count:,} tokens decode to other texts, each alone: "
                 f"{show(first.content)} (ids {' '.join(map(str, first.ids))}): {one} and {two}"

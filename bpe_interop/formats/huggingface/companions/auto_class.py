@@ -279,8 +279,8 @@ def serve(
     fields = differing(choice, root, files_beside.config, alphabet, numbers)
     plain = not root.get("normalizer").given
     told = tuple(tell_tokens(listed, served, by, roles, plain))
-    lost = tuple(sentence.said for sentence in told if sentence.lost)
-    return Serving(choice, fields, served, tuple(sentence.said for sentence in told), lost)
+    lost = tuple(each.sentence for each in told if each.lost)
+    return Serving(choice, fields, served, tuple(each.sentence for each in told), lost)
 
 
 def served_roles(files_beside: Companions, root: Node, choice: Choice) -> list[Stated]:

@@ -28,7 +28,7 @@ _SIDES = ("lstrip", "rstrip", "single_word")
 class Told:
     """A sentence on tokens, and whether a file asks for what the model then is without."""
 
-    said: str
+    sentence: str
     lost: bool = False
 
 
