@@ -284,9 +284,11 @@ def test_every_split_of_some_ranks_stands_beside_the_one_of_others() -> None:
     assert len(pairs) > 4  # more than one split for a token
 
 
-def test_a_symbol_that_is_no_token_is_named_with_what_it_builds() -> None:
+@pytest.mark.parametrize("unused", [[], [Piece("b", -9.0, UNUSED)]])
+def test_a_symbol_that_is_no_token_is_named_with_what_it_builds(unused: list[Piece]) -> None:
     dummy = with_field(PLAIN, NORMALIZER, DUMMY_PREFIX, 1)
-    model, ours = model_of([Piece("\u2581", -8.0), Piece("a", -9.0), Piece("ab", -1.0)], dummy)
+    pieces = [Piece("\u2581", -8.0), Piece("a", -9.0), Piece("ab", -1.0), *unused]
+    model, ours = model_of(pieces, dummy)
     rewrite = as_pairs(model)
     assert rewrite.what.startswith('"ab" is merged from "b", which is no token itself')
     assert rewrite.witness is not None

@@ -69,7 +69,6 @@ NEEDLESS: dict[str, dict[str, str]] = {
     "theory.plain": {"_user_defined: 'user_defined' not in kinds.values()": _KEPT},
     "theory.rewrite": {
         "as_ranks: token not in built": "what is built has two symbols; it spares counting them",
-        "_ordered: len(level) == 1": "one token is in order; it spares looking for what it waits",
         "forced_circle: spines.priority[token] == spines.priority[other]": (
             "what merges before another has no greater rank, so those of a circle have equal ones"
         ),
