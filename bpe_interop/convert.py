@@ -23,6 +23,7 @@ from .io import (
     existing_file,
     is_file_target,
     keep_apart,
+    spelled,
     staged,
     stem_of,
     target_format,
@@ -191,9 +192,9 @@ def convert(
         done = write_checked(loaded.with_model(model), model, wanted, by_user=given, tick=tick)
     again = done.again
     return Conversion(
-        source=str(source),
+        source=spelled(str(source)),
         source_format=loaded.format.name,
-        target=str(target),
+        target=spelled(str(target)),
         target_format=row.name,
         files=tuple(done.files),
         kept=tuple(_kept(again)),

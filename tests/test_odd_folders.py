@@ -73,3 +73,35 @@ def test_reports_are_json_that_every_reader_takes(command: Command, folder: Path
     for written in (report.read_bytes(), *(done.raw for done in outcomes)):
         again = json.dumps(json.loads(written), ensure_ascii=False)
         assert rb"f\\xff" in again.encode("utf-8")
+
+
+def test_a_target_and_a_source_are_named_in_json_that_every_reader_takes(
+    command: Command, folder: Path
+) -> None:
+    source, plain = folder / "huggingface", TINY / "huggingface"
+    again = source / "tokenizer.json"
+    learned = ("--to", "hf", "--vocab-size", "260", "--pattern", "gpt2")
+    outcomes = [
+        command("convert", source, folder / "new.json", "--to", "hf", "--json"),
+        command("convert", again, folder / "folder", "--to", "hf", "--json"),
+        command("convert", source, folder / "gpt2", "--to", "gpt2", "--json"),
+        command("extend", plain, folder / "more", "--special", "<x>", "--json"),
+        command("train", folder / "corpus.txt", "-o", folder / "own", *learned, "--json"),
+    ]
+    for done in outcomes:
+        told = json.loads(done.raw or "null")
+        assert told is not None, done.err
+        assert "f\\xff" in told["target"], done.err
+        json.dumps(told, ensure_ascii=False).encode("utf-8")
+
+
+@pytest.mark.parametrize("name", ["x\udcff", "a b", "\u00e9"])
+@pytest.mark.parametrize("ending", ["tiktoken", "gguf"])
+def test_a_name_that_one_file_cannot_have_is_the_reason(
+    command: Command, tmp_path: Path, name: str, ending: str
+) -> None:
+    target = tmp_path / f"{name}.{ending}"
+    done = command("convert", TINY / "tiktoken", target, "--no-verify")
+    assert done.code == 2
+    assert "has ASCII letters, digits and . _ - only" in done.err
+    assert [*tmp_path.iterdir()] == []

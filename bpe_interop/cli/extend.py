@@ -19,6 +19,7 @@ from ..io import (
     keep_apart,
     plain_names,
     read,
+    spelled,
     stem_of,
     target_format,
 )
@@ -183,8 +184,8 @@ def _as_dict(
     source: str, target: Path, row: Format, changes: Surgery, done: Written
 ) -> dict[str, object]:
     return {
-        "source": source,
-        "target": str(target),
+        "source": spelled(source),
+        "target": spelled(str(target)),
         "target_format": row.name,
         "files": list(done.files),
         "surgery": {**asdict(changes), "rows_added": changes.rows_added},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..engines.facts import facts
 from ..errors import LossyConversionError
+from ..io import spelled
 from ..loss import Loss
 from .screen import as_json, lines, show_text
 
@@ -40,7 +41,8 @@ def refusals(
                 for loss in error.losses
                 if isinstance(loss, Loss)
             ]
-            told = {"source": source, "target": str(target), "refused": refused}
+            names = {"source": spelled(source), "target": spelled(str(target))}
+            told = {**names, "refused": refused}
             if measured:
                 told["costs"] = [asdict(cost) for cost in measured]
             as_json(told)

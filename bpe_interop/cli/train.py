@@ -19,7 +19,15 @@ from ..engines import check_installed
 from ..errors import LossyConversionError
 from ..frozen import dataclass, replace
 from ..gate import describe, refuse, renamed
-from ..io import check_target, is_file_target, keep_apart, plain_names, stem_of, target_format
+from ..io import (
+    check_target,
+    is_file_target,
+    keep_apart,
+    plain_names,
+    spelled,
+    stem_of,
+    target_format,
+)
 from ..loss import Loss
 from ..model import BPEModel, PairList, show
 from ..statement import Statement, restated
@@ -305,7 +313,7 @@ def _first(done: Training) -> list[str]:
 
 def _as_dict(done: Training, target: Path, written: Written) -> dict[str, object]:
     return {
-        "target": str(target),
+        "target": spelled(str(target)),
         "algorithm": done.algorithm,
         "bytes": done.size,
         "unmatched_bytes": done.unmatched,

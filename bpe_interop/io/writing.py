@@ -136,6 +136,13 @@ def _check_names(target: Path, files: Files) -> None:
     for name in files:
         if name not in (target.name, *beside_one_file(target.name)):
             called = next((n.called for n in file_names() if n.is_one_file(target.name)), "file")
+            if target.name not in files:
+                raise TargetError(
+                    f"the name of one {called} has ASCII letters, digits and . _ - only, and "
+                    "begins with a letter or digit",
+                    where=str(target),
+                    fix="choose another name, or name a directory",
+                )
             raise TargetError(
                 f"the target is one {called}, and {name} has no place beside it",
                 where=str(target),
