@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING
 from .errors import CheckFailedError, PatternError
 from .formats import Files, Format, way_of_writing
 from .formats.round_trip import RoundTrip
-from .frozen import dataclass, field, replace
 from .gate import admit, describe, renamed
 from .gc_pause import paused
 from .io import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ from .encode import Encoder
 from .errors import BpeInteropError
 from .formats import Format
 from .formats.round_trip import RoundTrip
-from .frozen import dataclass
 from .sources import load_source
 
 if TYPE_CHECKING:

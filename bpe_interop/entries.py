@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass
 
-from .frozen import dataclass
 from .kernel import Numbers, as_dict
 
 

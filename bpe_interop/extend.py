@@ -9,6 +9,7 @@ id in its embedding matrix and, unless the two are tied, in its output layer. Wh
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias, Union
 
 from .errors import BpeInteropError, UnstatedError
@@ -18,7 +19,6 @@ from .formats.huggingface.companions import (
     read_model_config,
     tell_model_config,
 )
-from .frozen import dataclass, replace
 from .model import (
     MAX_ID,
     AddedToken,

@@ -18,14 +18,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from itertools import islice
 from typing import TypeAlias, Union
 
 from .diff import normalized_matters
 from .entries import numbered
 from .errors import PatternError
-from .frozen import replace
 from .kernel import as_dict, content_rows, merge_rows, token_rows
 from .merging.canonical import canonical, whole_lookups
 from .merging.symbols import textual

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from hashlib import sha256
 
 from .diff import diff
 from .errors import FormatError, LossyConversionError, UnstatedError
 from .formats import Format
 from .formats.round_trip import RoundTrip
-from .frozen import replace
 from .loss import Loss
 from .model import (
     FIELDS,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from .frozen import dataclass
 from .model import FIELDS
 
 Grade: TypeAlias = Literal["ids", "text", "metadata"]

@@ -12,13 +12,13 @@ it is cut into bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal, TypeAlias, Union
 from unicodedata import category
 
 from .derived import Derived
 from .errors import InvalidModelError
-from .frozen import dataclass, field
 from .kernel import Numbers, Pairs
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from .convert import Conversion
 from .engines.library import guarded, library
 from .errors import SourceError, TargetError
 from .formats import by_name
-from .frozen import dataclass, replace
 
 PREFIX = "hf:"
 CARD = "README.md"

@@ -7,6 +7,7 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypedDict
@@ -14,7 +15,6 @@ from typing import Any, Final, TypedDict
 from . import gc_pause, presets, statement
 from .errors import BpeInteropError, EngineMissingError, FormatError, SourceError
 from .formats import Format, by_name, each_format, file_names
-from .frozen import replace
 from .io import TokenizerSource, find, find_head, read, spelled
 from .model import BPEModel
 

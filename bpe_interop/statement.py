@@ -8,10 +8,10 @@ tokenizer is meant to change (``extend``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from .errors import SourceError, UnstatedError
 from .formats.bos_eos import template_around
-from .frozen import dataclass, field, replace
 from .model import (
     AddedToken,
     BPEModel,

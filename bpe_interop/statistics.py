@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from .corpora import (
 from .engines.choice import FASTEST
 from .errors import EncodeError
 from .formats import Files
-from .frozen import dataclass, field, replace
 from .model import BPEModel
 from .notebook import framed
 from .shards import (

@@ -12,9 +12,9 @@ of this table keeps vocabulary and merges only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from .frozen import dataclass, replace
 from .model import Json
 from .strict_json import Node
 from .text.spellings import QWEN2

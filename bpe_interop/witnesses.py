@@ -7,10 +7,10 @@ they do not, plain texts and the model's own tokens are tried here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from .encode.pretoken import PretokenEncoder
 from .errors import BpeInteropError
-from .frozen import replace
 from .model import BPEModel, Fallback
 from .steps import PreTokenizerStep
 from .text.bytechars import to_bytes

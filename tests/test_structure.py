@@ -24,7 +24,6 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("frozen",),
     ("derived", "entry_points", "errors", "exports", "gc_pause", "limits", "notebook", "ticks"),
     ("kernel",),
     ("entries",),
@@ -306,7 +305,6 @@ CHANGING = {
 """Methods that change what they belong to."""
 
 REMEMBERED: dict[str, str] = {
-    "frozen": "the fields of a frozen value are written once, when it is made",
     "tiktoken.registry": "tiktoken gives one object for a name, and callers compare it",
     "shards.worker": "a worker's process holds files and what it built between two orders",
     "engines.llamacpp_child": "llama.cpp calls back with its messages, in a process of its own",
@@ -433,7 +431,6 @@ def test_importing_loads_nothing_slow(module: str) -> None:
 
 LATER = {
     *("importlib.metadata", "importlib.resources", "difflib", "html", "google.protobuf"),
-    *("dataclasses", "inspect"),
 }
 """What only few need who read a file: to import it would take longer than to read the file."""
 

@@ -18,7 +18,6 @@ import bpe_interop.errors
 import bpe_interop.pytest_plugin
 import bpe_interop.statistics
 import bpe_interop.tiktoken
-from bpe_interop import frozen
 
 MODULES = (bpe_interop, bpe_interop.errors, bpe_interop.statistics, bpe_interop.tiktoken)
 START = [
@@ -27,7 +26,6 @@ START = [
     for name in getattr(module, "__all__", dir(module))
     if not name.startswith("_")
     and getattr(getattr(module, name), "__module__", "").startswith("bpe_interop")
-    and getattr(module, name).__module__ != frozen.__name__  # to a type checker they are Python's
 ]
 
 
@@ -47,7 +45,6 @@ def functions(value: object) -> Iterator[tuple[str, Any]]:
             inner = inner or getattr(member, "func", None) or member
             public = not name.startswith("_") or name in ("__init__", "__call__", "__getitem__")
             own = getattr(inner, "__module__", "").startswith("bpe_interop")
-            own &= getattr(inner, "__module__", "") != frozen.__name__  # fields tell a dataclass
             if public and own and isinstance(inner, types.FunctionType):
                 yield f"{base.__qualname__}.{name}", inner
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ import click
 
 from ..convert import Conversion, convert
 from ..formats import all_formats, by_name
-from ..frozen import dataclass
 from ..gate import describe
 from ..io import plain_names, target_format
 from ..publish import PREFIX, Publication, address, prepared, send

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from ..corpora import Errors, Selection, find_shards, parse_sample
-from ..frozen import dataclass
 from ..io import TokenizerSource, check_target, keep_apart
 from ..model import BPEModel
 from ..token_files import LAYOUTS, SHARD_BYTES, Settings, Way, Written, encode_corpora

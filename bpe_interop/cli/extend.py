@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
@@ -10,7 +10,6 @@ import click
 from ..convert import Target, Written, write_checked
 from ..extend import Surgery, surgery, with_special_tokens
 from ..formats import Format
-from ..frozen import dataclass, replace
 from ..gate import describe, renamed
 from ..io import (
     TokenizerSource,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..corpora import find_shards
-from ..frozen import dataclass
 from ..io import TokenizerSource, keep_apart, replace_file
 from ..model import BPEModel, escaped
 from ..pages.plot import to_svg

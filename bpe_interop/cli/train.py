@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
@@ -17,7 +17,6 @@ from ..convert import Target, Written, write_checked
 from ..corpora import find_shards
 from ..engines import check_installed
 from ..errors import LossyConversionError
-from ..frozen import dataclass, replace
 from ..gate import describe, refuse, renamed
 from ..io import (
     check_target,

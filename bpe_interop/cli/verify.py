@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import TypedDict
@@ -15,7 +16,6 @@ from ..corpora import find_shards, parse_sample
 from ..engines import NAMES
 from ..engines.facts import is_address
 from ..errors import TargetError
-from ..frozen import dataclass, replace
 from ..io import keep_apart
 from ..pages import SUFFIXES, Require, check_targets, to_json, write_reports
 from ..verify import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify

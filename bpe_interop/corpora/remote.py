@@ -7,11 +7,11 @@ import errno
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, Literal
 
 from ..errors import EngineMissingError, SourceError
-from ..frozen import dataclass
 from ..io import unreadable
 from .optional import optional
 

@@ -10,10 +10,10 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import SourceError
-from ..frozen import dataclass
 from ..io import spelled, unreadable
 from .documents import PLAIN, START, Document, Errors, Kind, Place, Shard, records, texts
 from .optional import optional

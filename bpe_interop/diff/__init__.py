@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Literal
 
 from ..errors import PatternError
-from ..frozen import dataclass, replace
 from ..merging.canonical import canonical, not_merged, whole_lookups
 from ..model import (
     FIELDS,

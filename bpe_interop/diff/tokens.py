@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeAlias
 
 from ..entries import Entries, compare_entries, without
-from ..frozen import replace
 from ..merging.canonical import Canonical, canonical
 from ..merging.scores import order_of
 from ..merging.symbols import UserDefined, user_defined

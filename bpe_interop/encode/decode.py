@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias, TypeVar, Union
 
 from ..entries import numbered
 from ..errors import DecodeError
-from ..frozen import dataclass
 from ..kernel import ByteDecoder, decoder_of, is_aside
 from ..model import AddedToken, BPEModel, show
 from ..steps import (

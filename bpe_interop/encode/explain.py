@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
 
-from ..frozen import dataclass
 from ..merging.merger import Merger, Priority
 from ..text.added import Allowed
 from . import Encoder

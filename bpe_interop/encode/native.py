@@ -8,10 +8,10 @@ there, too. Whatever else there is runs in Python, and :class:`Native` says why.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ..derived import Derived
 from ..errors import InvalidModelError, PatternError
-from ..frozen import dataclass
 from ..kernel import (
     PieceSettings,
     TableSplitter,

@@ -5,7 +5,8 @@ The kernel has a twin of what is done within a segment, ``native/src/offsets.rs`
 
 from __future__ import annotations
 
-from ..frozen import dataclass
+from dataclasses import dataclass
+
 from ..text.normalize import Spans
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import EngineError, UnstatedError
 from ..formats import Files, by_name
-from ..frozen import replace
 from ..model import (
     AddedToken,
     BPEModel,

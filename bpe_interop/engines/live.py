@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import EngineError
 from ..formats import Files, by_name
 from ..formats.round_trip import RoundTrip
-from ..frozen import replace
 from ..gate import admit
 from ..model import BPEModel
 from .library import guarded, library, written

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
 from ..errors import EngineError, PatternError
 from ..formats import Files, by_name
-from ..frozen import replace
 from ..model import BPEModel, PairList, show
 from ..steps import Pattern, PreTokenizerStep, Split
 from ..text.bytechars import to_chars

@@ -13,6 +13,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from ..errors import EngineError, FormatError
 from ..formats import Files
 from ..formats.huggingface.companions import Serving, read_companions, serve
 from ..formats.huggingface.names import main_file
-from ..frozen import dataclass
 from ..io import read as read_file
 from ..model import BPEModel
 from ..strict_json import parse

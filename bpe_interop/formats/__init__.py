@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..entry_points import entry_points
 from ..errors import SourceError, TargetError
-from ..frozen import dataclass, field
 from ..loss import Loss
 from ..model import BPEModel, Json
 from .names import FileNames

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from ..diff import diff
-from ..frozen import replace
 from ..loss import Grade, Loss
 from ..merging.canonical import canonical
 from ..model import AddedToken, Affixes, BPEModel, show

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import CheckFailedError
-from ..frozen import replace
 from ..loss import Grade, Loss
 from ..model import FIELDS, AddedToken, BPEModel
 

@@ -6,13 +6,13 @@ import importlib
 import os
 import stat
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Generic, NoReturn, TypeVar
 
 from ..errors import FormatError, SourceError, not_utf8
 from ..formats import Files, Format, all_formats, by_name, each_format, file_names
 from ..formats.names import FileNames
-from ..frozen import dataclass, replace
 from ..limits import FILE_BYTES
 from ..model import BPEModel
 from .names import (

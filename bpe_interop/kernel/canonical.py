@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Literal
 from weakref import ref
 
-from ..frozen import dataclass, replace
 from .lazy import LazyDict
 from .library import Held, Library, Made, address, answer, library, made, numbers
 from .pairs import Pairs

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from ..frozen import dataclass
 from .canonical import merges_over
 from .encoding import TextEncoder
 from .library import Held, Library, address, library, made

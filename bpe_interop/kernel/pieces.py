@@ -6,8 +6,8 @@ The twin is ``formats/sentencepiece/read.py``.
 from __future__ import annotations
 
 from array import array
+from dataclasses import dataclass
 
-from ..frozen import dataclass
 from .lazy import LazyDict
 from .library import Handles, Held, address, answer, library, numbers
 from .tables import Numbers, Table

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..frozen import dataclass
 from .library import Handles, Held, address, answer, library, made, numbers
 from .pairs import Pairs
 from .tables import Numbers, Table

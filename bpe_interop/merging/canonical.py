@@ -8,10 +8,10 @@ their priorities say everything (Theorem 3).
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Mapping
+from dataclasses import dataclass, replace
 from math import inf
 
 from ..derived import Derived
-from ..frozen import dataclass, replace
 from ..gc_pause import paused
 from ..kernel import form_of_list, form_of_ranks
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, RankTable

@@ -10,11 +10,11 @@ without reading any.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from typing import Protocol
 
-from ..frozen import dataclass
 from ..model import MAX_ID, Alphabet, MergeRule, RankTable
 from .symbols import symbols_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ..errors import SourceError
-from ..frozen import dataclass
 from ..model import Json
 
 SPEAKERS = ("system", "developer", "user", "assistant", "tool")

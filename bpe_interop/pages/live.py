@@ -12,6 +12,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -19,7 +20,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from ..encode.explain import Explained, Merge, Replaced
 from ..engines import Special
 from ..errors import BpeInteropError, EngineMissingError, SourceError
-from ..frozen import dataclass
 from ..limits import PAGE_TOKENIZERS
 from ..presets import PRESETS
 from .chats import Chat, read_chat

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, TypeAlias
 
 from ..encode.explain import Explainer
 from ..engines import Special
 from ..errors import DecodeError, EncodeError, PatternError, SourceError, UnstatedError
-from ..frozen import dataclass
 from ..model import BPEModel, show
 from ..text.normalize import repair
 from ..verify.alignment import Span, align

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from unicodedata import east_asian_width
 
-from ..frozen import dataclass
 from ..model import escaped
 from ..statistics import Statistics
 from .page import templates

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
-from ..frozen import dataclass
 from ..text.visible import is_ambiguous
 from ..verify.alignment import Span
 from ..verify.report import Example

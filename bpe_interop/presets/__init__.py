@@ -8,9 +8,9 @@ presets (o200k_base and o200k_harmony): then only what all of them agree on is s
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..errors import PatternError, SourceError
-from ..frozen import replace
 from ..model import (
     BPEModel,
     PairList,

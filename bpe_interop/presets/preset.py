@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from ..frozen import dataclass, field
 from ..model import AddedToken, SequenceTemplate
 from ..steps import (
     NormalizerStep,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -14,7 +15,6 @@ from .. import presets
 from ..corpora import Part
 from ..errors import BpeInteropError, EngineError
 from ..formats import Files, by_name
-from ..frozen import dataclass, field
 from ..model import BPEModel
 from ..sources import carried_preset
 

@@ -9,9 +9,9 @@ nothing: no construct that could refer to one is accepted.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, Union
 
-from ..frozen import dataclass
 from ..steps import Dialect
 from .charsets import CharSet
 

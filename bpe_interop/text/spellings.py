@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..frozen import dataclass
 from ..steps import Pattern
 
 if TYPE_CHECKING:

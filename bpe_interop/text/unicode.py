@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from ..errors import PatternError
-from ..frozen import dataclass
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 ClassName: TypeAlias = Literal["numeric", "punctuation", "whitespace", "word", "regex_space"]

@@ -21,11 +21,11 @@ with these tables.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn, TypeAlias, TypeVar
 
 from ..errors import PatternError
-from ..frozen import dataclass
 from ..text.charsets import NOTHING, CharSet, chars, code_points, unite
 from ..text.regex_syntax import (
     Alternation,

@@ -6,8 +6,8 @@ Characters against bytes: Theorem 25 in ``docs/theory.md``; ids that are ranks: 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from ..frozen import replace
 from ..model import Affixes, BPEModel, Fallback, RankTable, Vocab, show
 from ..steps import ByteChars
 from .contexts import plain_contexts

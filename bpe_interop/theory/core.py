@@ -8,11 +8,11 @@ ties, ranks out of order and tokens that nothing builds are all decided.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import Literal, TypeAlias
 
-from ..frozen import dataclass, field, replace
 from ..kernel import Form, Numbers, listed_as_ranked, ranked_as_listed
 from ..merging.canonical import Canonical, canonical, canonical_of, with_splits
 from ..merging.symbols import NO_AFFIXES, symbols_of, textual

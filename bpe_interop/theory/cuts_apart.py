@@ -6,11 +6,11 @@ Theorem 11 is about patterns, Theorem 14 about sequences, Theorem 10 about cuts 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TypeAlias
 
 from ..errors import PatternError
-from ..frozen import dataclass
 from ..merging.canonical import whole_lookups
 from ..merging.symbols import textual
 from ..model import BPEModel

@@ -6,9 +6,9 @@ That there is none for whole texts is Theorem 12 in ``docs/theory.md``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise, product
 
-from ..frozen import dataclass
 from ..merging.canonical import whole_lookups
 from ..model import BPEModel, RankTable
 from ..text.bytechars import to_chars

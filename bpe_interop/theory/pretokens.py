@@ -7,11 +7,11 @@ Theorem 11.
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..errors import PatternError
-from ..frozen import dataclass
 from ..steps import (
     ByteChars,
     Pattern,

@@ -7,11 +7,11 @@ a text that shows the difference where one was found (``docs/theory.md``, Theore
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Set
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, pairwise
 
-from ..frozen import dataclass
 from ..merging.canonical import canonical
 from ..merging.merger import Merger, Priority
 from ..merging.symbols import symbols_of, textual, user_defined

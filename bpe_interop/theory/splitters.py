@@ -15,10 +15,10 @@ a shortest text (``docs/theory.md``, Theorem 14).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from ..errors import PatternError
-from ..frozen import dataclass
 from ..steps import (
     Behavior,
     ByteChars,

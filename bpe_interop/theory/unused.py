@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from heapq import merge
 
-from ..frozen import replace
 from ..model import Affixes, BPEModel, PairList, Vocab
 from .conflicts import Conflicts, Path
 from .core import BUDGET, Decision, Runs, System, conclude, conflicts_of, contents_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import cast
@@ -12,7 +13,6 @@ from ..corpora import Document, Part, PartReader, Shard, identity, named
 from ..corpora.documents import Kind
 from ..errors import SourceError
 from ..fingerprint import fingerprint
-from ..frozen import dataclass, replace
 from ..io import read
 from ..shards import Ticket, opened_from
 from ..tokenizer import Tokenizer

@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias, TypedDict
@@ -16,7 +17,6 @@ from ..corpora import Document, Part, PartReader
 from ..engines.choice import FASTEST
 from ..errors import BpeInteropError, TargetError
 from ..formats import Files
-from ..frozen import dataclass
 from ..shards import Ticket, opened_from
 from ..shards.orders import Check
 from ..special import Allowed, Disallowed

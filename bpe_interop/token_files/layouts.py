@@ -16,13 +16,13 @@ import struct
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
 from ..corpora import Document
 from ..corpora.optional import optional
-from ..frozen import dataclass
 from .columns import CODES, INT64, Column, chunks, narrowed, npy_start, read_numbers
 from .settings import SIZES, Dtype
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..errors import FormatError, SourceError
-from ..frozen import dataclass
 from ..io import unreadable
 from ..strict_json import check_schema, parse, read_as
 from .encoding import COUNTED, Encoded

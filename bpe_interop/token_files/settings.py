@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ..corpora import EVERYTHING, Selection
 from ..errors import SourceError, TargetError
-from ..frozen import dataclass
 from ..model import BPEModel, show
 from ..tokenizer import Tokenizer
 

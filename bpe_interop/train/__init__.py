@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..frozen import replace
 from .merging import BYTES, Merge
 from .native import learned
 from .reading import Texts, count, cuts, read_texts

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..engines.library import guarded, library
 from ..errors import SourceError
 from ..formats import by_name
-from ..frozen import replace
 from ..gate import renamed
 from ..model import PairList, all_ids
 from ..text.bytechars import to_chars

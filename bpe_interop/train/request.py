@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, Union
 
 from ..errors import SourceError
-from ..frozen import dataclass, field
 from ..model import MAX_ID, AddedToken, show
 from ..presets import PRESETS
 from ..presets.openai import meant

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..engines.library import guarded, library
 from ..errors import SourceError
 from ..formats import by_name
-from ..frozen import replace
 from ..gate import renamed
 from ..model import SequenceTemplate
 from .reading import LINES, Handed, Texts, read_texts

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..errors import SourceError
-from ..frozen import dataclass
 from ..model import (
     BPEModel,
     Origin,

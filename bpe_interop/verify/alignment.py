@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, groupby, takewhile
 from typing import NamedTuple, TypeAlias
 
 from ..encode import Encoder
 from ..errors import BpeInteropError, DecodeError
-from ..frozen import dataclass
 from ..model import show
 from .sides import ORDINARY, Mode
 

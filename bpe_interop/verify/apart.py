@@ -13,12 +13,12 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from itertools import islice
 from queue import SimpleQueue
 
 from ..engines import Engine
 from ..engines.child_process import python
-from ..frozen import dataclass, replace
 from ..model import BPEModel, PairList, Vocab
 from .children import cores, receive, send
 from .sides import Build, Failure, Mode, Own, decode, encode_all

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, TypeVar
@@ -21,7 +21,6 @@ from ..corpora import (
 from ..engines.facts import FACTS
 from ..errors import EngineError, SourceError, UnsupportedError
 from ..formats import Files, by_name
-from ..frozen import dataclass, replace
 from ..io import TokenizerSource
 from ..model import BPEModel
 from ..shards import (

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, islice, takewhile
 from typing import Protocol, TypeAlias
 
 from ..encode import Encoder
 from ..engines import Engine
-from ..frozen import replace
 from .corpus_report import oddness_of
 from .sides import (
     Failure,

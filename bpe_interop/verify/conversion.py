@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -13,7 +14,6 @@ from ..errors import CheckFailedError, EngineError, EngineMissingError, Unstated
 from ..formats import Files, Format
 from ..formats.reasons import shown_by_text
 from ..formats.round_trip import RoundTrip
-from ..frozen import dataclass, replace
 from ..gate import refusal
 from ..io import TokenizerSource
 from ..loss import Loss

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, field, fields
 from operator import add, attrgetter
 from typing import Protocol, TypeVar
 
 from ..errors import SourceError
-from ..frozen import dataclass, field
 from ..strict_json import Node, check_schema, parse, read_as
 
 SCHEMA = 1

@@ -16,13 +16,13 @@ import bz2
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, cast
 
 from ..encode import Encoder
 from ..errors import EncodeError, FormatError
 from ..fingerprint import PARTS, fingerprint
-from ..frozen import dataclass
 from ..merging.canonical import canonical
 from ..model import MAX_ID, BPEModel
 from ..strict_json import Node, parse

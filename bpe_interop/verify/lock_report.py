@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import TypeAlias
@@ -13,7 +13,6 @@ from ..engines import Engine
 from ..engines.facts import facts
 from ..errors import SourceError
 from ..fingerprint import PARTS, fingerprint
-from ..frozen import replace
 from ..io import TokenizerSource, beginning, read, spelled
 from ..merging.canonical import canonical
 from ..model import BPEModel, show

@@ -8,8 +8,8 @@ ids that decode to another text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
-from ..frozen import dataclass, replace
 from ..gc_pause import paused
 from ..model import BPEModel
 from .stages.around import NO_TEMPLATE, added_stages, template_stage

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from ..diff import Difference, diff
 from ..encode import Encoder
-from ..frozen import dataclass, field, replace
 from ..model import BPEModel, show
 from ..notebook import verdict_block
 from .alignment import Span, align

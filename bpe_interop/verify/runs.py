@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TypeAlias
 
-from ..frozen import replace
 from ..model import BPEModel, show
 from ..shards import LIMIT, Progress, Workers
 from ..ticks import begin

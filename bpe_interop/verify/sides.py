@@ -7,6 +7,7 @@ import importlib.metadata
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -37,7 +38,6 @@ from ..errors import (
     UnsupportedError,
 )
 from ..formats.huggingface.companions import WORDS, explain
-from ..frozen import dataclass, replace
 from ..io import TokenizerSource, find, spelled
 from ..model import BPEModel
 from ..sources import load_source

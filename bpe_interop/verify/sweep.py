@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -31,7 +31,6 @@ from ..corpora import (
 )
 from ..engines.facts import FACTS, facts
 from ..errors import SourceError
-from ..frozen import dataclass, replace
 from ..io import replace_file
 from ..shards import Progress
 from ..shards.state_file import parse_state, state_of

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from ..engines.facts import facts, is_address
 from ..errors import SourceError, UnstatedError
-from ..frozen import replace
 from ..gate import ways_to_say
 from ..io import TokenizerSource
 from ..model import BPEModel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, TypeAlias
 
@@ -11,7 +12,6 @@ from ..encode import Encoder
 from ..engines import NAMES, Engine, from_files
 from ..engines.facts import facts
 from ..errors import EngineError, EngineMissingError, UnstatedError
-from ..frozen import dataclass, replace
 from ..model import BPEModel, show
 from .assumptions import assumptions, unexamined
 from .compare import Tally, compare, first_stage

@@ -9,10 +9,10 @@ tokens ``<0xE4>`` of its bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from ...frozen import dataclass
 from ...merging.canonical import canonical, whole_lookups
 from ...model import BPEModel, MergeRule, PairList, Vocab
 from ...steps import Pattern, PreTokenizerStep, Replace, Split

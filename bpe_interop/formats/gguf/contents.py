@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from ...derived import Derived
-from ...frozen import replace
 from ...model import (
     AddedToken,
     Affixes,

@@ -18,10 +18,10 @@ import struct
 import sys
 from array import array
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import BinaryIO, Final, NoReturn, TypeAlias, Union
 
 from ...errors import FormatError, UnsupportedError
-from ...frozen import dataclass, replace
 from ...model import show
 
 MAGIC: Final = b"GGUF"

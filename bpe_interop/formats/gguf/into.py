@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import BinaryIO, Final
 
 from ...errors import TargetError
-from ...frozen import dataclass
 from ...model import BPEModel, show
 from .. import Files
 from .head import Head, Key, parse_head, read_head

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from ...frozen import dataclass
 from ...model import BPEModel
 from ...text.bytechars import to_chars
 from .overlaps import equally_long

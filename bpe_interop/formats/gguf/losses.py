@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
 
 from ...diff import diff
 from ...diff.tokens import compare_added
-from ...frozen import replace
 from ...loss import Loss
 from ...merging.canonical import whole_lookups
 from ...model import AddedToken, Affixes, BPEModel, Fallback, SequenceTemplate, Vocab, show

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import islice, product
 from typing import AnyStr, Final, Literal, TypeAlias
 
 from ...derived import Derived
 from ...errors import PatternError
-from ...frozen import dataclass, replace
 from ...merging.canonical import whole_lookups
 from ...merging.symbols import textual
 from ...model import BPEModel

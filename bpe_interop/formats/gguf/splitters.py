@@ -20,10 +20,10 @@ always what the publisher's own pattern does:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from ...frozen import dataclass
 from ...steps import Pattern, PreTokenizerStep, Split
 from ...text.spellings import GPT2
 

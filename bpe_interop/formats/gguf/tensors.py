@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import BinaryIO, Final, NoReturn
 
 from ...errors import FormatError, UnsupportedError
-from ...frozen import dataclass
 from ...model import show
 from .head import Head
 

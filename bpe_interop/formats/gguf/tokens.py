@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
-from ...frozen import replace
 from ...model import AddedToken, show
 from .keys import ARCHITECTURE, NAME, PRE, ROLES, TOKENS, TYPES, Keys
 from .overlaps import equally_long, in_order_of_length

@@ -6,9 +6,9 @@ Where that cannot be exact, what is written is the nearest, and ``piece_losses``
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ...derived import Derived
-from ...frozen import replace
 from ...merging.canonical import canonical
 from ...merging.symbols import user_defined
 from ...model import BPEModel, PairList, Vocab

@@ -6,12 +6,12 @@ Of a vocabulary that the kernel holds, no spelling is made that nobody asks for.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, ValuesView
+from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
 from typing import TypeVar, overload
 
 from ...entries import numbered
-from ...frozen import dataclass
 from ...kernel import LazyDict, Numbers
 from ...model import Alphabet, BPEModel
 from ...text.bytechars import all_to_chars, is_mapped, to_bytes

@@ -6,8 +6,8 @@ Sources: tokenizers' ``processors/template.rs``, ``roberta.rs``, ``bert.rs``, ``
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from ...frozen import dataclass
 from ...model import (
     Json,
     SequenceTemplate,

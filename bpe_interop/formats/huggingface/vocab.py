@@ -6,13 +6,13 @@ Source of the meanings: tokenizers' ``models/bpe/`` (Rust), version 0.23.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from operator import itemgetter
 from typing import NoReturn, TypeAlias
 
 from ... import kernel
 from ...errors import FormatError
-from ...frozen import dataclass
 from ...model import (
     AddedToken,
     Affixes,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from ...frozen import dataclass
 from ...model import (
     AddedToken,
     BPEModel,

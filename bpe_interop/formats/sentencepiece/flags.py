@@ -6,9 +6,9 @@ Source: ``src/normalizer.cc`` and ``src/sentencepiece_processor.cc`` (``Decode``
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ...frozen import dataclass
 from ...model import BPEModel
 from ...steps import (
     JoinPieces,

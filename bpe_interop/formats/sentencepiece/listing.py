@@ -7,10 +7,10 @@ is wrong with them. Everything else is read in Python, which tells the error.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ...errors import FormatError, UnsupportedError
-from ...frozen import dataclass
 from ...kernel import take_pieces
 from ...merging.scores import order_of
 from ...model import Fallback, Json, Kind, Vocab

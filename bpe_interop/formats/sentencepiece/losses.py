@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
 from ...diff import diff
 from ...errors import BpeInteropError
-from ...frozen import replace
 from ...loss import Loss
 from ...merging.canonical import canonical, whole_lookups
 from ...model import BPEModel, PairList, Vocab, show

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...derived import Derived
-from ...frozen import dataclass
 from ...model import BPEModel, RankTable
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import copysign, isfinite
 from typing import Any, NoReturn
 
 from ...errors import ONLY_BPE, FormatError, InvalidModelError, UnsupportedError
-from ...frozen import replace
 from ...kernel import Numbers
 from ...merging.scores import both_zeros
 from ...model import AddedToken, Affixes, BPEModel, Origin, RankTable, show

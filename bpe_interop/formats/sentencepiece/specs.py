@@ -11,10 +11,10 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 from ...errors import FormatError
-from ...frozen import dataclass
 from ...model import AddedToken, BPEModel, Json
 from ...steps import JoinPieces
 from .flags import Flags, nearest

@@ -7,9 +7,8 @@ is a run of fields, each a key (number and wire type, as a varint) and a value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
-
-from ...frozen import dataclass
 
 Field: TypeAlias = tuple[str, int, str, object]
 Messages: TypeAlias = Mapping[str, tuple[Field, ...]]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...derived import Derived
-from ...frozen import replace
 from ...merging.canonical import canonical
 from ...model import Affixes, BPEModel, RankTable, Vocab
 from ...text.bytechars import to_chars

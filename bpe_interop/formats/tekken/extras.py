@@ -7,9 +7,9 @@ anybody can edit. So nothing in it is trusted: what tekken.json does not have is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 
 from ...errors import FormatError, UnsupportedError
-from ...frozen import dataclass
 from ...model import BPEModel, Json
 from ...strict_json import Node
 from ...theory.byte_ranks import rank_table

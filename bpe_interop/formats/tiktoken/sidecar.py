@@ -26,10 +26,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 from ...entries import numbered
-from ...frozen import dataclass
 from ...model import (
     AddedToken,
     Json,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain, islice, product
 
-from ...frozen import replace
 from ...model import AddedToken, BPEModel, show
 from ...steps import JoinPieces
 from ...theory.added_tokens import Form, chains, hiding, joined, normalized_matters

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import chain, islice, product
 from typing import Literal, TypeAlias
 
 from ...diff import Difference, diff
 from ...encode import Encoder
 from ...errors import EncodeError, PatternError, UnstatedError
-from ...frozen import dataclass, replace
 from ...model import AddedToken, Affixes, BPEModel
 from ...theory.plain import found_as_added
 from ...theory.pretokens import occurrence

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import cast
 
-from ....frozen import dataclass, replace
 from ....model import AddedToken, Alphabet, BPEModel, Json, SequenceTemplate, show
 from ....strict_json import Node
 from ....transformers_classes import (

@@ -7,8 +7,8 @@ Told from the files alone, by the table in ``transformers_classes.py``. ``bpe-in
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from ....frozen import dataclass
 from ....model import (
     AddedToken,
     Alphabet,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import cast
 
 from ....errors import FormatError
-from ....frozen import dataclass
 from ....model import Json
 from ....strict_json import Node, parse
 from ..names import (

@@ -10,8 +10,8 @@ token.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from ....frozen import dataclass
 from ....model import show
 from ....strict_json import Node
 from ....transformers_classes import DECODER, EXTRA, ROLES

@@ -11,8 +11,8 @@ these files state are never used.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from ....frozen import dataclass, replace
 from ....model import AddedToken, show
 from ....strict_json import Node
 from ....theory.added_tokens import normalized_matters
