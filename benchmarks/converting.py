@@ -5,8 +5,9 @@ from __future__ import annotations
 from .works import OURS, SINGLE, Limit, Side, Work
 
 _WHY = (
-    "A quarter of the time goes into imports, another into the one split of every token, which the "
-    "proof needs too; the rest into writing, and into reading and comparing what was written."
+    "More than a quarter of the time goes into imports, a quarter into the one split of every "
+    "token, which the proof needs too; the rest into writing, and into reading and comparing what "
+    "was written."
 )
 
 
@@ -78,7 +79,7 @@ _TO_RANKS = Work(
     "pattern, so its ids are others.",
     why="A third of the time is a check that the peer does not do: whether ids in the order of the "
     "file give the list's merges, for which a canonical form is computed, and whether what was "
-    "written reads as the same. A quarter is imports, another reading both files.",
+    "written reads as the same. A third is imports, a quarter reading both files.",
 )
 
 _LLAMA = Work(
@@ -109,7 +110,7 @@ _LLAMA = Work(
     note="The source is a folder with nothing but `tokenizer.model`.",
     why="SentencePiece's equal scores are an order that a list of pairs need not have, so it is "
     "decided whether it has, in Python: three canonical forms and a search for pairs that differ "
-    "are half of the time, imports an eighth, and comparing what was written a tenth.",
+    "are half of the time, imports a sixth, and comparing what was written a tenth.",
 )
 
 _CHECKED = Work(

@@ -53,11 +53,12 @@ LOAD_O200K = Work(
     environ=SINGLE,
     compared="ids",
     note="The others build what encodes as well; ours does that when it first encodes.",
-    why="In a new process about half of the time goes into imports, two fifths of that into "
-    "what we need of Python's library (pathlib, hashlib, ctypes, json). A quarter of all "
-    "is to read the lines and make a table of them; then come the file's sha256, and looking for "
-    "special tokens among the ids. Without the kernel, splitting, decoding and numbering 200,000 "
-    "lines is a third, checking them in bulk another.",
+    why="In a new process about two thirds of the time go into imports; nearly half of that is "
+    "what Python takes to make dataclasses, the rest what we need of its library (pathlib, "
+    "hashlib, ctypes, json) and our modules. A sixth of all is to read the lines and make a table "
+    "of them; then come the file's sha256, and looking for special tokens among the ids. Without "
+    "the kernel, splitting, decoding and numbering 200,000 lines is a third, checking them in bulk "
+    "another.",
 )
 
 
@@ -105,7 +106,7 @@ LOAD_MODEL = Work(
     ),
     environ=SINGLE,
     compared="ids",
-    why="The kernel reads the pieces. In a new process five sixths of the time go into "
+    why="The kernel reads the pieces. In a new process nine tenths of the time go into "
     "importing our own modules and those of Python's library that they need.",
 )
 
@@ -134,7 +135,7 @@ WRITTEN = Work(
 )
 
 _JSON = (
-    "In a new process two fifths of the time are imports, a fifth for the largest of the files; "
+    "In a new process half of the time is imports, a third for the largest of the files; "
     "of the rest, looking up both parts of each merge is most. Without the kernel, the standard "
     "`json` takes a third to a half, and each token and merge is an object."
 )
