@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from browser import CONTRAST, MODES, barriers, browser, take, watched
 from playwright.sync_api import Browser, Page, expect
-from reports import HOSTILE
+from reports import HOSTILE, glued
 from tokenizers import Tokenizer as Engine
 
 from bpe_interop.pages.live import LIVE_LIMIT
@@ -445,3 +446,30 @@ def test_no_script_runs_in_the_live_page_but_its_own(browser: Browser, address: 
     page.close()
     assert ran is None
     assert any("Content Security Policy" in text for text in refused)
+
+
+@pytest.mark.parametrize("role", ["image", "button"])
+def test_every_token_has_a_name_in_the_accessibility_tree(
+    page: Page, address: str, file: str, role: str
+) -> None:
+    if role == "image":
+        page.goto(file)
+    else:
+        page.goto(address)
+        fill(page, TEXT)
+    nodes = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+    names: dict[str, list[str]] = {}
+    for node in nodes:
+        named = names.setdefault(node.get("role", {}).get("value", ""), [])
+        named.append(node.get("name", {}).get("value", ""))
+    told = [int(found[1]) for name in names[role] if (found := re.search(r", (\d+)(?:, |$)", name))]
+    assert told == [number for side in range(len(NAMES)) for number in ids(page, side)]
+    assert "What the marks mean" in names["group"]
+
+
+def test_the_merges_of_a_token_are_read_as_words(page: Page, address: str) -> None:
+    page.goto(address)
+    fill(page, "The year 2023")
+    page.locator("[data-side='0'] [data-at='4']").click()
+    expect(page.locator("#elsewhere p")).to_have_count(2)
+    assert glued(page.evaluate("new XMLSerializer().serializeToString(merges)")) == []

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -115,3 +117,38 @@ def hostile(report: Report, texts: tuple[str, ...] = HOSTILE) -> Report:
         examples=examples,
         corpus=corpus,
     )
+
+
+Run = tuple[str, ElementTree.Element]
+"""A text of a page and the element whose one text it belongs to."""
+
+
+def glued(page: str) -> list[tuple[str, str]]:
+    """Words of neighbouring elements of a page without white space between them.
+
+    Who hears it, or copies from it, gets them as one word. Tokens with a name of their own are
+    heard apart, and stand in a text as they are.
+    """
+    root = ElementTree.fromstring(page.strip().removeprefix("<!DOCTYPE html>"))
+    return [
+        (before, after)
+        for (before, one), (after, other) in pairwise(_runs(root, None))
+        if one is not other
+        and not (one.get("role") and other.get("role"))
+        and before[-1].isalnum()
+        and after[0].isalnum()
+    ]
+
+
+def _runs(element: ElementTree.Element, outer: ElementTree.Element | None) -> Iterator[Run]:
+    if element.tag in ("style", "script", "title"):
+        return
+    whole = element.tag == "bdi" or (element.get("role") and element.get("aria-label"))
+    own = element if outer is None and whole else outer
+    at = element if own is None else own
+    if element.text:
+        yield element.text, at
+    for child in element:
+        yield from _runs(child, own)
+        if child.tail:
+            yield child.tail, at

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from reports import CL100K, GPT2, HOSTILE, example, few_texts, hostile, real
+from reports import CL100K, GPT2, HOSTILE, example, few_texts, glued, hostile, real
 
 from bpe_interop import pages
 from bpe_interop.fingerprint import PARTS
@@ -446,6 +446,11 @@ def test_the_page_is_whole_and_closed(reports: Reports, kind: str) -> None:
     levels = [int(e.tag[1]) for e in root.iter() if e.tag in ("h1", "h2", "h3")]
     assert levels[0] == 1
     assert all(later - level <= 1 for level, later in pairwise(levels))
+
+
+@every_kind
+def test_no_two_words_of_the_page_are_glued(reports: Reports, kind: str) -> None:
+    assert glued(pages.to_html(reports[kind])) == []
 
 
 def test_the_page_says_what_was_found(reports: Reports) -> None:

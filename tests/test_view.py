@@ -22,7 +22,7 @@ import pytest
 from command_line import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reports import HOSTILE
+from reports import HOSTILE, glued
 from tokenizers import Tokenizer as Engine
 from werkzeug.test import Client, TestResponse
 
@@ -406,6 +406,53 @@ def test_a_port_in_use_and_an_address_for_all_are_refused() -> None:
         listen(SIDES, port=taken.getsockname()[1])
     with pytest.raises(TargetError, match="every address"):
         listen(SIDES, "0.0.0.0")
+
+
+# Who hears the page.
+
+
+class Named(HTMLParser):
+    """The attributes of the elements of a class or id."""
+
+    def __init__(self, text: str, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.found: list[dict[str, str | None]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        own = dict(attrs)
+        if self.name in (own.get("class") or "").split() or self.name == own.get("id"):
+            self.found.append(own)
+
+
+def test_tokens_of_both_pages_have_the_same_names(client: Client) -> None:
+    """A written token does nothing, so it is no button; else they are told alike."""
+    written = Named(to_view(SIDES, TEXT).partition("<main")[2], "tile").found
+    served = Named(ask(client, "/tokens", {"text": TEXT}).text, "tile").found
+    assert {tile["role"] for tile in written} == {"img"}
+    assert {tile["role"] for tile in served} == {"button"}
+    names = [tile["aria-label"] for tile in written]
+    assert names == [tile["aria-label"] for tile in served]
+    said = [int(re.findall(r", (\d+)(?:, |$)", name or "")[-1]) for name in names]
+    engines = [read(name).encode(TEXT, add_special_tokens=False).ids for name in NAMES]
+    assert said == [number for ids in engines for number in ids]
+
+
+def test_the_legend_has_a_name(client: Client) -> None:
+    for page in (to_view(SIDES, TEXT), get(client, "/").text):
+        (legend,) = Named(page, "legend").found
+        assert (legend["role"], legend["aria-label"]) == ("group", "What the marks mean")
+
+
+def test_no_two_words_are_glued(client: Client) -> None:
+    assert glued(to_view(SIDES, TEXT)) == []
+    assert glued(get(client, "/").text) == []
+    assert glued(f"<p>{ask(client, '/tokens', {'text': TEXT}).text}</p>") == []
+    for side in range(len(SIDES)):
+        for token in range(6):
+            asked = {"text": TEXT, "side": side, "token": token}
+            assert glued(ask(client, "/merges", asked).text) == []
 
 
 # The command.

@@ -164,10 +164,11 @@ function elsewhere(tile) {
     const row = document.createElement("p"), name = document.createElement("span");
     name.className = "label";
     name.append(...[...panel.querySelector("h2").childNodes].map((node) => node.cloneNode(true)));
-    row.append(name, ...tiles.flatMap((other) => {
+    row.append(name, " ", ...tiles.flatMap((other) => {
       const copy = document.createElement("span");
       copy.className = "tile";
       copy.append(...[...other.childNodes].map((node) => node.cloneNode(true)));
+      copy.lastChild.before(" ");
       copy.classList.add([...other.classList].find((name) => /^c\d$/.test(name)));
       return [copy, " "];
     }));
@@ -178,7 +179,7 @@ function elsewhere(tile) {
     head.textContent = "The same part of the text";
     rows.unshift(head);
   }
-  return rows;
+  return rows.flatMap((row) => [row, " "]); // else copied words are glued
 }
 
 async function explainTile(tile) {
