@@ -142,11 +142,14 @@ def test_what_tells_presets_of_one_file_apart_is_said() -> None:
     llama = telling_apart(["llama-3", "llama-3.1", "llama-3.1-reference"])
     assert llama == (
         '    llama-3 has 256 added tokens, 128004 is "<|reserved_special_token_2|>", '
-        'eos is "<|end_of_text|>", pad is not stated\n'
+        'eos is "<|end_of_text|>", pad is not stated; from '
+        "https://github.com/meta-llama/llama3/blob/main/llama/tokenizer.py\n"
         '    llama-3.1 has 256 added tokens, 128004 is "<|finetune_right_pad_id|>", '
-        "eos is not stated, pad is not stated\n"
+        "eos is not stated, pad is not stated; from the tokenizer.json published with Llama 3.2 "
+        "(https://huggingface.co/meta-llama)\n"
         '    llama-3.1-reference has 256 added tokens, 128004 is "<|finetune_right_pad_id|>", '
-        'eos is "<|end_of_text|>", pad is "<|finetune_right_pad_id|>"'
+        'eos is "<|end_of_text|>", pad is "<|finetune_right_pad_id|>"; from '
+        "https://github.com/meta-llama/llama-models/blob/main/models/llama3/tokenizer.py"
     )
     assert "151646 is no token" in telling_apart(["qwen", "qwen2"])
 

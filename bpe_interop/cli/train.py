@@ -123,7 +123,8 @@ class _Asked:
     "--special",
     multiple=True,
     metavar="TOKEN",
-    help="A special token; may be repeated. They are numbered after the learned tokens.",
+    help="A special token; may be repeated. They are numbered after the learned tokens, with "
+    "tokenizers' trainer before them.",
 )
 @click.option(
     "--algorithm",

@@ -72,9 +72,9 @@ def candidates(model: BPEModel) -> list[str]:
 
 
 def telling_apart(names: Iterable[str]) -> str:
-    """What tells presets of the same files apart: roles, and the first added token that differs.
+    """What tells presets of the same files apart, a line for each.
 
-    A line for each preset.
+    That is roles, the first added token that differs, and where each was published.
     """
     presets = [PRESETS[name] for name in names]
     differences = [f"{preset.name} has {len(preset.added):,} added tokens" for preset in presets]
@@ -92,7 +92,8 @@ def telling_apart(names: Iterable[str]) -> str:
             text = preset.roles.get(role)
             if any(other.roles.get(role) != text for other in presets):
                 differences[at] += f", {role} is {'not stated' if text is None else show(text)}"
-    return "\n".join(f"    {each}" for each in differences)
+    lines = zip(differences, presets, strict=True)
+    return "\n".join(f"    {each}; from {preset.source}" for each, preset in lines)
 
 
 def with_template(model: BPEModel) -> list[str]:
@@ -154,10 +155,10 @@ def _supply(model: BPEModel, presets: list[Preset], because: str) -> BPEModel:
     notes: list[str] = []
     if pretokenizer is None and all(p.pattern == first.pattern for p in presets):
         pretokenizer = first.pretokenizer
-        supplied.append("pretokenizer")
+        supplied.append("the pre-tokenizer")
     if added is None and all(p.added == first.added for p in presets):
         added, vocab = first.added, _without_numbering(model, first)
-        supplied.append("added tokens")
+        supplied.append("the added tokens")
     elif added is None:
         notes.append(
             f"the files serve {_names(presets)}, whose special tokens differ: they stay "
@@ -167,8 +168,12 @@ def _supply(model: BPEModel, presets: list[Preset], because: str) -> BPEModel:
         normalizer = first.normalizer
     if template is None and all(p.template == first.template for p in presets):
         template = first.template
+        if template is not None:
+            supplied.append("the sequence template")
     if supplied:
-        notes.insert(0, f"{' and '.join(supplied)} supplied by {because}")
+        *most, last = supplied
+        listed = f"{', '.join(most)} and {last}" if most else last
+        notes.insert(0, f"{listed} supplied by {because}")
         notes += dict.fromkeys(p.note for p in presets if p.note)
     return replace(
         model,
