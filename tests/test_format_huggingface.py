@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,20 @@ def test_of_two_added_tokens_with_one_number_the_last_is_kept() -> None:
     for text in ("<A>", "<y>", "a<A>b<y>"):
         assert Encoder(model).encode(text, "all") == theirs.encode(text).ids
     assert any("keeps only the last" in note for note in model.origin.notes)
+
+
+@pytest.mark.parametrize("texts", [*product(("<A>", "<y>", "<z>"), repeat=4)], ids="".join)
+def test_entries_that_stand_again_are_those_that_tokenizers_keeps(texts: tuple[str, ...]) -> None:
+    """``<A>`` and the first one that is not in the vocabulary come to one id."""
+    value = document()
+    value["model"]["vocab"]["<A>"] = 259
+    value["added_tokens"] = [added(259, text) for text in texts]
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(value))
+    kept = {number: token.content for number, token in theirs.get_added_tokens_decoder().items()}
+    model = load(value)
+    assert {token.id: token.text for token in model.added or ()} == kept
+    for text in ("<A>", "<y>", "<z>"):
+        assert Encoder(model).encode(text, "all") == theirs.encode(text).ids
 
 
 def test_a_token_once_special_stays_special() -> None:

@@ -251,6 +251,7 @@ def _read_added(
             special = True
             notes.append(f"{entry.path} repeats {show(text)}, which stays special in tokenizers")
         _check_normal_form(entry, text, number, normalizer, forms)
+        tokens.pop(text, None)  # repeated behind another token of its id, it takes that one's place
         tokens[text] = AddedToken(text, number, special, lstrip, rstrip, single_word, normalized)
     return _last_of_each_id(tokens.values(), notes), tuple(notes)
 
