@@ -21,7 +21,9 @@ class Derived(Generic[Value, Answer]):
 
     Values are told apart by identity: comparing two models costs more than most answers. An
     answer lives as long as its value, so it must not hold it. Threads may share it; two that ask
-    at the same moment may both work out the same.
+    at the same moment may both work out the same. An answer may outlive its value where Python
+    was interrupted as it forgot it, and another value can have the same identity then, so who it
+    is for is asked too.
     """
 
     def __init__(self, work_out: Callable[[Value], Answer]) -> None:
@@ -32,7 +34,7 @@ class Derived(Generic[Value, Answer]):
     def __call__(self, value: Value) -> Answer:
         """The answer for a value, worked out or remembered; errors of the function are its own."""
         entry = self._answers.get(id(value))
-        if entry is None:
+        if entry is None or entry[0]() is not value:
             answer = self._work_out(value)
             self.keep(value, answer)
             return answer
@@ -40,7 +42,8 @@ class Derived(Generic[Value, Answer]):
 
     def known(self, value: Value) -> bool:
         """Whether the answer is there already."""
-        return id(value) in self._answers
+        entry = self._answers.get(id(value))
+        return entry is not None and entry[0]() is value
 
     def keep(self, value: Value, answer: Answer) -> None:
         """Keeps an answer that was found by another way, such as a theorem."""

@@ -87,6 +87,17 @@ def test_a_list_of_merges_is_not_seen_again_where_the_vocabulary_is_the_same() -
         replace(model, vocab=Vocab({b"a": 0, b"b": 1}))
 
 
+def test_an_answer_that_outlived_its_value_is_not_that_of_another() -> None:
+    """An interrupt while an answer is forgotten leaves it there, and identities come again."""
+    twice = Derived[Number, int](lambda number: 2 * number.value)
+    old, new = Number(1), Number(2)
+    assert twice(old) == 2
+    twice._answers[id(new)] = twice._answers[id(old)]
+    assert not twice.known(new)
+    assert twice(new) == 4
+    assert twice.known(new)
+
+
 @pytest.mark.parametrize("path", MODULES, ids=ids(MODULES))
 def test_no_frozen_value_is_changed_and_nothing_else_remembers_models(path: Path) -> None:
     tree = ast.parse(path.read_text("utf-8"))
