@@ -73,7 +73,8 @@ def load(
 
     Args:
         source: the path or name.
-        format: read it as ``gpt2``, ``tiktoken`` or ``huggingface``, where it cannot be told.
+        format: read it as this format (``bpe-interop formats`` names them), where it cannot be
+            told.
         preset: a preset that says what the files leave unsaid (pattern, special tokens).
         engine: encode with this installed engine, or ``"auto"``; None is our own encoder.
         offline: never use the network.

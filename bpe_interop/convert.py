@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .arguments import one_or_more
 from .errors import CheckFailedError, PatternError
 from .formats import Files, Format, way_of_writing
 from .formats.round_trip import RoundTrip
@@ -23,6 +24,7 @@ from .io import (
     existing_file,
     is_file_target,
     keep_apart,
+    named_as,
     spelled,
     staged,
     stem_of,
@@ -172,9 +174,10 @@ def convert(
         CheckFailedError: what was written does not give the same ids; nothing is kept.
         BpeInteropError: anything else that :mod:`bpe_interop.errors` lists.
     """
+    _check_names(reading)
     place = Path(target)
     row = target_format(place, to)
-    ways = [way_of_writing(row, option) for option in options]
+    ways = [way_of_writing(row, option) for option in one_or_more(options)]
     read = read_with(source, reading.get("preset"))
     keep_apart([*read, *([] if into is None else [into])], place)
     check_target(place, force=force)
@@ -204,6 +207,15 @@ def convert(
         checks=done.checks,
         verdict=done.verdict,
     )
+
+
+def _check_names(reading: Iterable[str]) -> None:
+    """What a user says is in a statement, and not given one by one."""
+    for name in reading:
+        if name in Statement.__dataclass_fields__:
+            raise TypeError(f"convert takes {name} in a statement: said=Statement({name}=...)")
+        if name not in ReadingOptions.__annotations__ | SourceOptions.__annotations__:
+            raise TypeError(f"convert has no parameter {name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +279,10 @@ def write_checked(
     """
     row, base = target.format, target.base
     alone = alone_at(target.place, row, further=bool(target.ways))
-    trip = RoundTrip(model, row, (*target.ways, *([] if base is None else [base.kept])), alone)
+    ways = [*target.ways, *named_as(target.place)]
+    if base is not None:
+        ways.append(base.kept)
+    trip = RoundTrip(model, row, ways, alone)
     if target.verify:
         written = _verified(source, trip, target, by_user, tick)
     else:

@@ -61,7 +61,7 @@ class Cost:
 def costs(
     source: str | Path,
     to: Format,
-    corpora: Iterable[str | Path],
+    corpora: str | Path | Iterable[str | Path],
     tick: Callable[[int], None] = lambda count: None,
     **reading: Unpack[SourceOptions],
 ) -> list[Cost]:

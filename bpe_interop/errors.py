@@ -17,6 +17,9 @@
     ├── CheckFailedError       a written file does not give the source's ids
     ├── EncodeError            a text has no encoding in this model (also ValueError)
     ├── DecodeError            an id is not in this model (also KeyError)
+    │   └── OutOfRangeError    a number that no id can be (also OverflowError)
+    ├── SpecialTokenError      a special token or role cannot be given (also ValueError)
+    ├── ArgumentError          a word is not one of those that a function takes (also ValueError)
     ├── DisallowedSpecialError a special token is in a text and not allowed (also ValueError)
     └── EngineError            somebody else's library failed
         └── EngineMissingError ... or is not installed
@@ -153,8 +156,20 @@ class DecodeError(BpeInteropError, KeyError):
     __str__ = BpeInteropError.__str__
 
 
+class OutOfRangeError(DecodeError, OverflowError):
+    """A number that no id can be: below 0 or above 2**32 - 1 (tiktoken: ``OverflowError``)."""
+
+
+class SpecialTokenError(BpeInteropError, ValueError):
+    """A special token, an id or a role that a tokenizer cannot be given."""
+
+
 class DisallowedSpecialError(BpeInteropError, ValueError):
     """A text contains a special token that was not allowed."""
+
+
+class ArgumentError(BpeInteropError, ValueError):
+    """A word that a function was given is not one of those that it takes."""
 
 
 class EngineError(BpeInteropError):

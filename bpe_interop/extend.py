@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, Union
 
-from .errors import BpeInteropError, UnstatedError
+from .arguments import several
+from .errors import SpecialTokenError, UnstatedError
 from .formats.huggingface.companions import (
     MODEL_CONFIG,
     read_companions,
@@ -35,10 +36,6 @@ from .transformers_classes import ROLES
 
 Wanted: TypeAlias = Union[Mapping[str, "int | None"], Iterable[str]]
 """Texts of special tokens; with an id each where it matters, None for the next one."""
-
-
-class SpecialTokenError(BpeInteropError, ValueError):
-    """A special token, an id or a role that a tokenizer cannot be given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +136,20 @@ def surgery(before: BPEModel, after: BPEModel, config: bytes | None = None) -> S
         rows_declared=isinstance(declared, int),
         rows_after=needed,
         in_place=tuple(number for number in new if number < rows),
-        notes=(*tell_model_config(told, after.added or (), (largest,)), *_left(before, after)),
+        notes=(
+            *tell_model_config(told, after.added or (), (largest,)),
+            *_left(before, after),
+            *_found_first(before, after),
+        ),
     )
 
 
 def _config(model: BPEModel, config: bytes | None) -> Mapping[str, Json]:
     if config is not None:
+        if not isinstance(config, bytes):
+            raise TypeError(
+                f"config is the file's bytes, not {type(config).__name__}: Path(NAME).read_bytes()"
+            )
         return read_model_config(read_companions({MODEL_CONFIG: config}))
     known = model.extras.get("model_config")
     return known if isinstance(known, dict) else {}
@@ -169,10 +174,21 @@ def _left(before: BPEModel, after: BPEModel) -> Iterator[str]:
             )
 
 
+def _found_first(before: BPEModel, after: BPEModel) -> Iterator[str]:
+    """Tokens that only merging built, and that special ones are now: they cut a text first."""
+    known = {token.id for token in before.added or ()}
+    built = {number: content for content, number in before.vocab.ids.items()}
+    for token in after.added or ():
+        if token.special and token.id in built and token.id not in known:
+            yield (
+                f"{show(token.text)} was an ordinary token: where special tokens are parsed, it is "
+                "now found wherever it stands, inside words too"
+            )
+
+
 def _checked(tokens: Wanted) -> dict[str, int | None]:
     """The texts and ids that are asked for, each sound by itself."""
-    if isinstance(tokens, str):
-        raise TypeError("special tokens are a list of texts, not one text")
+    several(tokens, "special tokens", "give [token]")
     asked: dict[str, int | None] = {}
     listed = tokens.items() if isinstance(tokens, Mapping) else ((text, None) for text in tokens)
     for text, number in listed:

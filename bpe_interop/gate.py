@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 
+from .arguments import one_or_more
 from .diff import diff
-from .errors import FormatError, LossyConversionError, UnstatedError
+from .errors import ArgumentError, FormatError, LossyConversionError, UnstatedError
 from .formats import Format
 from .formats.round_trip import RoundTrip
 from .loss import Loss
@@ -38,12 +39,13 @@ def admit(trip: RoundTrip, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
         LossyConversionError: a loss is refused; the error holds and names each.
         UnstatedError: the target needs a fact that the source does not state.
         CheckFailedError: something would come back otherwise, and the format has no reason.
-        ValueError: a name in ``drop`` is no field of the model.
+        ArgumentError: a name in ``drop`` is no field of the model (also ValueError).
     """
-    model, target, dropped = trip.model, trip.format, tuple(drop)
+    model, target, dropped = trip.model, trip.format, one_or_more(drop)
     for name in dropped:
         if name not in FIELDS:
-            raise ValueError(f"{name!r} is not a field; the fields are {', '.join(FIELDS)}")
+            fix = f"the fields are {', '.join(FIELDS)}"
+            raise ArgumentError(f"drop: {name!r} is not a field of the model", fix=fix)
     _need(model, target)
     losses = trip.losses
     if losses:

@@ -107,16 +107,21 @@ def assert_parity(
     Raises:
         AssertionError: they differ, with a text that shows it; or what is required was not
             established.
-        ValueError: ``scope`` or ``require`` is none of these.
-        TypeError: an object is no tokenizer.
+        ArgumentError: ``scope`` or ``require`` is none of these, or ``texts`` are none (also
+            ValueError).
+        TypeError: an object is no tokenizer; ``texts`` are one text.
         BpeInteropError: a source cannot be read, or does not say what is needed to encode.
     """
     __tracebackhide__ = True
-    if scope not in _SCOPES or require not in _REQUIRED:
-        raise ValueError(f"scope is one of {_SCOPES}, require one of {_REQUIRED}")
+    from .arguments import TEXTS, one_of, several
+    from .errors import ArgumentError
     from .verify.parity import parity
 
-    listed = None if texts is None else [texts] if isinstance(texts, str) else list(texts)
+    one_of(scope, _SCOPES, "scope")
+    one_of(require, _REQUIRED, "require")
+    listed = None if texts is None else list(several(texts, "texts", TEXTS))
+    if listed == []:
+        raise ArgumentError("texts are empty", fix="leave texts out, for awkward texts of ours")
     report = parity(a, b, listed, scope=scope, proof=listed is None or require == "proved")
     problem = _problem(report, require, len(listed or ()))
     if problem is not None:

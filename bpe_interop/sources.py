@@ -6,7 +6,7 @@ import contextlib
 import importlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -60,6 +60,9 @@ def load_source(
             than the user.
         FormatError: a file is malformed, or (UnsupportedError) asks for what is refused.
     """
+    if not isinstance(said, statement.Statement):
+        kind = type(said).__name__
+        raise TypeError(f'said is a Statement, not {kind}: said=Statement(template="bos")')
     named = _preset(preset) if preset else None
     label = str(source)
     if not label or label in ("tiktoken:", "hf:"):
@@ -81,9 +84,22 @@ def load_source(
         loaded = _from_hub(label, format, offline)
     else:
         loaded = _from_path(Path(source), format, spelled(label))
-    model = statement.supplied(presets.fill(loaded.model, named), said)
+    model = statement.supplied(presets.fill(loaded.model, named, spelled(label)), said)
     says_template = loaded.model.sequence_template is not None
     return replace(loaded, model=presets.fill_template(model), says_template=says_template)
+
+
+def readings(sources: Sequence[str], reading: SourceOptions) -> list[SourceOptions]:
+    """How each of several sources is read: a preset is for those that leave something unsaid.
+
+    That is the pattern or the special tokens. A source that is alone is read with the preset. The
+    errors are those of :func:`load_source`.
+    """
+    if not reading.get("preset") or len(sources) == 1:
+        return [reading] * len(sources)
+    plain: SourceOptions = {**reading, "preset": None}
+    models = (load_source(source, **plain).model for source in sources)
+    return [reading if None in (m.pretokenizer, m.added) else plain for m in models]
 
 
 def _preset(preset: str) -> presets.Preset:

@@ -88,7 +88,7 @@ def restated(model: BPEModel, statement: Statement) -> BPEModel:
     """The model with what the statement says, whatever it was before.
 
     Raises:
-        SourceError: there is no such special token.
+        SourceError: there is no such special token, or the chat template is no Jinja.
         UnstatedError: the source does not say which special tokens there are.
     """
     if not statement:
@@ -110,6 +110,9 @@ def restated(model: BPEModel, statement: Statement) -> BPEModel:
     if statement.template is not None:
         model = replace(model, sequence_template=template_of(statement.template, model.added or ()))
     if statement.chat_template is not None:
+        from .chat_jinja import check  # where none is given, Jinja is not needed
+
+        check(statement.chat_template, "the chat template")
         model = replace(model, chat_template=statement.chat_template)
     return model
 

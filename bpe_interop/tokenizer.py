@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .arguments import one_or_more, several
 from .errors import EngineError, TargetError
 from .formats import by_name, way_of_writing
 from .loss import Loss
@@ -193,10 +194,11 @@ class Tokenizer(Vocabulary):
         if format is None and not by_file:
             raise TargetError("the format is not named", where=str(place), fix="give format=...")
         row = io.target_format(place, format)
-        ways = [way_of_writing(row, option) for option in options]
+        ways = [way_of_writing(row, option) for option in one_or_more(options)]
         model = gate.renamed(self._model, place.stem) if by_file else self._model
         io.check_target(place, force=force)
-        trip = RoundTrip(model, row, ways, io.alone_at(place, row, further=bool(ways)))
+        alone = io.alone_at(place, row, further=bool(ways))
+        trip = RoundTrip(model, row, (*ways, *io.named_as(place)), alone)
         losses = gate.admit(trip, drop)
         with io.staged(place, trip.files, force=force):
             return losses
@@ -285,7 +287,7 @@ class Tokenizer(Vocabulary):
         self, text: Iterable[str], *, num_threads: int = 8
     ) -> list[list[int]]:
         """The ids of each text, as :meth:`encode_ordinary`."""
-        return self._ids_of_each(list(map(checked, text)), ORDINARY, num_threads)
+        return self._ids_of_each(list(map(checked, several(text, "texts"))), ORDINARY, num_threads)
 
     def encode_to_arrays(
         self,
@@ -419,7 +421,7 @@ class Tokenizer(Vocabulary):
     def _ask_of_each(
         self, texts: Iterable[str], allowed: Allowed, disallowed: Disallowed
     ) -> tuple[list[str], Asked]:
-        asked, listed = self._ask(allowed, disallowed), list(texts)
+        asked, listed = self._ask(allowed, disallowed), list(several(texts, "texts"))
         for text in listed:
             refuse_disallowed(text, asked)
         return listed, asked

@@ -8,7 +8,7 @@ from functools import cached_property
 from operator import index
 from typing import TYPE_CHECKING, Literal
 
-from .errors import DecodeError, PatternError, UnstatedError
+from .errors import DecodeError, OutOfRangeError, PatternError, UnstatedError
 from .kernel import as_dict
 from .loss import Loss
 from .model import (
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from .extend import Surgery
 
 _END_OF_TEXT = "<|endoftext|>"
-
-
-class OutOfRangeError(DecodeError, OverflowError):
-    """A number that no id can be: below 0 or above 2**32 - 1 (tiktoken: ``OverflowError``)."""
 
 
 class Vocabulary:

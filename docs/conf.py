@@ -20,6 +20,7 @@ suppress_warnings = ["misc.highlighting_failure"]  # examples of YAML and JSON a
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_preserve_defaults = True  # as the code writes them
 autodoc_default_options = {"members": True, "show-inheritance": True}
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False

@@ -265,3 +265,20 @@ def test_nothing_that_gets_in_can_run(browser: Browser, folder: Path) -> None:
     page.close()
     assert ran is None
     assert any("Content Security Policy" in text for text in refused)
+
+
+def test_commands_of_the_site_fit_on_a_phone(page: Page, tmp_path: Path) -> None:
+    """The style of the site wraps long lines; the theme's own would cut them off."""
+    root = Path(__file__).parent.parent / "docs"
+    commands = (root / "start.md").read_text("utf-8").partition("```sh\n")[2].partition("```")[0]
+    (tmp_path / "site.html").write_text(
+        f"<!DOCTYPE html><html lang='en'><title>x</title><style>pre {{ overflow: auto }}\n"
+        f"{(root / '_static' / 'site.css').read_text('utf-8')}</style><body><article>"
+        f"<div class='highlight-sh'><div class='highlight'><pre>{commands}</pre></div></div>"
+        "</article></html>",
+        "utf-8",
+    )
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto((tmp_path / "site.html").as_uri())
+    box = page.locator("pre")
+    assert box.evaluate("e => e.scrollWidth <= e.clientWidth")

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 from browser import CONTRAST, MODES, barriers, browser, take, watched
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from reports import HOSTILE, glued
 from tokenizers import Tokenizer as Engine
 
+from bpe_interop.model import BPEModel, PairList, Vocab
 from bpe_interop.pages.live import LIVE_LIMIT
 from bpe_interop.pages.panels import Viewed
 from bpe_interop.pages.serving import listen
@@ -33,6 +34,7 @@ TEXT = (
     "\U0001f468\u200d\U0001f469\u200d\U0001f467 caf\u00e9 \u2764\ufe0f <b>bold</b>\n"
     f"{'https://example.org/a/very/long/word' * 4}"
 )
+BEYOND_ASCII = [chr(n).encode() for n in (*range(0x5D0, 0x5EB), *range(0x620, 0x66A))]
 BEYOND = "e => [...e].filter(x => x.getBoundingClientRect().right > innerWidth + 1).length"
 every_mode = pytest.mark.parametrize(("width", "colours"), MODES)
 
@@ -84,8 +86,12 @@ def settled(page: Page) -> None:
 
 
 def ids(page: Page, side: int) -> list[int]:
-    found = page.locator(f"[data-side='{side}'] .tile small").all_text_contents()
+    found = page.locator(f"[data-side='{side}'] .flow i").all_text_contents()
     return list(map(int, found))
+
+
+def token(page: Page, side: int, at: int) -> Locator:
+    return page.locator(f"[data-side='{side}'] .flow b").nth(at)
 
 
 def shot(page: Page, name: str) -> None:
@@ -111,7 +117,7 @@ def test_the_live_page_fits(page: Page, address: str, width: int, colours: str) 
     page.check("#ids")
     shot(page, f"live-ids-{width}-{colours}")
     fits(page, width)
-    page.locator("[data-side='2'] .tile").first.click()
+    page.locator("[data-side='2'] .flow b").first.click()
     expect(page.locator("dialog")).to_be_visible()
     shot(page, f"live-merges-{width}-{colours}")
     inside = page.locator("dialog").bounding_box()
@@ -144,7 +150,7 @@ def test_nothing_keeps_people_out(
     fill(page, "The year 2023\n\u05e9\u05dc\u05d5\u05dd \xe9")
     page.check("#ids")
     assert barriers(page) == []
-    page.locator("[data-side='2'] .tile").first.click()
+    page.locator("[data-side='2'] .flow b").first.click()
     expect(page.locator("dialog")).to_be_visible()
     assert barriers(page) == []
 
@@ -165,27 +171,27 @@ def test_key_by_key_the_last_text_wins(page: Page, address: str) -> None:
     page.locator("#text").press_sequentially("the year", delay=60)
     engine = Engine.from_file(str(TOKENIZERS / NAMES[0] / "tokenizer.json"))
     expected = list(map(str, engine.encode("the year", add_special_tokens=False).ids))
-    expect(page.locator("[data-side='0'] .tile small")).to_have_text(expected)
+    expect(page.locator("[data-side='0'] .flow i")).to_have_text(expected)
 
 
 def test_what_differs_is_seen(page: Page, address: str) -> None:
     page.goto(address)
     fill(page, "it's 12345")
     colour = "e => getComputedStyle(e).borderBottomColor + getComputedStyle(e).borderBottomStyle"
-    cut = page.locator("[data-side='1'] .tile.cut").first.evaluate(colour)
-    alike = page.locator("[data-side='1'] .tile:not(.cut)").first.evaluate(colour)
+    cut = page.locator("[data-side='1'] .flow b.cut").first.evaluate(colour)
+    alike = page.locator("[data-side='1'] .flow b:not(.cut)").first.evaluate(colour)
     assert cut != alike
-    assert page.locator("[data-side='0'] .tile.cut").count() > 0
+    assert page.locator("[data-side='0'] .flow b.cut").count() > 0
 
 
 def test_a_click_tells_how_a_token_was_merged(page: Page, address: str) -> None:
     page.goto(address)
     fill(page, "the")
-    page.locator("[data-side='2'] .tile").first.click()
+    page.locator("[data-side='2'] .flow b").first.click()
     expect(page.locator("dialog .merged tbody tr")).to_have_count(3)
     page.keyboard.press("Escape")
     expect(page.locator("dialog")).to_be_hidden()
-    page.locator("[data-side='2'] .tile").first.click()
+    page.locator("[data-side='2'] .flow b").first.click()
     page.click("#close")
     expect(page.locator("dialog")).to_be_hidden()
 
@@ -195,7 +201,7 @@ def test_a_finger_does_what_a_mouse_does(browser: Browser, address: str) -> None
     page = context.new_page()
     page.goto(address)
     fill(page, "the year")
-    page.locator("[data-side='0'] .tile").first.tap()
+    page.locator("[data-side='0'] .flow b").first.tap()
     expect(page.locator("dialog")).to_be_visible()
     page.locator("#close").tap()
     expect(page.locator("dialog")).to_be_hidden()
@@ -213,8 +219,8 @@ def test_the_keyboard_gets_everywhere(page: Page, address: str) -> None:
         found.append(page.evaluate(focus))
     tools = ["special", "chat", "ids", "share", "source", "preset", "adding"]
     assert found == [*tools, *"000111222"]
-    page.locator("[data-side='2'] .tile").first.focus()
-    at = "Number(document.activeElement.dataset.at)"
+    page.locator("[data-side='2'] .flow b").first.focus()
+    at = "placeOf(document.activeElement)"
     page.keyboard.press("ArrowRight")
     assert page.evaluate(at) == 1
     page.keyboard.press("Enter")
@@ -231,7 +237,7 @@ def test_the_keyboard_gets_everywhere(page: Page, address: str) -> None:
     assert page.evaluate(at) == 0
 
 
-TWINS = "all => all.map(x => [x.closest('.panel').dataset.side, x.dataset.at].join(':'))"
+TWINS = "all => all.map(x => [x.closest('.panel').dataset.side, placeOf(x)].join(':'))"
 
 
 @pytest.mark.parametrize("kind", ["served", "written"])
@@ -245,17 +251,17 @@ def test_a_token_lights_up_its_twins(
     else:
         (tmp_path / "page.html").write_text(to_view(sides, "The year 2023"), "utf-8")
         page.goto((tmp_path / "page.html").as_uri())
-    lit = ".tile.twin"
+    lit = ".twin"
     for at in (4, 5):
-        page.hover(f"[data-side='0'] [data-at='{at}']")
+        token(page, 0, at).hover()
         assert page.eval_on_selector_all(lit, TWINS) == ["1:4", "1:5", "2:4", "2:5"]
-    said = "e => getComputedStyle(e, '::after').content"
     own = [ids(page, 1)[4:6], ids(page, 2)[4:6]]
-    told = page.locator("[data-side='0'] [data-at='5']").evaluate(said)
+    told = page.locator("#told").text_content()
+    assert told is not None
     for name, (first, second) in zip(NAMES[1:], own, strict=True):
         assert f"; in {name}: {first} {second}" in told
     page.mouse.move(0, 0)
-    page.locator("[data-side='2'] [data-at='0']").focus()
+    token(page, 2, 0).focus()
     assert page.eval_on_selector_all(lit, TWINS) == ["0:0", "1:0"]
     page.keyboard.press("ArrowRight")
     assert page.eval_on_selector_all(lit, TWINS) == ["0:1", "1:1"]
@@ -266,9 +272,9 @@ def test_a_token_lights_up_its_twins(
 def test_the_merges_of_a_token_name_its_twins(page: Page, address: str) -> None:
     page.goto(address)
     fill(page, "The year 2023")
-    page.locator("[data-side='0'] [data-at='4']").click()
+    token(page, 0, 4).click()
     expect(page.locator("#elsewhere p")).to_have_count(2)
-    found = page.locator("#elsewhere small").all_text_contents()
+    found = page.locator("#elsewhere i").all_text_contents()
     assert list(map(int, found)) == [*ids(page, 1)[4:6], *ids(page, 2)[4:6]]
 
 
@@ -349,7 +355,7 @@ def test_a_link_brings_the_text_back(page: Page, address: str) -> None:
     page.goto(link)
     expect(page.locator("#text")).to_have_value(TEXT)
     expect(page.locator("#special")).to_be_checked()
-    expect(page.locator("[data-side='1'] .tile")).to_have_count(len(expected))
+    expect(page.locator("[data-side='1'] .flow b")).to_have_count(len(expected))
     assert ids(page, 1) == expected
     page.evaluate("location.hash = '#text=other+text'")
     expect(page.locator("#text")).to_have_value("other text")
@@ -383,14 +389,14 @@ def test_text_from_the_right_reads_as_it_should(page: Page, address: str) -> Non
     fill(page, RIGHT_TO_LEFT)
     places = (
         "line => { const walk = document.createTreeWalker(line, NodeFilter.SHOW_TEXT), found = {};"
-        " while (walk.nextNode()) if (!walk.currentNode.parentElement.closest('small'))"
+        " while (walk.nextNode()) if (!walk.currentNode.parentElement.closest('i'))"
         "  for (let at = 0; at < walk.currentNode.length; at++) {"
         "   const range = document.createRange();"
         "   range.setStart(walk.currentNode, at); range.setEnd(walk.currentNode, at + 1);"
         "   (found[walk.currentNode.data[at]] ??= []).push(range.getBoundingClientRect().left); }"
         " return found; }"
     )
-    found = page.locator("[data-side='2'] .line").evaluate(places)
+    found = page.locator("[data-side='2'] .flow p").evaluate(places)
     digits = [found["2"][0], found["0"][0], found["2"][1], found["4"][0]]
     assert digits == sorted(digits)
     letters = [found[letter][0] for letter in "\u05e9\u05dc\u05d5\u05dd"]
@@ -421,17 +427,114 @@ def test_an_answer_that_does_not_come_is_told(browser: Browser, address: str) ->
 
 def test_ids_appear_under_the_mouse_and_with_the_focus(page: Page, file: str) -> None:
     page.goto(file)
-    tile = page.locator(".tile[data-at='1']").first
-    said = "e => getComputedStyle(e, '::after').content"
-    assert tile.evaluate(said) in ("none", "normal")
+    told = page.locator("#told")
+    expect(told).to_be_hidden()
+    tile, other = token(page, 0, 1), token(page, 0, 2)
     tile.hover()
-    number = tile.locator("small").text_content()
-    assert tile.evaluate(said).startswith(f'"{number} = ')
-    other = page.locator(".tile[data-at='2']").first
+    expect(told).to_contain_text(f"{ids(page, 0)[1]} = 20 79 (other id in {NAMES[1]}, ")
     page.mouse.move(0, 0)
-    tile.focus()
+    expect(told).to_be_hidden()
+    tile.click()
     page.keyboard.press("ArrowRight")
-    assert other.evaluate(said).startswith(f'"{other.locator("small").text_content()} = ')
+    assert other.evaluate("e => e === document.activeElement")
+    expect(told).to_contain_text(f"{ids(page, 0)[2]} = ")
+    page.locator("#ids").focus()
+    expect(told).to_be_hidden()
+
+
+def test_the_bytes_that_are_told_are_the_tokens_own(
+    page: Page, file: str, sides: list[Viewed]
+) -> None:
+    page.goto(file)
+    for number, side in enumerate(sides):
+        found = page.locator(f"[data-side='{number}'] .flow b").evaluate_all("e => e.map(bytesOf)")
+        own = [side.encoder.token_bytes(each).hex(" ").upper() for each in ids(page, number)]
+        assert found == own
+
+
+def focused(page: Page) -> dict[str, str]:
+    """The name and the description of what has the focus, in the accessibility tree."""
+    nodes = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+    for node in nodes:
+        held = {each["name"]: each["value"].get("value") for each in node.get("properties", ())}
+        if held.get("focused") and node["role"]["value"] != "RootWebArea":
+            return {part: node.get(part, {}).get("value", "") for part in ("name", "description")}
+    return {}
+
+
+@pytest.mark.parametrize("kind", ["served", "written"])
+def test_twins_are_told_to_those_who_hear_the_page(
+    page: Page, address: str, sides: list[Viewed], tmp_path: Path, kind: str
+) -> None:
+    if kind == "served":
+        page.goto(address)
+        fill(page, "The year 2023")
+    else:
+        (tmp_path / "page.html").write_text(to_view(sides, "The year 2023"), "utf-8")
+        page.goto((tmp_path / "page.html").as_uri())
+    token(page, 0, 0).focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    heard = focused(page)
+    assert re.search(rf", {ids(page, 0)[4]}(, |$)", heard["name"])
+    for side in (1, 2):
+        first, second = ids(page, side)[4:6]
+        assert f"; in {NAMES[side]}: {first} {second}" in heard["description"]
+
+
+def test_ids_are_copied(page: Page, address: str, file: str) -> None:
+    """As a JSON array, from the panel whose button it is."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for where in (file, address):
+        page.goto(where)
+        if where == address:
+            fill(page, TEXT)
+        for side, name in enumerate(NAMES):
+            engine = Engine.from_file(str(TOKENIZERS / name / "tokenizer.json"))
+            button = page.locator(f"[data-side='{side}'] .copy")
+            button.click()
+            expect(button).to_have_text("Copied")
+            copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
+            assert copied == engine.encode(TEXT, add_special_tokens=False).ids
+            expect(button).to_have_text("Copy ids")
+
+
+ORDER = """
+tiles => tiles.map((tile, at) => {
+  const range = document.createRange();
+  range.selectNodeContents(tile);
+  range.setEndBefore(tile.lastElementChild);
+  return [at, range.getBoundingClientRect().left];
+}).sort(([, a], [, b]) => a - b).map(([at]) => at)
+"""
+TURNED = (
+    RIGHT_TO_LEFT,
+    "2024 \u05e9\u05dc\u05d5\u05dd 15.75 abc def \u05e9\u05dc",
+    "The word \u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd 2024 means peace",
+    "\u0627\u0644\u0639\u0627\u0645 2024, \u0662\u0660\u0662\u0664 (abc) 3%",
+)
+
+
+@pytest.mark.parametrize("text", TURNED)
+def test_tokens_with_ids_stand_in_the_order_of_their_text(
+    page: Page, tmp_path: Path, text: str
+) -> None:
+    """The browser puts letters in order; boxes with ids must stand as the letters did."""
+    alone = BPEModel(
+        Vocab(
+            {bytes([n]): n for n in range(256)} | {c: 256 + n for n, c in enumerate(BEYOND_ASCII)}
+        ),
+        PairList(tuple((c[:1], c[1:]) for c in BEYOND_ASCII)),
+        normalizer=(),
+        pretokenizer=(),
+    )
+    (tmp_path / "page.html").write_text(to_view([Viewed.of("characters", alone)], text), "utf-8")
+    page.set_viewport_size({"width": 1800, "height": 500})
+    page.goto((tmp_path / "page.html").as_uri())
+    without = page.locator(".flow b").evaluate_all(ORDER)
+    page.check("#ids")
+    assert page.locator(".flow b").evaluate_all(ORDER) == without
+    assert sorted(without) == [*range(len(text))]
 
 
 def test_no_script_runs_in_the_live_page_but_its_own(browser: Browser, address: str) -> None:
@@ -457,6 +560,8 @@ def test_every_token_has_a_name_in_the_accessibility_tree(
     else:
         page.goto(address)
         fill(page, TEXT)
+    # What a browser has not shown yet is not in its tree.
+    page.evaluate("() => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
     nodes = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
     names: dict[str, list[str]] = {}
     for node in nodes:
@@ -470,6 +575,6 @@ def test_every_token_has_a_name_in_the_accessibility_tree(
 def test_the_merges_of_a_token_are_read_as_words(page: Page, address: str) -> None:
     page.goto(address)
     fill(page, "The year 2023")
-    page.locator("[data-side='0'] [data-at='4']").click()
+    token(page, 0, 4).click()
     expect(page.locator("#elsewhere p")).to_have_count(2)
     assert glued(page.evaluate("new XMLSerializer().serializeToString(merges)")) == []

@@ -127,7 +127,7 @@ def glued(page: str) -> list[tuple[str, str]]:
     """Words of neighbouring elements of a page without white space between them.
 
     Who hears it, or copies from it, gets them as one word. Tokens with a name of their own are
-    heard apart, and stand in a text as they are.
+    heard apart, and stand in a text as they are; those of a ``flow`` get theirs from the script.
     """
     root = ElementTree.fromstring(page.strip().removeprefix("<!DOCTYPE html>"))
     return [
@@ -143,7 +143,8 @@ def glued(page: str) -> list[tuple[str, str]]:
 def _runs(element: ElementTree.Element, outer: ElementTree.Element | None) -> Iterator[Run]:
     if element.tag in ("style", "script", "title"):
         return
-    whole = element.tag == "bdi" or (element.get("role") and element.get("aria-label"))
+    named = element.get("role") and element.get("aria-label")
+    whole = element.tag == "bdi" or element.get("class") == "flow" or named
     own = element if outer is None and whole else outer
     at = element if own is None else own
     if element.text:

@@ -46,6 +46,14 @@ def document(
     )
 
 
+WITHIN: Mapping[Scope, tuple[Scope, ...]] = {
+    "all": ("all", "ordinary"),
+    "ordinary": ("ordinary",),
+    "text": ("text",),
+}
+"""How ids are asked for in a scope: the whole one has texts whose special strings are text, too."""
+
+
 class Side:
     """A document as a model, and as tokenizers runs it."""
 

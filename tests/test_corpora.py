@@ -61,7 +61,7 @@ def test_documents_are_the_file(content: str, size: int, longest: int) -> None:
     data = content.encode("utf-8")
     shard = documents.Shard("x", None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(documents, "SIZE", size)
+        patch.setattr(documents, "TEXT_BYTES", size)
         patch.setattr(documents, "LONGEST_LINE", longest)
 
         def cut(start: Place) -> list[Document]:

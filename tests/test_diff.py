@@ -426,6 +426,16 @@ APART: dict[str, tuple[BPEModel, BPEModel, str]] = {
         listed(*BC_AB.pairs, (b"a", b"bc"), affixes=Affixes(suffix=b"x")),
         "affixes",
     ),
+    "merges that a token hides, where what stands between vanishes": (
+        listed(*AB_BC.pairs, added=(BC,), fallback=Fallback("drop")),
+        listed(AB_BC.pairs[0], added=(BC,), fallback=Fallback("drop")),
+        "merges",
+    ),
+    "whether what stands between vanishes before merging": (
+        replace(CHARS, fallback=Fallback("drop")),
+        replace(CHARS, fallback=Fallback("drop", after_merging=True)),
+        "fallback",
+    ),
     "merges with a space that is written before a text": (
         with_space((b" ", b"a"), added=(SPACE_A,), pretokenizer=(PrefixSpace(),)),
         with_space(added=(SPACE_A,), pretokenizer=(PrefixSpace(),)),
@@ -477,6 +487,10 @@ ALIKE: dict[str, tuple[BPEModel, BPEModel]] = {
     "merges that a token hides": (
         listed(*AB_BC.pairs, added=(BC,)),
         listed(AB_BC.pairs[0], added=(BC,)),
+    ),
+    "merges that a token hides, where what stands between vanishes after merging": (
+        listed(*AB_BC.pairs, added=(BC,), fallback=Fallback("drop", after_merging=True)),
+        listed(AB_BC.pairs[0], added=(BC,), fallback=Fallback("drop", after_merging=True)),
     ),
     "merges that a token hides, beside a space that is written": (
         listed(*AB_BC.pairs, added=(BC,), pretokenizer=(PrefixSpace(), Metaspace("_", "always"))),

@@ -20,8 +20,7 @@ from test_cli import reference
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
 from bpe_interop import load
-from bpe_interop.errors import LossyConversionError, UnstatedError
-from bpe_interop.extend import SpecialTokenError
+from bpe_interop.errors import LossyConversionError, SpecialTokenError, UnstatedError
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken
 from bpe_interop.tokenizer import Tokenizer
@@ -113,6 +112,8 @@ def test_a_word_of_the_vocabulary_keeps_its_id() -> None:
     engine.add_special_tokens([word])
     assert made.encode_single_token(word) == engine.token_to_id(word)
     assert made.to_tokenizers().encode(f"x{word}").ids == engine.encode(f"x{word}").ids
+    [note] = made.surgery(read(HUB)).notes
+    assert note.startswith(f'"{word}" was an ordinary token')
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from bpe_interop.model import (
     AddedToken,
     BPEModel,
     Fallback,
+    PairList,
     RankTable,
     SequenceTemplate,
     TemplateText,
@@ -198,6 +199,31 @@ def test_a_literal_entry_beside_a_mapped_one_only_numbers_its_added_token() -> N
     theirs, ours = ids_in_both(value, "b a a")
     assert ours == theirs
     assert load(value).vocab.ids[b" a"] == 258
+
+
+@pytest.mark.parametrize("lookup", [False, True])
+@pytest.mark.parametrize("complete", [False, True])
+def test_merges_of_what_is_not_spelled_in_the_byte_alphabet_never_happen(
+    complete: bool, lookup: bool
+) -> None:
+    vocab = document()["model"]["vocab"] | {
+        "\u2019": 258,
+        "\u2019a": 259,
+        "\u4e2da": 260,
+        "\u4e2d": 261,
+    }
+    if not complete:
+        del vocab["z"]
+    merges = [["\u2019", "a"], ["a", "b"], ["\u4e2d", "a"], ["ab", "c"]]
+    value = document(vocab=vocab, merges=merges, ignore_merges=lookup)
+    model = load(value)
+    assert model.merges == PairList(((b"a", b"b"), (b"ab", b"c")))
+    assert any(note.endswith("never happen, and are left out: 2") for note in model.origin.notes)
+    for text in ("\u2019abc", "\u4e2dab", "\u2019a", "\u00e4\u00bd\u0143a"):
+        given, wanted = ids_in_both(value, text)
+        assert given == wanted
+    again = load(json.loads(FORMAT.dump(model)["tokenizer.json"]))
+    assert (again.merges, again.vocab) == (model.merges, model.vocab)
 
 
 @pytest.mark.parametrize("single", [[], ["A", "A"], ["B"], ["<x>"]])

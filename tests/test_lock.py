@@ -85,13 +85,13 @@ def test_locking_again_gives_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"bpe_interop_lock": 2', '"bpe_interop_lock": 3', "layout 3"),
+        ('"bpe_interop_lock": 3', '"bpe_interop_lock": 4', "layout 4"),
         (
-            '"bpe_interop_lock": 2',
+            '"bpe_interop_lock": 3',
             '"bpe_interop_lock": 1',
             "layout 1(?s:.)*lock the token",
         ),
-        ('"bpe_interop_lock": 2', '"bpe_interop_lock": "1"', "expected"),
+        ('"bpe_interop_lock": 3', '"bpe_interop_lock": "1"', "expected"),
         ('["text","",', '["aloud","",', "expected one of"),
         ('["text","",', '["",', "expected"),
         ('"golden"', '"silver"', "golden|silver"),
@@ -138,7 +138,7 @@ def cut(data: bytes) -> bytes:
 
 
 def newer(data: bytes) -> bytes:
-    return data.replace(b'"bpe_interop_lock": 2', b'"bpe_interop_lock": 7')
+    return data.replace(b'"bpe_interop_lock": 3', b'"bpe_interop_lock": 7')
 
 
 def edited(data: bytes) -> bytes:
@@ -149,7 +149,7 @@ def edited(data: bytes) -> bytes:
     ("damage", "said"),
     [
         (cut, "tokenizer.lock"),
-        (newer, "layout 7; this version reads layout 2\n  update bpe-interop"),
+        (newer, "layout 7; this version reads layout 3\n  update bpe-interop"),
         (edited, "edited or damaged: its sha256 is that of other contents\n  take the file"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -206,6 +206,24 @@ def test_a_difference_is_said_with_its_text_ids_and_line_of_the_fingerprint(
     for span in example.spans:
         assert len(span.tokens_a) == len(span.ids_a)
         assert len(span.tokens_b) == len(span.ids_b)
+
+
+def test_roles_and_a_chat_template_that_change_are_said(tmp_path: Path) -> None:
+    """They change no id, so the verdict stays."""
+    changed = tmp_path / "changed"
+    shutil.copytree(TINY / "huggingface", changed)
+    path = locked(changed, tmp_path)
+    assert verify(path, changed).differences == ()
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        written = (changed / name).read_text("utf-8")
+        (changed / name).write_text(written.replace("endoftext", "fim_prefix"), "utf-8")
+    (changed / "chat_template.jinja").write_text("{{ messages }}", "utf-8")
+    report = verify(path, changed)
+    assert report.verdict == "proved"
+    assert [(each.field, each.how) for each in report.differences] == [
+        ("added", 'other roles: eos "<|fim_prefix|>"; locked: eos "<|endoftext|>"'),
+        ("chat_template", "a chat template, where none was locked"),
+    ]
 
 
 def test_special_tokens_that_change_are_said_as_such(tmp_path: Path) -> None:

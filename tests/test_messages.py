@@ -171,3 +171,46 @@ def test_a_target_of_several_formats_is_asked_about_those(
     done = command("convert", HUB, tmp_path / name)
     assert (done.code, done.out) == (2, "")
     assert f"name it with --to (to=...): {formats}" in done.err
+
+
+@pytest.mark.parametrize(("name", "meant"), [("transformers", "hf"), ("llama.cpp", "gguf")])
+def test_an_engine_that_is_named_for_a_format_is_understood(
+    command: Command, tmp_path: Path, name: str, meant: str
+) -> None:
+    done = command("convert", RANKS, tmp_path / "out", "--to", name)
+    assert done.code == 2
+    assert f"did you mean {meant}?" in done.err
+
+
+def test_a_text_that_names_a_file_is_told_of(command: Command) -> None:
+    done = command("encode", RANKS, HUB / "tokenizer.json")
+    assert done.code == 0
+    assert "tokenizer.json is encoded as a text, and is the name of a file" in done.err
+    assert command("encode", RANKS, "hello").err == ""
+
+
+def test_a_preset_is_for_the_sources_that_leave_something_unsaid(
+    command: Command, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare.tiktoken"
+    bare.write_bytes((RANKS / "gpt2-tiny.tiktoken").read_bytes())
+    own = tmp_path / "own.json"
+    stated = {"pat_str": "a|[^a]+", "special_tokens": {"<|x|>": 900}}
+    own.write_text(json.dumps(stated), "utf-8")
+    page = tmp_path / "page.html"
+    assert command("view", bare, HUB, "--text", own, "--preset", own, "-o", page).code == 0
+    done = command("view", HUB, "--text", own, "--preset", own, "-o", page)
+    assert done.code == 2
+    assert done.err.startswith(f"error: {HUB}: the preset ")
+
+
+@pytest.mark.parametrize("source", ["line\n{% for x in %}", "line\n{% end %}", "line\n{{ ( }}"])
+def test_what_is_no_chat_template_is_refused_with_its_line(
+    command: Command, tmp_path: Path, source: str
+) -> None:
+    (tmp_path / "chat.jinja").write_text(source, "utf-8")
+    given = ("--chat-template", tmp_path / "chat.jinja")
+    done = command("extend", HUB, tmp_path / "out", *given)
+    assert done.code == 2
+    assert "chat.jinja: line 2: this is no chat template" in done.err
+    assert not (tmp_path / "out").exists()

@@ -76,6 +76,15 @@ def test_the_action_locks_and_verifies_with_a_summary(tmp_path: Path) -> None:
     assert "DIFFERENT" in (tmp_path / "three" / "summary.md").read_text("utf-8").upper()
 
 
+def test_a_run_without_an_answer_does_not_show_the_report_of_an_earlier_one(tmp_path: Path) -> None:
+    (tmp_path / "bpe-interop-report.md").write_text("an earlier report", "utf-8")
+    done = run(tmp_path, source=str(tmp_path / "no.lock"), target=str(TINY / "gpt2-tiny"))
+    assert done.returncode == 2
+    summary = (tmp_path / "summary.md").read_text("utf-8")
+    assert "an earlier report" not in summary
+    assert "No answer" in summary
+
+
 @pytest.mark.parametrize("given", ["$(touch owned)", "`touch owned`", "a; touch owned", "publish"])
 def test_what_an_input_holds_is_never_run(given: str, tmp_path: Path) -> None:
     done = run(tmp_path, command=given, source=given, target=given, arguments=given)

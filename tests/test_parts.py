@@ -62,7 +62,7 @@ def test_parts_of_plain_text_hold_the_documents_of_the_file(
     file = tmp_path_factory.getbasetemp() / "text"
     file.write_bytes(content.encode("utf-8"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(documents, "SIZE", size)
+        patch.setattr(documents, "TEXT_BYTES", size)
         patch.setattr(documents, "LONGEST_LINE", block - 4)
         patch.setattr(documents, "BLOCK", block)
         patch.setattr(parts, "BLOCK", block)

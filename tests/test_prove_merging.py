@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
+from typing import Literal
 
 import pytest
 from small_documents import Json, Side, document
@@ -210,3 +211,22 @@ def test_a_token_that_most_characters_are_cut_off_from(token: bytes, text: str) 
     )
     assert ids(one, [text]) != ids(two, [text])
     assert compared(one, two, core_stage) == "refuted"
+
+
+@pytest.mark.parametrize("field", ["pretokenizer", "normalizer"])
+def test_steps_that_write_bytes_are_not_given_to_a_model_of_characters(
+    field: Literal["pretokenizer", "normalizer"],
+) -> None:
+    """The pattern cuts between the bytes of a character, which are none of its symbols."""
+    cut: Json = {"type": "Split", "pattern": {"Regex": r"\p{L}+"}, "behavior": "Isolated"}
+    cut |= {"invert": False}
+    mapped, plain = (
+        Side(document(EVERY, normalizer=normalizer, pre_tokenizer=cut, unk_token="a"))
+        for normalizer in ({"type": "ByteLevel"}, None)
+    )
+    text = "\u00e9"
+    assert mapped.ids(text) != plain.ids(text)
+    assert {mapped.model.alphabet, plain.model.alphabet} == {"byte", "char"}
+    for one, two in ((mapped.model, plain.model), (plain.model, mapped.model)):
+        tried = TwoModels(one, two, "ordinary").tried("pre-tokenizer", "why", [text], field)
+        assert (tried.outcome, tried.witness) == ("refuted", text)

@@ -112,7 +112,7 @@ def test_the_ini_file_says_what_is_usual(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
         def test_proved(tokenizer_parity):
-            found = tokenizer_parity("gpt2-tiny/tiktoken", "gpt2-tiny/huggingface", "one text")
+            found = tokenizer_parity("gpt2-tiny/tiktoken", "gpt2-tiny/huggingface", ["one text"])
             assert (found.verdict, found.scope, found.compared) == ("proved", "ordinary", 1)
 
         def test_said_otherwise(tokenizer_parity):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice, permutations
 from random import Random
@@ -34,9 +34,12 @@ from bpe_interop.theory.byte_ranks import as_byte_ranks, rank_table
 from bpe_interop.theory.piece_level import obstruction, pretoken_level
 from bpe_interop.theory.rewrite import Rewrite, as_pairs, as_ranks
 from fixtures.piece_model import (
+    BYTE_FALLBACK,
+    BYTE_PIECES,
     CONTROL,
     DUMMY_PREFIX,
     NORMALIZER,
+    TRAINER,
     UNKNOWN,
     UNUSED,
     Piece,
@@ -238,6 +241,66 @@ def test_missing_characters_are_bytes_only_with_byte_fallback() -> None:
     lacking = BPEModel(vocab, PairList(()), alphabet="char", fallback=model.fallback)
     rewrite = as_byte_ranks(lacking)
     assert (rewrite.rule, rewrite.witness) == (None, "\u00c0")
+
+
+FALLS_BACK = with_field(PLAIN, TRAINER, BYTE_FALLBACK, 1)
+
+
+def over_ranks(ranks: Mapping[bytes, int]) -> Ids:
+    return tiktoken.Encoding(
+        "t", pat_str="(?s).+", mergeable_ranks={**ranks}, special_tokens={}
+    ).encode_ordinary
+
+
+@pytest.mark.parametrize("texts", [["a", "aé"], ["éé"], ["a一"], ["éa"]])
+def test_a_missing_character_that_merges_is_not_its_bytes(texts: list[str]) -> None:
+    """sentencepiece merges characters that are no pieces (Theorem 25)."""
+    pieces = [*BYTE_PIECES, *(Piece(text, -float(place)) for place, text in enumerate(texts))]
+    model, ours = model_of(pieces, FALLS_BACK)
+    rewrite = as_byte_ranks(model)
+    assert (rewrite.rule, rewrite.shown) == (None, True)
+    assert "which is no token" in rewrite.what
+    assert rewrite.witness is not None
+    assert over_ranks(rank_table(model))(rewrite.witness) != ours(rewrite.witness)
+
+
+def test_a_missing_character_of_one_byte_merges_as_that_byte() -> None:
+    model, ours = model_of([*BYTE_PIECES, Piece("ab", -1.0), Piece("aba", -2.0)], FALLS_BACK)
+    rewrite = as_byte_ranks(model)
+    assert isinstance(rewrite.rule, RankTable)
+    theirs = over_ranks(rewrite.rule.ranks)
+    for content in strings("abé", 5):
+        if content not in rewrite.rule.ranks:
+            assert theirs(content.decode()) == ours(content.decode()), content
+
+
+def over_all_bytes(longer: list[bytes], rule: MergeRule) -> BPEModel:
+    tokens = [*map(bytes, zip(range(256))), *longer]
+    ids = {token: number for number, token in enumerate(tokens)}
+    if isinstance(rule, RankTable):
+        above = {token: 256 + rank for token, rank in rule.ranks.items()}
+        rule = RankTable({**{token: ids[token] for token in tokens[:256]}, **above})
+    return BPEModel(Vocab(ids), rule, normalizer=(), pretokenizer=())
+
+
+@pytest.mark.parametrize("ranks", [(0, 0, 0), (1, 1, 0), (1, 2, 0), (0, 1, 1)])
+def test_ranks_over_bytes_are_ids_only_in_their_order(ranks: tuple[int, ...]) -> None:
+    """Held to sentencepiece, whose scores may be tied, on letters; ids to tiktoken."""
+    longer = [b"aa", b"ab", b"ba"]
+    model = over_all_bytes(longer, RankTable(dict(zip(longer, ranks, strict=True))))
+    pieces = [Piece(text, -9.0) for text in "ab"]
+    pieces += [Piece(t.decode(), -float(n)) for t, n in zip(longer, ranks, strict=True)]
+    names = [b"", b"a", b"b", *longer]
+    _, engine = model_of(pieces)
+    theirs = over_ranks(model.vocab.ids)
+
+    def same(text: str) -> bool:
+        return [model.vocab.ids[names[number]] for number in engine(text)] == theirs(text)
+
+    texts = [t.decode() for t in strings("ab", 6) if t not in model.vocab.ids]
+    rewrite = as_byte_ranks(model)
+    assert (rewrite.rule is not None) == all(map(same, texts))
+    assert rewrite.witness is None or not same(rewrite.witness)
 
 
 @pytest.mark.parametrize("kind", ["user_defined", "unused"])

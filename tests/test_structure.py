@@ -25,11 +25,11 @@ When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("derived", "entry_points", "errors", "exports", "gc_pause", "limits", "notebook", "ticks"),
-    ("kernel",),
+    ("kernel", "arguments"),
     ("entries",),
     ("steps",),
     ("model",),
-    ("loss", "merging", "special", "text", "strict_json"),
+    ("chat_jinja", "loss", "merging", "special", "text", "strict_json"),
     ("theory", "transformers_classes"),
     ("diff",),
     ("encode",),

@@ -246,6 +246,16 @@ def test_the_folder_has_the_same_bytes_whoever_works(
     assert contents(tmp_path / "many") == contents(tmp_path / "one")
 
 
+def test_a_text_that_is_cut_is_told_of(tmp_path: Path) -> None:
+    """Each part of it is a document; a file that is one document needs no word."""
+    source = load_source(FIXTURES / "tokenizers" / "template-tiny" / "huggingface")
+    for size, told in ((100, 0), (40_000, 1)):
+        text = tmp_path / f"{size}.txt"
+        text.write_text("one text\n" * (size // 9), "ascii")
+        written = encode_corpora(source, [text], tmp_path / f"ids-{size}", Settings("npy"))
+        assert [f"{size}.txt" in note for note in written.notes] == [True] * told
+
+
 def test_a_template_is_applied_to_each_document(tmp_path: Path) -> None:
     folder = FIXTURES / "tokenizers" / "template-tiny" / "huggingface"
     engine = Engine.from_file(str(folder / "tokenizer.json"))

@@ -78,6 +78,25 @@ def test_scripts_are_tiktokens(name: str) -> None:
     assert members(property_ranges(name)) == by_tiktoken(rf"\p{{{name}}}")
 
 
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        ("Extended_Pictographic", "Extended_Pictographic"),
+        ("ExtPict", "Extended_Pictographic"),
+        ("Emoji_Presentation", "Emoji_Presentation"),
+        ("Hani", "Han"),
+        ("Ideo", "Ideographic"),
+        ("XIDS", "XID_Start"),
+        ("punct", "P"),
+    ],
+)
+def test_binary_properties_and_aliases_are_both_engines(spelling: str, name: str) -> None:
+    assert unicode.property_named(spelling) == name
+    ours = members(property_ranges(name))
+    assert ours == by_tiktoken(rf"\p{{{spelling}}}")
+    assert ours == by_tokenizers(rf"\p{{{spelling}}}")
+
+
 def test_words_are_each_engines_own() -> None:
     rust, onig = (unicode.word_ranges(d) for d in ("fancy-regex", "oniguruma"))
     assert members(rust) == by_tiktoken(r"\w")

@@ -78,6 +78,9 @@ def test_a_special_token_that_an_engine_does_not_look_for_is_no_wrong_verdict() 
     found = trial(5001, 39216)
     assert found.verdicts["prove", "all"] == "refuted"
     assert found.wrong == []
+    files = trial(9001, 7500, verified=True)
+    assert files.verdicts["verify", "all"] == "refuted"
+    assert files.wrong == []
 
 
 def test_diff_claims_nothing_of_the_tables_of_engines() -> None:

@@ -159,10 +159,8 @@ def test_a_narrower_scope_in_which_both_are_proved_equal_is_named(tmp_path: Path
         (TOKENIZERS / "cl100k-tiny/huggingface", "all", ""),
     ]
     for side, scope, less in asked:
-        notes = [note for note in verify(plain, side, scope=scope).notes if "--scope" in note]
-        assert [note.split(" (scope=")[0] for note in notes] == (
-            [f"proved equal with --scope {less}"] if less else []
-        )
+        narrower = verify(plain, side, scope=scope).narrower.partition(" (scope=")[0]
+        assert narrower == (f"proved equal with --scope {less}" if less else "")
 
 
 @pytest.mark.usefixtures("few_texts")
@@ -516,7 +514,9 @@ def test_every_token_is_decoded_alone(gpt2_tiny: tuple[BPEModel, Engine], token:
     names = "tokenizers", "bpe_interop"
     alike = decode_alone(LocalPair(engine, Own(model), [ORDINARY]), model, model, names)
     assert (alike.count, alike.odd) == (len(model.vocab.ids), ())
-    assert list(alike.notes()) == [f"{alike.count:,} tokens decode to the same text, each alone"]
+    assert list(alike.notes()) == [
+        f"each of {alike.count:,} tokens decodes alone to the same text on both sides"
+    ]
     pair = LocalPair(engine, Altered(model, token), [ORDINARY])
     found = decode_alone(pair, model, model, names)
     assert token in {each.content for each in found.odd}

@@ -32,7 +32,7 @@ from .options import (
     to_option,
     writing_options,
 )
-from .outcome import refusals, show_outcome
+from .outcome import refusals, show_how_to_load, show_outcome
 from .screen import as_json, counting, lines
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def convert_command(
         as_json(asdict(done))
     else:
         _show(done, target)
-        lines("to load", _how_to_load(done, target))
+        show_how_to_load(by_name(done.target_format), done.files, target)
 
 
 def _dropped(asked: _Asked) -> tuple[str, ...]:
@@ -209,16 +209,6 @@ def _show(done: Conversion, target: Path) -> None:
     lines("dropped", [describe(loss, happened=True) for loss in done.losses])
     lines("note", done.notes)
     show_outcome(done.checks, done.verdict)
-
-
-def _how_to_load(done: Conversion, target: Path) -> list[str]:
-    """How the target's engine loads what was written, where naming it is not enough."""
-    show = by_name(done.target_format).how_to_load
-    if show is None:
-        return []
-    folder = target if target.is_dir() else target.parent
-    files = {name: (folder / name).read_bytes() for name in done.files}
-    return show(files, lambda name: str(folder / name))
 
 
 def is_repository(target: Path) -> bool:

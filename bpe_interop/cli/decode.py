@@ -71,7 +71,10 @@ def decode_command(
             known = [name for parameter in ctx.command.params for name in parameter.opts]
             raise click.NoSuchOption(given, possibilities=known, ctx=ctx)
     if stream and (ids or by_line or json_output):
-        raise click.UsageError("--stream reads ids from standard input, and prints their text")
+        raise click.UsageError(
+            "--stream reads ids from standard input and prints their text: give it without IDs, "
+            "--lines and --json"
+        )
     tokenizer = Tokenizer(load_source(source, **reading).model)
     with _explained(tokenizer):
         if stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -21,6 +22,7 @@ from .encoded_corpora import CorpusOptions, corpus_options, write_corpora
 from .manual import command
 from .options import gathers, json_option, source_options
 from .screen import as_json, as_text, ids_as_json, read_stdin, stdin_lines
+from .terminal import tell
 from .tokens import (
     Placed,
     explained_as_data,
@@ -84,6 +86,10 @@ def encode_command(
     if shown and explain:
         raise click.UsageError("--show and --explain are two views: give one")
     texts.check(text is not None or by_line or shown or explain)
+    if text is not None and os.path.isfile(text):
+        tell(
+            f"note: {text} is encoded as a text, and is the name of a file; to encode that: < FILE"
+        )
     loaded = load_source(source, **reading)
     if texts.corpora:
         settings = texts.settings(special, add_special_tokens)

@@ -87,7 +87,12 @@ def corpus_options(command: Callable[..., object]) -> Callable[..., object]:
             type=click.Choice(["uint16", "uint32"]),
             help="The numbers in .bin and .npy; by default the smallest that hold every id.",
         ),
-        click.option("--eos", metavar="TOKEN", help="End each document with this special token."),
+        click.option(
+            "--eos",
+            metavar="TOKEN",
+            help="End each document with this special token. Plain text is cut into documents of "
+            "about 16 KiB.",
+        ),
         click.option(
             "--max-length",
             type=click.IntRange(min=1),

@@ -38,7 +38,7 @@ from .options import (
     to_option,
     writing_options,
 )
-from .outcome import refusals, show_outcome
+from .outcome import refusals, show_how_to_load, show_outcome
 from .screen import as_json, counting, lines
 
 
@@ -94,7 +94,10 @@ def extend_command(
     as with convert. A TOKEN that ends in = and digits is written with its id behind it.
     """
     if not asked.special and not said:
-        raise click.UsageError("nothing to do: give --special, --role, --template or --bos")
+        raise click.UsageError(
+            "nothing to do: give --special, --role (or --bos, --eos, --pad, --unk), --template or "
+            "--chat-template"
+        )
     tokens, named = _numbered(asked.special), dict(said.roles)
     read = read_with(source, reading.get("preset"))
     keep_apart(read if asked.config is None else [*read, asked.config], target)
@@ -111,7 +114,8 @@ def extend_command(
     if json_output:
         as_json(_as_dict(source, target, row, changes, done))
     else:
-        _show(target, changes, named, done)
+        _show(target, changes, said, done)
+        show_how_to_load(row, done.files, target)
 
 
 def _numbered(special: tuple[str, ...]) -> dict[str, int | None]:
@@ -141,11 +145,16 @@ def _config(loaded: TokenizerSource[BPEModel], config: Path | None) -> bytes | N
     return None if config is None else read(config)
 
 
-def _show(target: Path, changes: Surgery, roles: dict[str, str], done: Written) -> None:
+def _show(target: Path, changes: Surgery, said: Statement, done: Written) -> None:
     lines("wrote", [plain_names(dict.fromkeys(done.files, b""), target)])
     lines("new", [_said(token) for token in changes.new])
-    lines("special", [f"{_said(token)}, which was there already" for token in changes.made_special])
-    lines("role", [f"{role} is {show(text)}" for role, text in roles.items()])
+    lines(
+        "special",
+        [f"{_said(token)}, which was there and not special" for token in changes.made_special],
+    )
+    lines("role", [f"{role} is {show(text)}" for role, text in said.roles.items()])
+    if said.chat_template is not None:
+        lines("chat", [f"the chat template has {len(said.chat_template):,} characters"])
     lines("rows", [_rows(changes)])
     lines("dropped", [describe(loss, happened=True) for loss in done.losses])
     lines("note", [*changes.notes, *done.notes])
@@ -168,7 +177,7 @@ def _rows(changes: Surgery) -> str:
         )
     elif changes.rows_added:
         sentence = (
-            f"{where} need {changes.rows_after:,} rows; {changes.rows_added:,} are to be added, "
+            f"{where} need {changes.rows_after:,} rows: add {changes.rows_added:,}, "
             "or fewer if the network has spare ones (--config says how many it has)"
         )
     else:

@@ -28,6 +28,7 @@ def fingerprint_command(source: str, reading: SourceOptions, json_output: bool) 
 
     Equal hashes mean equal: text (the ids of ordinary text), specials (added tokens), template,
     decoder, all. Different hashes mean nothing; bpe-interop verify decides then.
+    What special tokens are for (bos, eos ...) and the chat template are in none of them.
     """
     loaded = load_source(source, **reading)
     hashes = fingerprint(loaded.model)

@@ -16,7 +16,7 @@ from ..model import (
     show,
 )
 from ..shards import Here, Pool
-from ..sources import SourceOptions, load_source
+from ..sources import SourceOptions, load_source, readings
 from .completion import file_names
 from .facts import facts_of
 from .manual import command
@@ -80,14 +80,15 @@ def inspect_command(
     never met, and how long tokens are.
     """
     _check_options(sources, corpora, plot, scheduler or state)
-    loaded = [load_source(source, **reading) for source in sources]
+    each = readings(sources, reading)
+    loaded = [load_source(source, **how) for source, how in zip(sources, each, strict=True)]
     if corpora:
         measured = [*zip(sources, loaded, strict=True)]
         with workers_of(scheduler) as workers:
             if workers is None and state is not None:
                 workers = Pool(Here(), 1)
-            preset = reading.get("preset")
-            work = None if workers is None else ByParts(workers, preset, limit, state)
+            named = tuple(how.get("preset") for how in each)
+            work = None if workers is None else ByParts(workers, named, limit, state)
             show_statistics(measured, corpora, plot, json_output, work)
         return
     facts = facts_of(loaded[0])

@@ -171,7 +171,7 @@ def statement_options(command: Callable[..., object]) -> Callable[..., object]:
             text = given.pop(name)
             if text is not None and roles.setdefault(name, str(text)) != text:
                 raise click.UsageError(f"--role {name} and --{name} name different tokens")
-        chat = None if chat_template is None else _text_of(chat_template)
+        chat = None if chat_template is None else _chat_template(chat_template)
         return command(said=Statement(template, roles, chat), **given)
 
     options = [
@@ -215,10 +215,14 @@ def _named(roles: tuple[str, ...]) -> dict[str, str]:
     return named
 
 
-def _text_of(file: Path) -> str:
+def _chat_template(file: Path) -> str:
+    from ..chat_jinja import check  # where none is given, Jinja is not needed
+
     try:
-        return read(file).decode("utf-8")
+        source = read(file).decode("utf-8")
     except UnicodeDecodeError as error:
         raise SourceError(
             not_utf8(error), where=str(file), fix="give a chat template in UTF-8"
         ) from None
+    check(source, str(file))
+    return source

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..engines.facts import facts
 from ..errors import LossyConversionError
+from ..formats import Format
 from ..io import spelled
 from ..loss import Loss
 from .screen import as_json, lines, show_text
@@ -74,6 +75,15 @@ def show_outcome(
         lines("not checked", ["--no-verify was given"])
 
 
+def show_how_to_load(row: Format, names: Iterable[str], target: Path) -> None:
+    """Prints how the target's engine loads what was written, where naming it is not enough."""
+    if row.how_to_load is None:
+        return
+    folder = target if target.is_dir() else target.parent
+    files = {name: (folder / name).read_bytes() for name in names}
+    lines("to load", row.how_to_load(files, lambda name: str(folder / name)))
+
+
 def _show_check(check: Check) -> None:
     """Prints what was compared with what, or why nothing was."""
     if check.skipped:
@@ -95,7 +105,7 @@ def _sentence(established: Established, to: str, has_source: bool) -> str:
     from ..verify.prove import about  # a verdict was found, so its modules are there
 
     but = (
-        f"but for what was dropped ({', '.join(established.dropped)}) "
+        f"but for what was dropped ({', '.join(established.dropped)}), "
         if established.dropped
         else ""
     )

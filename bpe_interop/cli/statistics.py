@@ -25,12 +25,12 @@ _LENGTHS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 8), (9, 12), (13, 16))
 
 @dataclass(frozen=True)
 class ByParts:
-    """Who measures by parts of the corpora, with the preset of the sources, a limit in seconds
+    """Who measures by parts of the corpora, with the preset of each source, a limit in seconds
     for each part, and a file for what is done.
     """
 
     workers: Workers
-    preset: str | None
+    presets: tuple[str | None, ...]
     limit: float
     state: str | None
 
@@ -55,8 +55,8 @@ def show_statistics(
             done = MeasuredParts(measure(sides, shards, tick), 0, 0, (), False)
         else:
             carried = [
-                carry(name, loaded.format.name, loaded.files, work.preset)
-                for name, loaded in sources
+                carry(name, loaded.format.name, loaded.files, preset)
+                for (name, loaded), preset in zip(sources, work.presets, strict=True)
             ]
             done = measure_by_parts(
                 *(carried, shards, work.workers), limit=work.limit, state=work.state, tick=watch

@@ -44,7 +44,7 @@ from .options import (
     to_option,
     writing_options,
 )
-from .outcome import show_outcome
+from .outcome import show_how_to_load, show_outcome
 from .screen import as_json, counting, lines
 
 FIRST = 10
@@ -185,6 +185,7 @@ def train_command(
     else:
         lines("wrote", [plain_names(dict.fromkeys(written.files, b""), target)])
         _show(done, written, request)
+        show_how_to_load(row, written.files, target)
 
 
 @contextlib.contextmanager
@@ -276,7 +277,7 @@ def _show(done: Training, written: Written, request: Request) -> None:
     lines("note", done.notes)
     lines("dropped", [describe(loss, happened=True) for loss in written.losses])
     lines("note", written.notes)
-    show_outcome(written.checks, written.verdict, has_source=False)
+    show_outcome(written.checks, written.verdict, to="to what was learned ", has_source=False)
 
 
 def _special(model: BPEModel) -> list[str]:

@@ -29,6 +29,7 @@ def show_report(report: Report, *, full: bool = False) -> None:
     Without ``full``, long patterns have no middle.
     """
     _show_verdict(report)
+    lines("but", [report.narrower] if report.narrower else [])
     for stage in report.stages:
         shown = "" if stage.witness is None else f"; a text: {show_text(stage.witness)}"
         lines("stage", [f"{stage.name:<18} {_OUTCOMES[stage.outcome]:<10} {stage.why}{shown}"])

@@ -16,7 +16,7 @@ from ..pages.live import Load
 from ..pages.panels import Viewed, check_size
 from ..pages.serving import LOOPBACK, listen
 from ..pages.view import LIMIT, to_view
-from ..sources import SourceOptions, load_source
+from ..sources import SourceOptions, load_source, readings
 from .completion import file_names
 from .manual import command
 from .options import source_options
@@ -78,14 +78,18 @@ def view_command(
     """Show a text as coloured tokens, in one tokenizer or in several side by side.
 
     With -o: a page of one text that needs nothing else. With --serve: a live page, until Ctrl-C.
+    Of several sources, --preset is for those that leave the pattern or special tokens unsaid.
     """
-    if serve == (output is not None):
+    if serve and output is not None:
+        raise click.UsageError("give -o PAGE.html or --serve, not both")
+    if not serve and output is None:
         raise click.UsageError("give -o PAGE.html, or --serve")
     if serve and file is not None:
         raise click.UsageError("--text is for a page of one text: -o PAGE.html")
     if output is not None:
         keep_apart([*sources, *([file] if file else [])], output)
-    sides = [_viewed(source, reading) for source in sources]
+    each = zip(sources, readings(sources, reading), strict=True)
+    sides = [_viewed(source, how) for source, how in each]
     if output is None:
         _serve(sides, host, port, partial(_added, offline=reading["offline"]))
         return

@@ -5,7 +5,7 @@ Plain text, JSONL and Parquet, compressed or not, are read as a stream and never
 
 from __future__ import annotations
 
-from .documents import START, Document, Errors, Place, Shard, size_of
+from .documents import START, TEXT_BYTES, Document, Errors, Place, Shard, size_of
 from .parts import (
     PART_BYTES,
     CutCorpus,
@@ -25,6 +25,7 @@ from .selection import (
     find_shards,
     identity,
     named,
+    names_file,
     parse_sample,
     read_documents,
     select,
@@ -41,6 +42,7 @@ __all__ = [
     "PART_BYTES",
     "START",
     "STDIN",
+    "TEXT_BYTES",
     "CutCorpus",
     "Document",
     "Errors",
@@ -56,6 +58,7 @@ __all__ = [
     "identity",
     "lines_before",
     "named",
+    "names_file",
     "naming",
     "no_documents",
     "opened",

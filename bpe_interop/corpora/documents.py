@@ -17,7 +17,7 @@ Kind: TypeAlias = Literal["text", "jsonl", "parquet"]
 Errors: TypeAlias = Literal["strict", "replace"]
 Told: TypeAlias = Callable[[], int]
 
-SIZE = 1 << 14
+TEXT_BYTES = 1 << 14
 """Bytes from which on a document of plain text ends at the next LF."""
 LONGEST_LINE = 1 << 20
 """Bytes without LF after which a document of plain text ends inside a line."""
@@ -140,10 +140,10 @@ def texts(
     errors: Errors,
     end: int | None = None,
 ) -> Iterator[Document]:
-    """Plain text in documents of whole lines, each about ``SIZE`` bytes; LF stays in the text.
+    """Plain text in documents of whole lines, each about ``TEXT_BYTES`` bytes.
 
-    The same file is always cut alike, from whichever document on it is read. Documents that begin
-    at the byte ``end`` or later are left out.
+    LF stays in the text. The same file is always cut alike, from whichever document on it is
+    read. Documents that begin at the byte ``end`` or later are left out.
 
     Raises:
         SourceError: it is not UTF-8, and ``errors`` is ``"strict"``; or it begins as JSON does,
@@ -152,7 +152,7 @@ def texts(
     place, held = start, b""
     while end is None or place.offset < end:
         left = BLOCK - place.offset % BLOCK
-        data = stream.read(min(SIZE, left) - len(held))
+        data = stream.read(min(TEXT_BYTES, left) - len(held))
         if data and not data.endswith(b"\n"):
             data += stream.readline(LONGEST_LINE)
             over = len(held) + len(data) - left

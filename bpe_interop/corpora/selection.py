@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..arguments import names
 from ..errors import SourceError
 from ..io import spelled, unreadable
 from .documents import PLAIN, START, Document, Errors, Kind, Place, Shard, records, texts
@@ -98,7 +99,9 @@ def parse_sample(text: str) -> float:
         ) from None
 
 
-def find_shards(corpora: Iterable[str | Path], *, field: str | None = None) -> tuple[Shard, ...]:
+def find_shards(
+    corpora: str | Path | Iterable[str | Path], *, field: str | None = None
+) -> tuple[Shard, ...]:
     """The files that the names of corpora stand for, in order, each once (or once per field).
 
     A name is a file, a directory (all files below it in order of their paths, hidden ones left
@@ -112,7 +115,7 @@ def find_shards(corpora: Iterable[str | Path], *, field: str | None = None) -> t
     ``.txt``, is refused where it begins as JSON does; ``NAME:-`` is plain text in any case.
 
     Args:
-        corpora: the names.
+        corpora: a name, or several.
         field: the field where a name has none.
 
     Raises:
@@ -121,12 +124,20 @@ def find_shards(corpora: Iterable[str | Path], *, field: str | None = None) -> t
         EngineMissingError: huggingface_hub is needed and is not installed.
     """
     shards: dict[tuple[str, str], Shard] = {}
-    for name in corpora:
+    for name in names(corpora):
         for shard in _expand(name, field):
             shards.setdefault((shard.label, shard.field), shard)
     for shard in shards.values():
         _check_readable(shard)
     return tuple(shards.values())
+
+
+def names_file(text: str) -> bool:
+    """Whether a text is the name of a file or a folder that there is."""
+    try:
+        return len(text) < _HEAD and os.path.exists(text)
+    except ValueError:  # it holds what no name can
+        return False
 
 
 def _expand(corpus: str | Path, field: str | None) -> Iterator[Shard]:

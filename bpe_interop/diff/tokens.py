@@ -175,10 +175,11 @@ def _always_found(model: BPEModel) -> list[AddedToken]:
     """The added tokens that are found wherever their text stands in what is split and merged.
 
     So no token that merging builds holds one. That is so of a text that no pre-tokenizer step
-    and no affix writes, and that neither may be passed over nor overlaps what may be: special
-    tokens, and those that ask for borders of words, hide what they overlap (Theorem 19).
+    and no affix writes, whose parts no vanishing symbol stands between, and that neither may be
+    passed over nor overlaps what may be: special tokens, and those that ask for borders of words,
+    hide what they overlap (Theorem 19).
     """
-    if model.affixes != Affixes() or model.pretokenizer is None:
+    if model.affixes != Affixes() or model.pretokenizer is None or _may_vanish(model):
         return []
     late = [t for t in (*(model.added or ()), *found_as_added(model)) if t.normalized]
     passed_over = [normal_form(model, t.text) for t in late if t.special or t.single_word]
@@ -189,6 +190,12 @@ def _always_found(model: BPEModel) -> list[AddedToken]:
         and not _may_be_written(model, token.text)
         and not any(overlap(token.text, other) for other in passed_over)
     ]
+
+
+def _may_vanish(model: BPEModel) -> bool:
+    """Whether a missing symbol may be left out before merging, so that its neighbours meet."""
+    fallback = _effective(model)
+    return fallback.missing == "drop" and not fallback.after_merging
 
 
 def _may_be_written(model: BPEModel, text: str) -> bool:
@@ -232,7 +239,8 @@ def _effective(model: BPEModel) -> Fallback:
     """The fallback without what never matters.
 
     Only what becomes an unknown token is fused. Where every byte has a token, nothing is unknown;
-    and it is all one whether a missing symbol might merge where no token holds one.
+    and it is all one whether a missing symbol might merge where no token holds one, if it stays
+    between its neighbours till then.
     """
     fallback, ids, kinds = model.fallback, model.vocab.ids, model.vocab.kinds
     if fallback.missing != "unknown":
@@ -240,7 +248,7 @@ def _effective(model: BPEModel) -> Fallback:
     names = (ids.get(b"<0x%02X>" % byte, -1) for byte in UTF8_BYTES)
     if fallback.byte_fallback and all(kinds.get(number) == "byte" for number in names):
         fallback = Fallback(byte_fallback=True, after_merging=fallback.after_merging)
-    if fallback.after_merging:
+    if fallback.after_merging and fallback.missing != "drop":
         splits = canonical(model).splits
         merges = any(part not in ids for pair in splits.values() for part in pair)
         return fallback if merges else replace(fallback, after_merging=False)

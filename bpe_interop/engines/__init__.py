@@ -93,6 +93,12 @@ def check_installed(name: str) -> None:
         )
 
 
+def check_known(name: str) -> None:
+    """Raises EngineError where there is no engine of this name."""
+    if name not in NAMES and not any(name in row.engines for row in each_format()):
+        raise _no_such(name, "")
+
+
 def reads(name: str, format: str) -> bool:
     """Whether an engine is handed the files of a format, by its name, as they are."""
     return name in by_name(format).engines

@@ -53,7 +53,10 @@ class SentencePieceEngine(LibraryEngine):
 
 
 def read(files: Files, model: BPEModel | None = None) -> SentencePieceEngine:
-    """Reads the one ``.model`` file, and from ``tokenizer_config.json`` whether bos and eos stand.
+    """Reads the one ``.model`` file, and what is placed around a text.
+
+    That is said by ``tokenizer_config.json``, else by the model's sequence template: sentencepiece
+    places nothing but BOS and EOS, and only if it is asked to.
 
     Raises:
         EngineMissingError, EngineError: as :func:`engines.from_files`.
@@ -64,12 +67,15 @@ def read(files: Files, model: BPEModel | None = None) -> SentencePieceEngine:
         raise EngineError(f"expected one .model file, found {len(names)}")
     library("sentencepiece")
     with guarded("sentencepiece", f"on {names[0]}"):
-        config = json.loads(files.get(CONFIG, b"{}"))
-        return SentencePieceEngine(
-            processor_of(files[names[0]]),
-            bos=bool(config.get("add_bos_token")),
-            eos=bool(config.get("add_eos_token")),
-        )
+        processor = processor_of(files[names[0]])
+        if CONFIG in files or model is None or model.sequence_template is None:
+            config = json.loads(files.get(CONFIG, b"{}"))
+            bos, eos = (bool(config.get(f"add_{end}_token")) for end in ("bos", "eos"))
+        else:
+            placed = model.sequence_template.placed[0]
+            bos = placed[0] == processor.bos_id()
+            eos = placed[-1] == processor.eos_id()
+        return SentencePieceEngine(processor, bos=bos, eos=eos)
 
 
 def processor_of(data: bytes) -> SentencePieceProcessor:

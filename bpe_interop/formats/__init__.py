@@ -216,7 +216,10 @@ def by_name(name: str) -> Format:
     from difflib import get_close_matches
 
     rows = [(row.name, *row.aliases) for row in all_formats()]
-    near = get_close_matches(name.lower(), [each for row in rows for each in row], n=1)
+    runs = [
+        (*row.aliases, row.name)[0] for row in each_format() if name in (row.engine, row.served)
+    ]
+    near = runs or get_close_matches(name.lower(), [each for row in rows for each in row], n=1)
     guess = f"did you mean {near[0]}? " if near else ""
     names = ", ".join(map("/".join, rows))
     raise SourceError(f"there is no format {name!r}", fix=f"{guess}the formats are: {names}")

@@ -6,11 +6,12 @@ import contextlib
 import ctypes
 import os
 import signal
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path
 
 from ..errors import TargetError
 from ..formats import Files, Format, by_name, each_format, file_names
+from ..model import BPEModel
 from .names import beside_one_file, one_file_endings
 from .replacing import check_replaceable
 from .staging import remove, stage_in
@@ -136,13 +137,6 @@ def _check_names(target: Path, files: Files) -> None:
     for name in files:
         if name not in (target.name, *beside_one_file(target.name)):
             called = next((n.called for n in file_names() if n.is_one_file(target.name)), "file")
-            if target.name not in files:
-                raise TargetError(
-                    f"the name of one {called} has ASCII letters, digits and . _ - only, and "
-                    "begins with a letter or digit",
-                    where=str(target),
-                    fix="choose another name, or name a directory",
-                )
             raise TargetError(
                 f"the target is one {called}, and {name} has no place beside it",
                 where=str(target),
@@ -224,6 +218,25 @@ def stem_of(target: Path) -> str:
 
 _FILES = frozenset({".json", ".model", ".bpe", ".vocab", ".txt", ".gguf"})
 """Ends of names that a directory of a tokenizer does not have."""
+
+
+def named_as(target: Path) -> tuple[Callable[[BPEModel, Files], Files], ...]:
+    """The way of writing files under the name of a target that is one file; none for others.
+
+    Formats write names that every tool and Python package can use; a user's file may have any.
+    What stands beside it is named after it.
+    """
+    if not is_file_target(target):
+        return ()
+
+    def way(_: BPEModel, files: Files) -> Files:
+        main = next(iter(files))
+        names = {name: f"{target.name}{name.removeprefix(main)}" for name in files}
+        return {
+            names[name] if name.startswith(main) else name: data for name, data in files.items()
+        }
+
+    return (way,)
 
 
 def target_format(place: Path, to: str | None) -> Format:

@@ -1,33 +1,24 @@
 """The text that a tokenizer's chat template makes of a chat.
 
-A chat template is Jinja's source. It is rendered as transformers renders it: with ``messages``,
-``tools``, ``add_generation_prompt`` and the special tokens by their roles, ``raise_exception``,
-``strftime_now``, a ``tojson`` that escapes nothing, loop controls, ``{% generation %}``, and
-blocks that take their line feed with them. It is a program that came with a file: it runs in
-Jinja's sandbox, for a limited time and to a limited length.
+It is rendered as transformers renders it: with ``messages``, ``tools``, ``add_generation_prompt``
+and the special tokens by their roles, in Jinja as :mod:`..chat_jinja` makes it. It is a program
+that came with a file: it runs for a limited time and to a limited length.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Mapping
-from datetime import datetime
-from functools import cache
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
-from jinja2 import Environment, TemplateError, nodes
-from jinja2.exceptions import SecurityError
-from jinja2.ext import Extension, loopcontrols
-from jinja2.parser import Parser
-from jinja2.runtime import Context
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import TemplateError
 
+from ..chat_jinja import environment
 from ..errors import SourceError
 from ..limits import CHAT_CHARACTERS, CHAT_SECONDS
-from ..model import BPEModel, Json, escaped
+from ..model import BPEModel, escaped
 from .chats import Chat
 
 
@@ -68,7 +59,7 @@ def written(chat: Chat, model: BPEModel) -> str:
 def _render(source: str, given: Mapping[str, Any]) -> str:
     held: list[str] = []
     size = 0
-    for piece in _environment().from_string(source).generate(given):
+    for piece in environment().from_string(source).generate(given):
         size += len(piece)
         if size > CHAT_CHARACTERS.most:
             raise SourceError(CHAT_CHARACTERS.passed("what the chat template writes"))
@@ -93,63 +84,3 @@ class _Deadline:
         if time.monotonic() > self._end:
             raise SourceError(CHAT_SECONDS.passed("the chat template"))
         return self._look
-
-
-class _Generation(Extension):
-    """``{% generation %}``: marks what an assistant says; it is written as it is."""
-
-    def __init__(self, environment: Environment) -> None:
-        super().__init__(environment)
-        self.tags = {"generation"}
-
-    def parse(self, parser: Parser) -> list[nodes.Node]:
-        """What stands in the block."""
-        next(parser.stream)
-        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
-
-
-class _Sandbox(ImmutableSandboxedEnvironment):
-    """Repeats nothing beyond what may be written."""
-
-    intercepted_binops = frozenset({"*", "**"})
-
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        sized = next((len(x) for x in (left, right) if hasattr(x, "__len__")), 0)
-        times = max((abs(x) for x in (left, right) if isinstance(x, int)), default=0)
-        if operator == "**" or sized * times > CHAT_CHARACTERS.most:
-            raise SecurityError("it repeats something too often")
-        return super().call_binop(context, operator, left, right)
-
-
-@cache
-def _environment() -> Environment:
-    """Jinja as chat templates expect it; a template can change nothing outside itself."""
-    made = _Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols])
-    made.filters["tojson"] = _tojson
-    made.globals["raise_exception"] = _refuse
-    made.globals["strftime_now"] = _now
-    return made
-
-
-def _tojson(
-    value: Json,
-    ensure_ascii: bool = False,
-    indent: int | None = None,
-    separators: tuple[str, str] | None = None,
-    sort_keys: bool = False,
-) -> str:
-    return json.dumps(
-        value,
-        ensure_ascii=ensure_ascii,
-        indent=indent,
-        separators=separators,
-        sort_keys=sort_keys,
-    )
-
-
-def _now(form: str) -> str:
-    return datetime.now().strftime(form)
-
-
-def _refuse(message: str) -> NoReturn:
-    raise TemplateError(message)

@@ -58,6 +58,7 @@ def as_data(report: Report) -> dict[str, Any]:
         "corpus": None if report.corpus is None else json.loads(report.corpus.to_json()),
         "failures": [asdict(failure) for failure in report.failures],
         "unstated": list(report.unstated),
+        "narrower": report.narrower or None,
         "notes": list(report.notes),
         "versions": installed(),
     }

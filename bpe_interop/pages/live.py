@@ -23,6 +23,7 @@ from ..errors import BpeInteropError, EngineMissingError, SourceError
 from ..limits import PAGE_TOKENIZERS
 from ..presets import PRESETS
 from .chats import Chat, read_chat
+from .flow import flows
 from .page import digest, templates
 from .panels import Viewed, chat_panels, chat_text, check_size, panels
 from .view import sheet
@@ -145,7 +146,7 @@ class LivePage:
         else:
             columns = _found(lambda: panels(sides, asked.text, asked.special))
         page = templates().get_template("panels.html")
-        return page.render(live=True, panels=columns, numbers=numbers, chat=asked.chat), _HTML
+        return page.render(live=True, flows=flows(columns), numbers=numbers, chat=asked.chat), _HTML
 
     def _merges(self, request: Request) -> tuple[str, str]:
         sent = _sent(request)

@@ -11,6 +11,7 @@ from ..encode.explain import Explainer
 from ..engines import Special
 from ..errors import DecodeError, EncodeError, PatternError, SourceError, UnstatedError
 from ..model import BPEModel, show
+from ..text.bidi import has_direction, levels
 from ..text.normalize import repair
 from ..verify.alignment import Span, align
 from ..verify.sides import ORDINARY, PARSED
@@ -57,26 +58,18 @@ class Tile:
     where: tuple[str, ...] = ()
     twin: int | None = None
 
-    @property
-    def spoken(self) -> str:
-        """The token for those who hear it."""
-        return " ".join(part.name or part.text for part in self.parts)
-
-    @property
-    def remark(self) -> str:
-        """How it differs, in words; empty where it does not."""
-        if not self.mark:
-            return ""
-        how = "cut differently" if self.mark == "cut" else "other id"
-        return f"{how} in {', '.join(self.where)}" if self.where else how
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Tokens up to one that holds a line feed, and whether they are read from the right."""
+    """Tokens up to one that holds a line feed, and whether they are read from the right.
+
+    ``levels`` has each token's level (UAX #9): that of its first letter or digit, or of its first
+    character where it has neither. Tokens that are boxes are put in order by it.
+    """
 
     tiles: tuple[Tile, ...]
     right_to_left: bool
+    levels: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,26 +272,48 @@ def _tiles(
     where: Sequence[tuple[str, ...]],
     twins: Sequence[int | None],
 ) -> Iterator[Tile]:
+    known: dict[int, tuple[tuple[Part, ...], str]] = {}
     for at, (number, mark, named, twin) in enumerate(zip(ids, marks, where, twins, strict=True)):
-        content = encoder.token_bytes(number)
-        parts = tuple(token_parts(show(content)))
-        digits = content.hex(" ").upper()
-        yield Tile(at, number, parts, digits, at % COLOURS, mark, named, twin)
+        if number not in known:
+            content = encoder.token_bytes(number)
+            known[number] = tuple(token_parts(show(content))), content.hex(" ").upper()
+        yield Tile(at, number, *known[number], at % COLOURS, mark, named, twin)
 
 
 def _lines(tiles: Iterable[Tile], encoder: Explainer) -> Iterator[Line]:
     held: list[Tile] = []
-    written = b""
+    contents: list[bytes] = []
     for tile in tiles:
-        content = encoder.token_bytes(tile.id)
         held.append(tile)
-        written += content
-        if b"\n" in content:
-            yield _line(held, written)
-            held, written = [], b""
+        contents.append(encoder.token_bytes(tile.id))
+        if b"\n" in contents[-1]:
+            yield _line(held, contents)
+            held, contents = [], []
     if held:
-        yield _line(held, written)
+        yield _line(held, contents)
 
 
-def _line(tiles: list[Tile], content: bytes) -> Line:
-    return Line(tuple(tiles), right_to_left(content.decode("utf-8", "replace")))
+def _line(tiles: list[Tile], contents: Sequence[bytes]) -> Line:
+    text = b"".join(contents).decode("utf-8", "surrogateescape")
+    # A byte that is part of no character becomes one of its own, without a direction.
+    sizes = [len(char.encode("utf-8", "surrogateescape")) for char in text]
+    text = repair(text)
+    turned = right_to_left(text)
+    return Line(tuple(tiles), turned, tuple(_levels(text, sizes, contents, turned)))
+
+
+def _levels(
+    text: str, sizes: Sequence[int], contents: Sequence[bytes], turned: bool
+) -> Iterator[int]:
+    """The level of each token of a line, whose characters have these sizes in bytes."""
+    known = levels(text, turned)
+    owners: list[int] = []  # for each byte of the line, the place of its character
+    for place, size in enumerate(sizes):
+        owners += [place] * size
+    at = 0
+    for content in contents:
+        own = owners[at : at + len(content)]
+        told = (place for place in own if has_direction(text[place]))
+        level = next((known[place] for place in told), known[own[0]] if own else int(turned))
+        yield level
+        at += len(content)

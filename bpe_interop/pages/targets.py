@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from ..arguments import names
 from ..errors import TargetError
 from ..io import check_file_target, replace_file
 from ..verify.report import Report
@@ -26,7 +27,7 @@ SUFFIXES: Mapping[str, str] = {
 """What is written, by the suffix of a file's name."""
 
 
-def check_targets(paths: Iterable[str | Path]) -> None:
+def check_targets(paths: str | Path | Iterable[str | Path]) -> None:
     """Finds out whether reports can be written, before there are any.
 
     A file is made and removed beside each; none is touched.
@@ -34,13 +35,13 @@ def check_targets(paths: Iterable[str | Path]) -> None:
     Raises:
         TargetError: a name does not say what to write, or nothing can be written there.
     """
-    for path in map(Path, paths):
+    for path in map(Path, names(paths)):
         _suffix(path)
         check_file_target(path)
 
 
 def write_reports(
-    report: Report, paths: Iterable[str | Path], require: Require = "tested"
+    report: Report, paths: str | Path | Iterable[str | Path], require: Require = "tested"
 ) -> list[Path]:
     """Writes a report to each path, in the form that its suffix names.
 
@@ -49,7 +50,7 @@ def write_reports(
 
     Args:
         report: what was found.
-        paths: files whose names end in one of ``SUFFIXES``.
+        paths: a file, or several, whose names end in one of ``SUFFIXES``.
         require: what is accepted; the cases of JUnit XML follow it.
 
     Returns:
@@ -60,7 +61,7 @@ def write_reports(
     """
     done: list[Path] = []
     failed: TargetError | None = None
-    for path in map(Path, paths):
+    for path in map(Path, names(paths)):
         try:
             replace_file(path, _written(report, path, require))
         except TargetError as error:

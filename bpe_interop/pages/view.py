@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from functools import cache
 
 from ..engines import Special
+from .flow import flows
 from .page import digest, templates
 from .panels import Viewed, check_size, panels
 
 LIMIT = 100_000
-"""Bytes of UTF-8 that a page shows at most: it holds an element for each token."""
+"""Bytes of UTF-8 that a page shows at most: it holds elements for each token."""
 
 
 def to_view(sides: Sequence[Viewed], text: str, special: Special = "text") -> str:
     """A page of a text that needs nothing else, and no network.
 
-    Its script shows twins, moves by arrow keys and copies ids; the browser runs no other one, and
-    without it the page says as much. It is well-formed XML as well, and every text in it is
-    escaped.
+    Its script tells a token's bytes and twins, moves by arrow keys and copies ids; the browser
+    runs no other one, and without it the page shows tokens, marks and ids. It is well-formed XML
+    as well, and every text in it is escaped.
 
     Raises:
         SourceError: the text is too long for a page.
@@ -31,7 +32,7 @@ def to_view(sides: Sequence[Viewed], text: str, special: Special = "text") -> st
         .render(
             live=False,
             labels=[side.label for side in sides],
-            panels=panels(sides, text, special),
+            flows=flows(panels(sides, text, special)),
             numbers=range(len(sides)),
             chat=None,
             size=size,

@@ -107,18 +107,18 @@ def with_template(model: BPEModel) -> list[str]:
     return [preset.name for preset in stating if known or not _clash(model, preset)]
 
 
-def fill(model: BPEModel, preset: Preset | None = None) -> BPEModel:
+def fill(model: BPEModel, preset: Preset | None = None, where: str = "") -> BPEModel:
     """Supplies what a model leaves unsaid (``None``), and overwrites nothing.
 
     Without a preset, the sha256 of the model's files decide, and what several presets of these
     files disagree on stays unknown. Entries of the vocabulary that only number a special token
-    are taken out of it.
+    are taken out of it. ``where`` is what errors call the source.
 
     Raises:
         SourceError: the preset contradicts what the model states.
     """
     if preset is not None:
-        _check(model, preset)
+        _check(model, preset, where)
         return _supply(model, [preset], f"the preset {preset.name} ({preset.source})")
     known = by_sha256(model.origin.files.values())
     if not known:
@@ -204,13 +204,13 @@ def _without_numbering(model: BPEModel, preset: Preset) -> Vocab:
     return replace(model.vocab, ids=rest, kinds=kinds)
 
 
-def _check(model: BPEModel, preset: Preset) -> None:
-    origin = model.origin.name or ", ".join(model.origin.files) or "the model"
+def _check(model: BPEModel, preset: Preset, where: str) -> None:
+    origin = where or model.origin.name or ", ".join(model.origin.files) or "the model"
     clash = _clash(model, preset)
     if clash:
         raise SourceError(
-            f"the preset {preset.name} contradicts {origin}: {clash}",
-            where=preset.source,
+            f"the preset {preset.name} ({preset.source}) contradicts it: {clash}",
+            where=origin,
             fix="leave the preset out, name the right one, or say what the file leaves unsaid in a "
             "sidecar file beside it",
         )

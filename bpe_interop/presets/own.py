@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-from ..model import MAX_ID
 from ..strict_json import parse
 from .preset import Preset
 
@@ -34,10 +33,9 @@ def read_preset(data: bytes, file: str) -> Preset:
                 "this key is not known", fix="a preset holds pat_str, special_tokens and roles"
             )
     tokens = root["special_tokens"]
-    special = {text: tokens[text].be(int) for text in tokens.be(dict)}
-    for text, number in special.items():
-        if not text or not 0 <= number <= MAX_ID:
-            tokens[text].fail(f"a special token is a text and an id from 0 to {MAX_ID}")
+    special = {text: tokens[text].id() for text in tokens.be(dict)}
+    if "" in special:
+        tokens.fail("a special token is empty")
     roles = {}
     for role in root["roles"].be(dict) if "roles" in root else ():
         roles[role] = root["roles"][role].be(str)

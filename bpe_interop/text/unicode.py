@@ -65,13 +65,6 @@ Pi Initial_Punctuation, Pf Final_Punctuation, Po Other_Punctuation, S Symbol, Sm
 Sc Currency_Symbol, Sk Modifier_Symbol, So Other_Symbol, Z Separator, Zs Space_Separator,
 Zl Line_Separator, Zp Paragraph_Separator, C Other, Cc Control, Cf Format, Cs Surrogate,
 Co Private_Use, Cn Unassigned"""
-_ALIASES = {
-    "alpha": "Alphabetic",
-    "lower": "Lowercase",
-    "upper": "Uppercase",
-    "space": "White_Space",
-    "punct": "P",
-}
 
 
 def loose(name: str) -> str:
@@ -88,8 +81,9 @@ def _names() -> Mapping[str, tuple[str, str]]:
     for pair in _CATEGORY_NAMES.split(","):
         short, long = pair.split()
         names[short.lower()] = names[loose(long)] = ("gc", short)
-    for alias, name in _ALIASES.items():
-        names[alias] = ("gc" if name in GROUPS else "binary", name)
+    names["punct"] = names["p"]
+    for alias, name in data["aliases"].items():
+        names[alias] = names[loose(name)]
     return names
 
 

@@ -5,8 +5,9 @@ Characters against bytes: Theorem 25 in ``docs/theory.md``; ids that are ranks: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from ..model import Affixes, BPEModel, Fallback, RankTable, Vocab, show
 from ..steps import ByteChars
@@ -41,21 +42,22 @@ def as_byte_ranks(model: BPEModel) -> Rewrite:
     """The ids as ranks over the bytes of the normalized text, as tiktoken runs them.
 
     Of a character-level model every missing character must be bytes (byte fallback) or an
-    error, and no token of more than two bytes a single character: to build one, a part of it
-    would need an id of its own. Then, and for byte-level models, it is decided. Whole-pretoken
-    lookup is another matter.
+    error, none of more than one byte may merge, and no token of more than two bytes may be a
+    single character: to build these, a part of a character would need an id of its own. Then,
+    and for byte-level models, it is decided. Whole-pretoken lookup is another matter.
     """
     if model.affixes != Affixes():
         return with_affixes()
     table = rank_table(model)
     ranks = RankTable(table)
+    ours, theirs = system_of(model), System(ranks, table)
     if model.alphabet == "char":
         refusal = _frozen(model) or _fallback(model, table) or _long_character(model)
+        refusal = refusal or _merged_missing(model, ours, theirs)
         if refusal is not None:
             return refusal
     elif isinstance(model.merges, RankTable) and _same_order(model.merges.ranks, table):
         return Rewrite(ranks, "the ids are in the order of the ranks")
-    ours, theirs = system_of(model), System(ranks, table)
     utf8 = ByteChars() not in (model.pretokenizer or ())
     never = None if model.alphabet == "byte" else _with_missing(table)
 
@@ -148,15 +150,47 @@ def _long_character(model: BPEModel) -> Rewrite | None:
     return None
 
 
-def _with_missing(table: Mapping[bytes, int]) -> Callable[[bytes], bool]:
-    """Whether a content has a character that is no token: that is bytes on either side."""
+def _merged_missing(model: BPEModel, ours: System, theirs: System) -> Rewrite | None:
+    """Refuses a token that is merged from a missing character of several bytes.
+
+    SentencePiece merges such a character before it falls back. Over bytes, it would have to be
+    built first, and is no token.
+    """
+    table, missing = theirs.tokens, _with_missing(theirs.tokens)
+    merged = next((token for token in ours.form.splits if missing(token)), None)
+    if merged is None:
+        return None
+
+    def differ(content: bytes) -> bool:
+        parts = ours.run(content)
+        known = ([part] if part in table else [bytes([byte]) for byte in part] for part in parts)
+        return tuple(chain.from_iterable(known)) != theirs.run(content)
+
+    contents = (content for content in plain_contexts(merged) if content not in table)
+    texts = (text_for(model, content) for content in contents if differ(content))
+    witness = next((text for text in texts if text is not None), None)
+    char = next(char for char in merged.decode() if missing(char.encode()))
+    return Rewrite(
+        None,
+        what=f"{show(merged)} is merged from {show(char.encode())}, which is no token",
+        consequence="merging bytes leaves the bytes of such a character as they are",
+        witness=witness,
+        shown=witness is not None,
+    )
+
+
+def _with_missing(table: Container[bytes]) -> Callable[[bytes], bool]:
+    """Whether a content has a character that is no token: its bytes, where it does not merge."""
     return lambda content: any(char.encode() not in table for char in content.decode())
 
 
 def _same_order(ranks: Mapping[bytes, int], table: Mapping[bytes, int]) -> bool:
+    """Whether they are equal, or have the same tokens in one order, and none of these tied."""
     if ranks is table or ranks == table:
         return True
     if ranks.keys() != table.keys():
+        return False
+    if any(len(set(numbers.values())) < len(numbers) for numbers in (ranks, table)):
         return False
     return sorted(ranks, key=ranks.__getitem__) == sorted(table, key=table.__getitem__)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..corpora import (
+    TEXT_BYTES,
     CutCorpus,
     Part,
     Shard,
@@ -106,7 +107,7 @@ _THREADS = 8
 
 def encode_corpora(
     loaded: TokenizerSource[BPEModel],
-    corpora: Iterable[str | Path],
+    corpora: str | Path | Iterable[str | Path],
     target: str | Path,
     settings: Settings,
     *,
@@ -174,7 +175,7 @@ def encode_corpora(
         return _written(None, run, len(parts))
     if state is not None:
         Path(state).unlink(missing_ok=True)
-    return _written(manifest, run, len(parts))
+    return _written(manifest, run, len(parts), _cut_texts(corpus, run))
 
 
 def _check_files_say(loaded: TokenizerSource[BPEModel], carried: Carried) -> None:
@@ -200,8 +201,26 @@ class _InterruptedError(Exception):
     """Ctrl-C ended the run: there is no folder."""
 
 
-def _written(manifest: Manifest | None, run: Run[Encoded], parts: int) -> Written:
-    notes = tuple(sorted(run.notes))
+def _cut_texts(corpus: CutCorpus, run: Run[Encoded]) -> Iterator[str]:
+    """That files of plain text are several documents each: whoever asks for a text may mean one."""
+    documents: dict[str, int] = {}
+    for part in corpus.parts:
+        if part.shard.kind == "text":
+            label = part.shard.label
+            documents[label] = documents.get(label, 0) + run.results[part.number].documents
+    cut = [label for label, count in documents.items() if count > 1]
+    if cut:
+        yield (
+            f"plain text is cut at line ends into documents of about {TEXT_BYTES >> 10} KiB, each "
+            f"encoded by itself: {show(cut[0])} is {documents[cut[0]]:,} of them; a whole text is "
+            "one document in a record of JSONL or a row of Parquet"
+        )
+
+
+def _written(
+    manifest: Manifest | None, run: Run[Encoded], parts: int, notes: Iterable[str] = ()
+) -> Written:
+    notes = (*notes, *sorted(run.notes))
     return Written(
         manifest, len(run.results), parts, notes, run.interrupted, run.seconds, run.memory
     )

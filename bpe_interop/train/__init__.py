@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..arguments import several
 from .merging import BYTES, Merge
 from .native import learned
-from .reading import Texts, count, cuts, read_texts
+from .reading import Texts, count, cuts, read_texts, refuse_names
 from .request import ALGORITHMS, Algorithm, Option, Request, steps
 from .training import Tick, Training, empty, untrained, with_merges
 
@@ -40,10 +41,11 @@ def train(
     """Learns a tokenizer from texts.
 
     Args:
-        texts: a text (``str``), a corpus (``Path``: a file, a directory, a glob pattern,
-            ``FILE.jsonl:FIELD``, as :func:`bpe_interop.corpora.find_shards` says), or any number
-            of them. Each text, each file of plain text, each record of JSONL and each row of
-            Parquet stands alone: no pair goes from one to the next.
+        texts: a text (``str``; refused where it is the name of a file), a corpus (``Path``: a
+            file, a directory, a glob pattern, ``FILE.jsonl:FIELD``, as
+            :func:`bpe_interop.corpora.find_shards` says), or any number of them. Each text, each
+            file of plain text, each record of JSONL and each row of Parquet stands alone: no pair
+            goes from one to the next.
         vocab_size: the number of ids. The tutorial's special tokens come on top of it; the
             other algorithms count them in.
         merges: the number of merges, instead (tutorial only).
@@ -64,9 +66,11 @@ def train(
         PatternError: the pattern is not understood, or does not end on a text.
         EngineMissingError: the algorithm's library is not installed.
         EngineError: the algorithm's library refuses the settings or the text.
+        TypeError: what is given is neither ``str`` nor ``Path``.
     """
     from ..tokenizer import Tokenizer
 
+    several(special_tokens, "special tokens", "give [token]")
     special = special_tokens if isinstance(special_tokens, Mapping) else tuple(special_tokens)
     request = Request(
         vocab_size=vocab_size,
@@ -83,6 +87,7 @@ def train(
 
 def learn(texts: Texts, request: Request, tick: Tick = lambda what, number: None) -> Training:
     """Learns a model from texts, and tells what was learned; otherwise as :func:`train`."""
+    refuse_names(texts)
     done = _learned(texts, request, tick)
     if request.pattern is None and request.algorithm != "sentencepiece":
         done = replace(done, notes=(*done.notes, UNCUT))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, Union
 
-from ..corpora import Shard, find_shards, naming, opened, read_documents
+from ..corpora import Shard, find_shards, names_file, naming, opened, read_documents
 from ..errors import EngineError, PatternError, SourceError, not_utf8
 from ..kernel import VARIABLE, PretokenCounter
 from ..steps import Pattern, PreTokenizerStep, Split
@@ -56,6 +56,26 @@ def cuts(steps: tuple[PreTokenizerStep, ...]) -> re.Pattern[str] | None:
         if is_known(parse(step.pattern)):
             return PRETOKENS
     return None
+
+
+def refuse_names(texts: Texts) -> None:
+    """Refuses a ``str`` that names a file, from whose letters nobody wants to learn.
+
+    Raises:
+        SourceError: it is the name of a file or a folder; or, in a list, all are.
+        TypeError: it is bytes.
+    """
+    if isinstance(texts, (bytes, bytearray)):
+        raise TypeError(f"a text is str and a file is Path, not {type(texts).__name__}")
+    given = [texts] if isinstance(texts, str) else texts
+    if not isinstance(given, (list, tuple)) or not given:
+        return
+    if all(isinstance(each, str) and names_file(each) for each in given):
+        raise SourceError(
+            "a str is a text to learn from, and this is the name of a file",
+            where=str(given[0]),
+            fix=f"to learn from the file, give Path({str(given[0])!r})",
+        )
 
 
 def read_texts(

@@ -1,12 +1,13 @@
 """Lock files: what a tokenizer does today, to compare with what it does tomorrow.
 
-A lock file is one JSON object: ``bpe_interop_lock`` (the version of this layout, 2), ``source``
+A lock file is one JSON object: ``bpe_interop_lock`` (the version of this layout, 3), ``source``
 (how the tokenizer was named), ``fingerprint`` (:mod:`bpe_interop.fingerprint`), ``versions``
-(of this library and the engines), ``merges``: hashes of blocks of them, ``golden``: texts with
-their ids, for each of the ways of asking for ids that the tokenizer answers, ``tokens``: the ids
-of each token's own texts, both packed, and ``sha256`` of all that, so that a file that was cut,
-merged or edited is refused. Equal fingerprints mean equal tokenizers. Where they are not equal,
-the texts' ids show whether and where ids changed.
+(of this library and the engines), ``roles`` and ``chat_template`` (which change no id),
+``merges``: hashes of blocks of them, ``golden``: texts with their ids, for each of the ways of
+asking for ids that the tokenizer answers, ``tokens``: the ids of each token's own texts, both
+packed, and ``sha256`` of all that, so that a file that was cut, merged or edited is refused.
+Equal fingerprints mean equal tokenizers. Where they are not equal, the texts' ids show whether
+and where ids changed.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from ..encode import Encoder
 from ..errors import EncodeError, FormatError
 from ..fingerprint import PARTS, fingerprint
 from ..merging.canonical import canonical
-from ..model import MAX_ID, BPEModel
+from ..model import MAX_ID, BPEModel, show
 from ..strict_json import Node, parse
 from .stress import around_added, code_points, fixed, random_texts, texts_with, tokens
 
 KEY = "bpe_interop_lock"
-VERSION = 2
+VERSION = 3
 BLOCK = 256
 """How many merges a hash is of."""
 
@@ -41,7 +42,8 @@ ASKED = ("text", "parse", "template")
 class Lock:
     """What a lock file says. ``golden``: (how asked, text, ids).
 
-    ``merges``: see :func:`merge_blocks`; ``tokens``: every token in a text.
+    ``merges``: see :func:`merge_blocks`; ``tokens``: every token in a text; ``roles``: see
+    :func:`roles_of`; ``chat_template``: its sha256 (hex), empty where there is none.
     """
 
     source: str
@@ -50,6 +52,8 @@ class Lock:
     golden: tuple[tuple[str, str, tuple[int, ...]], ...]
     merges: tuple[str, ...]
     tokens: tuple[OwnText, ...]
+    roles: tuple[str, ...]
+    chat_template: str
 
 
 def lock(model: BPEModel, source: str, versions: Mapping[str, str]) -> Lock:
@@ -64,7 +68,29 @@ def lock(model: BPEModel, source: str, versions: Mapping[str, str]) -> Lock:
         UnstatedError: the pre-tokenizer or normalizer is not stated.
     """
     golden, tokens = tuple(_golden(model)), tuple(own_texts(model))
-    return Lock(source, fingerprint(model), versions, golden, merge_blocks(model), tokens)
+    return Lock(
+        source,
+        fingerprint(model),
+        versions,
+        golden,
+        merge_blocks(model),
+        tokens,
+        roles_of(model),
+        chat_template_of(model),
+    )
+
+
+def roles_of(model: BPEModel) -> tuple[str, ...]:
+    """What special tokens are for, in words, in order: ``eos "</s>"``."""
+    tokens = model.added or ()
+    return tuple(sorted(f"{role} {show(token.text)}" for token in tokens for role in token.roles))
+
+
+def chat_template_of(model: BPEModel) -> str:
+    """The sha256 (hex) of the chat template; empty where there is none."""
+    if model.chat_template is None:
+        return ""
+    return hashlib.sha256(model.chat_template.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def merge_blocks(model: BPEModel) -> tuple[str, ...]:
@@ -149,6 +175,8 @@ def _head(frozen: Lock) -> dict[str, object]:
         "source": frozen.source,
         "fingerprint": {part: frozen.fingerprint[part] for part in PARTS},
         "versions": dict(frozen.versions),
+        "roles": frozen.roles,
+        "chat_template": frozen.chat_template,
         "merges": frozen.merges,
     }
 
@@ -183,6 +211,19 @@ _AGAIN = (
 )
 
 
+_KEYS = (
+    "source",
+    "fingerprint",
+    "versions",
+    "roles",
+    "chat_template",
+    "merges",
+    "sha256",
+    "golden",
+    "tokens",
+)
+
+
 def _read(data: bytes, name: str) -> Lock:
     root = parse(data, name)
     version = root[KEY].be(int)
@@ -192,7 +233,7 @@ def _read(data: bytes, name: str) -> Lock:
             where=name,
             fix=_UPDATE if version > VERSION else _AGAIN,
         )
-    root.only(KEY, "source", "fingerprint", "versions", "merges", "sha256", "golden", "tokens")
+    root.only(KEY, *_KEYS)
     prints = {part: root["fingerprint"][part].be(str) for part in PARTS}
     versions = root["versions"]
     named = {key: versions[key].be(str) for key in cast("dict[str, object]", versions.be(dict))}
@@ -200,7 +241,9 @@ def _read(data: bytes, name: str) -> Lock:
     digest = root["sha256"].be(str)
     merges = tuple(block.be(str) for block in root["merges"].items())
     tokens = from_table(unpack(root["tokens"], name), name)
-    lock = Lock(root["source"].be(str), prints, named, golden, merges, tokens)
+    roles = tuple(role.be(str) for role in root["roles"].items())
+    chat_template = root["chat_template"].be(str)
+    lock = Lock(root["source"].be(str), prints, named, golden, merges, tokens, roles, chat_template)
     if digest != _digest(lock):
         raise FormatError(
             "the lock file was edited or damaged: its sha256 is that of other contents", where=name

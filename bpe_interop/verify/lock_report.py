@@ -8,6 +8,7 @@ from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import TypeAlias
 
+from ..diff import Difference
 from ..encode import Encoder
 from ..engines import Engine
 from ..engines.facts import facts
@@ -20,7 +21,16 @@ from ..ticks import begin
 from .alignment import Span, align
 from .assumptions import EXAMINED, assumptions
 from .compare import oddness
-from .lock import BLOCK, Lock, answers, is_lock, load, merge_blocks
+from .lock import (
+    BLOCK,
+    Lock,
+    answers,
+    chat_template_of,
+    is_lock,
+    load,
+    merge_blocks,
+    roles_of,
+)
 from .report import Example, Report
 from .sides import (
     ORDINARY,
@@ -109,13 +119,10 @@ def compare_with_lock(
         notes.append(f"the fingerprint is the locked one, but {side.name} gives other ids")
     if mismatch is not None and facts(side.name).directories:
         run_in_transformers(source, notes)  # it notes which class is to blame, and what to do
+    beside = tuple(_beside(held, model))
     chance = left_to_chance(model) if counts("specials", scope) else ""
-    if chance:
-        notes.append(f"{chance}, and tokenizers takes one of them by chance: nothing is proved")
-    verdict = _verdict(answered, changed, side, notes)
+    verdict = _verdict(answered, changed, side, chance, notes)
     shown_by = _shown_by(mismatch, changed)
-    if chance and verdict == "proved":
-        verdict = "tested"
     names = (spelled(str(path)), "locked ids"), (source.label, f"{side.name} {side.version}")
     (a, engine_a), (b, engine_b) = names if first else names[::-1]
     return Report(
@@ -136,10 +143,29 @@ def compare_with_lock(
         assumptions=_assumed(model, side) if verdict == "proved" else (),
         replayed=(),
         failures=tuple(answered.failures),
-        differences=(),
+        differences=beside,
+        matters=("does not change ids: metadata",) * len(beside),
         notes=tuple(notes),
         examples=() if mismatch is None else (_example(mismatch, held, model, first),),
     )
+
+
+def _beside(held: Lock, model: BPEModel) -> Iterator[Difference]:
+    """What changes no id, and is other than what was locked: roles, and the chat template."""
+    now, then = roles_of(model), held.roles
+    if now != then:
+        new, gone = (
+            ", ".join(role for role in roles if role not in others) or "none"
+            for roles, others in ((now, then), (then, now))
+        )
+        yield Difference("added", "different", f"other roles: {new}; locked: {gone}")
+    if chat_template_of(model) != held.chat_template:
+        how = "the chat template is not the locked one"
+        if not held.chat_template:
+            how = "a chat template, where none was locked"
+        elif model.chat_template is None:
+            how = "no chat template, where one was locked"
+        yield Difference("chat_template", "different", how)
 
 
 def _shown_by(mismatch: Mismatch | None, changed: Sequence[str]) -> str:
@@ -166,14 +192,18 @@ def _stages(locked: Mapping[str, str], now: Mapping[str, str], shown: str) -> It
             yield Stage(name, "unknown", "another fingerprint")
 
 
-def _verdict(answered: _Held, changed: list[str], side: Engine, notes: list[str]) -> Verdict:
-    """The verdict; what keeps it from a better one is noted."""
+def _verdict(
+    answered: _Held, changed: list[str], side: Engine, chance: str, notes: list[str]
+) -> Verdict:
+    """The verdict; what keeps it from a better one is noted, ``chance`` among it."""
+    if chance:
+        notes.append(f"{chance}, and tokenizers takes one of them by chance: nothing is proved")
     same = answered.mismatch is None
     unfound = [name for name in changed if name in _IDS and same]
     if unfound:
         notes.insert(0, _unfound(unfound))
     complete = bool(answered.asked) and not answered.failures
-    speaks = same and not changed and _speaks_for_all_texts(side, notes)
+    speaks = same and not changed and _speaks_for_all_texts(side, notes) and not chance
     return verdict_of(refuted=not same, proved=complete and speaks, tested=complete and not unfound)
 
 

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ..arguments import TEXTS, one_of, several
 from ..engines import Engine, from_files
 from ..engines.choice import exact_engine
 from ..engines.library import guarded
@@ -23,7 +24,7 @@ from ..tokenizer import Tokenizer
 from .compare import compare
 from .lock import Lock
 from .lock_report import compare_with_lock, locked
-from .prove import prove
+from .prove import SCOPES, prove
 from .report import Report, report_of
 from .runs import PATIENCE, Ran
 from .sides import Inside, Own, Side, modes_of, open_side
@@ -61,10 +62,13 @@ def parity(
         proof: whether to decide, too, whether they are equal on every text.
 
     Raises:
-        TypeError: an object is none of these.
+        TypeError: an object is none of these; ``texts`` are one text.
         SourceError: texts are given beside a lock file, which has its own; or there are two.
         BpeInteropError: a source cannot be read.
     """
+    one_of(scope, SCOPES, "scope")
+    if texts is not None:
+        texts = several(texts, "texts", TEXTS)
     for source, other in ((a, b), (b, a)):
         held = locked(source) if isinstance(source, (str, Path)) else None
         if held is not None:

@@ -47,6 +47,7 @@ class Report:
     differ, that of ``mismatch`` first; ``corpus`` is what was compared on corpora, which
     ``texts``, ``bytes``, ``compared`` and ``differing`` count too. ``failures`` are of all other
     texts: those of the corpora are in ``corpus``.
+    ``narrower`` names a narrower scope in which the two are proved equal, as a sentence.
     ``interrupted`` says that Ctrl-C ended it before all texts were compared. ``unstated`` has the
     sides, ``a`` or ``b``, that do not state their special tokens though they count. ``whole`` is
     the text that was run and of which that of ``mismatch`` was made small, None where it is other.
@@ -78,12 +79,21 @@ class Report:
     interrupted: bool = False
     unstated: tuple[str, ...] = ()
     whole: str | None = None
+    narrower: str = ""
     seconds: float = field(default=0.0, compare=False)
 
     def __repr__(self) -> str:
         return (
             f"<Report {self.verdict}: {self.a} and {self.b}, "
             f"{self.differing:,} of {self.compared:,} texts differ>"
+        )
+
+    def __bool__(self) -> bool:
+        """Never: ``assert verify(a, b)`` would pass whatever was found."""
+        raise TypeError(
+            "a report is neither true nor false: ask for report.verdict, which is "
+            "'proved', 'tested', 'refuted' or 'unknown'; in a test, bpe_interop.pytest_plugin."
+            "assert_parity(a, b) fails where two tokenizers differ"
         )
 
     def __str__(self) -> str:
@@ -98,6 +108,7 @@ class Report:
             "a gives": [_ids(mismatch.ids_a)] if mismatch else [],
             "b gives": [_ids(mismatch.ids_b)] if mismatch else [],
             "assumes": self.assumptions,
+            "but": [self.narrower] if self.narrower else [],
             "note": self.notes,
         }
         lines = (f"  {word}: {line}" for word, lines in told.items() for line in lines)

@@ -54,7 +54,7 @@ class Alone:
     def notes(self) -> Iterator[str]:
         """What is to be said of it."""
         if self.count and not self.odd:
-            yield f"{self.count:,} tokens decode to the same text, each alone"
+            yield f"each of {self.count:,} tokens decodes alone to the same text on both sides"
         elif self.odd:
             first = self.odd[0]
             one, two = ("a failure" if text is None else show(text) for text in first.texts)

@@ -19,6 +19,7 @@ from ..encode import Encoder
 from ..engines import (
     Engine,
     Special,
+    check_known,
     from_address,
     from_directory,
     from_files,
@@ -386,7 +387,7 @@ def side_of(
 
     Raises:
         SourceError: transformers is asked for, and the source is no directory.
-        EngineError: the engine does not run the source's format.
+        EngineError: there is no such engine, or it does not run the source's format.
     """
     if engine is None and source.model is not None:
         version = importlib.metadata.version("bpe-interop")
@@ -402,6 +403,7 @@ def side_of(
             )
         return partial(from_directory, engine, source.directory), name
     if not reads(engine, source.format.name):
+        check_known(engine)
         raise EngineError(
             f"{engine} does not run {source.format.title}",
             where=source.label,

@@ -22,6 +22,8 @@ def subject(report: Report) -> str:
         return whole
     asked = {*report.scopes}
     if asked.isdisjoint({PARSED.scope, TEMPLATED.scope}):
+        if AROUND.scope in asked and whole == about("all", ()):
+            return "every text, the sequence template included; special tokens are not compared"
         return "every text; special tokens and the sequence template are not compared"
     if asked.isdisjoint({AROUND.scope, TEMPLATED.scope}) and whole == about("all", ()):
         return "every text, special tokens included; the sequence template is not compared"
@@ -49,4 +51,5 @@ def summary(report: Report) -> str:
     if report.verdict == "unknown":
         return f"None of {report.texts:,} texts was answered by both."
     at = f"The first stage that differs is: {report.stage}. " if report.stage else ""
-    return f"{at}{report.differing:,} of {ran} differ."
+    but = f" But they are {report.narrower}." if report.narrower else ""
+    return f"{at}{report.differing:,} of {ran} differ.{but}"

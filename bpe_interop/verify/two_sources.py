@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from ..arguments import names, one_of
 from ..engines.facts import facts, is_address
 from ..errors import SourceError, UnstatedError
 from ..gate import ways_to_say
@@ -45,7 +46,7 @@ def verify(
     preset_a: str | None = None,
     preset_b: str | None = None,
     offline: bool = False,
-    corpora: Corpora | Iterable[str | Path] = (),
+    corpora: Corpora | str | Path | Iterable[str | Path] = (),
     options: RunOptions = _AS_USUAL,
 ) -> Report:
     """Decides whether two tokenizers are equal, and compares them on texts.
@@ -64,13 +65,22 @@ def verify(
         preset_a: says what ``a`` leaves unsaid.
         preset_b: the same for ``b``.
         offline: never use the network.
-        corpora: texts to compare on as well: names of files, or names with how they are read.
+        corpora: texts to compare on as well: the name of a file or folder, or several, or names
+            with how they are read.
         options: how the texts are run.
 
     Raises:
+        ArgumentError: there is no such scope.
         BpeInteropError: a source or a corpus cannot be read, or a named engine is missing.
     """
-    texts = corpora if isinstance(corpora, Corpora) else Corpora(tuple(corpora))
+    for source in (a, b):
+        if not isinstance(source, (str, Path)):
+            raise TypeError(
+                f"verify takes paths and names, not {type(source).__name__}: a live tokenizer is "
+                "taken by bpe_interop.verify.parity.parity(a, b)"
+            )
+    one_of(scope, SCOPES, "scope")
+    texts = corpora if isinstance(corpora, Corpora) else Corpora(names(corpora))
     for source, other, preset, engine in ((a, b, preset_b, engine_b), (b, a, preset_a, engine_a)):
         held = locked(source)
         if held is not None:
@@ -108,8 +118,8 @@ def verify(
     less = narrower(one, two, proof)
     if less is None or _shown_in(less, report) or doubts(engines_of((pairing.a, pairing.b))):
         return report
-    note = f'proved equal with --scope {less} (scope="{less}"): {SCOPES[less]}'
-    return replace(report, notes=(note, *report.notes))
+    sentence = f'proved equal with --scope {less} (scope="{less}"): {SCOPES[less]}'
+    return replace(report, narrower=sentence)
 
 
 def _shown_in(scope: Scope, report: Report) -> bool:

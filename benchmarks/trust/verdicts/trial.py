@@ -120,8 +120,8 @@ def tried(change: str, one: Source, two: Source, seed: str, *, verified: bool = 
     try:
         _hold(found, Random(f"{seed}:texts"), verified)
     except Exception as error:
-        told = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(told.filename).name}:{told.name}"
+        last = traceback.extract_tb(error.__traceback__)[-4:]
+        where = " > ".join(f"{Path(frame.filename).name}:{frame.name}" for frame in last)
         found.wrong.append(Wrong("an error that is not ours", "", where, "", repr(error), ("", "")))
     return found
 
@@ -158,7 +158,7 @@ def _hold(found: Trial, rng: Random, verified: bool) -> None:
         found.wrong += _own(models[side], answers, side)
     if verified:
         scope = rng.choice([*_scopes(found.sources)])
-        outcome, wrong = _verified((one, two), scope, answers)
+        outcome, wrong = _verified((one, two), models, scope, answers)
         found.verdicts["verify", scope] = outcome
         found.wrong += wrong
 
@@ -271,7 +271,7 @@ def _held(proof: Proof, models: tuple[BPEModel, BPEModel], answers: Answers) -> 
         yield from _apart(proof.scope, modes, said, answers)
     elif proof.outcome == "refuted":
         witness = proof.witness
-        if answers.deaf and proof.stage in OF_SPECIAL_TOKENS and _parsed_apart(models, witness):
+        if proof.stage in OF_SPECIAL_TOKENS and _parsed_apart(models, answers, witness):
             return
         if witness is None or not answers.shows(witness, modes):
             said = next((s.why for s in proof.stages if s.name == proof.stage), "")
@@ -285,8 +285,10 @@ def _held(proof: Proof, models: tuple[BPEModel, BPEModel], answers: Answers) -> 
             )
 
 
-def _parsed_apart(models: tuple[BPEModel, BPEModel], text: str | None) -> bool:
-    """Whether a text holds a special token that the other side does not have alike."""
+def _parsed_apart(models: tuple[BPEModel, BPEModel], answers: Answers, text: str | None) -> bool:
+    """Whether an engine finds no special tokens, and a text has one that the other side has not."""
+    if not answers.deaf:
+        return False
     one, two = ({token for token in each.added or () if token.special} for each in models)
     return text is not None and any(token.text in text for token in one ^ two)
 
@@ -384,7 +386,10 @@ _MODE_NAMES = {
 
 
 def _verified(
-    sources: tuple[Source, Source], scope: Scope, answers: Answers
+    sources: tuple[Source, Source],
+    models: tuple[BPEModel, BPEModel],
+    scope: Scope,
+    answers: Answers,
 ) -> tuple[str, list[Wrong]]:
     """What ``verify`` says of the files on the disk."""
     presets = [("gpt-2" if source.format == "gpt2" else None) for source in sources]
@@ -409,6 +414,8 @@ def _verified(
     mode = _MODE_NAMES.get(shown.mode.scope, "ordinary")
     mode = "text" if scope == "text" else mode
     if answers.shows(shown.text, [mode]):
+        return report.verdict, []
+    if mode in ("parsed", "templated") and _parsed_apart(models, answers, shown.text):
         return report.verdict, []
     kind = "called different by verify, and the engines do not differ"
     ids = str(list(shown.ids_a)), str(list(shown.ids_b))

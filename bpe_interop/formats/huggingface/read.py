@@ -101,9 +101,9 @@ def _load(
     pairs: Pairs
     if taken is None:
         words = read_words(model, alphabet)
-        pairs = read_merges(model["merges"], words)
+        pairs, left_out = read_merges(model["merges"], words)
     else:
-        words, pairs = words_of(taken, model, alphabet), taken.pairs
+        words, pairs, left_out = words_of(taken, model, alphabet), taken.pairs, ()
     listed, notes = _read_added(root.get("added_tokens"), words, normalizer)
     fallback, unused = read_fallback(model, words, pairs)
     beside = read_beside(files, listed, root, alphabet)
@@ -119,6 +119,7 @@ def _load(
     extras = {**_extras(root, processor.trim, words, fallback), **beside.kept}
     config = {"model_config": dict(beside.model_config)} if beside.model_config else {}
     notes += (
+        *left_out,
         *unused,
         *_batching(root),
         *(f"the key {key!r} is not known; it is null or empty here" for key in idle),

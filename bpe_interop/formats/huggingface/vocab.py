@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
+from itertools import chain, compress, islice, repeat
 from operator import itemgetter
 from typing import NoReturn, TypeAlias
 
@@ -130,10 +130,11 @@ def _read_affix(node: Node, alphabet: Alphabet) -> bytes:
     return to_bytes(affix)
 
 
-def read_merges(node: Node, words: Words) -> Pairs:
-    """Reads the merges, which are strings of two parts and one space, or pairs.
+def read_merges(node: Node, words: Words) -> tuple[Pairs, tuple[str, ...]]:
+    """Reads the merges, which are strings of two parts and one space, or pairs; and notes.
 
-    Only pairs can hold a part that has a space in it.
+    Only pairs can hold a part that has a space in it. A merge of what is not spelled in the byte
+    alphabet is left out: what is merged is spelled in it, so the merge never happens.
 
     Raises:
         FormatError: an entry is malformed or names what is not in the vocabulary.
@@ -158,13 +159,19 @@ def read_merges(node: Node, words: Words) -> Pairs:
         pairs = tuple(zip(map(content, lefts), map(content, rights), strict=True))
     except (KeyError, TypeError):
         _explain_merges(node, words)
-    if words.literal:
-        for entry, parts in _entries(node):
-            if not words.literal.isdisjoint(parts):
-                entry.fail("a merge names a token that is not spelled in the byte alphabet")
     if words.affixes.prefix:
         _check_cut(node, words)
-    return pairs
+    if not words.literal:
+        return pairs, ()
+    spelled = [words.literal.isdisjoint(parts) for _, parts in _entries(node)]
+    idle = spelled.count(False)
+    if not idle:
+        return pairs, ()
+    note = (
+        "merges that name a token not spelled in the byte alphabet never happen, and are left "
+        f"out: {idle:,}"
+    )
+    return tuple(compress(pairs, spelled)), (note,)
 
 
 def _check_cut(node: Node, words: Words) -> None:

@@ -169,7 +169,7 @@ function elsewhere(tile) {
       copy.className = "tile";
       copy.append(...[...other.childNodes].map((node) => node.cloneNode(true)));
       copy.lastChild.before(" ");
-      copy.classList.add([...other.classList].find((name) => /^c\d$/.test(name)));
+      copy.classList.add(`c${placeOf(other) % 6}`);
       return [copy, " "];
     }));
     return row;
@@ -185,7 +185,7 @@ function elsewhere(tile) {
 async function explainTile(tile) {
   const side = Number(tile.closest(".panel").dataset.side);
   try {
-    const answer = await ask("/merges", { ...current, side, token: Number(tile.dataset.at) });
+    const answer = await ask("/merges", { ...current, side, token: placeOf(tile) });
     find("answer").replaceChildren(...parsed(answer));
     find("elsewhere").replaceChildren(...elsewhere(tile));
     if (!merges.open) merges.showModal();
@@ -197,11 +197,11 @@ async function explainTile(tile) {
 shown.addEventListener("click", (event) => {
   const removed = event.target.closest(".remove");
   if (removed) remove(removed.closest(".panel"));
-  const tile = event.target.closest(".tile");
+  const tile = event.target.closest(TILE);
   if (tile) explainTile(tile);
 });
 shown.addEventListener("keydown", (event) => {
-  const tile = event.target.closest(".tile");
+  const tile = event.target.closest(TILE);
   if (!tile || event.altKey || event.ctrlKey || event.metaKey) return;
   if (event.key !== "Enter" && event.key !== " ") return;
   explainTile(tile);

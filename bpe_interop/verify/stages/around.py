@@ -69,8 +69,7 @@ def _apart(
     texts = _some(_texts_with(only, every))
     witness = next(filter(pair.differ_in_scope, texts), None)
     if witness is None:
-        where = " where special tokens are parsed" if name == "special tokens" else ""
-        return Stage(name, "unknown", f"{why}{NO_TEXT}{where}")
+        return Stage(name, "unknown", why + NO_TEXT)
     return Stage(name, "refuted", why, witness)
 
 

@@ -12,6 +12,7 @@ from ...diff import Difference, diff
 from ...encode import Encoder
 from ...errors import EncodeError, PatternError, UnstatedError
 from ...model import AddedToken, Affixes, BPEModel
+from ...steps import ByteChars
 from ...theory.plain import found_as_added
 from ...theory.pretokens import occurrence
 
@@ -83,6 +84,12 @@ def changed_by(a: BPEModel, b: BPEModel, field: StepField) -> Callable[[str], bo
     return lambda text: any(_ids(one, text) != _ids(two, text) for one, two in pairs)
 
 
+def _have_alike_symbols(a: BPEModel, b: BPEModel) -> bool:
+    """Whether either model can be given the other's steps: both merge what these give it."""
+    mapped = (ByteChars() in (model.pretokenizer or ()) for model in (a, b))
+    return a.alphabet == b.alphabet and len({*mapped}) == 1
+
+
 def _with_steps(model: BPEModel, other: BPEModel, field: StepField) -> BPEModel:
     if field == "normalizer":
         return replace(model, normalizer=other.normalizer)
@@ -123,7 +130,9 @@ class TwoModels:
     def __init__(self, a: BPEModel, b: BPEModel, scope: Scope = "all") -> None:
         self.a, self.b, self.scope = a, b, scope
         self.one, self.two = (Encoder(replace(m, added=self._plain(m))) for m in (a, b))
-        self.in_scope = tuple(InScope(model, scope) for model in (a, b))
+        self.in_scope = InScope(a, scope), InScope(b, scope)
+        below = [(InScope(a, "ordinary"), InScope(b, "ordinary"))] if scope == "all" else []
+        self._asked = [self.in_scope, *below]
         self.fields: dict[str, Difference] = {d.field: d for d in diff(a, b)}
 
     def _plain(self, model: BPEModel) -> tuple[AddedToken, ...]:
@@ -142,9 +151,12 @@ class TwoModels:
             return False
 
     def differ_in_scope(self, text: str) -> bool:
-        """Whether both sides encode a text as the scope says, and otherwise."""
-        one, two = (side.ids(text) for side in self.in_scope)
-        return one is not None and two is not None and one != two
+        """Whether both sides encode a text as the scope says, and otherwise.
+
+        The whole scope has texts whose special strings are text in it, too.
+        """
+        answers = ((one.ids(text), two.ids(text)) for one, two in self._asked)
+        return any(a is not None and b is not None and a != b for a, b in answers)
 
     def tried(
         self, name: str, why: str, texts: Iterable[str], field: StepField | None = None
@@ -157,7 +169,7 @@ class TwoModels:
         witness = next(filter(self.differ, coming), None)
         if witness is None:
             return Stage(name, "unknown", why + NO_TEXT)
-        if field is not None:
+        if field is not None and _have_alike_symbols(self.one.model, self.two.model):
             by_field = changed_by(self.one.model, self.two.model, field)
             differing = filter(self.differ, islice(coming, _APART))
             own = filter(by_field, chain([witness], differing))
