@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from .encode.pretoken import PretokenEncoder
 from .errors import BpeInteropError
+from .merging.canonical import canonical
 from .model import BPEModel, Fallback
 from .steps import PreTokenizerStep
 from .text.bytechars import to_bytes
@@ -108,6 +109,26 @@ def first_apart(a: BPEModel, b: BPEModel, texts: Iterable[str]) -> str | None:
             continue
         if left is not None and right is not None and left != right:
             return text
+    return None
+
+
+def met_as_it_vanishes(model: BPEModel, gap: str) -> str | None:
+    """A text whose tokens merge only if ``gap``, which is no token, vanishes before merging.
+
+    Tokenizers leaves such a symbol out before it merges, llama.cpp after; None if no text is found.
+    """
+    late = Fallback("drop", after_merging=True)
+    one, two = (PretokenEncoder(replace(model, fallback=each)) for each in (Fallback("drop"), late))
+    for left, right in canonical(model).splits.values():
+        try:
+            text = left.decode("utf-8") + gap + right.decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        pretokens, mapped = split(model.pretokenizer or (), normalize(model.normalizer or (), text))
+        for pretoken in pretokens:
+            content = to_bytes(pretoken) if mapped else pretoken.encode("utf-8")
+            if one.ids(content) != two.ids(content):
+                return text
     return None
 
 

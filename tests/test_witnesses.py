@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,10 @@ import tiktoken
 import tokenizers
 from conftest import FIXTURES, Data
 
-from bpe_interop import Tokenizer, load
+from bpe_interop import Tokenizer, convert, load
+from bpe_interop.engines.llamacpp import LlamaCppEngine
+from bpe_interop.errors import LossyConversionError
+from bpe_interop.loss import Loss
 from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import BPEModel, PairList, RankTable
 from bpe_interop.text.bytechars import BYTE_TO_CHAR, to_bytes
@@ -183,3 +187,22 @@ def test_llama_3_without_the_merges_that_the_usual_recovery_misses(
     assert published.encode(witness).ids != dropped.encode(witness).ids
     for text in (".:.:", ".:.:9", ENGLISH):
         assert published.encode(text).ids == dropped.encode(text).ids
+
+
+def test_a_byte_that_vanishes_before_merging_lets_its_neighbours_meet(
+    data: Data, tmp_path: Path
+) -> None:
+    """Tokenizers leaves it out before it merges, llama.cpp after: the text of the loss shows it."""
+    path = data("falcon/tokenizer.json")
+    with pytest.raises(LossyConversionError) as refused:
+        convert(path, tmp_path / "falcon.gguf", "gguf")
+    losses = [loss for loss in refused.value.losses if isinstance(loss, Loss)]
+    [loss] = [loss for loss in losses if loss.field == "fallback"]
+    assert loss.witness is not None
+    assert loss.shown
+    published = tokenizers.Tokenizer.from_file(str(path))
+    there = LlamaCppEngine(data("gguf/ggml-vocab-falcon.gguf").read_bytes())
+    without = loss.witness.replace("\x03", "")
+    ids = published.encode(loss.witness).ids
+    assert ids == published.encode(without).ids == there.encode(without)
+    assert there.encode(loss.witness) != ids

@@ -18,6 +18,7 @@ from ...theory.plain import plain_normalizer
 from ...theory.pretokens import missing_bytes
 from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.witness import decoded_otherwise, first_changed, text_for, text_with
+from ...witnesses import met_as_it_vanishes
 from ..bos_eos import ends_of, template_of
 from ..reasons import affixes_lost, changed_fields, flag_witness, merges_lost, shown_by
 from ..round_trip import RoundTrip
@@ -156,7 +157,15 @@ def _fallback(contents: Contents) -> Losses:
     model, fallback = contents.model, contents.model.fallback
     if model.alphabet == "byte":
         missing = missing_bytes(model.vocab.ids)
-        if fallback != (Fallback("drop", after_merging=True) if missing else Fallback()):
+        if missing and fallback == Fallback("drop"):
+            yield shown_by(
+                met_as_it_vanishes(model, text_with(min(missing))),
+                "fallback",
+                "ids",
+                "bytes without a token vanish before merging (drop), in llama.cpp after it",
+                "their neighbours would not merge",
+            )
+        elif fallback != (Fallback("drop", after_merging=True) if missing else Fallback()):
             yield Loss(
                 "fallback",
                 "ids" if missing else "metadata",
