@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeAlias, Union
 
 from . import unicode
@@ -97,7 +97,7 @@ def intersect(left: CharSet, right: CharSet) -> CharSet:
     return negate(unite((negate(left), negate(right))))
 
 
-@cache
+@lru_cache(maxsize=1024)
 def code_points(charset: CharSet) -> Ranges:
     """The code points of a set by the shipped tables (surrogates count as category Cs)."""
     if isinstance(charset, Chars):

@@ -316,7 +316,7 @@ def _spelled_out(node: Node, spelled: dict[CharSet, CharSet]) -> Node:
     return node
 
 
-@cache
+@lru_cache(maxsize=256)
 def _compile(source: str) -> regex.Pattern[str]:
     import regex
 

@@ -9,7 +9,7 @@ in context even where they agree on every code point alone. The rest is written 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal, TypeAlias, Union
 
 from ..errors import EngineMissingError
@@ -139,7 +139,7 @@ def literal_matches(literal: str, text: str) -> Iterator[tuple[int, int]]:
         start = text.find(literal, start + (len(literal) or 1))
 
 
-@cache
+@lru_cache(maxsize=64)
 def _matcher(step: Replace) -> Matcher:
     from .patterns import Matcher
 
