@@ -29,7 +29,7 @@ from bpe_interop.shards.orders import Check, Order
 from bpe_interop.shards.worker import perform, versions_here
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import Settings
-from bpe_interop.token_files.encoding import EncodeJob, EncodeWork
+from bpe_interop.token_files.job import EncodeJob, EncodeWork
 from bpe_interop.tokenizer import Tokenizer
 
 DOC = Path(__file__).resolve().parent.parent / "docs" / "scale.md"

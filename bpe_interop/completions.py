@@ -17,7 +17,7 @@ from .merging.merger import Merger
 from .merging.symbols import symbols_of
 from .model import Affixes, BPEModel
 from .steps import Metaspace, PrefixSpace
-from .text.added import AddedMatcher
+from .text.added_tokens import AddedMatcher
 from .text.normalize import WHITE_SPACE
 
 

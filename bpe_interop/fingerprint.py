@@ -30,13 +30,13 @@ from .merging.canonical import canonical, whole_lookups
 from .merging.symbols import textual
 from .model import AddedToken, Affixes, BPEModel, Json
 from .steps import Pattern, Replace, Split
-from .text.added import decoded_text
+from .text.added_tokens import decoded_text
 from .text.patterns import asks_other_tables, parse, translate
 from .theory.automata import uncovered
 from .theory.core import system_of
 from .theory.cuts import preferred_in
 from .theory.pretokens import UTF8_BYTES, occurrence
-from .theory.spelled import SymbolCodes
+from .theory.symbol_codes import SymbolCodes
 
 PARTS = ("text", "specials", "template", "decoder", "all")
 """The lines of a fingerprint."""

@@ -17,9 +17,9 @@ from itertools import chain
 from typing import Literal, TypeAlias, Union
 from unicodedata import category
 
-from .derived import Derived
 from .errors import InvalidModelError
 from .kernel import Numbers, Pairs
+from .memo import Memo
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
 
 MAX_ID = 2**32 - 1
@@ -399,7 +399,7 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
         )
 
 
-@Derived
+@Memo
 def _fitted(_: MergeRule) -> Vocab | None:
     """The vocabulary that a rule was found to fit: a changed model is not checked all over."""
     return None

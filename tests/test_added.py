@@ -22,7 +22,7 @@ from bpe_interop.steps import (
     Prepend,
     Strip,
 )
-from bpe_interop.text.added import AddedMatcher, Allowed
+from bpe_interop.text.added_tokens import AddedMatcher, Allowed
 from bpe_interop.text.normalize import normalize
 
 ALPHABET = "ab<>|A .\n\u00a0_é"

@@ -14,7 +14,7 @@ import pytest
 from command_line import Command
 
 from bpe_interop.limits import PATTERN_SECONDS
-from bpe_interop.text import matching
+from bpe_interop.text import matcher
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 HUB = json.loads((TOKENIZERS / "cl100k-tiny/huggingface/tokenizer.json").read_bytes())
@@ -198,7 +198,7 @@ def test_unmatched_text_that_the_target_would_drop_is_refused_with_a_witness(
 def test_a_pattern_that_backtracks_without_end_ends(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matching, "PATTERN_SECONDS", replace(PATTERN_SECONDS, most=1))
+    monkeypatch.setattr(matcher, "PATTERN_SECONDS", replace(PATTERN_SECONDS, most=1))
     for name, data in pattern(r"(?:\w+\w+)+$|[\s\S]").items():
         (tmp_path / name).write_bytes(data)
     found = command("encode", tmp_path, "--special", "text", "a" * 5_000 + "!")

@@ -14,7 +14,7 @@ from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import Affixes, BPEModel, Fallback, PairList, RankTable, Vocab
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.theory.core import System, decide, plainly_equal, system_of
-from bpe_interop.theory.spelled import SymbolCodes
+from bpe_interop.theory.symbol_codes import SymbolCodes
 
 E = "\u00e9".encode()
 TOKENS = [b"a", b"b", b"ab"]

@@ -27,12 +27,13 @@ from reports import few_texts
 
 from bpe_interop.corpora import Part, cut, find_shards
 from bpe_interop.errors import EngineError, SourceError, TargetError
-from bpe_interop.shards import Run, Workers, carry, dask, pool_of, run_parts, running
+from bpe_interop.shards import Run, Workers, carry, dask, pool_of, run_parts
+from bpe_interop.shards import run as running
 from bpe_interop.shards.dask import DaskWorkers, dask_workers
 from bpe_interop.shards.orders import Order
 from bpe_interop.sources import load_source
-from bpe_interop.token_files import Settings, Way, check_token_files, encode_corpora, encoding
-from bpe_interop.token_files.encoding import EncodeJob
+from bpe_interop.token_files import Settings, Way, check_token_files, encode_corpora, job
+from bpe_interop.token_files.job import EncodeJob
 from bpe_interop.verify.by_parts import ByParts, compare_by_parts
 from bpe_interop.verify.corpus_report import CorpusReport
 from bpe_interop.verify.sides import ORDINARY, open_side, side_of
@@ -235,7 +236,7 @@ def test_a_full_disk_ends_the_run(local: DaskWorkers, corpus: Path, tmp_path: Pa
     with pytest.raises(TargetError, match="cannot be written"):
         run.check_whole(parts)
     names = {path.name.split(".")[0] for path in (tmp_path / "ids").iterdir()}
-    assert names == {encoding.stem_of(number) for number in run.results}
+    assert names == {job.stem_of(number) for number in run.results}
 
 
 class Clock:

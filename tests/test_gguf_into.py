@@ -220,7 +220,7 @@ def test_what_is_not_there_or_no_file(tmp_path: Path) -> None:
 def test_a_copy_that_reads_back_otherwise_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bpe_interop.io.existing._hash", lambda file: "0" * 64)
+    monkeypatch.setattr("bpe_interop.io.host_file._hash", lambda file: "0" * 64)
     with pytest.raises(CheckFailedError, match="reads back otherwise"):
         put(tmp_path, model_file(), verify=False)
     assert [path.name for path in tmp_path.iterdir()] == ["old.gguf"]

@@ -10,8 +10,8 @@ import pytest
 from conftest import FIXTURES
 
 from bpe_interop.formats.gguf.head import parse_head
+from bpe_interop.formats.gguf.key_bytes import Typed, rendered, typed_of
 from bpe_interop.formats.gguf.read import load
-from bpe_interop.formats.gguf.rendering import Typed, rendered, typed_of
 from bpe_interop.formats.gguf.write import dump
 from bpe_interop.formats.huggingface.read import load as load_huggingface
 from bpe_interop.formats.huggingface.write import dump as dump_huggingface

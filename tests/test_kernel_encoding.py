@@ -28,7 +28,7 @@ from bpe_interop.engines import from_model
 from bpe_interop.errors import DecodeError, DisallowedSpecialError, EncodeError, PatternError
 from bpe_interop.formats import by_name
 from bpe_interop.kernel import library, running, set_aside, splitter_of
-from bpe_interop.kernel.encoding import COUNT, SharedIntegers
+from bpe_interop.kernel.encoder import COUNT, SharedIntegers
 from bpe_interop.model import (
     AddedToken,
     Affixes,
@@ -316,7 +316,7 @@ def test_awkward_texts_have_the_ids_of_the_engines(engine: str) -> None:
 def test_lists_are_made_while_further_texts_are_encoded(
     ahead: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bpe_interop.kernel.encoding._AHEAD", ahead)
+    monkeypatch.setattr("bpe_interop.kernel.encoder._AHEAD", ahead)
     encoder = Encoder(characters())
     texts = ["aba", "", "x", "bab a", "a" * 30, "x<t>y"] * 4
     wanted = [encoder.encode(text) for text in texts]
@@ -515,7 +515,7 @@ def test_long_texts_and_batches_in_threads_are_the_same(monkeypatch: pytest.Monk
     assert tokenizer.encode_batch(texts) == expected
     assert rows(tokenizer.encode_to_arrays(texts)) == expected
     with monkeypatch.context() as small_calls:
-        small_calls.setattr("bpe_interop.kernel.encoding._BATCH", 50_000)
+        small_calls.setattr("bpe_interop.kernel.encoder._BATCH", 50_000)
         assert rows(tokenizer.encode_to_arrays(texts, num_threads=1)) == expected
     assert [tokenizer.encode_to_numpy(text).tolist() for text in texts] == expected
     whole = "".join(texts)

@@ -107,12 +107,12 @@ def test_an_interrupt_as_a_call_ends_leaves_no_object_behind() -> None:
 def test_room_is_let_go_of_when_the_constants_of_its_module_are_gone() -> None:
     """As they are when Python ends."""
     code = """
-from bpe_interop.kernel import encoding
+from bpe_interop.kernel import encoder as encoders
 from bpe_interop.kernel.library import library
-room = encoding._Room(library())
+room = encoders._Room(library())
 failed = []
 sys.unraisablehook = failed.append
-encoding._ROOM = None
+encoders._ROOM = None
 del room
 print(failed)
 """
@@ -245,12 +245,12 @@ def test_a_text_that_fails_in_a_batch_fails_alone() -> None:
     """And batches that go into several calls are whole."""
     code = """
 from bpe_interop.errors import EncodeError
-from bpe_interop.kernel import encoding
+from bpe_interop.kernel import encoder as encoders
 some = {content: number for content, number in ids.items() if content != b"z"}
 encoder = Encoder(replace(model, vocab=Vocab(some)))
 texts = ["ab c", "", "z", "c" * 70, "azb", "ab"]
 wanted = [None if "z" in text else encoder.encode(text) for text in texts]
-for encoding._BATCH in (1 << 26, 1, 4, 5, 75):
+for encoders._BATCH in (1 << 26, 1, 4, 5, 75):
     for threads in (1, 3):
         given = encoder._native.encode_each(texts * 2, threads)
         assert [None if each is None else each.tolist() for each in given] == wanted * 2

@@ -81,18 +81,18 @@ def test_a_sidecar_without_its_ranks_says_what_happened(tmp_path: Path) -> None:
 def test_files_that_are_replaced_while_they_are_read_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bpe_interop.io import reading
+    from bpe_interop.io import reader
 
     for name in ("encoder.json", "vocab.bpe"):
         (tmp_path / name).write_bytes((TINY.parent / "gpt2-tiny" / "gpt2" / name).read_bytes())
-    right = reading.read
+    right = reader.read
 
     def late(path: Path) -> bytes:
         data = right(path)
         replace_file(tmp_path / "vocab.bpe", b"#version: 0.2\n")
         return data
 
-    monkeypatch.setattr(reading, "read", late)
+    monkeypatch.setattr(reader, "read", late)
     with pytest.raises(SourceError, match="was replaced while it was read"):
         find(tmp_path / "encoder.json")
 

@@ -170,10 +170,10 @@ def test_devices_and_pipes_are_refused(command: Command, tmp_path: Path) -> None
 def test_a_file_is_read_no_further_than_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bpe_interop.io import reading
+    from bpe_interop.io import reader
 
     less = limits.Limit("FILE_BYTES", 10, "bytes", "", "")
-    monkeypatch.setattr(reading, "FILE_BYTES", less)
+    monkeypatch.setattr(reader, "FILE_BYTES", less)
     (tmp_path / "f").write_bytes(b"x" * 10)
     assert read(tmp_path / "f") == b"x" * 10
     (tmp_path / "f").write_bytes(b"x" * 11)

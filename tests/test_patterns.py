@@ -22,8 +22,8 @@ from tokenizers import Regex, pre_tokenizers
 from bpe_interop.errors import PatternError
 from bpe_interop.limits import PATTERN_SECONDS
 from bpe_interop.steps import Dialect, Pattern
-from bpe_interop.text import matching, unicode
-from bpe_interop.text.matching import python_source
+from bpe_interop.text import matcher, unicode
+from bpe_interop.text.matcher import python_source
 from bpe_interop.text.patterns import (
     Matcher,
     emit,
@@ -274,7 +274,7 @@ def telling() -> list[str]:
     names = ("L", "N", "M", "Lu", "Ll", "White_Space", "Han", "P", "S", "Alphabetic")
     codes = {0x17F, 0x212A, 0xB2, 0x200C, 0x200D, 0x10FFFF}
     for name in names:
-        mine, theirs = unicode.property_ranges(name), matching._measured(name)
+        mine, theirs = unicode.property_ranges(name), matcher._measured(name)
         codes |= {c + d for a, b in (*mine, *theirs) for c in (a, b) for d in (-1, 0, 1)}
     return [chr(c) for c in sorted(codes) if 0 <= c < 0x110000 and not 0xD800 <= c <= 0xDFFF]
 
@@ -348,7 +348,7 @@ def test_groups_do_not_change_what_is_found() -> None:
 
 
 def test_endless_backtracking_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "PATTERN_SECONDS", replace(PATTERN_SECONDS, most=1))
+    monkeypatch.setattr(matcher, "PATTERN_SECONDS", replace(PATTERN_SECONDS, most=1))
     start = time.process_time()
     with pytest.raises(PatternError, match="did not end"):
         Matcher(Pattern(r"(?:a|aa)+b", ONIG)).findall("a" * 60)

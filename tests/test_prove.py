@@ -37,7 +37,7 @@ from bpe_interop.text.spellings import CL100K, CL100K_TRAILING, GPT2, QWEN2
 from bpe_interop.text.split import Splitter
 from bpe_interop.theory.chains import chain, first_character_apart, pipeline
 from bpe_interop.theory.splitters import first_cut_apart
-from bpe_interop.theory.straddling import Places, _parts
+from bpe_interop.theory.straddles import Places, _parts
 from bpe_interop.verify.prove import prove
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"

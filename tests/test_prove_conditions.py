@@ -35,15 +35,15 @@ from bpe_interop.steps import (
     StripAccents,
 )
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
-from bpe_interop.theory import straddling
-from bpe_interop.theory.straddling import Places
+from bpe_interop.theory import straddles
+from bpe_interop.theory.straddles import Places
 from bpe_interop.verify.prove import prove
-from bpe_interop.verify.stages import splitting, stage
+from bpe_interop.verify.stages import pretokenizer, stage
 from bpe_interop.verify.stages.around import added_stages, template_stage
-from bpe_interop.verify.stages.decoding import decoding_stage
-from bpe_interop.verify.stages.merging import core_stage
-from bpe_interop.verify.stages.normalizing import normalizer_stage
-from bpe_interop.verify.stages.splitting import pretokenizer_stage
+from bpe_interop.verify.stages.core import core_stage
+from bpe_interop.verify.stages.decoder import decoding_stage
+from bpe_interop.verify.stages.normalizer import normalizer_stage
+from bpe_interop.verify.stages.pretokenizer import pretokenizer_stage
 from bpe_interop.verify.stages.stage import Scope, Stage, TwoModels
 from fixtures.piece_model import NORMAL, TRAINER, UNUSED, Piece, with_field
 
@@ -71,7 +71,7 @@ def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few texts are tried where nothing is decided, not some ten thousand."""
     monkeypatch.setattr(stage, "_LENGTH", 2)
     monkeypatch.setattr(stage, "single_characters", lambda: iter("aAb."))
-    monkeypatch.setattr(splitting, "_STRINGS", 300)
+    monkeypatch.setattr(pretokenizer, "_STRINGS", 300)
 
 
 def found(one: BPEModel, two: BPEModel, name: str, scope: Scope = "all") -> Stage:
@@ -567,7 +567,7 @@ def test_very_many_doubtful_tokens_are_no_proof(monkeypatch: pytest.MonkeyPatch)
     places = Places((Split("!", "isolated"),), (Split(Pattern("[!.]", "oniguruma"), "isolated"),))
     assert places.none_across([b"ab", b"!a"])
     assert not places.none_across([b"ab", b"b."])
-    monkeypatch.setattr(straddling, "_MOST_TOKENS", -1)
+    monkeypatch.setattr(straddles, "_MOST_TOKENS", -1)
     assert not places.none_across([b"ab", b"b."])
 
 

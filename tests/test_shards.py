@@ -25,7 +25,7 @@ from bpe_interop.corpora import find_shards, read_documents
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
 from bpe_interop.io import take_lock
 from bpe_interop.pages import to_json
-from bpe_interop.shards import Carried, Pool, carry, opened_from, pool_of, running, worker
+from bpe_interop.shards import Carried, Pool, carry, opened_from, pool_of, run, worker
 from bpe_interop.shards.orders import Finished, Order
 from bpe_interop.sources import load_source
 from bpe_interop.statistics import measure, measure_by_parts
@@ -200,7 +200,7 @@ def test_a_state_of_other_versions_is_refused(
     with Shuffled(3) as executor:
         compare(corpus / "0.jsonl", executor, state=state)
         real = worker.versions_here
-        for place in ("verify.by_parts", "shards.worker", "shards.running"):
+        for place in ("verify.by_parts", "shards.worker", "shards.run"):
             monkeypatch.setattr(
                 importlib.import_module(f"bpe_interop.{place}"),
                 "versions_here",
@@ -323,7 +323,7 @@ def test_a_part_without_an_answer_is_given_out_once_more(
 ) -> None:
     with Shuffled(6) as executor:
         deaf = Deaf(executor, {3, 8})
-        monkeypatch.setattr(running, "time", deaf)
+        monkeypatch.setattr(run, "time", deaf)
         report = compare(corpus, deaf, slots=4, limit=1_800)
     assert len(report.notes) == 2
     assert "did not answer within 1800 seconds" in report.notes[0]
@@ -336,7 +336,7 @@ def test_a_part_that_is_never_answered_is_no_equality(
 ) -> None:
     with Shuffled(6) as executor:
         deaf = Deaf(executor, {3}, times=2)
-        monkeypatch.setattr(running, "time", deaf)
+        monkeypatch.setattr(run, "time", deaf)
         with pytest.raises(EngineError, match="not done in two attempts"):
             compare(corpus, deaf, slots=4, limit=1_800, folders=(GPT2, GPT2))
 
@@ -394,9 +394,9 @@ class Two:
 def test_a_worker_that_was_slow_is_given_parts_again(
     corpus: Path, on_one_core: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bpe_interop.shards.running._LOOK", 0.05)
+    monkeypatch.setattr("bpe_interop.shards.run._LOOK", 0.05)
     two = Two()
-    monkeypatch.setattr(running, "time", two)
+    monkeypatch.setattr(run, "time", two)
     with Shuffled(6) as executor:
         sides, by = prepared(executor, 1, 1_800, (GPT2, CL100K))
     take = Two._perform
@@ -424,10 +424,10 @@ class OneWorker(Pool):
 
 
 def test_workers_that_all_hang_are_an_error(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bpe_interop.shards.running._LOOK", 0.1)
+    monkeypatch.setattr("bpe_interop.shards.run._LOOK", 0.1)
     with Shuffled(6) as executor:
         deaf = Deaf(executor, {1})
-        monkeypatch.setattr(running, "time", deaf)
+        monkeypatch.setattr(run, "time", deaf)
         sides, by = prepared(executor, 1, 1_800, (GPT2, GPT2))
         by = replace(by, workers=OneWorker(deaf, 1))
         with pytest.raises(EngineError, match="there was no worker for 60 seconds"):

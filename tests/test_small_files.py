@@ -23,7 +23,7 @@ from bpe_interop.formats.gguf.overlaps import overlaps
 from bpe_interop.formats.minbpe.read import load as load_minbpe
 from bpe_interop.formats.tekken.read import load as load_tekken
 from bpe_interop.formats.tekken.write import dump as dump_tekken
-from bpe_interop.io.existing import Existing
+from bpe_interop.io.host_file import Existing
 from bpe_interop.sources import load_source
 from bpe_interop.text.borders import borders
 

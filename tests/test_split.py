@@ -34,7 +34,7 @@ from bpe_interop.steps import (
     UnicodeScripts,
     Words,
 )
-from bpe_interop.text.added import AddedMatcher
+from bpe_interop.text.added_tokens import AddedMatcher
 from bpe_interop.text.bytechars import is_mapped, to_bytes
 from bpe_interop.text.normalize import leading, normalize
 from bpe_interop.text.split import compiled, split

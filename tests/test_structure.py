@@ -24,7 +24,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("derived", "entry_points", "errors", "exports", "gc_pause", "limits", "notebook", "ticks"),
+    ("memo", "entry_points", "errors", "exports", "gc_pause", "limits", "notebook", "ticks"),
     ("kernel", "arguments"),
     ("entries",),
     ("steps",),
@@ -321,7 +321,7 @@ def changed_for_all(tree: ast.Module) -> Iterator[str]:
     """What functions change that belongs to their module or to what it imports.
 
     Also ``global``, and every way round a frozen value. What is remembered of a value is a
-    function's answer: ``cache`` and ``Derived`` hold it, and no value depends on who asked.
+    function's answer: ``cache`` and ``Memo`` hold it, and no value depends on who asked.
     """
     outer = {alias.asname or alias.name for node in tree.body for alias in names_of(node)}
     outer |= {

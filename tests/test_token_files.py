@@ -28,7 +28,7 @@ from bpe_interop.errors import FormatError, SourceError, TargetError
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import LAYOUTS, Settings, Way, check_token_files, encode_corpora
 from bpe_interop.token_files.columns import narrowed
-from bpe_interop.token_files.encoding import rows_of
+from bpe_interop.token_files.job import rows_of
 from bpe_interop.token_files.layouts import Rows
 from bpe_interop.token_files.settings import Dtype, Layout
 

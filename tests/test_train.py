@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 from bpe_interop.errors import SourceError
 from bpe_interop.text.spellings import R50K, SPELLINGS
 from bpe_interop.tokenizer import Tokenizer
-from bpe_interop.train import Request, Training, learn, merging, reading, train
-from bpe_interop.train.merging import Learner, Merge
+from bpe_interop.train import Request, Training, learn, train
+from bpe_interop.train import learner as learning
+from bpe_interop.train import pretokens as counting
+from bpe_interop.train.learner import Learner, Merge
 from bpe_interop.train.request import steps
 
 
@@ -66,7 +68,7 @@ TEXTS = st.one_of(
 def test_merges_are_those_of_a_recount(texts: list[str], fall: int) -> None:
     pretokens = [text.encode() for text in texts]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "FALL", fall)
+        patch.setattr(learning, "FALL", fall)
         learner = Learner(distinct(pretokens))
         found = learner.learn(None)
     merges, sequences = naive(pretokens, 10**9)
@@ -208,7 +210,7 @@ PARTS = (
 def test_cuts_change_no_pretoken(name: str, parts: list[str]) -> None:
     text = "".join(parts)
     matches = regex.compile(SPELLINGS[name].source).findall
-    places = [0, *(m.start() for m in reading.PRETOKENS.finditer(text)), len(text)]
+    places = [0, *(m.start() for m in counting.PRETOKENS.finditer(text)), len(text)]
     apart = [pretoken for start, stop in pairwise(places) for pretoken in matches(text[start:stop])]
     assert apart == matches(text)
 
@@ -222,8 +224,8 @@ def test_windows_of_a_file_change_nothing(
     corpora = FIXTURES / "corpora"
     text = "".join((corpora / n).read_bytes().decode()[:3000] for n in ("scripts.txt", "code.txt"))
     path.write_bytes(text.encode())
-    monkeypatch.setattr(reading, "WINDOW", window)
-    read = list(reading.read_texts(path, reading.cuts(steps(pattern))))
+    monkeypatch.setattr(counting, "WINDOW", window)
+    read = list(counting.read_texts(path, counting.cuts(steps(pattern))))
     assert "".join(read) == text
     assert bool(cut) == (len(read) > 1)
     asked = Request(merges=60, pattern=pattern)

@@ -9,9 +9,9 @@ import pytest
 
 from bpe_interop.kernel import MergeLearner, PretokenCounter, running, set_aside
 from bpe_interop.train import learn
-from bpe_interop.train.merging import Learner
+from bpe_interop.train.learner import Learner
 from bpe_interop.train.native import learned, native_counter
-from bpe_interop.train.reading import Pretokens, count
+from bpe_interop.train.pretokens import Pretokens, count
 from bpe_interop.train.request import Request, steps
 
 pytestmark = pytest.mark.skipif(

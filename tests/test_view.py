@@ -31,7 +31,7 @@ from bpe_interop.limits import PAGE_TOKENIZERS
 from bpe_interop.model import BPEModel, PairList, Vocab
 from bpe_interop.pages.live import BODY_LIMIT, LIVE_LIMIT, LivePage, how_merged
 from bpe_interop.pages.panels import Panel, Viewed, panels
-from bpe_interop.pages.serving import listen
+from bpe_interop.pages.server import listen
 from bpe_interop.pages.view import LIMIT, to_view
 from bpe_interop.sources import load_source
 from bpe_interop.text.bidi import levels
@@ -374,7 +374,7 @@ def test_none_is_added_from_another_machine(monkeypatch: pytest.MonkeyPatch) -> 
     """A page at an address that others reach must not open files by names that they send."""
     made: list[object] = []
     monkeypatch.setattr(
-        "bpe_interop.pages.serving.LivePage", lambda sides, hosts, load: made.append(load)
+        "bpe_interop.pages.server.LivePage", lambda sides, hosts, load: made.append(load)
     )
     monkeypatch.setattr("waitress.server.create_server", lambda *_, **__: None)
     for host in ("127.0.0.1", "127.0.0.2"):

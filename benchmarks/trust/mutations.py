@@ -49,22 +49,22 @@ _CUTS = (
 )
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "verify.stages.normalizing": _STAGES,
-    "verify.stages.splitting": _CUTS,
-    "verify.stages.merging": ("test_prove_merging.py", *_STAGES, "test_prove.py"),
-    "verify.stages.numbering": ("test_prove_merging.py", *_STAGES),
+    "verify.stages.normalizer": _STAGES,
+    "verify.stages.pretokenizer": _CUTS,
+    "verify.stages.core": ("test_prove_merging.py", *_STAGES, "test_prove.py"),
+    "verify.stages.ids": ("test_prove_merging.py", *_STAGES),
     "verify.stages.around": _STAGES,
-    "verify.stages.decoding": _STAGES,
+    "verify.stages.decoder": _STAGES,
     "theory.cuts": _CUTS,
     "theory.cuts_apart": _CUTS,
-    "theory.straddling": _CUTS,
-    "theory.spelled": _CORE,
+    "theory.straddles": _CUTS,
+    "theory.symbol_codes": _CORE,
     "theory.core": _CORE,
     "theory.added_tokens": _STAGES,
     "theory.rewrite": ("test_rewrite.py", "test_prove_unused.py", "test_prove.py"),
     "theory.chains": _CUTS,
     "theory.plain": ("test_prove_unused.py", "test_diff.py", *_STAGES),
-    "theory.unused": (
+    "theory.unused_pieces": (
         "test_prove_unused.py",
         "test_core.py",
         "test_prove_conditions.py",

@@ -29,7 +29,7 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "_learned: model is not None": _KEPT,
         "_learned: not canonical.known(model)": _KEPT,
     },
-    "verify.stages.merging": {
+    "verify.stages.core": {
         "_decision: _whole_characters(a)": (
             "both sides have the same symbols; how texts are cut is the pre-tokenizer's to compare"
         ),
@@ -42,7 +42,7 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "_unused_apart: a.affixes != Affixes()": "no format has affixes and UNUSED tokens",
         "unused: 'unused' not in kinds.values()": _KEPT,
     },
-    "verify.stages.numbering": {
+    "verify.stages.ids": {
         "given_tokens: token in ids": "what is no token has no id to leave out",
         "unknown_id: has_utf8_bytes(model)": (
             "readers state no rule for missing symbols where every byte has a token"
@@ -76,13 +76,13 @@ NEEDLESS: dict[str, dict[str, str]] = {
             "each of a circle comes before another one, and only short tokens are asked for that"
         ),
     },
-    "theory.spelled": {
+    "theory.symbol_codes": {
         "SymbolCodes.form: symbol not in base": (
             "merges are of tokens, so nothing that they build has a missing symbol"
         ),
         "SymbolCodes._places: known is not None": _KEPT,
     },
-    "theory.straddling": {
+    "theory.straddles": {
         "Places._code: first < min(end, codes[-1] + 1)": (
             "it chooses between texts that are tried, and each of them holds the token"
         ),
@@ -90,7 +90,7 @@ NEEDLESS: dict[str, dict[str, str]] = {
             "each side's readings are all there: where both drop, some pair has one of them keep it"
         ),
     },
-    "theory.unused": {
+    "theory.unused_pieces": {
         "_idle: 'unused' not in kinds.values()": _KEPT,
         "_idle: model.alphabet != 'byte'": "no format of bytes has UNUSED tokens",
         "_idle: not idle": _KEPT,

@@ -14,7 +14,7 @@ from ..errors import DisallowedSpecialError, SourceError, UnstatedError
 from ..gate import template_unsaid, ways_to_say
 from ..model import BPEModel
 from ..sources import SourceOptions, load_source
-from ..text.added import Allowed
+from ..text.added_tokens import Allowed
 from ..token_files.settings import Special
 from ..tokenizer import Tokenizer
 from .completion import file_names

@@ -33,7 +33,7 @@ from ..statement import Statement, restated
 from ..tokenizer import Tokenizer
 from ..train import ALGORITHMS, Request, Training, learn, untrained
 from ..train.request import Algorithm, Option, made_by_trainer
-from ..train.training import Tick
+from ..train.result import Tick
 from .completion import file_names
 from .manual import DECIDING, command
 from .options import (

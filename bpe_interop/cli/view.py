@@ -14,7 +14,7 @@ from ..gate import ways_to_say
 from ..io import keep_apart, replace_file, unreadable
 from ..pages.live import Load
 from ..pages.panels import Viewed, check_size
-from ..pages.serving import LOOPBACK, listen
+from ..pages.server import LOOPBACK, listen
 from ..pages.view import LIMIT, to_view
 from ..sources import SourceOptions, load_source, readings
 from .completion import file_names

@@ -15,7 +15,7 @@ from ..errors import UnstatedError
 from ..kernel import TextEncoder, is_aside
 from ..model import BPEModel, TemplatePart, TemplateText
 from ..steps import DecoderStep
-from ..text.added import AddedMatcher, Allowed
+from ..text.added_tokens import AddedMatcher, Allowed
 from ..text.bytechars import to_bytes
 from ..text.decoders import Malformed
 from ..text.normalize import (

@@ -28,7 +28,7 @@ from ..steps import (
     Replace,
     WordEnds,
 )
-from ..text.added import decoded_text
+from ..text.added_tokens import decoded_text
 from ..text.bytechars import is_mapped, to_bytes, to_chars
 from ..text.charsmap import SPACE
 from ..text.decoders import (

@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
 
 from ..merging.merger import Merger, Priority
-from ..text.added import Allowed
+from ..text.added_tokens import Allowed
 from . import Encoder
 from .offsets import Piece
 from .pretoken import PretokenEncoder, _Found

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..derived import Derived
 from ..errors import InvalidModelError, PatternError
 from ..kernel import (
     PieceSettings,
@@ -24,6 +23,7 @@ from ..kernel import (
     spaced,
     splitter_of,
 )
+from ..memo import Memo
 from ..merging.canonical import canonical
 from ..merging.symbols import textual
 from ..model import Affixes, BPEModel, PairList, RankTable
@@ -49,7 +49,7 @@ class Native:
     later: TextEncoder | None = None
 
 
-@Derived
+@Memo
 def native(model: BPEModel) -> Native:
     """The kernel's encoder of a model. Made once for each model.
 

@@ -25,7 +25,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from ..formats.gguf.rendering import rendered
+from ..formats.gguf.key_bytes import rendered
 from ..formats.gguf.types import NORMAL
 from ..text.bytechars import to_chars
 

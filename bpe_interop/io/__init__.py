@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from ..exports import exported
 
 if TYPE_CHECKING:
-    from .existing import Existing, existing_file
+    from .host_file import Existing, existing_file
     from .names import spelled
-    from .reading import TokenizerSource, beginning, find, find_head, read, unreadable
-    from .replacing import keep_apart
-    from .staging import held_alone, take_lock
+    from .reader import TokenizerSource, beginning, find, find_head, read, unreadable
+    from .replacement import keep_apart
+    from .temporary import held_alone, take_lock
     from .tiktoken_cache import cached
-    from .writing import (
+    from .writer import (
         alone_at,
         check_file_target,
         check_target,
@@ -56,13 +56,13 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
     __getattr__ = exported(
         __name__,
         {
-            "existing": ("Existing", "existing_file"),
+            "host_file": ("Existing", "existing_file"),
             "names": ("spelled",),
-            "reading": ("TokenizerSource", "beginning", "find", "find_head", "read", "unreadable"),
-            "replacing": ("keep_apart",),
-            "staging": ("held_alone", "take_lock"),
+            "reader": ("TokenizerSource", "beginning", "find", "find_head", "read", "unreadable"),
+            "replacement": ("keep_apart",),
+            "temporary": ("held_alone", "take_lock"),
             "tiktoken_cache": ("cached",),
-            "writing": (
+            "writer": (
                 "alone_at",
                 "check_file_target",
                 "check_target",

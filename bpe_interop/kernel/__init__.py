@@ -23,18 +23,18 @@ if TYPE_CHECKING:
         listed_as_ranked,
         ranked_as_listed,
     )
-    from .decoding import ByteDecoder, decoder_of
-    from .encoding import TextEncoder, encoder_of_form, encoder_of_list
+    from .decoder import ByteDecoder, decoder_of
+    from .encoder import TextEncoder, encoder_of_form, encoder_of_list
     from .lazy import LazyDict, LazyList, as_dict
+    from .learner import MergeLearner, PretokenCounter, counter_of, learner_of
     from .library import VARIABLE, Running, is_aside, running, set_aside
     from .pairs import Pairs
-    from .piece_encoding import PieceSettings, encoder_of_pieces, spaced
+    from .piece_encoder import PieceSettings, encoder_of_pieces, spaced
     from .pieces import TakenPieces, take_pieces
     from .readers import Taken, read_pair, read_ranks, take_vocabulary
     from .rows import content_rows, merge_rows, token_rows
-    from .splitting import SplitTable, TableSplitter, splitter_of
+    from .splitter import SplitTable, TableSplitter, splitter_of
     from .tables import Numbers, Table
-    from .training import MergeLearner, PretokenCounter, counter_of, learner_of
     from .writers import pairs_text, ranks_text, vocabulary_text
 
 __all__ = [
@@ -94,18 +94,18 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
                 "listed_as_ranked",
                 "ranked_as_listed",
             ),
-            "decoding": ("ByteDecoder", "decoder_of"),
-            "encoding": ("TextEncoder", "encoder_of_form", "encoder_of_list"),
+            "decoder": ("ByteDecoder", "decoder_of"),
+            "encoder": ("TextEncoder", "encoder_of_form", "encoder_of_list"),
             "lazy": ("LazyDict", "LazyList", "as_dict"),
             "library": ("VARIABLE", "Running", "is_aside", "running", "set_aside"),
             "pairs": ("Pairs",),
-            "piece_encoding": ("PieceSettings", "encoder_of_pieces", "spaced"),
+            "piece_encoder": ("PieceSettings", "encoder_of_pieces", "spaced"),
             "pieces": ("TakenPieces", "take_pieces"),
             "readers": ("Taken", "read_pair", "read_ranks", "take_vocabulary"),
             "rows": ("content_rows", "merge_rows", "token_rows"),
-            "splitting": ("SplitTable", "TableSplitter", "splitter_of"),
+            "splitter": ("SplitTable", "TableSplitter", "splitter_of"),
             "tables": ("Numbers", "Table"),
-            "training": ("MergeLearner", "PretokenCounter", "counter_of", "learner_of"),
+            "learner": ("MergeLearner", "PretokenCounter", "counter_of", "learner_of"),
             "writers": ("pairs_text", "ranks_text", "vocabulary_text"),
         },
     )

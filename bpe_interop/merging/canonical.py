@@ -11,9 +11,9 @@ from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
-from ..derived import Derived
 from ..gc_pause import paused
 from ..kernel import form_of_list, form_of_ranks
+from ..memo import Memo
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, RankTable
 from .last_merges import last_merges
 from .merger import Merger, Priority
@@ -152,7 +152,7 @@ def _same_symbols(base: Container[bytes], tokens: Collection[bytes], alphabet: A
     return all((symbol in base) == (symbol in tokens) for symbol in symbols)
 
 
-@Derived
+@Memo
 def canonical(model: BPEModel) -> Canonical:
     """The canonical form of a model's merges. Computed once for each model.
 

@@ -13,8 +13,8 @@ from itertools import pairwise
 from math import inf
 from typing import Any, TypeAlias, Union
 
-from ..derived import Derived
 from ..kernel import as_dict
+from ..memo import Memo
 from ..model import MAX_ID, Affixes, MergeRule, PairList, RankTable
 from .symbols import NO_AFFIXES
 
@@ -22,7 +22,7 @@ Priority: TypeAlias = Union[int, float]
 """Least merges first. Equal priorities are ties: the leftmost pair merges."""
 
 
-@Derived
+@Memo
 def _places(rule: PairList) -> Mapping[tuple[bytes, bytes], int]:
     """Each pair with its place, the last one where it is listed twice."""
     return {pair: place for place, pair in enumerate(rule.pairs)}

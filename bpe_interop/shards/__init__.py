@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from .orders import Carried, Job, Ticket, Work, carry, opened_from
-from .running import (
+from .run import (
     LIMIT,
     Here,
     Pool,

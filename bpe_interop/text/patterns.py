@@ -11,7 +11,7 @@ from functools import lru_cache
 from ..errors import PatternError
 from ..steps import Dialect, Pattern, Split
 from .charsets import Chars
-from .matching import Matcher, as_installed, python_source
+from .matcher import Matcher, as_installed, python_source
 from .misreadings import why_undecided
 from .pattern_emitter import emit
 from .pattern_parser import parse

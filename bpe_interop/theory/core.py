@@ -19,8 +19,8 @@ from ..merging.symbols import NO_AFFIXES, symbols_of, textual
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
-from .spelled import SymbolCodes
 from .spines import Spines
+from .symbol_codes import SymbolCodes
 
 Verdict: TypeAlias = Literal["proved", "refuted", "undecided"]
 

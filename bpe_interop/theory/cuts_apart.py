@@ -19,7 +19,7 @@ from ..text.patterns import as_run
 from .automata import first_difference
 from .cuts import only_merges_bytes
 from .splitters import first_cut_apart
-from .straddling import Places
+from .straddles import Places
 
 Steps: TypeAlias = tuple[PreTokenizerStep, ...]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..derived import Derived
+from ..memo import Memo
 from ..model import AddedToken, BPEModel
 from ..steps import NormalizerStep, Pattern, Prepend, Replace, SentencePieceText
 from ..text.charsmap import SPACE, is_identity
@@ -119,7 +119,7 @@ def _escapes(model: BPEModel) -> bool:
     )
 
 
-@Derived
+@Memo
 def pairs_of(model: BPEModel) -> Rewrite:
     """The merges as pairs (:func:`.rewrite.as_pairs`). Computed once for each model."""
     from .rewrite import as_pairs

@@ -20,7 +20,7 @@ from ..steps import ByteChars
 from .contexts import plain_contexts
 from .core import Decision, System, decide, system_of
 from .spines import Spines
-from .unused import decide_resplit
+from .unused_pieces import decide_resplit
 from .witness import text_for
 
 _RANKED = "the reachable tokens in the list's order are the same merges (Theorem 13)"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .checking import Checked, check_token_files
+from .check import Checked, check_token_files
 from .layouts import LAYOUTS
 from .settings import Settings
-from .writing import SHARD_BYTES, Step, Way, Written, encode_corpora
+from .writer import SHARD_BYTES, Step, Way, Written, encode_corpora
 
 __all__ = [
     "LAYOUTS",

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..errors import FormatError, SourceError
 from ..io import unreadable
 from ..strict_json import check_schema, parse, read_as
-from .encoding import COUNTED, Encoded
+from .job import COUNTED, Encoded
 from .settings import Dtype, Settings
 
 KIND = "bpe-interop token files"

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..arguments import several
-from .merging import BYTES, Merge
+from .learner import BYTES, Merge
 from .native import learned
-from .reading import Texts, count, cuts, read_texts, refuse_names
+from .pretokens import Texts, count, cuts, read_texts, refuse_names
 from .request import ALGORITHMS, Algorithm, Option, Request, steps
-from .training import Tick, Training, empty, untrained, with_merges
+from .result import Tick, Training, empty, untrained, with_merges
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer

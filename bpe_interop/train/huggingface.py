@@ -11,10 +11,10 @@ from ..formats import by_name
 from ..gate import renamed
 from ..model import PairList, all_ids
 from ..text.bytechars import to_chars
-from .merging import BYTES
-from .reading import Handed, Texts, cuts, read_texts
+from .learner import BYTES
+from .pretokens import Handed, Texts, cuts, read_texts
 from .request import Request, known_options, steps
-from .training import Tick, Training, untrained
+from .result import Tick, Training, untrained
 
 OPTIONS = (
     "limit_alphabet",

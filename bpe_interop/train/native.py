@@ -8,7 +8,7 @@ from ..errors import PatternError
 from ..kernel import PretokenCounter, counter_of, learner_of, splitter_of
 from ..steps import PreTokenizerStep
 from ..theory.split_tables import split_tables
-from .merging import BYTES, Learner, Merge
+from .learner import BYTES, Learner, Merge
 
 _AT_ONCE = 1_024
 """Merges between which Ctrl-C is heard, and progress told."""

@@ -13,7 +13,7 @@ from ..presets import PRESETS
 from ..presets.openai import meant
 from ..steps import Dialect, Pattern, PreTokenizerStep, Split
 from ..text.patterns import parse, translate
-from .merging import BYTES
+from .learner import BYTES
 
 Algorithm: TypeAlias = Literal["tutorial", "huggingface", "sentencepiece"]
 Option: TypeAlias = Union[bool, int, float, str, list[str]]

@@ -12,9 +12,9 @@ from ..errors import SourceError
 from ..formats import by_name
 from ..gate import renamed
 from ..model import SequenceTemplate
-from .reading import LINES, Handed, Texts, read_texts
+from .pretokens import LINES, Handed, Texts, read_texts
 from .request import Option, Request
-from .training import Tick, Training
+from .result import Tick, Training
 
 LONGEST = 4192
 """SentencePiece's own ``max_sentence_length``, in bytes."""

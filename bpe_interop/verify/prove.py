@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from ..gc_pause import paused
 from ..model import BPEModel
 from .stages.around import NO_TEMPLATE, added_stages, template_stage
-from .stages.decoding import decoding_stage
-from .stages.merging import core_stage
-from .stages.normalizing import normalizer_stage
-from .stages.numbering import ids_stage, lookup_stage
-from .stages.splitting import pretokenizer_stage
+from .stages.core import core_stage
+from .stages.decoder import decoding_stage
+from .stages.ids import ids_stage, lookup_stage
+from .stages.normalizer import normalizer_stage
+from .stages.pretokenizer import pretokenizer_stage
 from .stages.stage import Outcome, Scope, Stage, TwoModels, counts
 
 SCOPES: dict[Scope, str] = {

@@ -43,7 +43,7 @@ from ..io import TokenizerSource, find, spelled
 from ..model import BPEModel
 from ..sources import load_source
 from ..steps import JoinPieces
-from ..text.added import Allowed
+from ..text.added_tokens import Allowed
 from .corpus_report import SideName
 from .stages.stage import Scope
 

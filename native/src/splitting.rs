@@ -37,7 +37,7 @@ pub enum Behavior {
 }
 
 impl Behavior {
-    /// By its number in `bpe_interop/kernel/splitting.py`.
+    /// By its number in `bpe_interop/kernel/splitter.py`.
     pub fn numbered(number: u32) -> Option<Self> {
         Some(match number {
             0 => Behavior::Isolated,

@@ -1,5 +1,5 @@
-//! Pretokens counted (twin: `train/reading.py`), and merges learned from them (twin:
-//! `train/merging.py`, which says why the merges are those of a recount before each).
+//! Pretokens counted (twin: `train/pretokens.py`), and merges learned from them (twin:
+//! `train/learner.py`, which says why the merges are those of a recount before each).
 #![forbid(unsafe_code)]
 
 use std::cmp::Reverse;

@@ -12,14 +12,7 @@ from functools import lru_cache
 from itertools import product
 
 from bpe_interop.theory import chains
-from bpe_interop.verify.stages import (
-    decoding,
-    merging,
-    normalizing,
-    numbering,
-    splitting,
-    stage,
-)
+from bpe_interop.verify.stages import core, decoder, ids, normalizer, pretokenizer, stage
 
 _NEAR = "ab \u2581\u00e9e\u0301\n\t\rA1.'xyzwc\u00c9\u65e5\ufb01<_-#\u00a0\u3000\U0001f642\x00"
 
@@ -36,9 +29,9 @@ def _strings() -> Iterator[str]:
 
 def search_less() -> None:
     """Makes the search of this process short."""
-    for module in (decoding, merging, numbering, stage):
+    for module in (core, decoder, ids, stage):
         vars(module)["single_characters"] = _characters
-    for module in (normalizing, splitting, stage):
+    for module in (normalizer, pretokenizer, stage):
         vars(module)["short_texts"] = _strings
     # A table of every code point is made of few normalizers, again and again.
     vars(chains)["_table"] = lru_cache(maxsize=16)(vars(chains)["_table"])

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from ...derived import Derived
+from ...memo import Memo
 from ...model import (
     AddedToken,
     Affixes,
@@ -28,13 +28,13 @@ from ..bos_eos import ends_of, template_of
 from ..round_trip import RoundTrip
 from .characters import PATTERN, built, name_over_characters
 from .into import FILLER_SCORE, Kept
+from .key_bytes import Typed
 from .keys import DEFAULTS, MODEL, NAME, ROLES, TOKENS
-from .listing import listing_of, spelled
 from .overlaps import in_order_of_length, overlaps
 from .pre_names import written_name
 from .read import FOUND_FIRST, built_by_scores, bytes_first, decoder_of, is_pretoken, normalizer_of
-from .rendering import Typed
 from .splitters import SPLITTERS, Splitter
+from .token_list import listing_of, spelled
 from .tokens import gaps_named, is_phi3, phi3, taking_spaces
 from .types import BYTE_NAMES, UNUSED, USER_DEFINED, effective, fills_hole
 from .write import kept_of, keys_of, pairs_of, puts_space, scores_of
@@ -301,7 +301,7 @@ def _kinds_of_bytes(ids: Mapping[bytes, int]) -> dict[int, Kind]:
     return {ids[byte]: "byte" for byte in map(str.encode, BYTE_NAMES) if byte in ids}
 
 
-@Derived
+@Memo
 def contents_of(trip: RoundTrip) -> Contents:
     """The contents of a model in a file of its own, or in the existing one of a way of writing."""
     return Contents(trip.model, next((way for way in trip.ways if isinstance(way, Kept)), None))

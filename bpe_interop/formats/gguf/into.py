@@ -10,8 +10,8 @@ from ...errors import TargetError
 from ...model import BPEModel, show
 from .. import Files
 from .head import Head, Key, parse_head, read_head
+from .key_bytes import Typed, head_of, key_bytes, typed_of
 from .keys import ARCHITECTURE, CHAT, SCORES, TOKENS, TYPES, Keys
-from .rendering import Typed, head_of, key_bytes, typed_of
 from .tensors import Tensors, read_tensors
 from .types import UNUSED
 

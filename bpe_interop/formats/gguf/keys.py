@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 from ...errors import FormatError, UnsupportedError
 from ...model import BPEModel, Json
 from .head import Head, Key, Value
-from .rendering import Typed
+from .key_bytes import Typed
 
 MODEL: Final = "tokenizer.ggml.model"
 PRE: Final = "tokenizer.ggml.pre"

@@ -9,8 +9,8 @@ from functools import cache, lru_cache
 from itertools import islice, product
 from typing import AnyStr, Final, Literal, TypeAlias
 
-from ...derived import Derived
 from ...errors import PatternError
+from ...memo import Memo
 from ...merging.canonical import whole_lookups
 from ...merging.symbols import textual
 from ...model import BPEModel
@@ -21,7 +21,7 @@ from ...text.split import split
 from ...theory.automata import first_difference
 from ...theory.cuts import only_merges_bytes
 from ...theory.splitters import first_cut_apart, representatives
-from ...theory.straddling import Places
+from ...theory.straddles import Places
 from ...witnesses import Probe
 from .splitters import SPLITTERS
 
@@ -96,7 +96,7 @@ class Near:
     text: str
 
 
-@Derived
+@Memo
 def chosen(model: BPEModel) -> Chosen | None:
     """A name in ``tokenizer.ggml.pre`` that splits and looks up as the model does; None if none.
 
@@ -154,7 +154,7 @@ def nearest_models(model: BPEModel, again: BPEModel) -> Mapping[str, BPEModel]:
     }
 
 
-@Derived
+@Memo
 def _in_order_of_distance(model: BPEModel) -> list[str]:
     """One name of each splitter, the nearest first.
 

@@ -11,8 +11,8 @@ from typing import Final
 from ...model import BPEModel
 from .. import Files
 from .head import parse_head
+from .key_bytes import rendered, typed_of
 from .keys import EMBEDDED, Keys
-from .rendering import rendered, typed_of
 
 NAME: Final = "tokenizer.json"
 

@@ -16,6 +16,7 @@ from .. import Files
 from ..bos_eos import ends_of
 from .characters import GEMMA4, name_over_characters
 from .head import layout_of, parse_head
+from .key_bytes import Typed, rendered, typed_of
 from .keys import (
     ADD,
     ARCHITECTURE,
@@ -34,9 +35,8 @@ from .keys import (
     keys_of_templates,
     typed_kept,
 )
-from .listing import Listing, effective_of, listing_of, written_as_phi3
 from .pre_names import written_name
-from .rendering import Typed, rendered, typed_of
+from .token_list import Listing, effective_of, listing_of, written_as_phi3
 from .tokens import GAPS, PHI3, is_modern_bert, is_phi3
 from .types import CONTROL, UNKNOWN, USER_DEFINED, ambiguous
 

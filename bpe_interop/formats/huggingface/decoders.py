@@ -24,7 +24,7 @@ from ...steps import (
     WordPieces,
 )
 from ...strict_json import Node
-from ...text.added import decoded_text
+from ...text.added_tokens import decoded_text
 from ...text.bytechars import is_mapped
 from .component import (
     MetaspaceSettings,

@@ -13,7 +13,7 @@ from ...steps import (
     JoinBytes,
     JoinTokens,
 )
-from ...text.added import decoded_text
+from ...text.added_tokens import decoded_text
 from ...text.bytechars import is_mapped, to_bytes
 from ...theory.plain import pairs_of
 from ...theory.pretokens import UTF8_BYTES, can_occur, occurrence

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ...derived import Derived
+from ...memo import Memo
 from ...merging.canonical import canonical
 from ...merging.symbols import user_defined
 from ...model import BPEModel, PairList, Vocab
@@ -35,7 +35,7 @@ ALL_SPACES = 2**31
 _SYNTAX = frozenset(r"\.^$*+?()[]{}|")
 
 
-@Derived
+@Memo
 def in_own_terms(model: BPEModel) -> BPEModel:
     """The character-level model that is written for this one; itself where it is of the kind.
 

@@ -20,7 +20,7 @@ from ...model import (
 )
 from ...steps import ByteChars, NormalizerStep, PreTokenizerStep
 from ...strict_json import Node, parse
-from ...text.added import vanishing
+from ...text.added_tokens import vanishing
 from ...text.normalize import normalize
 from .companions import read_beside
 from .decoders import read_decoder

@@ -7,7 +7,7 @@ import re
 from ...loss import Loss
 from ...model import BPEModel
 from ...steps import Pattern, Split
-from ...text.matching import python_source
+from ...text.matcher import python_source
 from ...text.patterns import emit, parse
 from ...theory.cuts import preferred_in
 from ..one_pattern import one_pattern

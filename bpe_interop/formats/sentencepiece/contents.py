@@ -12,8 +12,8 @@ from ...text.normalize import normalize
 from ..reasons import flag_witness, merges_lost
 from .flags import has_byte_tokens
 from .pieces import found_as_piece, pieces_of
-from .ranking import ranking
 from .schema import MAX_PIECES
+from .scores import ranking
 from .specs import ROLES
 
 

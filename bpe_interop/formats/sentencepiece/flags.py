@@ -21,7 +21,7 @@ from ...steps import (
 )
 from ...text.charsmap import SPACE
 from ...theory.plain import plain_steps
-from .ranking import ranking
+from .scores import ranking
 
 Dummy: TypeAlias = Literal["none", "prefix", "suffix"]
 

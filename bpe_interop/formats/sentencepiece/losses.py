@@ -37,7 +37,7 @@ from ..reasons import changed_fields, shown_by
 from ..round_trip import RoundTrip, stated
 from .contents import added_losses, is_too_large, merge_losses, vocab_losses
 from .flags import begins_with_space_only, flags_of, has_byte_tokens, nearest, settings_of
-from .listing import fallback_of, lacks_characters
+from .piece_list import fallback_of, lacks_characters
 from .pieces import found_as_piece, pieces_of
 from .read import fields_back
 from .specs import idle_settings, outline_of

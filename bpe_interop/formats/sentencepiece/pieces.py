@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...derived import Derived
+from ...memo import Memo
 from ...merging.scores import float32, order_of
 from ...model import AddedToken, BPEModel
 from ...text.charsmap import SPACE
 from ...text.normalize import normalize
 from ...theory.added_tokens import overlap
-from .ranking import ranking
 from .schema import BYTE, CONTROL, MAX_PIECES, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+from .scores import ranking
 from .specs import Piece
 
 _KINDS = {"user_defined": USER_DEFINED, "unused": UNUSED, "byte": BYTE, "control": CONTROL}
 _BYTES = frozenset(f"<0x{byte:02X}>".encode() for byte in range(256))
 
 
-@Derived
+@Memo
 def pieces_of(model: BPEModel) -> list[Piece]:
     """The pieces, one for every id up to the greatest. Computed once for each model.
 

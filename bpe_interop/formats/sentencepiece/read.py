@@ -15,7 +15,7 @@ from ...model import AddedToken, Affixes, BPEModel, Origin, RankTable, show
 from ...text.charsmap import rules
 from .config_file import CONFIG, Beside, read_beside
 from .flags import Dummy, Flags, nearest
-from .listing import Listing, fallback_of, listing_of, presence_of, take
+from .piece_list import Listing, fallback_of, listing_of, presence_of, take
 from .schema import (
     BPE,
     BYTE,

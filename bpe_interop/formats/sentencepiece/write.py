@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...derived import Derived
+from ...memo import Memo
 from ...merging.canonical import canonical
 from ...model import Affixes, BPEModel, RankTable, Vocab
 from ...text.bytechars import to_chars
@@ -58,7 +58,7 @@ def spelled(model: BPEModel) -> BPEModel:
     return model if model.alphabet == "char" else _spelled_out(model)
 
 
-@Derived
+@Memo
 def _spelled_out(model: BPEModel) -> BPEModel:
     ids, kinds = model.vocab.ids, model.vocab.kinds
     words = {

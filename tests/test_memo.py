@@ -12,8 +12,8 @@ import pytest
 from test_structure import MODULES, ids
 
 from bpe_interop import model as model_module
-from bpe_interop.derived import Derived
 from bpe_interop.errors import InvalidModelError
+from bpe_interop.memo import Memo
 from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import BPEModel, PairList, RankTable, Vocab
 
@@ -26,7 +26,7 @@ class Number:
 def test_an_answer_is_worked_out_once_for_each_value_and_not_for_its_equals() -> None:
     asked: list[Number] = []
 
-    @Derived
+    @Memo
     def twice(number: Number) -> int:
         asked.append(number)
         return 2 * number.value
@@ -40,7 +40,7 @@ def test_an_answer_is_worked_out_once_for_each_value_and_not_for_its_equals() ->
 
 def test_an_answer_that_is_none_is_remembered_too() -> None:
     asked: list[Number] = []
-    nothing = Derived[Number, None](asked.append)
+    nothing = Memo[Number, None](asked.append)
     one = Number(1)
     nothing(one)
     nothing(one)
@@ -48,7 +48,7 @@ def test_an_answer_that_is_none_is_remembered_too() -> None:
 
 
 def test_an_answer_goes_with_its_value_and_none_is_given_to_the_next() -> None:
-    answer = Derived[Number, list[int]](lambda number: [number.value])
+    answer = Memo[Number, list[int]](lambda number: [number.value])
     for value in range(100):  # they stand, one after the other, at the same address
         assert answer(Number(value)) == [value]
     kept = Number(7)
@@ -61,7 +61,7 @@ def test_an_answer_goes_with_its_value_and_none_is_given_to_the_next() -> None:
 
 
 def test_what_was_found_by_another_way_is_kept() -> None:
-    answer = Derived[Number, int](lambda number: pytest.fail("is known"))
+    answer = Memo[Number, int](lambda number: pytest.fail("is known"))
     one = Number(1)
     answer.keep(one, 5)
     assert answer(one) == 5
@@ -89,7 +89,7 @@ def test_a_list_of_merges_is_not_seen_again_where_the_vocabulary_is_the_same() -
 
 def test_an_answer_that_outlived_its_value_is_not_that_of_another() -> None:
     """An interrupt while an answer is forgotten leaves it there, and identities come again."""
-    twice = Derived[Number, int](lambda number: 2 * number.value)
+    twice = Memo[Number, int](lambda number: 2 * number.value)
     old, new = Number(1), Number(2)
     assert twice(old) == 2
     twice._answers[id(new)] = twice._answers[id(old)]

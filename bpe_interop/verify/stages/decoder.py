@@ -24,7 +24,7 @@ from ...steps import (
 )
 from ...text.decoders import apply_step
 from ...theory import chains
-from .numbering import given_tokens, unknown_id
+from .ids import given_tokens, unknown_id
 from .stage import NO_DECODED, Scope, Stage, TwoModels, silent, single_characters
 
 _NAME = "decoding"

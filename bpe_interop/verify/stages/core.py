@@ -13,7 +13,7 @@ from ...theory.core import Decision, decide, system_of
 from ...theory.cuts import has_utf8_bytes
 from ...theory.plain import found_as_added, stays_symbol
 from ...theory.pretokens import UTF8_BYTES
-from ...theory.unused import decide_resplit, without_idle
+from ...theory.unused_pieces import decide_resplit, without_idle
 from .stage import Stage, TwoModels, single_characters
 
 _NAME = "core"

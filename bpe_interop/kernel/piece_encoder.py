@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .canonical import merges_over
-from .encoding import TextEncoder
+from .encoder import TextEncoder
 from .library import Held, Library, address, library, made
 from .pairs import Pairs
-from .splitting import TableSplitter
+from .splitter import TableSplitter
 from .tables import Numbers, Table, packed
 
 _NONE = 2**32 - 1

@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 Answer = TypeVar("Answer")
 
 
-class Derived(Generic[Value, Answer]):
+class Memo(Generic[Value, Answer]):
     """A function of one frozen value, which is worked out once for each. Decorates it.
 
     Values are told apart by identity: comparing two models costs more than most answers. An

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import chain
 
-from ...derived import Derived
 from ...entries import compare_entries, without
 from ...errors import EncodeError
 from ...kernel import as_dict
+from ...memo import Memo
 from ...merging.canonical import canonical, whole_lookups
 from ...merging.symbols import user_defined
 from ...model import BPEModel, show
 from ...theory.cuts import has_utf8_bytes
 from ...theory.pretokens import occurrence
-from .merging import lone_symbols
+from .core import lone_symbols
 from .stage import Stage, TwoModels, single_characters
 
 
@@ -65,7 +65,7 @@ def ids_stage(pair: TwoModels) -> Stage:
     return pair.tried(name, why, chain(texts, single_characters()))
 
 
-@Derived
+@Memo
 def given_tokens(model: BPEModel) -> Mapping[bytes, int]:
     """The tokens that merging, lookup or fallback give, and their ids."""
     ids, kinds = model.vocab.ids, model.vocab.kinds

@@ -17,7 +17,7 @@ from ..io import read
 from ..shards import Ticket, opened_from
 from ..tokenizer import Tokenizer
 from .columns import sha256_of_file
-from .encoding import encode_batch, stem_of
+from .job import encode_batch, stem_of
 from .layouts import LAYOUTS, document_id
 from .manifest import NAME, TOKENIZER, Manifest, Piece, read_manifest
 from .settings import eos_id

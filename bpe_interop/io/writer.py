@@ -13,8 +13,8 @@ from ..errors import TargetError
 from ..formats import Files, Format, by_name, each_format, file_names
 from ..model import BPEModel
 from .names import beside_one_file, one_file_endings
-from .replacing import check_replaceable
-from .staging import remove, stage_in
+from .replacement import check_replaceable
+from .temporary import remove, stage_in
 
 
 @contextlib.contextmanager

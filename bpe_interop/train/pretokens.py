@@ -20,7 +20,7 @@ from ..text.patterns import parse
 from ..text.spellings import is_known
 from ..text.split import compiled
 from .native import native_counter
-from .training import Tick, empty
+from .result import Tick, empty
 
 Texts: TypeAlias = Union[str, Path, Iterable[Union[str, Path]]]
 """A ``str`` is a text; a ``Path`` stands for files, as :func:`.corpora.find_shards` says."""

@@ -14,8 +14,8 @@ from typing import BinaryIO
 from ..errors import CheckFailedError, SourceError, TargetError
 from ..formats import Format
 from ..formats.names import KeptFile
-from .reading import unreadable
-from .writing import naming_target
+from .reader import unreadable
+from .writer import naming_target
 
 _CHUNK = 1 << 22
 

@@ -15,7 +15,7 @@ from ..model import (
     Vocab,
 )
 from ..steps import JoinBytes
-from .merging import BYTES, Merge
+from .learner import BYTES, Merge
 from .request import Algorithm, Request, special_ids, steps
 
 Tick: TypeAlias = Callable[[str, int], None]

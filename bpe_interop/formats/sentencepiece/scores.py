@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...derived import Derived
+from ...memo import Memo
 from ...model import BPEModel, RankTable
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Ranking:
     rewrite: Rewrite
 
 
-@Derived
+@Memo
 def ranking(model: BPEModel) -> Ranking:
     """The ranks of a model's tokens; for a list of merges, in the order that it builds them."""
     from ...merging.canonical import canonical

@@ -42,7 +42,7 @@ from ..shards import (
 from ..shards.worker import versions_here
 from ..tokenizer import Tokenizer
 from .columns import sha256_of_file
-from .encoding import SHARD, Encoded, EncodeJob, encode_batch
+from .job import SHARD, Encoded, EncodeJob, encode_batch
 from .manifest import NAME, TOKENIZER, Manifest, Origin, Piece, TokenizerFacts
 from .settings import Settings, dtype_of, eos_id
 

@@ -1,5 +1,5 @@
-"""Counting pretokens, and learning merges, in the kernel. The twins are ``train/reading.py`` and
-``train/merging.py``.
+"""Counting pretokens, and learning merges, in the kernel. The twins are ``train/pretokens.py`` and
+``train/learner.py``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import accumulate, pairwise
 
 from .library import Held, address, answer, library, made, numbers
-from .splitting import TableSplitter
+from .splitter import TableSplitter
 from .tables import MOST
 
 _MOST_OFTEN = 2**64 - 1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from .canonical import Splits, merges_over
 from .library import Held, Library, Made, address, answer, library, made, numbers
 from .pairs import Pairs
-from .splitting import TableSplitter
+from .splitter import TableSplitter
 from .tables import Numbers, packed
 
 if TYPE_CHECKING:
