@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -63,6 +64,8 @@ def load_source(
     if not isinstance(said, statement.Statement):
         kind = type(said).__name__
         raise TypeError(f'said is a Statement, not {kind}: said=Statement(template="bos")')
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"a source is a path or a name, not {type(source).__name__}")
     named = _preset(preset) if preset else None
     label = str(source)
     if not label or label in ("tiktoken:", "hf:"):

@@ -339,6 +339,8 @@ class Vocabulary:
         """Ids checked as tiktoken does: numpy's integers too, but no float and no text."""
         if isinstance(tokens, (bytes, bytearray)):
             tokens = list(tokens)
+        if isinstance(tokens, str):
+            raise TypeError("ids are int, not str")
         try:
             return array("I", tokens)
         except OverflowError:

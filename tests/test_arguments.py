@@ -28,6 +28,7 @@ TRAIN: Any = bpe_interop.train
 LOAD: Any = bpe_interop.load
 CONVERT: Any = bpe_interop.convert
 VERIFY: Any = bpe_interop.verify
+DIFF: Any = bpe_interop.diff
 PARITY: Any = assert_parity
 NO_SCOPE: Any = "foo"
 
@@ -104,6 +105,9 @@ WRONG_KIND: dict[str, tuple[Any, str]] = {
     "unknown": (lambda: CONVERT(RANKS, "x", "hf", templat="bos"), "no parameter templat"),
     "said": (lambda: LOAD(RANKS, said={"template": "bos"}), "said=Statement(template="),
     "live": (lambda: VERIFY(TOK, HUB), "bpe_interop.verify.parity.parity(a, b)"),
+    "source": (lambda: LOAD(TOK), "a source is a path or a name, not Tokenizer"),
+    "models": (lambda: DIFF(TOK, TOK.model), "not Tokenizer: give load(...).model"),
+    "ids": (lambda: TOK.decode("12"), "ids are int, not str"),
     "config": (lambda: TOK.surgery(TOK, config="config.json"), "read_bytes"),
 }
 

@@ -59,6 +59,10 @@ def diff(a: BPEModel, b: BPEModel) -> tuple[Difference, ...]:
     another version than the others, and takes some patterns for others: ``prove`` compares this,
     and a conversion names it as a loss.
     """
+    for model in (a, b):
+        if not isinstance(model, BPEModel):
+            kind = type(model).__name__
+            raise TypeError(f"diff takes models, not {kind}: give load(...).model")
     differences: list[Difference] = []
     for field in FIELDS:
         left, right = getattr(a, field), getattr(b, field)
