@@ -105,7 +105,7 @@ def _sentence(established: Established, to: str, has_source: bool) -> str:
     from ..verify.prove import about  # a verdict was found, so its modules are there
 
     but = (
-        f"but for what was dropped ({', '.join(established.dropped)}), "
+        f"apart from what was dropped ({', '.join(established.dropped)}): "
         if established.dropped
         else ""
     )
