@@ -169,7 +169,7 @@ class DisallowedSpecialError(BpeInteropError, ValueError):
 
 
 class ArgumentError(BpeInteropError, ValueError):
-    """A word that a function was given is not one of those that it takes."""
+    """A word that was given, such as a format's name, is not one of those that are taken."""
 
 
 class EngineError(BpeInteropError):

@@ -31,6 +31,7 @@ from .model import (
     all_ids,
     show,
 )
+from .presets import ways_to_say
 from .theory.pretokens import occurrence
 from .transformers_classes import ROLES
 
@@ -92,8 +93,7 @@ def with_special_tokens(
         raise UnstatedError(
             "the source does not state its special tokens, so new ones could collide with them",
             where=model.origin.name,
-            fix="name a preset (--preset NAME, or preset=NAME in code), or put a sidecar file "
-            "that says it beside the source",
+            fix=ways_to_say(model),
         )
     numbers = _numbered(model, _checked(tokens))
     added = _with_roles(model, list(_joined(model.added, numbers)), roles or {})

@@ -19,7 +19,7 @@ from .model import (
     RankTable,
     show,
 )
-from .presets import PRESETS, by_sha256, candidates, fill, telling_apart, with_template
+from .presets import by_sha256, candidates, fill, ways_to_say, with_template
 
 
 def refuse(model: BPEModel, target: Format, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
@@ -154,20 +154,6 @@ def _need(model: BPEModel, target: Format) -> None:
                 f"and {target.title} has to say it",
                 fix=ways_to_say(model),
             )
-
-
-def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
-    """How to supply what a source leaves unsaid; ``preset`` is the option to name one with."""
-    known = candidates(model)
-    if known:
-        return (
-            f"name one of {', '.join(known)} with {preset}; these files fit all of them:\n"
-            f"{telling_apart(known)}"
-        )
-    way = f"name a preset with {preset}, or a JSON file of your own that says it"
-    if isinstance(model.merges, RankTable):
-        way += ", or put a sidecar file beside the source"
-    return f"{way}; no preset knows these files by their sha256; there are {', '.join(PRESETS)}"
 
 
 def template_unsaid(model: BPEModel, preset: str = "preset=...") -> UnstatedError:

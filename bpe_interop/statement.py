@@ -19,6 +19,7 @@ from .model import (
     TemplateText,
     show,
 )
+from .presets import ways_to_say
 
 ENDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "none": ((), ()),
@@ -97,8 +98,7 @@ def restated(model: BPEModel, statement: Statement) -> BPEModel:
         raise UnstatedError(
             "the source does not state its special tokens, so none of them can be given a place",
             where=model.origin.name,
-            fix="name a preset (--preset NAME, or preset=NAME in code), or put a sidecar file "
-            "that says it beside the source",
+            fix=ways_to_say(model),
         )
     if statement.roles:
         special = {token.text: token for token in model.added or () if token.special}

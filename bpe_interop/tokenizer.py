@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .arguments import one_or_more, several
-from .errors import EngineError, TargetError
+from .errors import EngineError
 from .formats import by_name, way_of_writing
 from .loss import Loss
 from .model import BPEModel
@@ -191,8 +191,6 @@ class Tokenizer(Vocabulary):
 
         place = Path(target)
         by_file = io.is_file_target(place)
-        if format is None and not by_file:
-            raise TargetError("the format is not named", where=str(place), fix="give format=...")
         row = io.target_format(place, format)
         ways = [way_of_writing(row, option) for option in one_or_more(options)]
         model = gate.renamed(self._model, place.stem) if by_file else self._model

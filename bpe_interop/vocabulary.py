@@ -300,12 +300,13 @@ class Vocabulary:
             PatternError: there is no such pattern.
         """
         from .formats.one_pattern import express
+        from .presets import ways_to_say
 
         if self._model.pretokenizer is None:
             raise UnstatedError(
                 "the source does not state its pattern",
                 where=self.name,
-                fix="name a preset (preset=...), or give a sidecar file",
+                fix=ways_to_say(self._model),
             )
         pattern = express(self._model.pretokenizer)
         if isinstance(pattern, Loss):
@@ -350,12 +351,14 @@ class Vocabulary:
     @cached_property
     def _special_texts(self) -> frozenset[str]:
         if self._model.added is None:
+            from .presets import ways_to_say
+
             raise UnstatedError(
                 "the source does not state its special tokens, so whether a text holds one "
                 "is not known",
                 where=self.name,
-                fix="name a preset (preset=...) or give a sidecar file; or treat the text of "
-                "special tokens as ordinary text: encode(text, disallowed_special=())",
+                fix=f"{ways_to_say(self._model)}\n  or treat the text of special tokens as "
+                "ordinary text: encode(text, disallowed_special=())",
             )
         return frozenset(token.text for token in self._model.added if token.special)
 

@@ -12,9 +12,10 @@ from bpe_interop.encode import Encoder
 from bpe_interop.engines import Engine, Special, from_files
 from bpe_interop.errors import EngineError, LossyConversionError, UnstatedError
 from bpe_interop.formats import by_name
-from bpe_interop.gate import describe, refuse, ways_to_say
+from bpe_interop.gate import describe, refuse
 from bpe_interop.loss import Loss
 from bpe_interop.model import BPEModel
+from bpe_interop.presets import ways_to_say
 from bpe_interop.sources import load_source
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES
+from conftest import FIXTURES, Data
 
+import bpe_interop
+from bpe_interop.errors import ArgumentError, TargetError, UnstatedError
 from bpe_interop.gate import describe
 from bpe_interop.loss import Loss
 from bpe_interop.model import show
@@ -170,7 +173,10 @@ def test_a_target_of_several_formats_is_asked_about_those(
 ) -> None:
     done = command("convert", HUB, tmp_path / name)
     assert (done.code, done.out) == (2, "")
-    assert f"name it with --to (to=...): {formats}" in done.err
+    way = "name it with --to (to=...; in Tokenizer.save format=...)"
+    assert f"{way}: {formats}" in done.err
+    with pytest.raises(TargetError, match=f"{re.escape(way)}: {formats}"):
+        bpe_interop.load(HUB).save(tmp_path / name)
 
 
 @pytest.mark.parametrize(("name", "meant"), [("transformers", "hf"), ("llama.cpp", "gguf")])
@@ -214,3 +220,84 @@ def test_what_is_no_chat_template_is_refused_with_its_line(
     assert done.code == 2
     assert "chat.jinja: line 2: this is no chat template" in done.err
     assert not (tmp_path / "out").exists()
+
+
+def test_only_commands_that_have_an_option_are_sent_to_it(command: Command, tmp_path: Path) -> None:
+    text = tmp_path / "latin.txt"
+    text.write_bytes("caf\u00e9\n".encode("latin-1"))
+    done = command("inspect", RANKS, "--corpus", text)
+    assert (done.code, done.out) == (2, "")
+    assert "verify and encode can also read malformed parts as U+FFFD: --errors replace" in done.err
+    for name in ("inspect", "convert", "train"):
+        assert "--errors" not in command(name, "--help").out
+    for given in (("verify", RANKS, RANKS), ("encode", RANKS, "-o", tmp_path / "ids")):
+        assert command(*given, "--corpus", text, "--errors", "replace").code == 0
+
+
+def test_a_format_is_advised_where_it_tells_tokenizers_apart(
+    command: Command, tmp_path: Path
+) -> None:
+    ranks = (RANKS / "gpt2-tiny.tiktoken").read_bytes()
+    for name in ("a.tiktoken", "b.tiktoken"):
+        (tmp_path / name).write_bytes(ranks)
+    done = command("inspect", tmp_path)
+    assert done.code == 2
+    assert "\n  name one of the files\n" in done.err
+    for name in ("encoder.json", "vocab.bpe"):
+        (tmp_path / name).write_bytes((TINY / "gpt2-tiny" / "gpt2" / name).read_bytes())
+    done = command("inspect", tmp_path)
+    assert "\n  name one of the files, or a format with --from (format=...): gpt2\n" in done.err
+    assert command("inspect", tmp_path, "--from", "gpt2").code == 0
+    assert command("inspect", tmp_path / "b.tiktoken").code == 0
+
+
+def test_presets_of_a_rank_file_are_named_wherever_its_special_tokens_are_needed(
+    command: Command, data: Data, tmp_path: Path
+) -> None:
+    ranks = data / "llama-3/tokenizer.model"
+    names = "name one of llama-3, llama-3.1, llama-3.1-reference with --preset"
+    done = command("convert", ranks, tmp_path / "x", "--to", "hf", "--template", "bos")
+    assert (done.code, done.out) == (2, "")
+    assert f"{names} (preset=...); " in done.err
+    done = command("encode", ranks, "hi")
+    assert (done.code, done.out) == (2, "")
+    assert f"{names}; " in done.err
+    assert "or give --special text: " in done.err
+    assert command("encode", ranks, "hi", "--special", "text").code == 0
+    tokenizer = bpe_interop.load(ranks)
+    for call in (lambda: tokenizer.encode("hi"), lambda: tokenizer.with_special_tokens(["<x>"])):
+        with pytest.raises(UnstatedError, match=re.escape(f"{names} (preset=...); ")):
+            call()
+
+
+@pytest.mark.parametrize("options", [("--to", "word2vec"), ("--to", "hf", "--from", "word2vec")])
+def test_a_format_that_there_is_not_is_a_wrong_word(
+    command: Command, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    done = command("convert", RANKS, tmp_path / "x", *options)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("\n  see ERROR-argument\n")
+    with pytest.raises(ArgumentError, match="there is no format 'word2vec'"):
+        bpe_interop.load(RANKS, format="word2vec")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("openai-community/gpt2", True),
+        ("Qwen/Qwen2.5-0.5B@main", True),
+        ("models/gpt2.json", False),
+        ("a/b/c", False),
+        ("../gpt2", False),
+        ("here/gpt2", False),
+    ],
+)
+def test_a_name_of_the_hub_is_guessed(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, is_one: bool
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path)
+    done = command("inspect", name)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"error: {name}: there is no such file or directory\n")
+    assert (f"; did you mean hf:{name}?\n" in done.err) is is_one

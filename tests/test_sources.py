@@ -12,7 +12,7 @@ import tiktoken
 import tokenizers
 from conftest import Data
 
-from bpe_interop.errors import FormatError, SourceError, UnsupportedError
+from bpe_interop.errors import ArgumentError, FormatError, SourceError, UnsupportedError
 from bpe_interop.io import find
 from bpe_interop.sources import load_source
 from bpe_interop.tokenizer import Tokenizer
@@ -64,7 +64,7 @@ def test_errors_inside_a_file_name_its_path(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as found:
         load_source(tmp_path)
     assert found.value.where.startswith(f"{tmp_path}/tokenizer.json")
-    with pytest.raises(SourceError, match="there is no format"):
+    with pytest.raises(ArgumentError, match="there is no format"):
         load_source(HUB, format="word2vec")
     with pytest.raises(SourceError, match="names no tokenizer"):
         load_source("")

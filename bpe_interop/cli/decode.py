@@ -12,8 +12,8 @@ from typing import Literal, cast
 import click
 
 from ..errors import SourceError, UnstatedError
-from ..gate import ways_to_say
 from ..model import show
+from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source
 from ..text.visible import replace_control_characters
 from ..tokenizer import Tokenizer

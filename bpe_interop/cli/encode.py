@@ -11,8 +11,9 @@ import click
 
 from ..encode.explain import Explained, Explainer
 from ..errors import DisallowedSpecialError, SourceError, UnstatedError
-from ..gate import template_unsaid, ways_to_say
+from ..gate import template_unsaid
 from ..model import BPEModel
+from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source
 from ..text.added_tokens import Allowed
 from ..token_files.settings import Special
@@ -93,7 +94,7 @@ def encode_command(
     loaded = load_source(source, **reading)
     if texts.corpora:
         settings = texts.settings(special, add_special_tokens)
-        with _advising(loaded.model, add_special_tokens):
+        with _advising(loaded.model, special, add_special_tokens):
             write_corpora(source, loaded, reading.get("preset"), settings, texts, json_output)
         return
     tokenizer = Tokenizer(loaded.model)
@@ -181,7 +182,7 @@ class _Shown:
 
 
 def _encode(tokenizer: Tokenizer, text: str, special: str, template: bool) -> list[int]:
-    with _advising(tokenizer.model, template):
+    with _advising(tokenizer.model, special, template):
         if special == "parse":
             return tokenizer.encode(text, allowed_special="all", add_special_tokens=template)
         disallowed = "all" if special == "error" else ()
@@ -189,7 +190,7 @@ def _encode(tokenizer: Tokenizer, text: str, special: str, template: bool) -> li
 
 
 @contextmanager
-def _advising(model: BPEModel, template: bool) -> Iterator[None]:
+def _advising(model: BPEModel, special: str, template: bool) -> Iterator[None]:
     """A block in which errors name the options that help."""
     try:
         yield
@@ -205,4 +206,6 @@ def _advising(model: BPEModel, template: bool) -> Iterator[None]:
         fix = ways_to_say(model, "--preset")
         if template and model.sequence_template is None:
             fix += "; or leave --add-special-tokens out"
+        if special != "text" and model.added is None and model.pretokenizer is not None:
+            fix += "\n  or give --special text: the text of special tokens is ordinary text then"
         raise UnstatedError(error.what, where=error.where, fix=fix) from None

@@ -10,12 +10,12 @@ import click
 
 from ..engines import Special
 from ..errors import SourceError, UnstatedError
-from ..gate import ways_to_say
 from ..io import keep_apart, replace_file, unreadable
 from ..pages.live import Load
 from ..pages.panels import Viewed, check_size
 from ..pages.server import LOOPBACK, listen
 from ..pages.view import LIMIT, to_view
+from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source, readings
 from .completion import file_names
 from .manual import command

@@ -31,7 +31,8 @@ LONGEST_RECORD = 1 << 28
 """Bytes of a line of JSONL from which on it is refused: it would have to be held whole."""
 
 GO_ON = (
-    'make it UTF-8 first, or read malformed parts as U+FFFD: --errors replace (errors="replace")'
+    "make it UTF-8 first; verify and encode can also read malformed parts as U+FFFD: "
+    '--errors replace (errors="replace")'
 )
 NAME_FIELD = "name the field that holds the texts: FILE:FIELD"
 ONE_OBJECT = "JSONL has one object per line; plain text needs another suffix, and no :FIELD"

@@ -14,6 +14,7 @@ from ..errors import EngineError, EngineMissingError, UnstatedError
 from ..formats import Files, Format, by_name, each_format
 from ..formats.round_trip import RoundTrip
 from ..model import BPEModel
+from ..presets import ways_to_say
 from .facts import FACTS, Facts
 from .library import OneByOne, Special, installed
 from .tiktoken_encodings import listed, registry
@@ -164,7 +165,7 @@ def from_trip(name: str, trip: RoundTrip) -> Engine:
         if getattr(trip.model, field) is None:
             raise UnstatedError(
                 f"the source does not state {field}, and {name} needs it",
-                fix="name a preset (preset=...), or give a sidecar file",
+                fix=ways_to_say(trip.model),
             )
     return from_files(name, trip.format.name, trip.files, trip.model)
 

@@ -34,7 +34,7 @@ def read(files: Files, model: BPEModel | None) -> TokenizersEngine:
     if model is None or model.pretokenizer is None:
         raise UnstatedError(
             "a GPT-2 pair does not state the pattern that splits texts",
-            fix="name a preset (preset=...), for example gpt2",
+            fix="name a preset with --preset (preset=...), for example gpt2",
         )
     vocab, merges = _halves(files)
     pair = {"vocab.json": vocab, "merges.txt": merges}

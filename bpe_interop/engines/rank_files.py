@@ -69,4 +69,6 @@ def unsaid(stated: Mapping[str, Any], model: BPEModel | None) -> tuple[str, dict
 
 
 def _unstated(what: str) -> UnstatedError:
-    return UnstatedError(what, fix="name a preset (preset=...), or give a sidecar file")
+    return UnstatedError(
+        what, fix="name a preset with --preset (preset=...), or give a sidecar file"
+    )

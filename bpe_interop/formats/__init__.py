@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..entry_points import entry_points
-from ..errors import SourceError, TargetError
+from ..errors import ArgumentError, SourceError, TargetError
 from ..loss import Loss
 from ..model import BPEModel, Json
 from .names import FileNames
@@ -206,7 +206,7 @@ def by_name(name: str) -> Format:
     """The format of this name or alias.
 
     Raises:
-        SourceError: there is none; the message lists them.
+        ArgumentError: there is none; the message lists them.
     """
     if name in TABLE:
         return _row(name)
@@ -222,7 +222,7 @@ def by_name(name: str) -> Format:
     near = runs or get_close_matches(name.lower(), [each for row in rows for each in row], n=1)
     guess = f"did you mean {near[0]}? " if near else ""
     names = ", ".join(map("/".join, rows))
-    raise SourceError(f"there is no format {name!r}", fix=f"{guess}the formats are: {names}")
+    raise ArgumentError(f"there is no format {name!r}", fix=f"{guess}the formats are: {names}")
 
 
 def way_of_writing(row: Format, option: str) -> Callable[[BPEModel, Files], Files]:

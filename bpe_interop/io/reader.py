@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -160,11 +161,20 @@ def _absent(path: Path) -> SourceError:
             where=str(path),
             fix="write both again (convert ... --force)",
         )
+    guess = f"; did you mean hf:{path}?" if _may_be_on_the_hub(path) else ""
     return SourceError(
         "there is no such file or directory",
         where=str(path),
-        fix="check the path; names that are no paths are tiktoken:NAME and hf:org/name[@revision]",
+        fix="check the path; names that are no paths are tiktoken:NAME and hf:org/name[@revision]"
+        + guess,
     )
+
+
+def _may_be_on_the_hub(path: Path) -> bool:
+    """Whether a path that is not there reads as a repository's name."""
+    is_file = path.name.endswith((*endings(), *common_endings()))
+    spelled_so = re.fullmatch(r"\w[\w.-]*/\w[\w.-]*(@[\w.-]+)?", str(path))
+    return spelled_so is not None and not is_file and not path.parent.exists()
 
 
 def _beside(path: Path) -> list[str]:
@@ -375,10 +385,12 @@ def _find_in_directory(directory: Path, wanted: Format | None) -> TokenizerSourc
         return groups[0]
     if groups:
         listing = "; ".join(f"{' + '.join(f.files)} ({f.format.name})" for f in groups)
+        alone = [f.format.name for f in groups if [g.format for g in groups].count(f.format) == 1]
+        way = f", or a format with --from (format=...): {', '.join(alone)}" if alone else ""
         raise SourceError(
             f"several tokenizers are here: {listing}",
             where=str(directory),
-            fix="name one of the files, or a format with --from",
+            fix=f"name one of the files{way}",
         )
     for path in _plausible(directory):
         if path.name in mains():

@@ -244,7 +244,7 @@ def target_format(place: Path, to: str | None) -> Format:
 
     Raises:
         TargetError: neither says it, or they contradict each other.
-        SourceError: there is no such format.
+        ArgumentError: there is no such format.
     """
     single: list[Format] = []
     if is_file_target(place):  # only then: to look at all formats takes the import of all
@@ -258,7 +258,7 @@ def target_format(place: Path, to: str | None) -> Format:
         raise TargetError(
             "the target's format is not given",
             where=str(place),
-            fix=f"name it with --to (to=...): {names}",
+            fix=f"name it with --to (to=...; in Tokenizer.save format=...): {names}",
         )
     row = by_name(to)
     if single and row not in single:

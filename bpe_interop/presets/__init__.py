@@ -14,6 +14,7 @@ from ..errors import PatternError, SourceError
 from ..model import (
     BPEModel,
     PairList,
+    RankTable,
     Vocab,
     show,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "fill_template",
     "read_preset",
     "telling_apart",
+    "ways_to_say",
     "with_template",
 ]
 
@@ -94,6 +96,20 @@ def telling_apart(names: Iterable[str]) -> str:
                 differences[at] += f", {role} is {'not stated' if text is None else show(text)}"
     lines = zip(differences, presets, strict=True)
     return "\n".join(f"    {each}; from {preset.source}" for each, preset in lines)
+
+
+def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
+    """How to supply what a source leaves unsaid; ``preset`` is the option to name one with."""
+    known = candidates(model)
+    if known:
+        return (
+            f"name one of {', '.join(known)} with {preset}; these files fit all of them:\n"
+            f"{telling_apart(known)}"
+        )
+    way = f"name a preset with {preset}, or a JSON file of your own that says it"
+    if isinstance(model.merges, RankTable):
+        way += ", or put a sidecar file beside the source"
+    return f"{way}; no preset knows these files by their sha256; there are {', '.join(PRESETS)}"
 
 
 def with_template(model: BPEModel) -> list[str]:

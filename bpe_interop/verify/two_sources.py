@@ -9,9 +9,9 @@ from pathlib import Path
 from ..arguments import names, one_of
 from ..engines.facts import facts, is_address
 from ..errors import SourceError, UnstatedError
-from ..gate import ways_to_say
 from ..io import TokenizerSource
 from ..model import BPEModel
+from ..presets import ways_to_say
 from ..shards import Carried, carry, pool_of
 from ..ticks import begin
 from .by_parts import ByParts
