@@ -203,10 +203,24 @@ def convert(
         kept=tuple(_kept(again)),
         rewrote=tuple(_rewrote(model, again)),
         losses=done.losses,
-        notes=(*_notes(model, again, done.losses), *_embedded(row, done.files), *done.notes),
+        notes=(
+            *_passed_over(loaded),
+            *_notes(model, again, done.losses),
+            *_embedded(row, done.files),
+            *done.notes,
+        ),
         checks=done.checks,
         verdict=done.verdict,
     )
+
+
+def _passed_over(loaded: TokenizerSource[BPEModel]) -> Iterable[str]:
+    """Which of several tokenizers in a folder was read."""
+    if loaded.twins:
+        yield (
+            f"{next(iter(loaded.files))} was read; beside it there is {', '.join(loaded.twins)}, "
+            "which was not: to read another, name its file, or its format with --from (format=...)"
+        )
 
 
 def _check_names(reading: Iterable[str]) -> None:

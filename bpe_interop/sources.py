@@ -155,8 +155,10 @@ def _from_hub(label: str, format: str | None, offline: bool) -> TokenizerSource[
     try:
         import huggingface_hub
     except ImportError:
+        from .engines.library import to_install
+
         raise EngineMissingError(
-            "huggingface_hub is needed to read from the hub", fix="pip install huggingface_hub"
+            "huggingface_hub is needed to read from the hub", fix=to_install("huggingface_hub")
         ) from None
     name = label.removeprefix("hf:")
     address, colon, file = name.partition(":")

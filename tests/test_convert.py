@@ -271,7 +271,7 @@ def test_a_missing_engine_is_said_and_required(
         without("transformers", patch)
         done = convert(RANKS, tmp_path / "out", "hf")
         assert [bool(check.skipped) for check in done.checks] == [False, False, True]
-        assert done.checks[2].skipped == "pip install transformers"
+        assert done.checks[2].skipped == "pip install 'bpe-interop[transformers]'"
 
 
 def test_force_replaces_as_a_whole(tmp_path: Path) -> None:

@@ -265,6 +265,12 @@ MODULE_OF = {
     "mistral-common": "mistral_common.tokens.tokenizers.tekken",
     "llama.cpp": "xllamacpp",
 }
+BROUGHT_BY = {
+    "transformers": "'bpe-interop[transformers]'",
+    "gigatoken": "'bpe-interop[gigatoken]'",
+    "mistral-common": "'bpe-interop[mistral]'",
+    "llama.cpp": "'bpe-interop[llamacpp]'",
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -274,7 +280,7 @@ def test_a_missing_library_is_said(name: str, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(EngineMissingError) as caught:
         from_files(name, format, files_of(fixture, format), model_of(fixture, format))
     assert caught.value.what == f"not checked: {name} is not installed"
-    assert caught.value.fix == f"pip install {'xllamacpp' if name == 'llama.cpp' else name}"
+    assert caught.value.fix == f"pip install {BROUGHT_BY.get(name, name)}"
 
 
 def test_engines_that_there_are_not() -> None:

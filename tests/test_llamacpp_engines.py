@@ -316,5 +316,5 @@ def test_its_version_is_that_of_the_package_which_is_there(
     check_installed("llama.cpp")
     assert versions()["llama.cpp"] == "0.3.36"
     there.clear()
-    with pytest.raises(EngineMissingError, match="install xllamacpp"):
+    with pytest.raises(EngineMissingError, match=r"install 'bpe-interop\[llamacpp\]'"):
         check_installed("llama.cpp")

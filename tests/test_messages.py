@@ -301,3 +301,20 @@ def test_a_name_of_the_hub_is_guessed(
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"error: {name}: there is no such file or directory\n")
     assert (f"; did you mean hf:{name}?\n" in done.err) is is_one
+
+
+def test_a_conversion_says_which_of_several_tokenizers_it_read(
+    command: Command, tmp_path: Path
+) -> None:
+    both = tmp_path / "both"
+    both.mkdir()
+    for file in (HUB / "tokenizer.json", RANKS / "gpt2-tiny.tiktoken"):
+        (both / file.name).write_bytes(file.read_bytes())
+    given = ("--to", "hf", "--no-verify", "--force")
+    done = command("convert", both, tmp_path / "out", *given)
+    told = (
+        "note        tokenizer.json was read; beside it there is gpt2-tiny.tiktoken, which was not"
+    )
+    assert told in done.out
+    for source in (both / "tokenizer.json", HUB):
+        assert "was read" not in command("convert", source, tmp_path / "out", *given).out

@@ -13,6 +13,9 @@ import pytest
 import yaml
 from conftest import FIXTURES, ROOT
 
+from bpe_interop.engines.facts import FACTS
+from bpe_interop.engines.library import to_install
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -65,6 +68,10 @@ def test_the_action_locks_and_verifies_with_a_summary(tmp_path: Path) -> None:
     (tmp_path / "four").mkdir()
     in_a_line = run(tmp_path / "four", source=lock, target=source, arguments="--require proved\n")
     assert in_a_line.returncode == 0, in_a_line.stderr
+    (tmp_path / "five").mkdir()
+    laid_out = "\n# no doubt is left\n  --require proved  \n\n\t# --scope text\n  --seed 1\r\n"
+    indented = run(tmp_path / "five", source=lock, target=source, arguments=laid_out)
+    assert indented.returncode == 0, indented.stderr
     assert {path.suffix for path in (tmp_path / "two").glob("bpe-interop-report.*")} == {
         ".md",
         ".html",
@@ -145,3 +152,18 @@ def test_the_readme_lists_every_extra_in_one_table() -> None:
     rows = table.partition("\n\n")[0].splitlines()[2:]
     named = [name for row in rows for name in re.findall(r"`([a-z]+)`", row.split("|")[1])]
     assert sorted(named) == sorted(PROJECT["optional-dependencies"])
+
+
+def test_a_missing_library_is_installed_by_the_extra_that_brings_it() -> None:
+    """What is no extra's is always needed; what several bring has one of its own."""
+    libraries = {
+        re.split("[>=]", need)[0]: extra
+        for extra, needs in PROJECT["optional-dependencies"].items()
+        for need in needs
+        if len(needs) == 1
+    }
+    for name, known in FACTS.items():
+        library = known.distribution or name
+        brought = f"'bpe-interop[{libraries[library]}]'" if library in libraries else library
+        assert to_install(library) == f"pip install {brought}"
+    assert to_install("huggingface_hub") == "pip install 'bpe-interop[hub]'"

@@ -16,7 +16,7 @@ from ..formats.round_trip import RoundTrip
 from ..model import BPEModel
 from ..presets import ways_to_say
 from .facts import FACTS, Facts
-from .library import OneByOne, Special, installed
+from .library import OneByOne, Special, installed, to_install
 from .tiktoken_encodings import listed, registry
 
 __all__ = [
@@ -90,7 +90,7 @@ def check_installed(name: str) -> None:
     if versions().get(name, "") is None:
         package = FACTS[name].distribution or name
         raise EngineMissingError(
-            f"not checked: {package} is not installed", fix=f"pip install {package}"
+            f"not checked: {package} is not installed", fix=to_install(package)
         )
 
 

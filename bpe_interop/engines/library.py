@@ -22,6 +22,22 @@ LONG = 1000
 tokenizers start threads for each call, which costs more than a short text)."""
 
 
+_EXTRAS = {
+    "gigatoken": "gigatoken",
+    "huggingface_hub": "hub",
+    "mistral-common": "mistral",
+    "transformers": "transformers",
+    "xllamacpp": "llamacpp",
+}
+"""Distributions that are not always needed, and the extra of ours that brings each."""
+
+
+def to_install(distribution: str) -> str:
+    """The command that installs a distribution, by our extra where there is one."""
+    extra = _EXTRAS.get(distribution)
+    return f"pip install {distribution}" if extra is None else f"pip install 'bpe-interop[{extra}]'"
+
+
 def library(name: str, distribution: str = "") -> ModuleType:
     """Imports a library, or a module of a distribution.
 
@@ -36,7 +52,7 @@ def library(name: str, distribution: str = "") -> ModuleType:
             what = f"not checked: {named} is not installed"
         else:
             what = f"not checked: {named} cannot be imported ({error})"
-        raise EngineMissingError(what, fix=f"pip install {named}") from error
+        raise EngineMissingError(what, fix=to_install(named)) from error
 
 
 def installed(name: str) -> str | None:

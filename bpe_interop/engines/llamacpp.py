@@ -21,7 +21,7 @@ from ..errors import EngineError, EngineMissingError
 from ..formats import Files
 from ..model import BPEModel
 from .child_process import python
-from .library import Special, installed, shortened
+from .library import Special, installed, shortened, to_install
 
 NAME = "llama.cpp"
 DISTRIBUTION = "xllamacpp"
@@ -179,7 +179,7 @@ def read(files: Files, model: BPEModel | None) -> LlamaCppEngine:
     """
     if find_spec(DISTRIBUTION) is None and find_spec("llama_cpp") is None:
         raise EngineMissingError(
-            f"not checked: {NAME} is not installed", fix=f"pip install {DISTRIBUTION}"
+            f"not checked: {NAME} is not installed", fix=to_install(DISTRIBUTION)
         )
     if len(files) != 1:
         raise EngineError(f"expected one GGUF file, found {len(files)}")
