@@ -28,7 +28,7 @@ from .errors import PatternError
 from .kernel import as_dict, content_rows, merge_rows, token_rows
 from .merging.canonical import canonical, whole_lookups
 from .merging.symbols import textual
-from .model import AddedToken, Affixes, BPEModel, Json
+from .model import AddedToken, Affixes, BPEModel, Json, checked_model
 from .steps import Pattern, Replace, Split
 from .text.added_tokens import decoded_text
 from .text.patterns import asks_other_tables, parse, translate
@@ -44,6 +44,7 @@ PARTS = ("text", "specials", "template", "decoder", "all")
 
 def fingerprint(model: BPEModel) -> dict[str, str]:
     """The sha256 (hex) of each part of a model's normal form, by the names in ``PARTS``."""
+    checked_model(model, "fingerprint")
     parts: dict[str, Form] = {
         "text": _text(model),
         "specials": _specials(model),

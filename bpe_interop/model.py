@@ -495,5 +495,13 @@ def _said(value: object) -> str:
     return escaped(" ".join(words)) or "none"
 
 
+def checked_model(given: BPEModel, who: str) -> BPEModel:
+    """The model itself; TypeError if it is none, such as a tokenizer that has one."""
+    if not isinstance(given, BPEModel):
+        kind = type(given).__name__
+        raise TypeError(f"{who} takes a model, not {kind}: give load(...).model")
+    return given
+
+
 def _cut(text: str, size: int = 100) -> str:
     return text if len(text) <= size else f"{text[:size]}... ({len(text):,} characters)"

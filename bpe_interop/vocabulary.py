@@ -16,6 +16,7 @@ from .model import (
     BPEModel,
     RankTable,
     all_ids,
+    checked_model,
     show,
 )
 from .special import content_of
@@ -35,7 +36,7 @@ class Vocabulary:
     """
 
     def __init__(self, model: BPEModel) -> None:
-        self._model = model
+        self._model = checked_model(model, type(self).__name__)
 
     def __str__(self) -> str:
         """The facts, a line each; what no source states is not stated."""

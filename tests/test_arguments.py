@@ -10,6 +10,7 @@ from conftest import FIXTURES
 
 import bpe_interop
 from bpe_interop.corpora import find_shards
+from bpe_interop.encode.explain import Explainer
 from bpe_interop.errors import (
     ArgumentError,
     EngineError,
@@ -17,6 +18,7 @@ from bpe_interop.errors import (
     SourceError,
     SpecialTokenError,
 )
+from bpe_interop.fingerprint import fingerprint
 from bpe_interop.pages import check_targets, write_reports
 from bpe_interop.pytest_plugin import assert_parity
 from bpe_interop.verify.parity import parity
@@ -31,6 +33,10 @@ VERIFY: Any = bpe_interop.verify
 DIFF: Any = bpe_interop.diff
 PARITY: Any = assert_parity
 NO_SCOPE: Any = "foo"
+NO_TEXTS: Any = [1]
+EXPLAINER: Any = Explainer
+TOKENIZER: Any = bpe_interop.Tokenizer
+FINGERPRINT: Any = fingerprint
 
 GIVE_A_LIST: dict[str, Any] = {
     "encode_batch": lambda: TOK.encode_batch("ab"),
@@ -107,6 +113,11 @@ WRONG_KIND: dict[str, tuple[Any, str]] = {
     "live": (lambda: VERIFY(TOK, HUB), "bpe_interop.verify.parity.parity(a, b)"),
     "source": (lambda: LOAD(TOK), "a source is a path or a name, not Tokenizer"),
     "models": (lambda: DIFF(TOK, TOK.model), "not Tokenizer: give load(...).model"),
+    "explainer": (lambda: EXPLAINER(TOK), "Explainer takes a model, not Tokenizer: give load("),
+    "tokenizer": (lambda: TOKENIZER(RANKS), "Tokenizer takes a model, not PosixPath: give load("),
+    "fingerprint": (lambda: FINGERPRINT(TOK), "fingerprint takes a model, not Tokenizer: give"),
+    "bytes": (lambda: PARITY(RANKS, HUB, [b"a"]), "a text is str, not bytes"),
+    "numbers": (lambda: parity(RANKS, HUB, NO_TEXTS), "a text is str, not int"),
     "ids": (lambda: TOK.decode("12"), "ids are int, not str"),
     "config": (lambda: TOK.surgery(TOK, config="config.json"), "read_bytes"),
 }

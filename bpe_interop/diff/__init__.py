@@ -9,14 +9,7 @@ from typing import Literal
 
 from ..errors import PatternError
 from ..merging.canonical import canonical, not_merged, whole_lookups
-from ..model import (
-    FIELDS,
-    BPEModel,
-    TemplatePart,
-    TemplateText,
-    TemplateToken,
-    show,
-)
+from ..model import FIELDS, BPEModel, TemplatePart, TemplateText, TemplateToken, checked_model, show
 from ..steps import JoinBytes, Pattern, PreTokenizerStep, Split, UnicodeForm
 from ..text.patterns import parse
 from ..theory.added_tokens import normalized_matters
@@ -60,9 +53,7 @@ def diff(a: BPEModel, b: BPEModel) -> tuple[Difference, ...]:
     and a conversion names it as a loss.
     """
     for model in (a, b):
-        if not isinstance(model, BPEModel):
-            kind = type(model).__name__
-            raise TypeError(f"diff takes models, not {kind}: give load(...).model")
+        checked_model(model, "diff")
     differences: list[Difference] = []
     for field in FIELDS:
         left, right = getattr(a, field), getattr(b, field)

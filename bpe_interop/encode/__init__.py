@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 
 from ..errors import UnstatedError
 from ..kernel import TextEncoder, is_aside
-from ..model import BPEModel, TemplatePart, TemplateText
+from ..model import BPEModel, TemplatePart, TemplateText, checked_model
 from ..steps import DecoderStep
 from ..text.added_tokens import AddedMatcher, Allowed
 from ..text.bytechars import to_bytes
@@ -46,7 +46,7 @@ class Encoder:
     """Encodes and decodes by a model. Threads may share one; it pickles as its model."""
 
     def __init__(self, model: BPEModel) -> None:
-        self.model = model
+        self.model = checked_model(model, type(self).__name__)
         self._decoder = Decoder(model)
 
     def __reduce__(self) -> tuple[object, ...]:

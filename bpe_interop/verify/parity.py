@@ -20,6 +20,7 @@ from ..errors import EngineError, SourceError
 from ..formats import Files, by_name
 from ..io import TokenizerSource
 from ..model import BPEModel
+from ..special import checked
 from ..tokenizer import Tokenizer
 from .compare import compare
 from .lock import Lock
@@ -62,13 +63,13 @@ def parity(
         proof: whether to decide, too, whether they are equal on every text.
 
     Raises:
-        TypeError: an object is none of these; ``texts`` are one text.
+        TypeError: an object is none of these; ``texts`` are one text, or hold no text.
         SourceError: texts are given beside a lock file, which has its own; or there are two.
         BpeInteropError: a source cannot be read.
     """
     one_of(scope, SCOPES, "scope")
     if texts is not None:
-        texts = several(texts, "texts", TEXTS)
+        texts = map(checked, several(texts, "texts", TEXTS))
     for source, other in ((a, b), (b, a)):
         held = locked(source) if isinstance(source, (str, Path)) else None
         if held is not None:
