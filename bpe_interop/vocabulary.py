@@ -126,6 +126,17 @@ class Vocabulary:
         """
         return set(self._special_texts)
 
+    @property
+    def roles(self) -> dict[str, str]:
+        """What special tokens are for: ``bos``, ``eos`` and so on, to their texts.
+
+        Raises:
+            UnstatedError: the source does not say which special tokens there are.
+        """
+        texts = self._special_texts
+        tokens = [token for token in self._model.added or () if token.text in texts]
+        return {role: token.text for token in tokens for role in token.roles}
+
     def is_special_token(self, token: int) -> bool:
         """Whether an id is a special token's."""
         if not isinstance(token, int):

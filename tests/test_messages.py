@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import re
 from pathlib import Path
@@ -10,13 +11,14 @@ from xml.etree import ElementTree
 
 import pytest
 from command_line import Command
-from conftest import FIXTURES, Data
+from conftest import FIXTURES, ROOT, Data
 
 import bpe_interop
 from bpe_interop.errors import ArgumentError, TargetError, UnstatedError
 from bpe_interop.gate import describe
 from bpe_interop.loss import Loss
 from bpe_interop.model import show
+from bpe_interop.verify import RunOptions
 
 TINY = FIXTURES / "tokenizers"
 RANKS, HUB = TINY / "gpt2-tiny" / "tiktoken", TINY / "gpt2-tiny" / "huggingface"
@@ -318,3 +320,35 @@ def test_a_conversion_says_which_of_several_tokenizers_it_read(
     assert told in done.out
     for source in (both / "tokenizer.json", HUB):
         assert "was read" not in command("convert", source, tmp_path / "out", *given).out
+
+
+def test_json_of_a_verdict_that_cannot_be_had_is_nothing(command: Command, tmp_path: Path) -> None:
+    for sides in ((tmp_path / "none", RANKS), (RANKS, HUB, "--preset-a", "llama-3")):
+        done = command("verify", *sides, "--json")
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith("error: ")
+
+
+def test_help_says_where_the_pages_of_messages_are(command: Command) -> None:
+    done = command("--help")
+    words = " ".join(done.out.split())
+    assert "LOSS-added or ERROR-source is a page in docs/refusals" in words
+    for name in ("LOSS-added", "ERROR-source"):
+        assert (ROOT / "docs" / "refusals" / f"{name}.md").is_file()
+
+
+@pytest.mark.parametrize("name", ["phi-3-mini", "falcon"])
+def test_the_usual_refusals_of_gguf_are_as_the_recipe_says(
+    command: Command, data: Data, tmp_path: Path, name: str
+) -> None:
+    page = (ROOT / "docs" / "recipes" / "gguf.md").read_text("utf-8")
+    asked = f"```text\n$ bpe-interop convert {name} "
+    _, _, lines = page.partition(asked)[2].partition("```")[0].partition("\n")
+    done = command("convert", data / name, tmp_path / "x.gguf", "--to", "gguf")
+    assert (done.code, done.out) == (1, "")
+    pattern = ".*".join(map(re.escape, lines.split("...")))
+    assert re.fullmatch(pattern, done.err), done.err
+
+
+def test_a_default_that_help_shows_has_a_name() -> None:
+    assert "lambda" not in str(inspect.signature(RunOptions))

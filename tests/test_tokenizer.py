@@ -721,3 +721,12 @@ def test_offsets_of_what_a_template_places_are_those_of_tokenizers(name: str) ->
         found = ours.encode_with_offsets(text, add_special_tokens=True)
         assert found == (expected.ids, expected.offsets)
         assert len(found[0]) > len(ours.encode_with_offsets(text)[0])
+
+
+def test_roles_are_those_of_the_special_tokens() -> None:
+    tokenizer = bpe_interop.load(FIXTURES / "tokenizers" / "template-tiny" / "huggingface")
+    assert tokenizer.roles == {"bos": "<|begin_of_text|>", "eos": "<|end_of_text|>"}
+    named = tokenizer.with_special_tokens(["<a>", "<b>"], roles={"eos": "<a>", "pad": "<a>"})
+    own = {"bos": "<|begin_of_text|>", "eos": "<a>", "pad": "<a>"}
+    assert named.roles == own
+    assert named.with_special_tokens([], roles={"pad": "<b>"}).roles == {**own, "pad": "<b>"}

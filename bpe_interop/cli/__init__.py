@@ -134,6 +134,9 @@ def cli() -> None:
     A source is a file, a directory, tiktoken:NAME, or hf:org/name[@revision][:FILE].
 
     Exit codes: 0 yes; 1 no (different, or a refused conversion); 2 no answer.
+
+    A code such as LOSS-added or ERROR-source is a page in docs/refusals, with an example and
+    what to do: in the repository, whose address pip show -v bpe-interop prints.
     """
 
 

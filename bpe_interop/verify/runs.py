@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from ..model import BPEModel, show
 from ..shards import LIMIT, Progress, Workers
-from ..ticks import begin
+from ..ticks import begin, untold
 from .by_parts import check_by_parts, compare_by_parts
 from .children import ChildPair
 from .compare import Decoded, LocalPair, Pair, Tally, compare_in
@@ -138,8 +138,8 @@ class RunOptions:
 
     isolate: bool = False
     thorough: bool = False
-    tick: Callable[[int], None] = lambda count: None
-    watch: Callable[[Progress], None] = lambda progress: None
+    tick: Callable[[int], None] = untold
+    watch: Callable[[Progress], None] = untold
     executor: Executor | Workers | None = None
     slots: int | None = None
     limit: float = LIMIT
