@@ -69,12 +69,13 @@ def refusal(
     ``dropped`` are the fields that may be lost already.
     """
     fields = {loss.field for loss in refused}
-    options = " ".join(f"--drop {field}" for field in sorted({*fields, *dropped}))
+    lost = sorted({*fields, *dropped})
+    options = " ".join(f"--drop {field}" for field in lost)
     what = "it" if len(fields) == 1 else "these"
     return LossyConversionError(
         f"{why}:\n" + "\n".join(f"  - {describe(loss)}" for loss in refused),
         refused,
-        fix=f"{fix}to convert without {what}: {options}",
+        fix=f"{fix}to convert without {what}: {options} (drop={lost})",
     )
 
 

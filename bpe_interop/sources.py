@@ -77,7 +77,9 @@ def load_source(
     if named_by is not None:
         if format and by_name(format).name != named_by.name:
             raise SourceError(
-                f"{named_by.registry} gives rank files only", where=label, fix="leave --from out"
+                f"{named_by.registry} gives rank files only",
+                where=label,
+                fix="leave --from (format=...) out",
             )
         from .engines import registry
 

@@ -169,7 +169,7 @@ def _find(special: Mapping[str, AddedToken], text: str, what: str) -> AddedToken
             f"{show(text)} cannot {what}: there is no such special token",
             fix=f"the special tokens are {some}{more}"
             if some
-            else "there are no special tokens: extend --special adds one",
+            else "there are no special tokens: extend --special (with_special_tokens) adds one",
         )
     return special[text]
 

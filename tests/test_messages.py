@@ -95,7 +95,9 @@ def test_a_refusal_names_all_that_is_to_be_dropped(command: Command, tmp_path: P
     done = command("convert", source, target, "--to", "gpt2", "--drop", "added")
     assert (done.code, done.out) == (1, "")
     [line] = [line for line in done.err.splitlines() if "to convert without it: " in line]
-    options = line.partition(": ")[2].split()
+    shown, _, in_python = line.partition(": ")[2].partition(" (drop=")
+    options = shown.split()
+    assert in_python == f"{options[1::2]})"
     assert "added" in options
     done = command("convert", source, target, "--to", "gpt2", *options)
     assert (done.code, done.err) == (0, "")

@@ -333,7 +333,9 @@ def find_head(file: BinaryIO, name: str, format: str | None = None) -> Tokenizer
     row = _recognise(files, wanted)
     if row is None:
         raise SourceError(
-            f"this is no {wanted.title if wanted else 'tokenizer'}", where=name, fix="check --from"
+            f"this is no {wanted.title if wanted else 'tokenizer'}",
+            where=name,
+            fix="check --from (format=...)",
         )
     return TokenizerSource(name, row, files, None)
 

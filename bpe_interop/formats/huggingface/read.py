@@ -189,7 +189,7 @@ def _check_kind(root: Node) -> None:
     if "model" not in root and ("vocab" in root and "config" in root):
         root.refuse(
             "this is a tekken.json (Mistral), no Hugging Face tokenizer.json",
-            fix="use --from tekken",
+            fix="use --from tekken (format='tekken')",
         )
     if not model.given:
         root.fail("there is no model", fix="is this a Hugging Face tokenizer.json?")
