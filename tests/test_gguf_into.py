@@ -152,6 +152,9 @@ def test_the_command_says_what_became_of_the_file(tmp_path: Path, command: Comma
     new = tmp_path / "new.gguf"
     done = command("convert", SOURCE, new, "--into", tmp_path / "old.gguf", "--no-verify")
     assert "were copied as they are (sha256" in done.out
+    [bare] = (FIXTURES / "tokenizers/gguf-llama3-tiny/gguf").glob("*.gguf")
+    done = command("convert", bare, tmp_path / "bare.gguf", "--into", bare, "--no-verify")
+    assert f"{bare} holds nothing behind its keys" in done.out
 
 
 def test_the_target_is_never_the_existing_file(tmp_path: Path) -> None:

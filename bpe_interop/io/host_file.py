@@ -66,6 +66,8 @@ class Existing:
                 f"what was copied from {self.path} reads back otherwise",
                 fix="nothing was kept; the disk may be damaged",
             )
+        if not count:
+            return f"{self.path} holds nothing behind its keys, so nothing else was copied"
         return f"{count:,} bytes of {self.path} were copied as they are (sha256 {again})"
 
     def _read(self) -> bytes:

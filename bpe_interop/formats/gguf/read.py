@@ -531,7 +531,10 @@ def _notes(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
             "is no publisher's; it warns of that when it loads the file"
         )
     if keys.head.keys.get(EMBEDDED) is not None:
-        yield f"{keys.file}: {EMBEDDED} is there too; llama.cpp does not read it, --from hf does"
+        yield (
+            f"{keys.file} also holds a tokenizer.json, as the key {EMBEDDED}; llama.cpp does not "
+            "read it, --from hf does"
+        )
 
 
 def _decoded_otherwise(keys: Keys, tokens: Tokens) -> Iterable[str]:
