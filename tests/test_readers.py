@@ -99,3 +99,18 @@ def test_faults_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         found = readers.try_readers(len(readers.seeds()) + len(beside()), 0)
         read = [each for name, each in found.items() if name not in beside()]
         assert all(said in each.faults[0] for each in read)
+
+
+@pytest.mark.parametrize("data", [b"5", b'"a"', b"null", b"[]", b"{}", b"[[5]]"])
+def test_a_document_without_members_is_damaged_too(data: bytes) -> None:
+    """What was damaged before may be a number, which has no place to change."""
+    for seed in range(40):
+        assert isinstance(readers._in_tree(data, random.Random(seed)), bytes)
+
+
+def test_two_processes_read_what_one_reads() -> None:
+    one = readers._in_processes(300, 4, 60.0, 1)
+    two = readers._in_processes(300, 4, 60.0, 2)
+    assert {name: (f.inputs, f.read, f.refused, f.faults) for name, f in one.items()} == {
+        name: (f.inputs, f.read, f.refused, f.faults) for name, f in two.items()
+    }

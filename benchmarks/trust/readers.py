@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import multiprocessing
 import random
 import resource
 import signal
@@ -260,17 +261,22 @@ def _spelled(whole: Any, holder: Any, key: Any, value: Any) -> bytes:
 
 def _places(value: Any, rng: random.Random, depth: int = 0) -> Iterator[tuple[Any, Any]]:
     """Members of objects and arrays; of large ones, a few."""
-    if depth > 20:
+    if depth > 20 or not isinstance(value, (dict, list)):
         return
     keys = list(value) if isinstance(value, dict) else list(range(len(value)))
     for key in keys if len(keys) < 30 else rng.sample(keys, 4):
         yield value, key
-        if isinstance(value[key], (dict, list)):
-            yield from _places(value[key], rng, depth + 1)
+        yield from _places(value[key], rng, depth + 1)
 
 
-def try_readers(count: int, seed: int, seconds: float = math.inf) -> dict[str, Found]:
-    """Reads so many damaged inputs, of all formats in turn, for so many seconds at most."""
+def try_readers(
+    count: int, seed: int, seconds: float = math.inf, numbers: slice = slice(None)
+) -> dict[str, Found]:
+    """Reads so many damaged inputs, of all formats in turn, for so many seconds at most.
+
+    Args:
+        numbers: which of them; all, unless other processes read the others.
+    """
     tokenizers = seeds()
     others = beside()
     own: dict[str, Sequence[Files]] = {**tokenizers}
@@ -280,7 +286,7 @@ def try_readers(count: int, seed: int, seconds: float = math.inf) -> dict[str, F
     handler = signal.signal(signal.SIGPROF, _stop)
     end = time.monotonic() + seconds
     try:
-        for number in range(count):
+        for number in range(count)[numbers]:
             if time.monotonic() > end:
                 break
             name = sorted(own)[number % len(own)]
@@ -301,6 +307,22 @@ def try_readers(count: int, seed: int, seconds: float = math.inf) -> dict[str, F
     if grown > GROWTH:
         found[sorted(own)[0]].faults.append(f"grew by {grown:,} KiB")
     return found
+
+
+def _in_processes(count: int, seed: int, seconds: float, processes: int) -> dict[str, Found]:
+    """Each process reads every so-many-th input."""
+    shares = [(count, seed, seconds, slice(place, None, processes)) for place in range(processes)]
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        first, *others = pool.starmap(try_readers, shares, chunksize=1)
+    for name, found in first.items():
+        for other in (each[name] for each in others):
+            found.inputs += other.inputs
+            found.read += other.read
+            found.refused += other.refused
+            found.converted += other.converted
+            found.slowest = max(found.slowest, other.slowest)
+            found.faults += other.faults
+    return first
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -369,11 +391,12 @@ def _converted(files: Files) -> Iterator[str]:
 @click.option("--inputs", default=1_000_000, show_default=True, help="How many inputs to read.")
 @click.option("--minutes", default=math.inf, help="Stop after so many, if not done before.")
 @click.option("--seed", default=0, show_default=True, help="Makes other inputs.")
+@click.option("--processes", default=1, show_default=True, help="Which share the inputs.")
 @write_option
-def readers(inputs: int, minutes: float, seed: int, page: Path | None) -> None:
+def readers(inputs: int, minutes: float, seed: int, processes: int, page: Path | None) -> None:
     """Give damaged files to every reader, and look for anything but a model or our own error."""
     start = time.monotonic()
-    found = try_readers(inputs, seed, 60 * minutes)
+    found = _in_processes(inputs, seed, 60 * minutes, processes)
     seconds = time.monotonic() - start
     tried = sum(each.inputs for each in found.values())
     head = ("format", "inputs", "read", "refused", "converted too", "slowest, ms", "faults")
