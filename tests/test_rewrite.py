@@ -29,6 +29,7 @@ from bpe_interop.model import (
     RankTable,
     Vocab,
 )
+from bpe_interop.steps import ByteChars, Split
 from bpe_interop.text.bytechars import to_chars
 from bpe_interop.theory.byte_ranks import as_byte_ranks, rank_table
 from bpe_interop.theory.piece_level import obstruction, pretoken_level
@@ -495,6 +496,36 @@ def test_a_sentencepiece_model_has_no_such_texts(data: Data) -> None:
     plain = with_field(published, NORMALIZER, DUMMY_PREFIX, 0)
     engine = sentencepiece.SentencePieceProcessor(model_proto=plain)
     assert obstruction(engine.encode) is None
+
+
+def test_two_characters_with_one_id_show_nothing() -> None:
+    """In ``\\t1`` stands the id of ``'``, and not the text ``'1``, which is one token."""
+    ids = {char: place for place, char in enumerate("\n a1.'\u00a0\u00e9\u2776\u4e00")}
+    ids["\t"] = ids["'"]
+
+    def encode(text: str) -> list[int]:
+        first, one, rest = text.partition("'1")
+        parts = [ids[char] for char in first]
+        return [*parts, 99, *encode(rest)] if one else parts
+
+    assert encode("\t1") == [ids["'"], ids["1"]]
+    assert obstruction(encode) is None
+
+
+def test_a_look_up_that_no_text_shows_is_refused_all_the_same() -> None:
+    """Whether ``ab`` is a whole pretoken is not decided behind a step that writes bytes."""
+    steps = (ByteChars(), Split("x", "isolated"))
+    model = BPEModel(
+        Vocab({b"a": 0, b"b": 1, b"ab": 2}),
+        PairList(()),
+        lookup_first=True,
+        normalizer=(),
+        pretokenizer=steps,
+    )
+    rewrite = pretoken_level(model)
+    assert (rewrite.rule, rewrite.witness, rewrite.shown) == (None, None, False)
+    rewrite = pretoken_level(replace(model, pretokenizer=()))
+    assert (rewrite.rule, rewrite.witness, rewrite.shown) == (None, "ab", True)
 
 
 def test_pretokens_of_gpt2_have_a_sentencepiece_model(data: Data) -> None:

@@ -62,6 +62,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "theory.core": _CORE,
     "theory.added_tokens": _STAGES,
     "theory.rewrite": ("test_rewrite.py", "test_prove_unused.py", "test_prove.py"),
+    "theory.byte_ranks": ("test_byte_ranks.py", "test_rewrite.py"),
+    "theory.piece_level": ("test_rewrite.py",),
+    "theory.pretokens": ("test_pretokens.py", "test_losses_missing_bytes.py"),
     "theory.chains": _CUTS,
     "theory.plain": ("test_prove_unused.py", "test_diff.py", *_STAGES),
     "theory.unused_pieces": (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 
 from ..model import Affixes, BPEModel, Fallback, RankTable, Vocab, show
 from ..steps import ByteChars
@@ -59,12 +59,11 @@ def as_byte_ranks(model: BPEModel) -> Rewrite:
     elif isinstance(model.merges, RankTable) and _same_order(model.merges.ranks, table):
         return Rewrite(ranks, "the ids are in the order of the ranks")
     utf8 = ByteChars() not in (model.pretokenizer or ())
-    never = None if model.alphabet == "byte" else _with_missing(table)
 
     def ok(content: bytes) -> bool:
         return content not in table and text_for(model, content) is not None
 
-    decision = decide(ours, theirs, ok=ok, never=never, utf8=utf8)
+    decision = decide(ours, theirs, ok=ok, utf8=utf8)
     if decision.verdict == "proved":
         return Rewrite(ranks, decision.why)
     what = "the ids are not in the order of the merges"
@@ -134,9 +133,8 @@ def _long_character(model: BPEModel) -> Rewrite | None:
     The last merge that builds it would join one byte and the others, which are no UTF-8, so no
     token of the model.
     """
-    kinds = model.vocab.kinds
-    for content, number in model.vocab.ids.items():
-        if len(content) > 2 and kinds.get(number) != "byte" and len(content.decode("utf-8")) == 1:
+    for content in model.vocab.ids:
+        if len(content) > 2 and len(content.decode("utf-8")) == 1:
             texts = (text_for(model, whole) for whole in plain_contexts(content))
             witness = next((text for text in texts if text is not None), None)
             if witness is not None:
@@ -186,20 +184,13 @@ def _with_missing(table: Container[bytes]) -> Callable[[bytes], bool]:
 
 def _same_order(ranks: Mapping[bytes, int], table: Mapping[bytes, int]) -> bool:
     """Whether they are equal, or have the same tokens in one order, and none of these tied."""
-    if ranks is table or ranks == table:
+    if ranks == table:
         return True
-    if ranks.keys() != table.keys():
-        return False
     if any(len(set(numbers.values())) < len(numbers) for numbers in (ranks, table)):
         return False
     return sorted(ranks, key=ranks.__getitem__) == sorted(table, key=table.__getitem__)
 
 
 def _first_inversion(own: System, table: Mapping[bytes, int]) -> tuple[bytes, bytes] | None:
-    previous: bytes | None = None
-    for token in own.form.splits:
-        if previous is not None and token in table and table[token] < table[previous]:
-            return previous, token
-        if token in table:
-            previous = token
-    return None
+    pairs = pairwise(token for token in own.form.splits if token in table)
+    return next(((one, two) for one, two in pairs if table[two] < table[one]), None)

@@ -81,7 +81,7 @@ def _by_automaton(steps: Sequence[PreTokenizerStep], text: str) -> Occurrence:
     if not isinstance(step.pattern, Pattern):
         return Occurrence(None)
     matches_only = step.behavior == "removed" and step.invert
-    if not matches_only and (step.behavior != "isolated" or step.invert):
+    if not matches_only and step.behavior != "isolated":
         return Occurrence(None)
     try:
         pattern, covers = _parsed(step.pattern)
