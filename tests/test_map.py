@@ -153,6 +153,19 @@ def test_every_path_on_a_map_exists(page: str) -> None:
 
 
 @every_map
+def test_a_name_without_a_path_lies_in_a_folder_of_its_line(page: str) -> None:
+    """``core.py`` stands behind the folder that it is in."""
+    names = 0
+    for line in (ROOT / page).read_text("utf-8").splitlines():
+        folders = [ROOT / path for path in _PATH.findall(line) if (ROOT / path).is_dir()]
+        for name in re.findall(r"`(\w+\.py)`", line):
+            names += 1
+            places = [ROOT, *folders]
+            assert any((folder / name).is_file() for folder in places), f"{page}: {name}"
+    assert names or page != "docs/architecture.md"
+
+
+@every_map
 def test_every_link_on_a_map_leads_somewhere(page: str) -> None:
     place = (ROOT / page).parent
     links = _LINK.findall((ROOT / page).read_text("utf-8"))

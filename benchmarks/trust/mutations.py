@@ -65,6 +65,14 @@ MODULES: dict[str, tuple[str, ...]] = {
     "theory.byte_ranks": ("test_byte_ranks.py", "test_rewrite.py"),
     "theory.piece_level": ("test_rewrite.py",),
     "theory.pretokens": ("test_pretokens.py", "test_losses_missing_bytes.py"),
+    "theory.spines": ("test_small_systems.py", "test_rewrite.py", *_CORE),
+    "theory.contexts": ("test_small_systems.py", *_CORE, "test_rewrite.py", "test_byte_ranks.py"),
+    "theory.conflicts": (
+        "test_small_systems.py",
+        *_CORE,
+        "test_prove_unused.py",
+        "test_prove_merging.py",
+    ),
     "theory.chains": _CUTS,
     "theory.plain": ("test_prove_unused.py", "test_diff.py", *_STAGES),
     "theory.unused_pieces": (

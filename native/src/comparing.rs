@@ -1,4 +1,4 @@
-//! What two tables, or two lists of merges, have in common (twin: `diff/entries.py`).
+//! What two tables, or two lists of merges, have in common (twin: `entries.py`).
 #![forbid(unsafe_code)]
 
 use crate::merges::Merges;
