@@ -157,7 +157,8 @@ def test_a_name_without_a_path_lies_in_a_folder_of_its_line(page: str) -> None:
     """``core.py`` stands behind the folder that it is in."""
     names = 0
     for line in (ROOT / page).read_text("utf-8").splitlines():
-        folders = [ROOT / path for path in _PATH.findall(line) if (ROOT / path).is_dir()]
+        paths = [ROOT / path for path in _PATH.findall(line)]
+        folders = [path if path.is_dir() else path.parent for path in paths]
         for name in re.findall(r"`(\w+\.py)`", line):
             names += 1
             places = [ROOT, *folders]
