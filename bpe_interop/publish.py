@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .convert import Conversion
+from .engines import own_version
 from .engines.library import guarded, library
 from .errors import SourceError, TargetError
 from .formats import by_name
@@ -91,8 +92,6 @@ def _public(source: str) -> str:
 
 def card_section(done: Conversion) -> str:
     """What was done and what is known of it, as a section of a model card."""
-    from importlib.metadata import version  # it takes long to import
-
     # A name in it may end the block of code, or hold the mark of the section's end.
     plain = str(done).replace("`", "'").replace("<!--", "<! --")
     told = "\n".join(plain.splitlines())
@@ -101,7 +100,7 @@ def card_section(done: Conversion) -> str:
             BEGIN,
             "## Tokenizer",
             "",
-            f"Converted with bpe-interop {version('bpe-interop')}. PROVED means equal for every "
+            f"Converted with bpe-interop {own_version()}. PROVED means equal for every "
             "text, under the assumptions that `bpe-interop verify` prints; TESTED means equal on "
             "the texts that are counted.",
             "",

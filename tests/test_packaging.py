@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -167,3 +168,26 @@ def test_a_missing_library_is_installed_by_the_extra_that_brings_it() -> None:
         brought = f"'bpe-interop[{libraries[library]}]'" if library in libraries else library
         assert to_install(library) == f"pip install {brought}"
     assert to_install("huggingface_hub") == "pip install 'bpe-interop[hub]'"
+
+
+def test_sources_that_are_not_installed_verify_too(tmp_path: Path) -> None:
+    """Without metadata of the package, as in a checkout that is put on the path."""
+    blind = tmp_path / "sitecustomize.py"
+    blind.write_text(
+        "import importlib.metadata as m\nright = m.version\n"
+        "def version(name):\n"
+        "    if name == 'bpe-interop': raise m.PackageNotFoundError(name)\n"
+        "    return right(name)\n"
+        "m.version = version\n",
+        "utf-8",
+    )
+    source = ROOT / "fixtures" / "tokenizers" / "gpt2-tiny" / "tiktoken"
+    done = subprocess.run(
+        [sys.executable, "-m", "bpe_interop", "verify", str(source), str(source), "--json"],
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["versions"]["bpe-interop"] == "from source"

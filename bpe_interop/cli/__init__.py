@@ -110,11 +110,10 @@ def _discard_output() -> None:
 
 def _tell_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     if asked and not ctx.resilient_parsing:
-        from importlib.metadata import version  # it is slow, and nothing else needs it
-
+        from ..engines import own_version  # finding it is slow, and nothing else needs it
         from .terminal import say_line
 
-        say_line(f"bpe-interop, version {version('bpe-interop')}")
+        say_line(f"bpe-interop, version {own_version()}")
         say_line(f"kernel: {running()}")
         ctx.exit()
 

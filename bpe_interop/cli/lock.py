@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from pathlib import Path
 
 import click
 
-from ..engines import versions
+from ..engines import own_version, versions
 from ..io import keep_apart, replace_file
 from ..sources import SourceOptions, load_source, read_with
 from ..verify.lock import dump, lock
@@ -45,7 +44,7 @@ def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     keep_apart(read_with(source, reading.get("preset")), output)
     loaded = load_source(source, **reading)
     used = {name: number for name, number in versions().items() if number is not None}
-    frozen = lock(loaded.model, loaded.label, {"bpe-interop": version("bpe-interop"), **used})
+    frozen = lock(loaded.model, loaded.label, {"bpe-interop": own_version(), **used})
     replace_file(output, dump(frozen))
     texts = len({text for _, text, _ in frozen.golden})
     tokens = len({row.id for row in frozen.tokens})

@@ -28,6 +28,7 @@ __all__ = [
     "from_files",
     "from_model",
     "listed",
+    "own_version",
     "reads",
     "registry",
     "served_model",
@@ -74,6 +75,11 @@ class Engine(OneByOne, Protocol):
 def versions() -> dict[str, str | None]:
     """Each engine's installed version, None where it is not installed. Imports none of them."""
     return {name: _version(name, known) for name, known in FACTS.items()}
+
+
+def own_version() -> str:
+    """This library's installed version; ``from source`` if it is not installed."""
+    return installed("bpe-interop") or "from source"
 
 
 def _version(name: str, known: Facts) -> str | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 from dataclasses import asdict
 from typing import Any
 
-from ..engines import versions
+from ..engines import own_version, versions
 from ..verify import counts
 from ..verify.report import Example, Report
 from ..verify.sides import Mismatch
@@ -66,7 +65,7 @@ def as_data(report: Report) -> dict[str, Any]:
 
 def installed() -> dict[str, str]:
     """The installed versions of this library and of the engines, by name."""
-    numbers = {"bpe-interop": importlib.metadata.version("bpe-interop"), **versions()}
+    numbers = {"bpe-interop": own_version(), **versions()}
     return {name: number for name, number in sorted(numbers.items()) if number is not None}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from ..engines import (
     from_address,
     from_directory,
     from_files,
+    own_version,
     reads,
     versions,
 )
@@ -68,7 +68,7 @@ class Own(OneByOne):
     applies_template = True
 
     def __init__(self, model: BPEModel) -> None:
-        self.version = importlib.metadata.version("bpe-interop")
+        self.version = own_version()
         self.encoder = Encoder(model)
         self._last: tuple[list[str], Special, list[array[int]]] = [], "text", []
 
@@ -390,7 +390,7 @@ def side_of(
         EngineError: there is no such engine, or it does not run the source's format.
     """
     if engine is None and source.model is not None:
-        version = importlib.metadata.version("bpe-interop")
+        version = own_version()
         return partial(Own, source.model), _side_name(source, Own.name, version)
     engine = engine or source.format.engine
     if is_address(engine):
