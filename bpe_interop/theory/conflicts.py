@@ -156,7 +156,6 @@ class Conflicts:
     def _reordered(self) -> Iterator[tuple[int, Search]]:
         """Where two unchanged merges overlap, and come in another order."""
         ours, theirs, changed = self.ours, self.theirs, self.changed
-        loose = (ours.loose | theirs.loose) - changed.keys()
         for shared, endings in ours.ending.items():
             starts = ours.starting.get(shared)
             if not starts:
@@ -167,9 +166,6 @@ class Conflicts:
                 starts = [token for token in starts if token not in changed]
             if _moved(ours, theirs, ends, starts):
                 yield self.size(shared) + 2, self._stages(shared, ends, starts)
-            if loose and not (loose.isdisjoint(ends) and loose.isdisjoint(starts)):
-                flips = [*self._raced(ours, ends, starts), *self._raced(theirs, ends, starts)]
-                yield self.size(shared) + 2, self._flips(flips)
 
     def _stages(self, shared: bytes, ends: list[bytes], starts: list[bytes]) -> Search:
         """The short ones first: opening all at once may be millions."""
@@ -192,25 +188,12 @@ class Conflicts:
             yield least + 2, self._flips(flips)
             low, high = high, 2 * high
 
-    def _raced(self, form: Spines, ends: list[bytes], starts: list[bytes]) -> Iterator[Pair]:
-        """Overlapping merges of equal peaks whose order is not plain from these."""
-        peaks: dict[Priority, list[bytes]] = {}
-        for token in starts:
-            peaks.setdefault(form.peak[token], []).append(token)
-        for left in ends:
-            for right in peaks.get(form.peak[left], ()):
-                if left in form.loose or right in form.loose:
-                    yield left, right
-
     def _flips(self, flips: list[Pair]) -> Search:
-        """What follows from each pair of merges that indeed comes in another order."""
+        """What follows from each pair of merges that comes in another order."""
         ours, theirs, size = self.ours, self.theirs, self.size
         searches: list[tuple[int, int, Search]] = []
         for number, (left, right) in enumerate(flips):
-            first = ours.left_first(left, right)
-            if first == theirs.left_first(left, right):
-                continue
-            if first:
+            if ours.left_first(left, right):
                 least = size(left) + size(theirs.splits[right][1])
                 searches.append((least, number, self._after(left, right)))
             else:
@@ -221,13 +204,9 @@ class Conflicts:
 
 
 def _moved(ours: Spines, theirs: Spines, ends: list[bytes], starts: list[bytes]) -> bool:
-    """Whether a merge that ends in a token and one that starts with it change places.
-
-    By peaks alone, the left one first where they are equal.
-    """
-    a, b = ours.peak, theirs.peak
-    events = [(a[token], 0, b[token]) for token in ends]
-    events += [(a[token], 1, b[token]) for token in starts]
+    """Whether a merge that ends in a token and one that starts with it change places."""
+    events = [(ours.before[token], 0, theirs.before[token]) for token in ends]
+    events += [(ours.after[token], 1, theirs.after[token]) for token in starts]
     events.sort()
     last_end = last_start = -inf
     for _, side, place in events:
@@ -246,9 +225,8 @@ def _inversions(
     ours: Spines, theirs: Spines, ends: list[bytes], starts: list[bytes]
 ) -> Iterator[Pair]:
     """The pairs that :func:`_moved` finds to exist."""
-    a, b = ours.peak, theirs.peak
-    events = sorted((a[token], 0, b[token], token) for token in ends)
-    events += sorted((a[token], 1, b[token], token) for token in starts)
+    events = [(ours.before[token], 0, theirs.before[token], token) for token in ends]
+    events += [(ours.after[token], 1, theirs.after[token], token) for token in starts]
     events.sort()
     past_ends: list[tuple[Priority, bytes]] = []
     past_starts: list[tuple[Priority, bytes]] = []

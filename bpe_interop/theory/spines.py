@@ -30,19 +30,12 @@ class Spines:
         for token, (left, right) in self.splits.items():
             self.ending.setdefault(right, []).append(token)
             self.starting.setdefault(left, []).append(token)
-        self.peak, self.loose = _peaks(self.splits, self.priority)
+        peak, self.loose = _peaks(self.splits, self.priority)
+        self.before, self.after = _turns(self.splits, self.priority, peak, self.loose)
 
     def left_first(self, left: bytes, right: bytes) -> bool:
-        """Of two merges ``left = (l, x)`` and ``right = (x, r)``: whether ``l x r`` does ``left``.
-
-        Decided by the peaks, and where these are equal by a race of the three runs.
-        """
-        one, other = self.peak[left], self.peak[right]
-        if one != other:
-            return one < other
-        if left == right or (left not in self.loose and right not in self.loose):
-            return True
-        return self._race(left, right)
+        """Whether ``l x r`` does ``left = (l, x)``, not ``right = (x, r)``."""
+        return self.before[left] <= self.after[right]
 
     def apart(self, left: bytes, right: bytes) -> bool:
         """Whether two tokens, side by side, both stay as they are (Theorem 6)."""
@@ -144,48 +137,11 @@ class Spines:
             if at:
                 tokens[at - 1] = get((symbols[at - 1], symbols[at]))
 
-    def _race(self, left: bytes, right: bytes) -> bool:
-        """Runs ``l``, ``x`` and ``r`` beside each other until one of the two merges happens."""
-        first, second = self.splits[left]
-        parts = [self._steps(first), self._steps(second), self._steps(self.splits[right][1])]
-        ends = [len(steps) for steps in parts]
-        at = [0, 0, 0]
-        while True:
-            heads = [parts[i][at[i]] if at[i] < ends[i] else inf for i in range(3)]
-            if at[1] == ends[1]:
-                if at[0] == ends[0]:
-                    heads[0] = self.priority[left]
-                if at[2] == ends[2]:
-                    heads[1] = self.priority[right]
-            next_ = heads.index(min(heads))
-            if next_ == 0 and at[0] == ends[0]:
-                return True
-            if next_ == 1 and at[1] == ends[1]:
-                return False
-            at[next_] += 1
-
-    def _steps(self, token: bytes) -> list[Priority]:
-        """The priorities of the merges in a token's own run, in the order in which they happen."""
-        split = self.splits.get(token)
-        if split is None:
-            return []
-        left, right = map(self._steps, split)
-        steps: list[Priority] = []
-        i = j = 0
-        while i < len(left) or j < len(right):
-            if j == len(right) or (i < len(left) and left[i] <= right[j]):
-                steps.append(left[i])
-                i += 1
-            else:
-                steps.append(right[j])
-                j += 1
-        return [*steps, self.priority[token]]
-
 
 def _peaks(
     splits: Mapping[bytes, tuple[bytes, bytes]], priority: Mapping[bytes, Priority]
 ) -> tuple[dict[bytes, Priority], frozenset[bytes]]:
-    """The greatest priority in each token's run; and the tokens that do not alone reach it."""
+    """The greatest priority in each run; and the tokens that are not later than their parts."""
     peak: dict[bytes, Priority] = {}
     loose = []
     for token in sorted(splits, key=len):
@@ -198,6 +154,31 @@ def _peaks(
             peak[token] = inner
             loose.append(token)
     return peak, frozenset(loose)
+
+
+def _turns(
+    splits: Mapping[bytes, tuple[bytes, bytes]],
+    priority: Mapping[bytes, Priority],
+    peak: dict[bytes, Priority],
+    loose: frozenset[bytes],
+) -> tuple[dict[bytes, Priority], dict[bytes, Priority]]:
+    """Each token's turn as the left one of two merges that overlap, and as the right one.
+
+    The left one comes first if its turn is not later (Theorem 6).
+    """
+    if not loose:
+        return peak, peak
+    before, after = {}, {}
+    for token, (left, right) in splits.items():
+        most, own = peak[token], priority[token]
+        before[token] = most, own if peak.get(right) == most else -inf
+        after[token] = most, own if peak.get(left) == most != peak.get(right) else inf
+    turns = sorted({*before.values(), *after.values()})
+    place: dict[tuple[Priority, Priority], Priority] = {turn: at for at, turn in enumerate(turns)}
+    return (
+        {token: place[turn] for token, turn in before.items()},
+        {token: place[turn] for token, turn in after.items()},
+    )
 
 
 def _descend(token: bytes, above: Mapping[bytes, list[bytes]]) -> Iterator[bytes]:
