@@ -119,6 +119,16 @@ def test_what_counts_decides() -> None:
     assert decide(one, two, never=lambda content: b"b" in content).verdict == "proved"
 
 
+def test_what_is_put_beside_a_difference_may_not_make_what_never_occurs() -> None:
+    tokens = [b" ", b"x", b"y", b"xy"]
+    one, two = System(PairList(((b"x", b"y"),)), tokens), System(NOTHING, tokens)
+    found = decide(one, two, ok=lambda c: c.startswith(b" "), never=lambda c: b" x" in c)
+    assert found.content is not None
+    assert found.ours != found.theirs
+    assert found.content.startswith(b" ")
+    assert b" x" not in found.content
+
+
 def test_what_is_no_utf8_does_not_count_whatever_else_does_not() -> None:
     """``C3 a`` is in no text: the lead of two bytes is followed by no letter."""
     tokens = [b"\xc3", b"a", b"\xc3a"]

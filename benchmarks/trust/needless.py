@@ -9,6 +9,8 @@ _KEPT = "it only says what was found before, and spares finding it again"
 _ORDER = "it only says which of two ways is tried first"
 _KERNEL = "the kernel gives the same answer as what follows, sooner"
 
+_WORK = "it only spares work: what is found without it is no shorter, and looked at as well"
+
 NEEDLESS: dict[str, dict[str, str]] = {
     "theory.core": {
         "System.form: self.model is not None": _KEPT,
@@ -28,6 +30,21 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "_listed_as_ranked: not canonical.known(kept)": _KEPT,
         "_learned: model is not None": _KEPT,
         "_learned: not canonical.known(model)": _KEPT,
+    },
+    "theory.conflicts": {
+        "Conflicts._shows: not self.theirs.apart(left, right)": (
+            "each pair of the search lies in a rectangle of theirs (Theorem 6); a second look"
+        ),
+        "Conflicts._right_of: token not in shared": _WORK,
+        "Conflicts._right_of: token not in self.changed": _WORK,
+        "Conflicts._left_of: token not in shared": _WORK,
+        "Conflicts._left_of: token not in self.changed": _WORK,
+    },
+    "theory.contexts": {
+        "Contents.utf8: not symbol.isascii()": _WORK,
+        "Contexts._grown: best is None": _WORK,
+        "Contexts._grown: queue[0][0] < limit": _WORK,
+        "Contexts.shortest: best is None": _WORK,
     },
     "verify.stages.core": {
         "_decision: _whole_characters(a)": (
