@@ -465,10 +465,9 @@ def _ranges(ids: list[int]) -> str:
 def _rewrote(model: BPEModel, again: BPEModel) -> list[str]:
     rewrote = []
     if isinstance(model.merges, RankTable) and isinstance(again.merges, PairList):
-        rewrote.append(
-            f"ranks as {len(again.merges.pairs):,} merges: each reachable token's one split, "
-            "in rank order"
-        )
+        count, firing = len(again.merges.pairs), len(canonical(model).splits)
+        which = "each reachable token's one split" if count == firing else f"{firing:,} ever fire"
+        rewrote.append(f"ranks as {count:,} merges: {which}, in rank order")
     elif isinstance(model.merges, PairList) and isinstance(again.merges, RankTable):
         firing = len(canonical(model).splits)
         rewrote.append(

@@ -92,7 +92,7 @@ def _live(folder: Path) -> object:
 def test_the_printed_snippet_loads_a_rank_file(command: Command, tmp_path: Path) -> None:
     done = command("convert", RANKS, tmp_path / "out", "--to=tiktoken", "--no-verify")
     assert done.code == 0
-    snippet = [line.strip() for line in done.out.partition("to load     ")[2].splitlines()]
+    snippet = done.out.partition("to load     in Python:\n")[2].splitlines()
     snippet.append(f"print(encoding.encode({TEXT!r}, allowed_special='all'))")
     there = subprocess.run(
         [sys.executable, "-c", "\n".join(snippet)],

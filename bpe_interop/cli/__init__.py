@@ -135,7 +135,7 @@ def cli() -> None:
     Exit codes: 0 yes; 1 no (different, or a refused conversion); 2 no answer.
 
     A code such as LOSS-added or ERROR-source is a page in docs/refusals, with an example and
-    what to do: in the repository, whose address pip show -v bpe-interop prints.
+    what to do. It is in the repository; of a release, pip show -v bpe-interop prints where.
     """
 
 

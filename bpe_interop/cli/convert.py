@@ -127,8 +127,8 @@ def convert_command(
     --publish nothing is sent: the command shows what it would send.
 
     What the target cannot hold is refused, with what would be lost. What was written is read
-    back and run in the target's own engine before it takes its place. The last line says whether
-    the two are proved equal for every text.
+    back and run in the target's own engine before it takes its place. The line "verdict" says
+    whether the two are proved equal for every text.
 
     With --corpus, a refusal says for each file how many lines would have other ids, and how many
     tokens more they would take; for GGUF under each of the nearest names.

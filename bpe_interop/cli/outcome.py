@@ -14,6 +14,7 @@ from ..formats import Format
 from ..io import spelled
 from ..loss import Loss
 from .screen import as_json, lines, show_text
+from .terminal import say_line
 
 if TYPE_CHECKING:
     from ..cost import Cost
@@ -76,12 +77,19 @@ def show_outcome(
 
 
 def show_how_to_load(row: Format, names: Iterable[str], target: Path) -> None:
-    """Prints how the target's engine loads what was written, where naming it is not enough."""
+    """Prints how the target's engine loads what was written, where naming it is not enough.
+
+    Code stands at the margin, so that it can be copied.
+    """
     if row.how_to_load is None:
         return
     folder = target if target.is_dir() else target.parent
     files = {name: (folder / name).read_bytes() for name in names}
-    lines("to load", row.how_to_load(files, lambda name: str(folder / name)))
+    for step in row.how_to_load(files, lambda name: str(folder / name)):
+        sentence, *code = step.split("\n")
+        lines("to load", [sentence])
+        for line in code:
+            say_line(line)
 
 
 def _show_check(check: Check) -> None:

@@ -112,18 +112,26 @@ def with_changed(trip: RoundTrip, losses: Iterable[Loss]) -> Iterator[Loss]:
             yield Loss(
                 difference.field,
                 "metadata" if exact else "ids",
-                f"reading back gives another {difference.field}: {difference.how}",
+                f"{_OTHERWISE[difference.field]} otherwise: {difference.how}",
                 "no id changes" if exact else "texts would have other ids",
                 witness=witness,
                 shown=exact or witness is not None,
             )
 
 
-def _rewritten(model: BPEModel) -> frozenset[str]:
-    """The fields that change where merging starts from bytes; no other has that for a reason."""
-    fields = frozenset({"vocab", "merges", "lookup_first", "fallback"})
-    found_in_texts = "user_defined" in model.vocab.kinds.values()
-    return fields | {"added"} if found_in_texts else fields
+_OTHERWISE = {
+    "added": "added tokens are found",
+    "fallback": "missing characters are treated",
+    "lookup_first": "whole pretokens are looked up",
+    "merges": "symbols merge",
+    "vocab": "tokens are kept",
+}
+"""What changes where merging starts from bytes, by field; no other field has that for a reason."""
+
+
+def _rewritten(model: BPEModel) -> set[str]:
+    fields = {*_OTHERWISE}
+    return fields if "user_defined" in model.vocab.kinds.values() else fields - {"added"}
 
 
 def built_of_missing(model: BPEModel) -> list[bytes]:

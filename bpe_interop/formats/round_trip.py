@@ -146,7 +146,7 @@ def _left_out(trip: RoundTrip) -> Iterator[Loss]:
         yield Loss(
             each.field,
             grade,
-            f"{_WORDS.get(each.field, each.how)}: {beside} would say it, and one file is written",
+            f"{_WORDS.get(each.field, each.how)}: it belongs in {beside}, and one file is written",
             "it is left out; a target that is a directory keeps it",
             shown=grade != "ids",
         )

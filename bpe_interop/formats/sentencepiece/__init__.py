@@ -18,7 +18,9 @@ Beside it, ``tokenizer_config.json`` may say what stands around a text, and the 
 
 from __future__ import annotations
 
-from ...model import FIELDS
+from collections.abc import Callable, Iterator
+
+from ...model import FIELDS, BPEModel
 from .. import Files, Format, when_called
 from ..table import TABLE
 from .config_file import CONFIG
@@ -37,6 +39,21 @@ def sniff(files: Files) -> bool:
     return len(own) == 1 and looks_like_model(files[own[0]], named=False)
 
 
+_ELSEWHERE = (
+    "transformers builds a tokenizer of its own from a .model, and its ids may differ: for "
+    "transformers, write --to hf"
+)
+
+
+def _how_to_load(files: Files, path: Callable[[str], str]) -> list[str]:
+    models = [path(name) for name in files if name.endswith(SUFFIX)]
+    return [f"sentencepiece.SentencePieceProcessor({name!r}); {_ELSEWHERE}" for name in models]
+
+
+def _told(model: BPEModel) -> Iterator[tuple[str, str]]:
+    yield "served", f"by sentencepiece; {_ELSEWHERE}"
+
+
 FORMAT = Format(
     name="sentencepiece",
     aliases=("spm",),
@@ -53,4 +70,6 @@ FORMAT = Format(
     drops={"pretoken-level": ("alphabet",)},
     names=TABLE["sentencepiece"],
     handed=("sentencepiece",),
+    how_to_load=_how_to_load,
+    told=_told,
 )

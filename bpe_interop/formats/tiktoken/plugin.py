@@ -134,10 +134,10 @@ def how_to_load(files: Files, path: Callable[[str], str]) -> list[str]:
     ]
     settings = [data for name, data in files.items() if _SETTINGS.fullmatch(name)]
     if not settings:
-        return ["\n".join(snippet)]
+        return ["\n".join(["in Python:", *snippet])]
     encoding = json.loads(settings[0])["name"]
     return [
         f"pip install {shlex.quote(path('plugin'))}, then in Python: "
         f"tiktoken.get_encoding({encoding!r})",
-        "\n".join(["without the plugin:", *snippet]),
+        "\n".join(["without the plugin, in Python:", *snippet]),
     ]
