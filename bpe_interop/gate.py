@@ -152,7 +152,7 @@ def _need(model: BPEModel, target: Format) -> None:
             }
             raise UnstatedError(
                 f"the source does not state {what.get(name, name)} ({name}), "
-                f"and {target.title} has to say it",
+                f"and a {target.title} has to",
                 fix=ways_to_say(model),
             )
 

@@ -192,8 +192,9 @@ def _decoder(model: BPEModel, step: JoinPieces) -> Iterator[Loss]:
     yield Loss(
         "decoder",
         "metadata",
-        "tokenizers shows special tokens, and replaces a malformed run of byte tokens as a whole",
-        f"ids that no text gives would be decoded otherwise{_shown_unknown(model, step)}",
+        "of ids that no text gives: tokenizers writes special tokens out, and U+FFFD for each byte "
+        "token of a run that is no UTF-8",
+        f"such ids would be decoded otherwise{_shown_unknown(model, step)}",
     )
     if not is_identity(step.charsmap):
         yield Loss(
