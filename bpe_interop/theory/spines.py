@@ -171,7 +171,7 @@ def _turns(
     before, after = {}, {}
     for token, (left, right) in splits.items():
         most, own = peak[token], priority[token]
-        before[token] = most, own if peak.get(right) == most else -inf
+        before[token] = most, own
         after[token] = most, own if peak.get(left) == most != peak.get(right) else inf
     turns = sorted({*before.values(), *after.values()})
     place: dict[tuple[Priority, Priority], Priority] = {turn: at for at, turn in enumerate(turns)}
