@@ -56,6 +56,11 @@ def fingerprint(model: BPEModel) -> dict[str, str]:
     return hashes
 
 
+def states(line: str) -> bool:
+    """Whether a line (``specials``, ``template``) is of something that the source states."""
+    return line != _digest(None)
+
+
 class _Rows:
     """The items of a list, written as JSON already."""
 

@@ -20,7 +20,7 @@ from conftest import FIXTURES
 
 from bpe_interop.cli import cli
 from bpe_interop.engines import Engine, Special, from_files
-from bpe_interop.errors import EngineError, FormatError
+from bpe_interop.errors import EngineError, FormatError, UnstatedError
 from bpe_interop.model import BPEModel
 from bpe_interop.pytest_plugin import assert_parity
 from bpe_interop.sources import load_source
@@ -31,6 +31,7 @@ from bpe_interop.verify.sides import open_side
 
 TOKENIZERS = FIXTURES / "tokenizers"
 TINY = TOKENIZERS / "cl100k-tiny"
+HUB = TINY / "huggingface"
 
 
 def locked(source: Path, folder: Path) -> Path:
@@ -241,8 +242,11 @@ def test_special_tokens_that_change_are_said_as_such(tmp_path: Path) -> None:
         assert report.mismatch is not None
         assert report.mismatch.text == "<|endofprompt|>"
         assert (report.mismatch.ids_a, report.mismatch.ids_b) == ((820,), (821,))
+        outcomes = [stage.outcome for stage in report.stages]
+        # tiktoken places nothing around a text, so that was not compared.
+        placed = "proved" if engine is None else "unknown"
+        assert outcomes == ["proved", "refuted", placed, "unknown"]
     assert verify(path, folder, scope="text").verdict == "tested"
-    assert [s.outcome for s in report.stages] == ["proved", "refuted", "proved", "unknown"]
 
 
 @pytest.mark.parametrize(
@@ -348,21 +352,84 @@ def test_the_commands(tmp_path: Path) -> None:
     assert json.loads(out.read_text("ascii"))["fingerprint"]["all"] in prints.stdout
 
 
-def test_special_tokens_that_are_not_locked_are_said(command: Command, tmp_path: Path) -> None:
-    source = tmp_path / "ranks.tiktoken"
+def bare_ranks(folder: Path) -> Path:
+    """A rank file whose sidecar states the pattern, and no special tokens."""
+    source = folder / "ranks.tiktoken"
     [ranks] = (TINY / "tiktoken").glob("*.tiktoken")
     source.write_bytes(ranks.read_bytes())
     stated = json.loads(ranks.with_name(f"{ranks.name}.json").read_text("utf-8"))
     del stated["special_tokens"]
     source.with_name(f"{source.name}.json").write_text(json.dumps(stated), "utf-8")
+    return source
+
+
+def test_special_tokens_that_are_not_locked_are_said(command: Command, tmp_path: Path) -> None:
+    """And no stage is called proved of which the headline says that it is not compared."""
+    source = bare_ranks(tmp_path)
     path = tmp_path / "ranks.lock"
     done = command("lock", source, "-o", path)
     assert done.code == 0
     assert "special tokens are not stated, so they are not locked" in done.out
-    assert "included" not in command("verify", path, source).out
+    out = command("verify", path, source).out
+    assert out.startswith("PROVED")
+    assert "special tokens and the sequence template are not compared" in out
+    report = verify(path, source)
+    assert report.unstated == ("a", "b")
+    assert {stage.name: (stage.outcome, stage.why) for stage in report.stages} == {
+        "text": ("proved", "the same fingerprint"),
+        "added tokens": ("unknown", "neither side says which there are"),
+        "sequence template": ("unknown", "the same fingerprint, but not compared"),
+        "decoding": ("proved", "the same fingerprint"),
+    }
 
 
-HUB = TINY / "huggingface"
+def test_what_one_side_does_not_state_did_not_change(tmp_path: Path) -> None:
+    """To lock again would lose the special tokens; it is said how to state them, on either side."""
+    bare, preset = bare_ranks(tmp_path), tmp_path / "preset.json"
+    stated = json.loads((TINY / "tiktoken" / "cl100k-tiny.tiktoken.json").read_text("utf-8"))
+    kept = {key: stated[key] for key in ("pat_str", "special_tokens")}
+    preset.write_text(json.dumps(kept), "utf-8")
+    path = tmp_path / "full.lock"
+    path.write_bytes(dump(lock(load_source(bare, preset=str(preset)).model, "x", {})))
+    assert verify(path, bare, preset_b=str(preset)).verdict == "proved"
+    for report, side in ((verify(path, bare), "b"), (verify(bare, path), "a")):
+        assert (report.verdict, report.unstated, report.differences) == ("unknown", (side,), ())
+        assert report.notes == (
+            f"special tokens are not stated by {side}: say which there are with --preset-{side} "
+            f"(preset_{side}=...); or compare without: --scope text (scope='text')",
+        )
+    assert verify(path, bare, scope="text").verdict == "tested"
+    (tmp_path / "bare.lock").write_bytes(dump(lock(load_source(bare).model, "x", {})))
+    report = verify(tmp_path / "bare.lock", bare, preset_b=str(preset))
+    assert (report.verdict, report.unstated) == ("unknown", ("a",))
+    assert report.scopes == ("special strings as text",)
+    [note] = report.notes
+    assert note.startswith("special tokens are not stated by a, the lock file: say which there are")
+
+
+def test_what_stands_around_a_text_may_be_stated_by_one_side_only(tmp_path: Path) -> None:
+    pieces, file = TOKENIZERS / "spm-tiny" / "sentencepiece", TOKENIZERS / "spm-tiny/huggingface"
+    said = set()
+    for one, two in ((pieces, pieces), (pieces, file), (file, pieces)):
+        report = verify(locked(one, tmp_path), two)
+        [stage] = (each for each in report.stages if each.name == "sequence template")
+        assert stage.outcome == "unknown"
+        assert report.verdict == ("proved" if one == two else "unknown")
+        assert "special tokens parsed, template applied" not in report.scopes
+        said.add(stage.why if one == two else report.notes[0].partition(":")[0])
+    assert said == {
+        "neither side says what is placed around a text",
+        "what is placed around a text is not stated by a, the lock file",
+        "what is placed around a text is not stated by b",
+    }
+
+
+def test_a_source_without_a_pattern_names_the_preset_of_its_side(tmp_path: Path) -> None:
+    path = locked(HUB, tmp_path)
+    with pytest.raises(UnstatedError, match="--preset-b"):
+        verify(path, TOKENIZERS / "gpt2-tiny" / "gpt2")
+
+
 Edit: TypeAlias = Callable[[dict[str, Any]], None]
 
 

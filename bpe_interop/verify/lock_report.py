@@ -13,7 +13,7 @@ from ..encode import Encoder
 from ..engines import Engine
 from ..engines.facts import facts
 from ..errors import SourceError
-from ..fingerprint import PARTS, fingerprint
+from ..fingerprint import PARTS, fingerprint, states
 from ..io import TokenizerSource, beginning, read, spelled
 from ..merging.canonical import canonical
 from ..model import BPEModel, show
@@ -22,6 +22,7 @@ from .alignment import Span, align
 from .assumptions import EXAMINED, assumptions
 from .compare import oddness
 from .lock import (
+    ASKED,
     BLOCK,
     Lock,
     answers,
@@ -41,6 +42,7 @@ from .sides import (
     Own,
     encode_one,
     run_in_transformers,
+    ways_to_name,
 )
 from .stages.around import left_to_chance
 from .stages.stage import Scope, Stage, counts
@@ -104,24 +106,25 @@ def compare_with_lock(
     model = source.model
     if model is None:
         raise SourceError(source.refusal, where=source.label, fix="give the tokenizer's own files")
-    now = fingerprint(model)
-    changed = [
-        part for part in _LINES if now[part] != held.fingerprint[part] and counts(part, scope)
-    ]
-    ways = _ways(model, side, scope)
+    lines = _Lines(held.fingerprint, fingerprint(model))
+    changed = [part for part in _LINES if not lines.same(part) and counts(part, scope)]
+    ways = _ways(lines, model, side, scope)
     answered = _hold(_asked(held, ways, model, scope), side, first, tick)
     mismatch = answered.mismatch
     versions = ", ".join(f"{name} {number}" for name, number in held.versions.items())
-    notes = [f"locked with {versions}"] if versions else []
+    letters = ("a", "b") if first else ("b", "a")
+    unsaid = tuple(part for part in changed if any(lines.silent(part)))
+    notes = [_unsaid(part, lines, letters, model) for part in unsaid]
+    notes += [f"locked with {versions}"] if versions else []
     if changed:
         notes += changes(held, model)
     elif mismatch is not None:
         notes.append(f"the fingerprint is the locked one, but {side.name} gives other ids")
     if mismatch is not None and facts(side.name).directories:
         run_in_transformers(source, notes)  # it notes which class is to blame, and what to do
-    beside = tuple(_beside(held, model))
+    beside = tuple(_beside(held, model, roles=not any(lines.silent("specials"))))
     chance = left_to_chance(model) if counts("specials", scope) else ""
-    verdict = _verdict(answered, changed, side, chance, notes)
+    verdict = _verdict(answered, changed, unsaid, side, chance, notes)
     shown_by = _shown_by(mismatch, changed)
     names = (spelled(str(path)), "locked ids"), (source.label, f"{side.name} {side.version}")
     (a, engine_a), (b, engine_b) = names if first else names[::-1]
@@ -139,21 +142,72 @@ def compare_with_lock(
         scopes=tuple(_MODES[how].scope for how in ways),
         mismatch=mismatch,
         stage=_NAMES.get(shown_by, shown_by) or None,
-        stages=tuple(_stages(held.fingerprint, now, shown_by)),
+        stages=tuple(_stages(lines, shown_by, ways if scope == "all" else ASKED)),
         assumptions=_assumed(model, side) if verdict == "proved" else (),
         replayed=(),
         failures=tuple(answered.failures),
         differences=beside,
-        matters=("does not change ids: metadata",) * len(beside),
+        matters=tuple(_MATTERS[each.field] for each in beside),
         notes=tuple(notes),
+        unstated=_unstated(lines, letters) if scope == "all" else (),
         examples=() if mismatch is None else (_example(mismatch, held, model, first),),
     )
 
 
-def _beside(held: Lock, model: BPEModel) -> Iterator[Difference]:
-    """What changes no id, and is other than what was locked: roles, and the chat template."""
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The lines of two fingerprints: the locked one, and that of the tokenizer now."""
+
+    locked: Mapping[str, str]
+    now: Mapping[str, str]
+
+    def same(self, part: str) -> bool:
+        """Whether a line is the locked one."""
+        return self.now[part] == self.locked[part]
+
+    def silent(self, part: str) -> tuple[bool, bool]:
+        """Whether the lock file does not state what a line is of, and whether the source."""
+        return not states(self.locked[part]), not states(self.now[part])
+
+
+def _unstated(lines: _Lines, letters: tuple[str, str]) -> tuple[str, ...]:
+    """The sides, ``a`` or ``b``, that do not state their special tokens."""
+    sides = zip(letters, lines.silent("specials"), strict=False)
+    return tuple(sorted(letter for letter, silent in sides if silent))
+
+
+_UNSAID = {
+    "specials": ("special tokens are not stated", "which there are", "text"),
+    "template": ("what is placed around a text is not stated", "it", "ordinary"),
+}
+"""What a line is of, what there is to say of it, and the scope in which it does not count."""
+
+
+def _unsaid(part: str, lines: _Lines, letters: tuple[str, str], model: BPEModel) -> str:
+    """What one side states and the other does not, and how to say it."""
+    what, which, scope = _UNSAID[part]
+    of_lock, of_source = letters
+    if states(lines.now[part]):
+        who = f"{of_lock}, the lock file"
+        how = f"say {which} when you lock, with --preset (preset=...)"
+    else:
+        who, how = of_source, f"say {which} with {ways_to_name({of_source: model})}"
+    return f"{what} by {who}: {how}; or compare without: --scope {scope} (scope={scope!r})"
+
+
+_MATTERS = {
+    "added": "roles do not change ids: metadata",
+    "chat_template": "does not change ids: metadata",
+}
+
+
+def _beside(held: Lock, model: BPEModel, *, roles: bool) -> Iterator[Difference]:
+    """What changes no id, and is other than what was locked: roles, and the chat template.
+
+    Without ``roles`` these are not looked at: a side does not state the tokens that have them.
+    """
     now, then = roles_of(model), held.roles
-    if now != then:
+    if roles and now != then:
         new, gone = (
             ", ".join(role for role in roles if role not in others) or "none"
             for roles, others in ((now, then), (then, now))
@@ -180,11 +234,19 @@ def _shown_by(mismatch: Mismatch | None, changed: Sequence[str]) -> str:
     return way if way in changed and not any(part in changed for part in before) else ""
 
 
-def _stages(locked: Mapping[str, str], now: Mapping[str, str], shown: str) -> Iterator[Stage]:
-    """Each line of a fingerprint, and whether it is the locked one; one that a text shows."""
+def _stages(lines: _Lines, shown: str, ways: Sequence[str]) -> Iterator[Stage]:
+    """Each line of a fingerprint, and whether it is the locked one; one that a text shows.
+
+    What no side states, and what the ``ways`` of asking do not ask for, is not called proved.
+    """
+    asked = {"specials": "parse", "template": "template"}
     for part in _LINES:
-        name = _NAMES.get(part, part)
-        if now[part] == locked[part]:
+        name, silent = _NAMES.get(part, part), lines.silent(part)
+        if any(silent):
+            yield Stage(name, "unknown", f"{_WHO[silent]} {_WHAT[part]}")
+        elif lines.same(part) and asked.get(part, "text") not in ways:
+            yield Stage(name, "unknown", "the same fingerprint, but not compared")
+        elif lines.same(part):
             yield Stage(name, "proved", "the same fingerprint")
         elif part == shown:
             yield Stage(name, "refuted", "another fingerprint, and a text with other ids")
@@ -192,26 +254,40 @@ def _stages(locked: Mapping[str, str], now: Mapping[str, str], shown: str) -> It
             yield Stage(name, "unknown", "another fingerprint")
 
 
+_WHO = {
+    (True, True): "neither side says",
+    (True, False): "the lock file does not say",
+    (False, True): "the source does not say",
+}
+_WHAT = {"specials": "which there are", "template": "what is placed around a text"}
+
+
 def _verdict(
-    answered: _Held, changed: list[str], side: Engine, chance: str, notes: list[str]
+    answered: _Held,
+    changed: Sequence[str],
+    unsaid: Sequence[str],
+    side: Engine,
+    chance: str,
+    notes: list[str],
 ) -> Verdict:
     """The verdict; what keeps it from a better one is noted, ``chance`` among it."""
     if chance:
         notes.append(f"{chance}, and tokenizers takes one of them by chance: nothing is proved")
     same = answered.mismatch is None
     unfound = [name for name in changed if name in _IDS and same]
-    if unfound:
-        notes.insert(0, _unfound(unfound))
+    if meant := [name for name in unfound if name not in unsaid]:
+        notes.insert(0, _unfound(meant))
     complete = bool(answered.asked) and not answered.failures
     speaks = same and not changed and _speaks_for_all_texts(side, notes) and not chance
     return verdict_of(refuted=not same, proved=complete and speaks, tested=complete and not unfound)
 
 
-def _ways(model: BPEModel, side: Engine, scope: Scope) -> tuple[str, ...]:
-    """The ways of asking for ids that count and that a side can answer."""
-    if scope != "all" or not side.parses_special:
+def _ways(lines: _Lines, model: BPEModel, side: Engine, scope: Scope) -> tuple[str, ...]:
+    """The ways of asking for ids that count and that both the lock file and a side can answer."""
+    if scope != "all" or not side.parses_special or any(lines.silent("specials")):
         return ("text",)
-    return tuple(how for how in answers(model) if how != "template" or side.applies_template)
+    placed = side.applies_template and not any(lines.silent("template"))
+    return tuple(how for how in answers(model) if how != "template" or placed)
 
 
 def _unfound(lines: list[str]) -> str:
@@ -353,6 +429,8 @@ def _merges(held: Lock, model: BPEModel) -> Iterator[str]:
 
 
 def _added(held: Lock, model: BPEModel) -> Iterator[str]:
+    if not states(held.fingerprint["specials"]):
+        return
     known = {text for _, text, _ in held.golden}
     new = [
         f"added token {show(token.text)} (id {token.id}) is not in the lock file"

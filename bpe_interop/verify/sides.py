@@ -41,6 +41,7 @@ from ..errors import (
 from ..formats.huggingface.companions import WORDS, explain
 from ..io import TokenizerSource, find, spelled
 from ..model import BPEModel
+from ..presets import candidates
 from ..sources import load_source
 from ..steps import JoinPieces
 from ..text.added_tokens import Allowed
@@ -234,10 +235,10 @@ def modes_of(
     if scope != "all":
         return [ORDINARY]
     if silent := unstated(models):
-        name = " ".join(f"--preset-{side} (preset_{side}=...)" for side in silent)
+        named = {side: model for side, model in zip("ab", models, strict=True) if side in silent}
         notes.append(
             f"special tokens are not stated by {' and '.join(silent)}: say which there are with "
-            f"{name}, or compare without them: --scope ordinary (scope='ordinary')"
+            f"{ways_to_name(named)}; or compare without them: --scope ordinary (scope='ordinary')"
         )
         return [ORDINARY]
     modes = [ORDINARY, PARSED]
@@ -258,6 +259,16 @@ def unstated(models: Iterable[BPEModel | None]) -> tuple[str, ...]:
     """The sides, ``a`` or ``b``, that do not state their special tokens."""
     sides = zip("ab", models, strict=True)
     return tuple(side for side, model in sides if model is not None and model.added is None)
+
+
+def ways_to_name(models: Mapping[str, BPEModel | None]) -> str:
+    """The options that name presets for sides, with the presets that know their files."""
+    ways = []
+    for side, model in models.items():
+        known = [] if model is None else candidates(model)
+        names = f": {', '.join(known)}" if known else ""
+        ways.append(f"--preset-{side} (preset_{side}=...){names}")
+    return " and ".join(ways)
 
 
 class Inside:

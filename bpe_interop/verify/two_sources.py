@@ -85,11 +85,11 @@ def verify(
         held = locked(source)
         if held is not None:
             opened = open_side(other, preset=preset, offline=offline)
+            _need("b" if source is a else "a", opened)
             _refuse_corpora(texts, source)
-            side = side_of(opened, engine)[0]()
-            first, tick = source is a, options.tick
+            side, first = side_of(opened, engine)[0](), source is a
             return compare_with_lock(
-                held, source, opened, side, scope=scope, first=first, tick=tick
+                held, source, opened, side, scope=scope, first=first, tick=options.tick
             )
     notes: list[str] = []
     served = engine_a is not None or engine_b is not None
