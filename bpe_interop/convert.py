@@ -182,20 +182,29 @@ def convert(
     keep_apart([*read, *([] if into is None else [into])], place)
     check_target(place, force=force)
     loaded = load_source(source, **reading)
-    model = renamed(loaded.model, name or _name(loaded, place))
-    if ways and not model.origin.name:
-        model = renamed(model, _name_of(str(source)))
+    model = _to_write(loaded, name or _name(loaded, place), named=bool(ways))
     with contextlib.ExitStack() as opened:
-        inner = loaded.format.embedded(loaded.files) or loaded.files
-        put = row.embedding(inner)
+        put = row.embedding(loaded.format.embedded(loaded.files) or loaded.files)
         ways += [] if put is None else [put]
         base = None if into is None else opened.enter_context(existing_file(Path(into), row))
         wanted = Target(row, place, drop, force, verify, ways, base)
         given = reading.get("said", NOTHING).fields
         done = write_checked(loaded.with_model(model), model, wanted, by_user=given, tick=tick)
-    again = done.again
+    return _conversion(loaded.with_model(model), place, row, done)
+
+
+def _to_write(loaded: TokenizerSource[BPEModel], name: str, *, named: bool) -> BPEModel:
+    """The model under a name; one that has none is called as its source where it must be named."""
+    model = renamed(loaded.model, name)
+    return renamed(model, _name_of(loaded.label)) if named and not model.origin.name else model
+
+
+def _conversion(
+    loaded: TokenizerSource[BPEModel], target: Path, row: Format, done: Written
+) -> Conversion:
+    model, again = loaded.model, done.again
     return Conversion(
-        source=spelled(str(source)),
+        source=spelled(loaded.label),
         source_format=loaded.format.name,
         target=spelled(str(target)),
         target_format=row.name,

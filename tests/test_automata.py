@@ -67,6 +67,19 @@ def test_the_decision_table(
     assert (found is None) == (witness is None)
 
 
+def test_the_end_of_the_text_is_no_end_of_a_line() -> None:
+    """Oniguruma's ``$`` is also before a line feed, its ``\\z`` is not."""
+    line, text = r"a+$|a|\n", r"a+\z|a|\n"
+    assert [Engine(pattern).first("aa\n") for pattern in (line, text)] == [2, 1]
+    assert first_difference(tree(line), tree(text)) == "aa\n"
+
+
+def test_surrogates_are_in_no_text() -> None:
+    every = tree(r"[\x{0}-\x{D7FF}\x{E000}-\x{10FFFF}]")
+    assert uncovered(every) is None
+    assert first_difference(every, tree(r"[\s\S]")) is None
+
+
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_a_family_splits_every_text_alike(family: Family) -> None:
     preferred = Pattern(family.preferred, "oniguruma")

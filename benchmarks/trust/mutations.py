@@ -74,6 +74,10 @@ MODULES: dict[str, tuple[str, ...]] = {
         "test_prove_merging.py",
     ),
     "theory.chains": _CUTS,
+    "theory.automata": ("test_automata.py", *_CUTS),
+    "theory.splitters": ("test_automata.py", *_CUTS),
+    "theory.split_tables": ("test_automata.py", *_CUTS),
+    "verify.prove": _STAGES,
     "theory.plain": ("test_prove_unused.py", "test_diff.py", *_STAGES),
     "theory.unused_pieces": (
         "test_prove_unused.py",

@@ -31,6 +31,18 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "_learned: model is not None": _KEPT,
         "_learned: not canonical.known(model)": _KEPT,
     },
+    "theory.automata": {
+        "Machine.step: known is None": _KEPT,
+        "Machine.signature: known is None": _KEPT,
+        "Machine._add_repeat: isinstance(node.part, Leaf)": "what is no leaf was refused before",
+        "classes_of: _plainness(code) < _plainness(plainest_of[signature])": (
+            "it only says which character stands for a class in a text that is shown"
+        ),
+    },
+    "theory.splitters": {
+        "Reader.read: known is None": _KEPT,
+        "_Splitter._choice: before != 'fresh'": "where a step begins afresh, there is a cut anyway",
+    },
     "theory.conflicts": {
         "Conflicts._shows: not self.theirs.apart(left, right)": (
             "each pair of the search lies in a rectangle of theirs (Theorem 6); a second look"

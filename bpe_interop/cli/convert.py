@@ -6,6 +6,7 @@ import contextlib
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,20 +140,10 @@ def convert_command(
     With --json: what was kept, rewrote, lost, checked and proved; where it is refused,
     "refused" lists the losses.
     """
-    dropped = _dropped(asked)
     if asked.into is not None and is_repository(target):
         raise click.UsageError("--into writes a file: name one as DST")
     check_options(target, publish=publish, private=private, offline=reading["offline"])
-
-    def measured() -> list[Cost]:
-        """What is lost, on the corpora that were named."""
-        if not asked.corpora:
-            return []
-        from ..cost import costs  # it reads corpora, and most conversions none
-
-        with counting("measuring") as tick:
-            return costs(source, target_format(target, asked.to), asked.corpora, tick, **reading)
-
+    measured = partial(_measured, source, target, asked, reading)
     told = refusals(source, target, json_output=json_output, costs=measured)
     with told, place_for(target) as place:
         with counting("checking") as tick:
@@ -160,7 +151,7 @@ def convert_command(
                 source,
                 place,
                 asked.to,
-                drop=(*asked.drop, *dropped),
+                drop=(*asked.drop, *_dropped(asked)),
                 force=asked.force,
                 verify=not asked.no_verify,
                 options=asked.options,
@@ -173,20 +164,36 @@ def convert_command(
         if is_repository(target):
             done, wanted = prepared(done, place, str(target))
             commit = send(wanted, force=asked.force, private=private) if publish else None
-            if json_output:
-                as_json({**asdict(done), "published": commit})
-                return
-            _show(done, target)
-            if commit is None:
-                show_unsent(wanted)
-            else:
-                show_sent(wanted, commit)
+            _show_published(done, wanted, commit, target, json_output=json_output)
             return
     if json_output:
         as_json(asdict(done))
     else:
         _show(done, target)
         show_how_to_load(by_name(done.target_format), done.files, target)
+
+
+def _measured(source: str, target: Path, asked: _Asked, reading: SourceOptions) -> list[Cost]:
+    """What is lost, on the corpora that were named."""
+    if not asked.corpora:
+        return []
+    from ..cost import costs  # it reads corpora, and most conversions none
+
+    with counting("measuring") as tick:
+        return costs(source, target_format(target, asked.to), asked.corpora, tick, **reading)
+
+
+def _show_published(
+    done: Conversion, wanted: Publication, commit: str | None, target: Path, *, json_output: bool
+) -> None:
+    if json_output:
+        as_json({**asdict(done), "published": commit})
+        return
+    _show(done, target)
+    if commit is None:
+        show_unsent(wanted)
+    else:
+        show_sent(wanted, commit)
 
 
 def _dropped(asked: _Asked) -> tuple[str, ...]:

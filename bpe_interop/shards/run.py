@@ -513,8 +513,12 @@ def run_corpus(
         run = run_parts(job, carried, left, workers, limit=limit, tick=took)
     run.results = {**before, **run.results}
     if not run.interrupted:
-        run.check_whole(len(corpus.parts))
-        corpus.check_unchanged()
-        if not any(each.documents for each in run.results.values()):
-            raise no_documents(corpus.shards)
+        _check_done(run, corpus)
     return run
+
+
+def _check_done(run: Run[K], corpus: CutCorpus) -> None:
+    run.check_whole(len(corpus.parts))
+    corpus.check_unchanged()
+    if not any(each.documents for each in run.results.values()):
+        raise no_documents(corpus.shards)

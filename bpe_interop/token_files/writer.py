@@ -160,15 +160,7 @@ def encode_corpora(
             run = _run(job, carried, _about(job, place), corpus, way)
             if run.interrupted:
                 raise _InterruptedError
-            cut_as = {part.file: part.identity for part in parts}
-            manifest = Manifest(
-                settings,
-                dtype,
-                _facts(loaded, carried, tokenizer),
-                versions_here(job.libraries),
-                tuple(_origin(shard, cut_as[number]) for number, shard in enumerate(corpus.shards)),
-                tuple(_piece(part, run.results[part.number]) for part in parts),
-            )
+            manifest = _manifest(job, _facts(loaded, carried, tokenizer), corpus, run)
             _clean(folder, manifest)
             replace_file(folder / NAME, manifest.to_json().encode("ascii"))
     except _InterruptedError:
@@ -176,6 +168,20 @@ def encode_corpora(
     if state is not None:
         Path(state).unlink(missing_ok=True)
     return _written(manifest, run, len(parts), _cut_texts(corpus, run))
+
+
+def _manifest(
+    job: EncodeJob, facts: TokenizerFacts, corpus: CutCorpus, run: Run[Encoded]
+) -> Manifest:
+    cut_as = {part.file: part.identity for part in corpus.parts}
+    return Manifest(
+        job.settings,
+        job.dtype,
+        facts,
+        versions_here(job.libraries),
+        tuple(_origin(shard, cut_as[number]) for number, shard in enumerate(corpus.shards)),
+        tuple(_piece(part, run.results[part.number]) for part in corpus.parts),
+    )
 
 
 def _check_files_say(loaded: TokenizerSource[BPEModel], carried: Carried) -> None:

@@ -362,13 +362,7 @@ def establish(
     """
     dropped = tuple(sorted({loss.field for loss in losses if loss.grade != "metadata"}))
     notes = tuple(_unstated(model, again))
-    kept, written = _kept(model, again, dropped), again
-    if kept.pretokenizer is None or again.pretokenizer is None:
-        # A target that does not say how texts are split is run with what the source says.
-        steps = model.normalizer, model.pretokenizer
-        kept, written = (
-            replace(side, normalizer=steps[0], pretokenizer=steps[1]) for side in (kept, again)
-        )
+    kept, written = _compared(model, again, dropped)
     why = _why_not_asked(kept, dropped)
     if why:
         return Established("unknown", "text", why=why, dropped=dropped, notes=notes, given=given)
@@ -403,6 +397,21 @@ def establish(
         notes,
         given,
     )
+
+
+def _compared(
+    model: BPEModel, again: BPEModel, dropped: tuple[str, ...]
+) -> tuple[BPEModel, BPEModel]:
+    """The two models that the proof is about.
+
+    A target that does not say how texts are split is run with what the source says.
+    """
+    kept = _kept(model, again, dropped)
+    if kept.pretokenizer is not None and again.pretokenizer is not None:
+        return kept, again
+    steps = model.normalizer, model.pretokenizer
+    one, two = (replace(m, normalizer=steps[0], pretokenizer=steps[1]) for m in (kept, again))
+    return one, two
 
 
 def _why_not_asked(kept: BPEModel, dropped: tuple[str, ...]) -> str:

@@ -22,7 +22,7 @@ from ...steps import ByteChars, NormalizerStep, PreTokenizerStep
 from ...strict_json import Node, parse
 from ...text.added_tokens import vanishing
 from ...text.normalize import normalize
-from .companions import read_beside
+from .companions import Beside, read_beside
 from .decoders import read_decoder
 from .in_kernel import NotTakenError, take, without, words_of
 from .names import MAIN, main_file
@@ -139,16 +139,20 @@ def _load(
             decoder=read_decoder(root.get("decoder"), alphabet, beside.added, normalizer),
             chat_template=beside.chat_template,
             extras={**({"huggingface": extras} if extras else {}), **config, **beside.others},
-            origin=Origin(
-                "huggingface",
-                files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
-                notes=(*notes, *beside.notes),
-                lost=beside.lost,
-                served_as=beside.served_as,
-            ),
+            origin=_origin(files, notes, beside),
         )
     except InvalidModelError as error:
         _locate(error, root)
+
+
+def _origin(files: Mapping[str, bytes], notes: tuple[str, ...], beside: Beside) -> Origin:
+    return Origin(
+        "huggingface",
+        files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
+        notes=(*notes, *beside.notes),
+        lost=beside.lost,
+        served_as=beside.served_as,
+    )
 
 
 def _read_pipeline(
