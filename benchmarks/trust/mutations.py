@@ -76,8 +76,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "theory.chains": _CUTS,
     "theory.automata": ("test_automata.py", *_CUTS),
     "theory.splitters": ("test_automata.py", *_CUTS),
-    "theory.split_tables": ("test_automata.py", *_CUTS),
-    "verify.prove": _STAGES,
+    "theory.split_tables": ("test_kernel_encoding.py", "test_misreadings.py"),
+    "verify.prove": ("test_verify.py", "test_prove.py", *_STAGES),
     "theory.plain": ("test_prove_unused.py", "test_diff.py", *_STAGES),
     "theory.unused_pieces": (
         "test_prove_unused.py",
