@@ -87,7 +87,7 @@ def _show_mismatch(report: Report, mismatch: Mismatch) -> None:
     first, *others = report.examples or [None]
     if first is not None:
         _show_aligned(first)
-        lines("found in", [] if first.source is None else [_place(first.source)])
+        lines("found in", [] if first.source is None else [_document(first.source)])
     lines("replayed", [f"in {', '.join(report.replayed)}"] if report.replayed else [])
     ran = f"{report.differing:,} of {report.compared:,} differ"
     if not report.differing:
@@ -133,8 +133,13 @@ def _padded(cell: str, width: int) -> str:
 
 
 def _example(example: Example) -> str:
-    where = "" if example.source is None else f"; {_place(example.source)}"
+    where = "" if example.source is None else f"; found in {_document(example.source)}"
     return f"{short_text(example.mismatch.text)} ({example.mismatch.mode.scope}){where}"
+
+
+def _document(source: Source) -> str:
+    """Where the document begins that a text was found in: it need not stand there as it is."""
+    return f"the document at {_place(source)}, and made small"
 
 
 def _place(source: Source) -> str:
