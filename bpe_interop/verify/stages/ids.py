@@ -58,7 +58,7 @@ def ids_stage(pair: TwoModels) -> Stage:
     entries = compare_entries(left, right)
     moved = sorted(entries.moved, key=len)
     if not moved:
-        return Stage(name, "proved", f"{entries.shared:,} tokens, the same ids")
+        return Stage(name, "proved", f"{entries.shared:,} tokens that texts give: the same ids")
     texts = chain.from_iterable(pair.texts_of_token(token) for token in moved)
     why = f"{show(moved[0])} has the id {left[moved[0]]} in the first, {right[moved[0]]} in"
     why += " the second"
