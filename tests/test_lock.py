@@ -457,11 +457,15 @@ def rename_token(model: dict[str, Any]) -> None:
 
 
 def edited_copy(source: Path, folder: Path, edit: Edit) -> Path:
+    return edited_file(source, folder, lambda root: edit(root["model"]))
+
+
+def edited_file(source: Path, folder: Path, edit: Edit) -> Path:
     copy = folder / "edited"
     shutil.copytree(source, copy)
     path = copy / "tokenizer.json"
     root = json.loads(path.read_text("utf-8"))
-    edit(root["model"])
+    edit(root)
     path.write_text(json.dumps(root, ensure_ascii=False), "utf-8")
     return copy
 
@@ -500,6 +504,78 @@ def test_a_changed_fingerprint_without_a_text_is_no_yes(command: Command, tmp_pa
         assert "Could not tell" in (tmp_path / "lock.md").read_text("utf-8")
     with pytest.raises(AssertionError, match=r"no answer(?s:.)*is not the locked one"):
         assert_parity(path, copy)
+
+
+def ids_in(folder: Path, text: str, *, special: bool) -> tuple[int, ...]:
+    engine = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    engine.encode_special_tokens = not special
+    return tuple(engine.encode(text, add_special_tokens=False).ids)
+
+
+@pytest.mark.parametrize("text", ["<|pad|>", "<|im_start|>user\n"])
+@pytest.mark.parametrize("special", [True, False])
+def test_an_added_token_that_is_new_is_shown_by_its_text(
+    tmp_path: Path, text: str, special: bool
+) -> None:
+    """The lock file does not have its ids: they follow from the fingerprint without the token."""
+
+    def add(root: dict[str, Any]) -> None:
+        token = {"id": 805, "content": text, "special": special}
+        root["added_tokens"].append({**root["added_tokens"][0], **token})
+
+    path = locked(HUB, tmp_path)
+    copy = edited_file(HUB, tmp_path, add)
+    for engine in (None, "tokenizers"):
+        report = verify(path, copy, engine_b=engine)
+        assert (report.verdict, report.stage) == ("refuted", "added tokens")
+        assert report.mismatch is not None
+        assert report.mismatch.text == text
+        assert report.mismatch.ids_a == ids_in(HUB, text, special=True)
+        assert report.mismatch.ids_b == ids_in(copy, text, special=True) == (805,)
+        assert any("the fingerprint is the locked one" in note for note in report.notes)
+    narrow = verify(path, copy, scope="ordinary")
+    assert narrow.verdict == ("unknown" if special else "refuted")
+    assert verify(path, copy, scope="text").verdict == "tested"
+
+
+def test_ids_that_do_not_follow_from_the_fingerprint_are_not_claimed(tmp_path: Path) -> None:
+    """Merges changed too, so what the locked tokenizer made of the new token's text is open."""
+
+    def edit(root: dict[str, Any]) -> None:
+        swap_merges(root["model"])
+        root["added_tokens"].append({**root["added_tokens"][0], "id": 805, "content": "<|pad|>"})
+
+    report = verify(locked(HUB, tmp_path), edited_file(HUB, tmp_path, edit))
+    assert (report.verdict, report.mismatch) == ("unknown", None)
+    assert "not known whether those of other texts changed" in report.notes[0]
+    assert 'added token "<|pad|>" (id 805) is new' in report.notes
+
+
+@pytest.mark.parametrize("merges_too", [False, True])
+def test_a_token_that_is_special_no_more_is_shown_at_its_stage(
+    command: Command, tmp_path: Path, merges_too: bool
+) -> None:
+    """Where special strings are text it matches now. No stage is named if merges may be why."""
+
+    def edit(root: dict[str, Any]) -> None:
+        token = next(t for t in root["added_tokens"] if t["content"] == "<|endoftext|>")
+        token["special"] = False
+        if merges_too:
+            swap_merges(root["model"])
+
+    path = locked(HUB, tmp_path)
+    copy = edited_file(HUB, tmp_path, edit)
+    report = verify(path, copy)
+    assert report.mismatch is not None
+    text = report.mismatch.text
+    assert (text, report.mismatch.mode.special) == ("<|endoftext|>", "text")
+    assert report.mismatch.ids_a == ids_in(HUB, text, special=False)
+    assert report.mismatch.ids_b == ids_in(copy, text, special=False)
+    assert report.stage == (None if merges_too else "added tokens")
+    refuted = [stage.name for stage in report.stages if stage.outcome == "refuted"]
+    assert refuted == ([] if merges_too else ["added tokens"])
+    at = "" if merges_too else " at stage: added tokens"
+    assert command("verify", path, copy).out.startswith(f"DIFFERENT{at}; a text:")
 
 
 def test_a_token_that_is_new_is_said(tmp_path: Path) -> None:

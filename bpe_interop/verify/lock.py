@@ -123,6 +123,17 @@ def _ask(encoder: Encoder, how: str, text: str) -> tuple[int, ...] | None:
     return tuple(encoder.template(ids) if how == "template" else ids)
 
 
+def answered_by(
+    model: BPEModel, asked: Iterable[tuple[str, str]]
+) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+    """The ids that a model gives for texts, each asked for in a way; none where it has none."""
+    encoder = Encoder(model)
+    for how, text in asked:
+        ids = _ask(encoder, how, text)
+        if ids is not None:
+            yield how, text, ids
+
+
 def _golden(model: BPEModel) -> Iterator[tuple[str, str, tuple[int, ...]]]:
     encoder = Encoder(model)
     seen: dict[str, tuple[int, ...] | None] = {}

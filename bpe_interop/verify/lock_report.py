@@ -16,7 +16,7 @@ from ..errors import SourceError
 from ..fingerprint import PARTS, fingerprint, states
 from ..io import TokenizerSource, beginning, read, spelled
 from ..merging.canonical import canonical
-from ..model import BPEModel, show
+from ..model import AddedToken, BPEModel, show
 from ..ticks import begin
 from .alignment import Span, align
 from .assumptions import EXAMINED, assumptions
@@ -25,6 +25,7 @@ from .lock import (
     ASKED,
     BLOCK,
     Lock,
+    answered_by,
     answers,
     chat_template_of,
     is_lock,
@@ -109,23 +110,22 @@ def compare_with_lock(
     lines = _Lines(held.fingerprint, fingerprint(model))
     changed = [part for part in _LINES if not lines.same(part) and counts(part, scope)]
     ways = _ways(lines, model, side, scope)
-    answered = _hold(_asked(held, ways, model, scope), side, first, tick)
+    derived = _derived(held, lines, ways, model) if "specials" in changed else []
+    asked = chain(_asked(held, ways, model, scope), derived)
+    answered = _hold(asked, side, first, tick)
     mismatch = answered.mismatch
-    versions = ", ".join(f"{name} {number}" for name, number in held.versions.items())
     letters = ("a", "b") if first else ("b", "a")
     unsaid = tuple(part for part in changed if any(lines.silent(part)))
     notes = [_unsaid(part, lines, letters, model) for part in unsaid]
-    notes += [f"locked with {versions}"] if versions else []
-    if changed:
-        notes += changes(held, model)
-    elif mismatch is not None:
-        notes.append(f"the fingerprint is the locked one, but {side.name} gives other ids")
+    notes += _notes(held, model, side, changed, mismatch)
+    if mismatch is not None and mismatch.text in {text for _, text, _ in derived}:
+        notes.append(_DERIVED)
     if mismatch is not None and facts(side.name).directories:
         run_in_transformers(source, notes)  # it notes which class is to blame, and what to do
     beside = tuple(_beside(held, model, roles=not any(lines.silent("specials"))))
     chance = left_to_chance(model) if counts("specials", scope) else ""
     verdict = _verdict(answered, changed, unsaid, side, chance, notes)
-    shown_by = _shown_by(mismatch, changed)
+    shown_by = _shown_by(mismatch, changed, held, model)
     names = (spelled(str(path)), "locked ids"), (source.label, f"{side.name} {side.version}")
     (a, engine_a), (b, engine_b) = names if first else names[::-1]
     return Report(
@@ -152,6 +152,23 @@ def compare_with_lock(
         unstated=_unstated(lines, letters) if scope == "all" else (),
         examples=() if mismatch is None else (_example(mismatch, held, model, first),),
     )
+
+
+def _notes(
+    held: Lock,
+    model: BPEModel,
+    side: Engine,
+    changed: Sequence[str],
+    mismatch: Mismatch | None,
+) -> Iterator[str]:
+    """What was locked with which versions, and what is other than it was."""
+    if held.versions:
+        versions = ", ".join(f"{name} {number}" for name, number in held.versions.items())
+        yield f"locked with {versions}"
+    if changed:
+        yield from changes(held, model)
+    elif mismatch is not None:
+        yield f"the fingerprint is the locked one, but {side.name} gives other ids"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,16 +239,29 @@ def _beside(held: Lock, model: BPEModel, *, roles: bool) -> Iterator[Difference]
         yield Difference("chat_template", "different", how)
 
 
-def _shown_by(mismatch: Mismatch | None, changed: Sequence[str]) -> str:
+def _shown_by(
+    mismatch: Mismatch | None, changed: Sequence[str], held: Lock, model: BPEModel
+) -> str:
     """The line of the fingerprint whose change a text shows; empty where it may be another's.
 
-    What a way of asking gives depends on its own line and on those before.
+    Added tokens that are not special match where special strings are text, too. Only the template
+    has no part in ids without one, and added tokens have none in a text that holds none.
     """
     if mismatch is None:
         return ""
-    [way] = (_IDS[at] for at, mode in enumerate(_MODES.values()) if mode == mismatch.mode)
-    before = _IDS[: _IDS.index(way)]
-    return way if way in changed and not any(part in changed for part in before) else ""
+    placed = mismatch.mode == TEMPLATED
+    able = [part for part in (_IDS if placed else _IDS[:2]) if part in changed]
+    if able == ["text", "specials"] and not placed:
+        added = _locked_added(held) | {token.text for token in model.added or ()}
+        able = [] if any(text in mismatch.text for text in added) else ["text"]
+    return able[0] if len(able) == 1 else ""
+
+
+def _locked_added(held: Lock) -> set[str]:
+    """The texts that have the id of an added token alone; a few may be of other tokens."""
+    numbers = {row.id for row in held.tokens}
+    alone = ((how, text, ids[0]) for how, text, ids in held.golden if text and len(ids) == 1)
+    return {text for how, text, number in alone if how == "parse" or number not in numbers}
 
 
 def _stages(lines: _Lines, shown: str, ways: Sequence[str]) -> Iterator[Stage]:
@@ -295,7 +325,8 @@ def _unfound(lines: list[str]) -> str:
     names = ", ".join(_NAMES.get(line, line) for line in lines)
     return (
         f"the fingerprint is not the locked one ({names}), and none of the locked texts "
-        "has other ids: it is not known whether ids changed; if you meant the change, lock again"
+        "has other ids: it is not known whether those of other texts changed; if you meant the "
+        "change, lock again"
     )
 
 
@@ -383,6 +414,42 @@ def _asked(held: Lock, ways: tuple[str, ...], model: BPEModel, scope: Scope) -> 
             yield how, text, ids
 
 
+def new_tokens(held: Lock, model: BPEModel) -> list[AddedToken]:
+    """The added tokens that were none when the lock file was written.
+
+    It has each added token's own text, as parsed, or as text where that is its id already.
+    """
+    known = {text for how, text, _ in held.golden if how == "parse"}
+    whole = {(text, ids) for _, text, ids in held.golden}
+    return [
+        token
+        for token in model.added or ()
+        if token.text not in known and (token.text, (token.id,)) not in whole
+    ]
+
+
+_DERIVED = (
+    "without the added tokens that are new the fingerprint is the locked one: the locked ids of "
+    "the text follow from that"
+)
+
+
+def _derived(held: Lock, lines: _Lines, ways: Iterable[str], model: BPEModel) -> list[Golden]:
+    """The locked ids of the texts of new tokens, which no lock file has, as far as they are known.
+
+    If the tokenizer without these tokens has the locked fingerprint, its ids are the locked ones.
+    """
+    new = new_tokens(held, model)
+    if not new or any(lines.silent("specials")) or not lines.same("text"):
+        return []
+    before = replace(model, added=tuple(token for token in model.added or () if token not in new))
+    prints = fingerprint(before)
+    if any(prints[part] != lines.locked[part] for part in ("text", "specials")):
+        return []
+    asked = [(how, token.text) for token in new for how in ways if how != "template"]
+    return list(answered_by(before, asked))
+
+
 _SHOWN = 3
 
 
@@ -431,11 +498,9 @@ def _merges(held: Lock, model: BPEModel) -> Iterator[str]:
 def _added(held: Lock, model: BPEModel) -> Iterator[str]:
     if not states(held.fingerprint["specials"]):
         return
-    known = {text for _, text, _ in held.golden}
     new = [
-        f"added token {show(token.text)} (id {token.id}) is not in the lock file"
-        for token in model.added or ()
-        if token.text not in known
+        f"added token {show(token.text)} (id {token.id}) is new"
+        for token in new_tokens(held, model)
     ]
     yield from _first(new, "added tokens are new")
 
