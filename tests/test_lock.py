@@ -323,6 +323,29 @@ def test_an_upgraded_library_that_gives_other_ids_is_found_out(tmp_path: Path) -
     assert {failure.text for failure in failed.failures} == {"Hello world"}
 
 
+def test_what_transformers_serves_otherwise_is_noted(tmp_path: Path) -> None:
+    """Of a directory that our encoder runs; not where an engine was named."""
+    source = TOKENIZERS / "gpt2-tiny" / "huggingface"
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    shutil.copy(source / "tokenizer.json", copy)
+    config = {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": True}
+    (copy / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    served = verify(copy, copy, engine_b="transformers")
+    assert served.verdict == "refuted"
+    assert not any("compared as its files say" in note for note in served.notes)
+    path = locked(copy, tmp_path)
+    for a, b, side in ((path, copy, "b"), (copy, path, "a"), (copy, source, "a")):
+        report = verify(a, b)
+        assert report.verdict == "proved"
+        [note] = (each for each in report.notes if "compared as its files say" in each)
+        assert note.startswith(f"{side} is compared as its files say; AutoTokenizer runs GPT2")
+        assert f"--engine-{side} transformers (engine_{side}=...) compares" in note
+    assert not any("AutoTokenizer" in note for note in verify(path, source).notes)
+    run = verify(path, copy, engine_b="tokenizers")
+    assert not any("AutoTokenizer" in note for note in run.notes)
+
+
 def test_a_lock_file_without_answers_says_nothing(tmp_path: Path) -> None:
     whole = load(locked(TINY / "tiktoken", tmp_path).read_bytes(), "x")
     (tmp_path / "empty.lock").write_bytes(dump(replace(whole, golden=(), tokens=())))

@@ -51,7 +51,7 @@ from hashlib import sha256
 from typing import Any
 
 from ..encode.native import native
-from ..engines.transformers import serving, serving_tekken
+from ..engines.transformers import served_facts
 from ..io import TokenizerSource
 from ..merging.canonical import canonical
 from ..model import FIELDS, BPEModel, PairList, all_ids, text_of
@@ -96,7 +96,7 @@ def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
         "particulars": dict(loaded.format.particulars(model)),
         "presets": candidates(model) if model.pretokenizer is None or model.added is None else [],
         "unicode": {"version": UNICODE_TABLES.unicode, "engines": dict(UNICODE_TABLES.engines)},
-        "served": _served(loaded),
+        "served": served_facts(loaded.files, model, loaded.directory),
         "notes": list(model.origin.notes),
     }
 
@@ -175,24 +175,3 @@ def _template(model: BPEModel) -> dict[str, Any] | None:
 def _encoding(model: BPEModel) -> dict[str, str]:
     held = native(model)
     return {"by": "python" if held.encoder is None else "native", "because": held.why_not}
-
-
-def _served(loaded: TokenizerSource[BPEModel]) -> dict[str, Any] | None:
-    tekken = serving_tekken(loaded.directory) if loaded.directory is not None else None
-    if tekken is not None:
-        reads = "tekken.json" in loaded.files
-        return {
-            "class": tekken.backend,
-            "because": tekken.because,
-            "other": ["added"] if tekken.converts or not reads else [],
-            "notes": [] if reads else ["it runs tekken.json, and not the file that is read here"],
-        }
-    served = serving(loaded.files, loaded.model)
-    if served is None:
-        return None
-    return {
-        "class": served.choice.name or None if served.choice.known else None,
-        "because": served.choice.because,
-        "other": [*served.fields, *(["added"] if served.on_tokens else [])],
-        "notes": list(served.notes),
-    }

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..diff import describe_step
+from ..engines.transformers import tell_served
 from ..io import TokenizerSource
 from ..model import (
     BPEModel,
@@ -145,7 +146,8 @@ def _rows(loaded: TokenizerSource[BPEModel], facts: dict[str, Any]) -> Iterator[
     engines = ", ".join(f"{name} {number}" for name, number in facts["unicode"]["engines"].items())
     yield "unicode", f"{facts['unicode']['version']}, as in {engines}"
     if facts["served"]:
-        yield "served", _served(facts["served"], facts["source"])
+        asked = f"verify {facts['source']} {facts['source']} --engine-b transformers"
+        yield "served", tell_served(facts["served"], f"to see: bpe-interop {asked}")
     for note in facts["notes"]:
         yield "note", note
 
@@ -164,17 +166,6 @@ def _encoding(encoding: dict[str, str]) -> str:
     if encoding["by"] == "native":
         return "by the native kernel"
     return f"in Python: {encoding['because']}"
-
-
-def _served(served: dict[str, Any], source: str) -> str:
-    name, why = served["class"], f"({served['because']})"
-    asked = f"to see: bpe-interop verify {source} {source} --engine-b transformers"
-    if name is None:
-        return f"it is not known here what AutoTokenizer runs {why}; {asked}"
-    if not served["other"]:
-        return f"AutoTokenizer runs {name} {why}: what is read here"
-    fields = " and another ".join(name.replace("_", " ") for name in served["other"])
-    return f"AutoTokenizer runs {name} {why}: it has another {fields}; {asked}"
 
 
 def _many(count: int, noun: str) -> str:

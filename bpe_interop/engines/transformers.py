@@ -12,7 +12,7 @@ import contextlib
 import os
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -193,3 +193,45 @@ def serving(files: Files, model: BPEModel) -> Serving | None:
     byte_level = b'"ByteLevel"' in files[main]
     root = parse(files[main], main)
     return serve(read_companions(files), root, model.added or (), model.alphabet, byte_level)
+
+
+def served_facts(files: Files, model: BPEModel, directory: Path | None) -> dict[str, Any] | None:
+    """What ``AutoTokenizer`` runs: class (None: not known here), because, other fields, notes.
+
+    Args:
+        files: the files that were read.
+        model: what reading them gave.
+        directory: the folder that they are in, where one was named.
+
+    Returns:
+        None where it runs none of these files.
+    """
+    tekken = serving_tekken(directory) if directory is not None else None
+    if tekken is not None:
+        reads = "tekken.json" in files
+        return {
+            "class": tekken.backend,
+            "because": tekken.because,
+            "other": ["added"] if tekken.converts or not reads else [],
+            "notes": [] if reads else ["it runs tekken.json, and not the file that is read here"],
+        }
+    served = serving(files, model)
+    if served is None:
+        return None
+    return {
+        "class": served.choice.name or None if served.choice.known else None,
+        "because": served.choice.because,
+        "other": [*served.fields, *(["added"] if served.on_tokens else [])],
+        "notes": list(served.notes),
+    }
+
+
+def tell_served(served: Mapping[str, Any], ask: str) -> str:
+    """The facts as a sentence; ``ask`` says how to see what is not what was read."""
+    name, why = served["class"], f"({served['because']})"
+    if name is None:
+        return f"it is not known here what AutoTokenizer runs {why}; {ask}"
+    if not served["other"]:
+        return f"AutoTokenizer runs {name} {why}: what is read here"
+    fields = " and another ".join(name.replace("_", " ") for name in served["other"])
+    return f"AutoTokenizer runs {name} {why}: it has another {fields}; {ask}"

@@ -43,6 +43,7 @@ from .sides import (
     Own,
     encode_one,
     run_in_transformers,
+    served_otherwise,
     ways_to_name,
 )
 from .stages.around import left_to_chance
@@ -118,6 +119,7 @@ def compare_with_lock(
     unsaid = tuple(part for part in changed if any(lines.silent(part)))
     notes = [_unsaid(part, lines, letters, model) for part in unsaid]
     notes += _notes(held, model, side, changed, mismatch)
+    notes += served_otherwise(letters[1], source, side)
     if mismatch is not None and mismatch.text in {text for _, text, _ in derived}:
         notes.append(_DERIVED)
     if mismatch is not None and facts(side.name).directories:

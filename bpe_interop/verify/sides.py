@@ -28,7 +28,7 @@ from ..engines import (
 )
 from ..engines.facts import facts, is_address
 from ..engines.library import OneByOne
-from ..engines.transformers import read_directory, serving
+from ..engines.transformers import read_directory, served_facts, serving, tell_served
 from ..errors import (
     BpeInteropError,
     DecodeError,
@@ -367,6 +367,19 @@ def run_in_transformers(
         sentence = explain(choice.choice, fields, engine.class_name)
         notes += [*([sentence] if sentence else []), *choice.on_tokens]
     return served
+
+
+def served_otherwise(
+    letter: str, source: TokenizerSource[BPEModel | None], engine: Engine
+) -> list[str]:
+    """A note where our encoder runs a directory that ``AutoTokenizer`` may serve otherwise."""
+    if source.model is None or source.directory is None or engine.name != Own.name:
+        return []
+    served = served_facts(source.files, source.model, source.directory)
+    if served is None or (served["class"] is not None and not served["other"]):
+        return []
+    ask = f"--engine-{letter} transformers (engine_{letter}=...) compares what it serves"
+    return [f"{letter} is compared as its files say; {tell_served(served, ask)}"]
 
 
 class Kept:

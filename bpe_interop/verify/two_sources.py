@@ -27,6 +27,7 @@ from .sides import (
     modes_of,
     open_side,
     run_in_transformers,
+    served_otherwise,
     side_of,
 )
 from .stages.stage import Scope, counts
@@ -173,6 +174,9 @@ def _paired(
     build_a, build_b = Kept(way_a), Kept(way_b)
     engines = build_a(), build_b()
     modes = modes_of(scope, (opened[0].model, opened[1].model), engines, notes)
+    if not any(name is not None and facts(name).directories for name in named):
+        for letter, source, run_in in zip("ab", opened, engines, strict=True):
+            notes += served_otherwise(letter, source, run_in)
     a, b = (
         Side(source, engine, _run_model(name, source, notes))
         for source, engine, name in zip(opened, engines, named, strict=True)
