@@ -696,6 +696,59 @@ def test_truncation_and_padding_are_told_of(
     assert "truncation and padding are off, though a file asks for them" in granted
 
 
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False}
+MISSING = object()
+
+
+def engine_loads(value: Any) -> bool:
+    try:
+        engine(value)
+    except Exception:  # tokenizers has no type of its own
+        return False
+    return True
+
+
+def we_load(value: Any) -> bool:
+    try:
+        load(value)
+    except FormatError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("key", sorted(CUT.keys() | FILL.keys()))
+@pytest.mark.parametrize(
+    "value", [MISSING, None, {}, [], "", "Right", "OnlyFirst", "BatchLongest", 0, -1, 1.5, True,
+              2**32, 2**64, {"Fixed": 2}, {"Fixed": -1}]
+)  # fmt: skip
+def test_truncation_and_padding_are_read_where_tokenizers_reads_them(key: str, value: Any) -> None:
+    for name, valid in (("truncation", CUT), ("padding", FILL)):
+        if key in valid:
+            changed = {**valid, key: value}
+            if value is MISSING:
+                del changed[key]
+            whole = document(**{name: changed})
+            assert we_load(whole) is engine_loads(whole)
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"added_tokens": None}, "$.added_tokens"),
+        ({"pre_tokenizer": {**BYTE_LEVEL, "use_regex": None}}, "$.pre_tokenizer.use_regex"),
+        ({"post_processor": {**BYTE_LEVEL, "use_regex": None}}, "$.post_processor.use_regex"),
+        ({"decoder": {**BYTE_LEVEL, "use_regex": None}}, "$.decoder.use_regex"),
+        ({"pre_tokenizer": {"type": "Punctuation", "behavior": None}}, "$.pre_tokenizer.behavior"),
+        ({"truncation": []}, "$.truncation"),
+        ({"padding": False}, "$.padding"),
+    ],
+)  # fmt: skip
+def test_null_is_not_absent_where_tokenizers_says_so(changes: dict[str, Any], path: str) -> None:
+    value = document(**changes)
+    assert not engine_loads(value)
+    assert path_of(value) == path
+
+
 PARTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers",
          "post_processor": "processors", "decoder": "decoders"}  # fmt: skip
 

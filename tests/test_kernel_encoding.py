@@ -131,9 +131,13 @@ def test_published_patterns_have_small_tables_without_gaps(name: str) -> None:
     assert len(table.pages) * tables.PAGE == LAST + 1
 
 
-def test_a_wrong_entry_is_found_by_the_proof() -> None:
-    """Theorem 11: each entry that a text can reach is changed, in each flag and in its state."""
-    step = one(r"ab*c?|\s+(?!\S)|\s+")
+@pytest.mark.parametrize(("source", "least"), [(r"ab*c?|\s+(?!\S)|\s+", 50), ("a+", 10)])
+def test_a_wrong_entry_is_found_by_the_proof(source: str, least: int) -> None:
+    """Theorem 11: each entry that a text can reach is changed, in each flag and in its state.
+
+    In ``a+`` a match that goes on and one that begins are in the same state.
+    """
+    step = one(source)
     (table,) = tables.split_tables((step,))
     pattern = step.pattern
     assert isinstance(pattern, Pattern)
@@ -153,7 +157,7 @@ def test_a_wrong_entry_is_found_by_the_proof() -> None:
                 changed += 1
                 with pytest.raises((AssertionError, IndexError)):
                     tables._prove_transitions(machine, replace(table, transitions=wrong), letters)
-    assert changed > 50
+    assert changed > least
 
 
 def letter_of(table: tables.SplitTable, numbers: bytes, number: int) -> int:
@@ -176,6 +180,9 @@ def test_a_wrong_class_is_found_by_the_proof() -> None:
         wrong[code] = (wrong[code] + 1) % len(signatures)
         with pytest.raises(AssertionError):
             tables._prove_classes(machine, signatures, bytes(wrong), table, merged)
+    wrong_signatures = [signatures[0] ^ 1, *signatures[1:]]
+    with pytest.raises(AssertionError):
+        tables._prove_classes(machine, wrong_signatures, numbers, table, merged)
     classes = bytearray(table.classes)
     classes[0x41] ^= 1
     wrong_table = replace(table, classes=bytes(classes))

@@ -125,6 +125,7 @@ def raced(left: bytes, shared: bytes, right: bytes, ranks: Mapping[bytes, int]) 
 def test_of_two_merges_that_overlap_the_first_is_known(
     letters: bytes, longest: int, most: int
 ) -> None:
+    """Theorem 6: what two numbers say is what merging one after the other gives."""
     firsts = {True: 0, False: 0}
     for some in closed(letters, longest, most):
         for ranks in family(some)[:-1]:

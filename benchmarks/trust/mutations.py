@@ -77,7 +77,12 @@ MODULES: dict[str, tuple[str, ...]] = {
     "theory.automata": ("test_automata.py", *_CUTS),
     "theory.splitters": ("test_automata.py", *_CUTS),
     "theory.split_tables": ("test_kernel_encoding.py", "test_misreadings.py"),
-    "verify.prove": ("test_verify.py", "test_prove.py", *_STAGES),
+    "verify.prove": (
+        "test_prove_scopes.py",
+        "test_prove_decoding.py",
+        "test_verify.py",
+        "test_prove.py",
+    ),
     "theory.plain": ("test_prove_unused.py", "test_diff.py", *_STAGES),
     "theory.unused_pieces": (
         "test_prove_unused.py",

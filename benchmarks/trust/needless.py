@@ -9,6 +9,7 @@ _KEPT = "it only says what was found before, and spares finding it again"
 _ORDER = "it only says which of two ways is tried first"
 _KERNEL = "the kernel gives the same answer as what follows, sooner"
 
+_REFUSED = "a pattern that matches the empty text was refused before"
 _WORK = "it only spares work: what is found without it is no shorter, and looked at as well"
 
 NEEDLESS: dict[str, dict[str, str]] = {
@@ -38,6 +39,13 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "classes_of: _plainness(code) < _plainness(plainest_of[signature])": (
             "it only says which character stands for a class in a text that is shown"
         ),
+    },
+    "theory.split_tables": {
+        "_entry: not begun[1]": _REFUSED,
+        "_prove_transitions: not empty": _REFUSED,
+    },
+    "verify.prove": {
+        "narrower: not left": "it spares a proof that would say no",
     },
     "theory.splitters": {
         "Reader.read: known is None": _KEPT,

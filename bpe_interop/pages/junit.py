@@ -123,8 +123,8 @@ def _stage(stage: Stage, report: Report) -> Case:
 def _files(corpus: CorpusReport) -> Iterator[Case]:
     where: dict[str, list[str]] = {}
     for witness in corpus.witnesses:
-        found = f"{place(witness.source)}, made small"
-        sentence = f"{found}: {_difference(witness, witness.scope)}"
+        origin = f"{place(witness.source)}, made small"
+        sentence = f"{origin}: {_difference(witness, witness.scope)}"
         where.setdefault(witness.source.file, []).append(sentence)
     for failed in corpus.failures:
         sentence = f"{place(failed.source)}: {failed.side} {failed.how}: {failed.what}"

@@ -132,7 +132,8 @@ def check_byte_level(node: Node) -> None:
     node.only("type", "add_prefix_space", "trim_offsets", "use_regex")
     for name in ("add_prefix_space", "trim_offsets"):
         node.flag(name)
-    node.flag("use_regex", default=True)
+    if "use_regex" in node:
+        node["use_regex"].be(bool)
 
 
 def byte_level_json(prefix: bool = False, regex: bool = False, trim: bool = False) -> Json:

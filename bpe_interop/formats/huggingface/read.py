@@ -22,6 +22,7 @@ from ...steps import ByteChars, NormalizerStep, PreTokenizerStep
 from ...strict_json import Node, parse
 from ...text.added_tokens import vanishing
 from ...text.normalize import normalize
+from .batching import read_batching
 from .companions import Beside, read_beside
 from .decoders import read_decoder
 from .in_kernel import NotTakenError, take, without, words_of
@@ -104,7 +105,7 @@ def _load(
         pairs, left_out = read_merges(model["merges"], words)
     else:
         words, pairs, left_out = words_of(taken, model, alphabet), taken.pairs, ()
-    listed, notes = _read_added(root.get("added_tokens"), words, normalizer)
+    listed, notes = _read_added(_added_entries(root), words, normalizer)
     fallback, unused = read_fallback(model, words, pairs)
     beside = read_beside(files, listed, root, alphabet)
     lookup_first = model.flag("ignore_merges", default=False)
@@ -116,12 +117,13 @@ def _load(
         dropped = numbering_only(words, pairs, listed, looked_up, byte_tokens)
         vocab, pairs = without(taken, words, dropped, byte_tokens)
     processor = read_post_processor(root.get("post_processor"))
-    extras = {**_extras(root, processor.trim, words, fallback), **beside.kept}
+    batching, told = read_batching(root)
+    extras = {**batching, **_extras(root, processor.trim, words, fallback), **beside.kept}
     config = {"model_config": dict(beside.model_config)} if beside.model_config else {}
     notes += (
         *left_out,
         *unused,
-        *_batching(root),
+        *told,
         *(f"the key {key!r} is not known; it is null or empty here" for key in idle),
     )
     try:
@@ -171,8 +173,7 @@ def _read_pipeline(
     if mapped:
         node.refuse("ByteLevel stands here twice, so bytes would be mapped to characters twice")
     check_mapped(node, pretokenizer)
-    added = root.get("added_tokens")
-    for entry in added.items() if added.given else ():
+    for entry in _added_entries(root):
         if entry["normalized"].be(bool):
             entry.refuse(
                 "an added token that is looked for in what a ByteLevel normalizer has mapped "
@@ -222,8 +223,12 @@ def _check_dropout(dropout: Node) -> None:
         )
 
 
+def _added_entries(root: Node) -> Iterator[Node]:
+    return root["added_tokens"].items() if "added_tokens" in root else iter(())
+
+
 def _read_added(
-    node: Node, words: Words, normalizer: Sequence[NormalizerStep]
+    entries: Iterator[Node], words: Words, normalizer: Sequence[NormalizerStep]
 ) -> tuple[tuple[AddedToken, ...], tuple[str, ...]]:
     """Added tokens with the ids that tokenizers gives them, and where the file says otherwise.
 
@@ -234,7 +239,7 @@ def _read_added(
     forms: dict[int, str] = {}
     notes: list[str] = []
     next_id = len(words.ids)
-    for entry in node.items() if node.given else ():
+    for entry in entries:
         entry.only("id", "content", *_FLAGS)
         stated, text = entry["id"].id(), entry["content"].be(str)
         single_word, lstrip, rstrip, normalized, special = (entry[f].be(bool) for f in _FLAGS)
@@ -297,27 +302,8 @@ def _last_of_each_id(tokens: Iterable[AddedToken], notes: list[str]) -> tuple[Ad
     return tuple(kept[number] for number in sorted(kept))
 
 
-def _batching(root: Node) -> Iterator[str]:
-    """Notes on settings that tokenizers applies to every text, and that the ids here are without.
-
-    Serving switches them off or sets them anew (``no_truncation``, ``no_padding``).
-    """
-    without = "ids here are those of whole texts, without it"
-    if root.get("truncation").given:
-        most = root["truncation"].get("max_length").value
-        yield f"truncation: tokenizers itself ends each text after {show(str(most))} ids; {without}"
-    padding = root.get("padding")
-    if padding.given and (
-        padding.get("strategy").value != "BatchLongest" or padding.get("pad_to_multiple_of").given
-    ):
-        yield f"padding: tokenizers itself fills up also a single text; {without}"
-
-
 def _extras(root: Node, trim: bool | None, words: Words, fallback: Fallback) -> dict[str, Json]:
     extras: dict[str, Json] = {}
-    for key in ("truncation", "padding"):
-        if root.get(key).given:
-            extras[key] = root[key].value
     if trim is not None:
         extras["trim_offsets"] = {"add_prefix_space": trim}
     unknown = root["model"].get("unk_token")

@@ -133,8 +133,7 @@ def _read_digits(node: Node) -> tuple[PreTokenizerStep, ...]:
 
 def _read_punctuation(node: Node) -> tuple[PreTokenizerStep, ...]:
     node.only("type", "behavior")
-    behavior = node.get("behavior")
-    return (Punctuation(_behavior(behavior) if behavior.given else "isolated"),)
+    return (Punctuation(_behavior(node["behavior"]) if "behavior" in node else "isolated"),)
 
 
 def _read_metaspace_steps(node: Node) -> tuple[PreTokenizerStep, ...]:
