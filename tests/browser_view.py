@@ -138,6 +138,23 @@ def test_a_written_page_fits(page: Page, file: str, width: int, colours: str) ->
     fits(page, width)
 
 
+@pytest.mark.parametrize("height", [900, 2200])
+def test_a_long_text_stays_in_its_panels(
+    page: Page, sides: list[Viewed], tmp_path: Path, height: int
+) -> None:
+    """Lines that are not in sight are not laid out, and have no width of their own."""
+    lines = [f"{number} {TEXT} " + "words of a long line " * 20 for number in range(12)]
+    (tmp_path / "page.html").write_text(to_view(sides, "\n".join(lines)), "utf-8")
+    page.set_viewport_size({"width": 1200, "height": height})
+    page.goto((tmp_path / "page.html").as_uri())
+    beyond = """panels => panels.flatMap(panel => {
+      const right = panel.getBoundingClientRect().right;
+      return [...panel.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > right);
+    }).length"""
+    assert page.eval_on_selector_all(".panel", beyond) == 0
+    assert page.locator(".panel").count() == len(sides)
+
+
 @pytest.mark.parametrize(("width", "colours"), [(1200, "light"), (390, "dark")])
 def test_nothing_keeps_people_out(
     page: Page, address: str, file: str, width: int, colours: str
