@@ -123,8 +123,8 @@ class _Asked:
     "--special",
     multiple=True,
     metavar="TOKEN",
-    help="A special token; may be repeated. They are numbered after the learned tokens, with "
-    "tokenizers' trainer before them.",
+    help="A special token; may be repeated. They are numbered in this order after the learned "
+    "tokens (with tokenizers' trainer before them), and then those that only a role names.",
 )
 @click.option(
     "--algorithm",

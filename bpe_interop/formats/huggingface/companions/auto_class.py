@@ -100,7 +100,7 @@ def explain(choice: Choice, fields: Sequence[str], taken: str = "") -> str:
         "PreTrainedTokenizerFast.from_pretrained serves the file as it is, AutoTokenizer does not, "
         f"whatever {CONFIG} names"
         if choice.forced
-        else f"write PreTrainedTokenizerFast as tokenizer_class in {CONFIG} to serve it as it is"
+        else f"where {CONFIG} names PreTrainedTokenizerFast, it serves the file as it is"
     )
     what = "that class" if name in choice.because else name
     return (
