@@ -6,6 +6,7 @@ characters by a crash, which is then reported as the engine's, and the process b
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -99,7 +100,11 @@ class LlamaCppEngine:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            process.communicate()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):  # what it has not read
+                        pipe.close()
+            process.wait()
 
     def __del__(self) -> None:
         self.close()

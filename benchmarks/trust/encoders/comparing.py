@@ -27,6 +27,7 @@ FORMATS = {
     "sentencepiece": "sentencepiece",
     "minbpe": "tokenizers",
     "tekken": "mistral-common",
+    "gguf": "llama.cpp",
 }
 """Each format that is damaged, and the engine that reads it."""
 
@@ -47,8 +48,16 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "expected a GPT-2 pair",
         "the pair is handed to tokenizers by us, which names its halves",
     ),
+    (
+        "gguf",
+        "unknown model architecture",
+        "which there are goes by the version of llama.cpp; where none is named, a note says so",
+    ),
 )
 """What an engine refuses and we do not, rightly: the format, words of the engine, the reason."""
+
+_TOLD = "llama.cpp decodes"
+"""In a note on what is decoded otherwise, by types of tokens that the model does not hold."""
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "tokenizers"
 
@@ -230,5 +239,7 @@ def _same_text(ours: Own, engine: Engine, ids: list[int], found: Found) -> None:
     except EngineError:
         theirs = None
     if text != theirs:
+        if _TOLD in " ".join(ours.encoder.model.origin.notes):
+            return
         raise _DifferentError(f"decoded: {json.dumps([ids, text, theirs])}")
     found.decoded += 1

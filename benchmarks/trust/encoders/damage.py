@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 from bpe_interop.formats import Files
 from fixtures.piece_model import NORMALIZER, TRAINER, Piece, pieces_of, with_field, with_pieces
 
+from .gguf_damage import damaged_gguf
+
 _VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, 1, 2, -1, 1.5, "", "a", " ", "\n", "\u00e9", "##", "</w>", [], {}),
     *("Isolated", "Removed", "MergedWithNext", "Contiguous", "always", "never", "first", "[ab]+"),
@@ -62,6 +64,8 @@ def _of(name: str) -> Change:
         return _json
     if name.endswith("tokenizer.model"):
         return _pieces
+    if name.endswith(".gguf"):
+        return damaged_gguf
     return _ranks if name.endswith(".tiktoken") else _lines
 
 

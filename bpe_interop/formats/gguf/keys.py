@@ -47,6 +47,25 @@ DEFAULTS: Final[Mapping[str, Mapping[str, int]]] = {
 }
 """By kind, the ids that llama.cpp gives to roles of which a file says nothing."""
 
+_TYPED: Final[Mapping[str, tuple[str, ...]]] = {
+    "general.alignment": ("uint32",),
+    "general.file_type": ("uint32",),
+    "split.count": ("uint16",),
+    **dict.fromkeys((*ADD.values(), PREFIXED), ("bool",)),
+    "tokenizer.ggml.add_sep_token": ("bool",),
+    "tokenizer.ggml.remove_extra_whitespaces": ("bool",),
+    "tokenizer.ggml.token_type_count": ("uint32",),
+    "tokenizer.ggml.eot_token_id": ("uint32",),
+    "tokenizer.ggml.eom_token_id": ("uint32",),
+}
+"""Types of keys that llama.cpp reads in every file, and of which nothing else is asked here."""
+
+_LISTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "tokenizer.ggml.suppress_tokens": ("int32",),
+    SCORES: ("float32", "int32"),
+}
+"""The same of arrays: types of their members."""
+
 
 class Keys:
     """The keys of a head, each read as the type that it must have."""
@@ -70,6 +89,17 @@ class Keys:
         if entry.type not in types:
             self.fail(key, f"expected {' or '.join(types)}, found {entry.type}")
         return entry.value
+
+    def check_types(self) -> None:
+        """Sees that keys which change no id have the types without which llama.cpp fails.
+
+        Raises:
+            FormatError: one has another type.
+        """
+        for key, types in _TYPED.items():
+            self._of(key, *types)
+        for key, members in _LISTED.items():
+            self.array(key, *members)
 
     def text(self, key: str) -> str | None:
         """A string; None if there is none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from math import isnan
 from typing import Final
 
@@ -119,7 +120,9 @@ def load(files: Files) -> BPEModel:
         keys.refuse(MODEL, f"{show(kind)} is {_OTHER_MODELS[kind]}, which is not read")
     if kind not in DEFAULTS:
         keys.refuse(MODEL, f"{show(kind)} is not known")
+    keys.check_types()
     tokens = Tokens(keys)
+    _listed_scores(keys, len(tokens.texts))
     origin = Origin(
         "gguf",
         name=keys.text(NAME) or name.removesuffix(".gguf"),
@@ -130,9 +133,28 @@ def load(files: Files) -> BPEModel:
     if kind == GEMMA4 or (kind == "gpt2" and keys.text(PRE) in OVER_CHARACTERS):
         read = _read_characters
     try:
-        return read(keys, tokens, origin)
+        return _with_fillers_told(read(keys, tokens, origin), tokens)
     except InvalidModelError as error:
         raise FormatError(error.what, where=name) from None
+
+
+def _with_fillers_told(model: BPEModel, tokens: Tokens) -> BPEModel:
+    """With a note on those that fill a hole, and are what a pretoken becomes all the same."""
+    given = {
+        content: number
+        for number, (text, kind) in enumerate(zip(tokens.texts, tokens.types, strict=True))
+        if kind == UNUSED
+        and fills_hole(text, kind, number)
+        and model.vocab.ids.get(content := text.encode()) == number
+    }
+    if not given:
+        return model
+    note = (
+        f"{tokens.keys.file}: {len(given):,} tokens are marked as unused, such as "
+        f"{show(next(iter(given)))}, and may be a pretoken as a whole; llama.cpp decodes these to "
+        "nothing, here they are their text"
+    )
+    return replace(model, origin=replace(model.origin, notes=(*model.origin.notes, note)))
 
 
 # SentencePiece's kind ("llama").
@@ -174,12 +196,18 @@ def decoder_of(prefixed: bool) -> tuple[DecoderStep, ...]:
     return (Replace("\u2581", " "), ByteTokens(), Fuse(), *space)
 
 
+def _listed_scores(keys: Keys, count: int) -> Sequence[float] | None:
+    """The scores, of which llama.cpp wants one for each token whatever the kind."""
+    listed: Sequence[float] | None = keys.array(SCORES, "float32", "int32")
+    if listed is not None and len(listed) < count:
+        keys.fail(SCORES, f"{len(listed):,} scores for {count:,} tokens")
+    return listed
+
+
 def _scores(keys: Keys, count: int) -> list[float]:
-    listed = keys.array(SCORES, "float32", "int32")
+    listed = _listed_scores(keys, count)
     if listed is None:
         return [0.0] * count
-    if len(listed) < count:
-        keys.fail(SCORES, f"{len(listed):,} scores for {count:,} tokens")
     scores = [float(each) for each in listed[:count]]
     wrong = next((number for number, score in enumerate(scores) if isnan(score)), None)
     if wrong is not None:
@@ -434,7 +462,13 @@ def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
             f"no merge builds {show(content)}; under {show(name)} llama.cpp looks up runs of "
             "newlines that are tokens, and nothing else, which is not held",
         )
-    adds = row.bos and roles["bos"] is not None
+    if row.bos and roles["bos"] is None:
+        keys.fail(
+            ROLES["bos"],
+            f"under {show(name)} llama.cpp puts the bos token before each text, and ends itself "
+            "where the file names none",
+            "name the token",
+        )
     return BPEModel(
         vocab=Vocab(ids, kinds),
         merges=merges,
@@ -443,9 +477,7 @@ def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
         normalizer=normalizer_of(False),
         pretokenizer=STEPS,
         added=added,
-        sequence_template=_template(
-            keys, tokens, roles, adds or (not row.bos and keys.flag(ADD["bos"], False))
-        ),
+        sequence_template=_template(keys, tokens, roles, row.bos or keys.flag(ADD["bos"], False)),
         decoder=decoder_of(False),
         chat_template=keys.text(CHAT),
         extras=_extras(keys, tokens, roles["unk"], name, llama=True),
@@ -512,24 +544,17 @@ def _extras(
 
 
 def _notes(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
-    silent = [
-        text
-        for number, (text, each) in enumerate(zip(tokens.texts, tokens.types, strict=True))
-        if each in (UNUSED, UNDEFINED) and not fills_hole(text, each, number)
-    ]
-    if silent:
-        yield (
-            f"{keys.file}: {len(silent):,} tokens are marked as unused or have no known type, such "
-            f"as {show(silent[0])}; llama.cpp decodes these to nothing, here they are their text"
-        )
     by_characters = kind != "gpt2" or keys.text(PRE) in OVER_CHARACTERS
-    if by_characters:
-        yield from _decoded_otherwise(keys, tokens)
+    yield from _decoded_to_nothing(keys, tokens)
+    yield from (_spelled_otherwise if by_characters else _not_mapped)(keys, tokens)
     if kind == "gpt2" and keys.text(PRE) is None:
         yield (
             f"{keys.file}: there is no {PRE}, so llama.cpp splits texts by its 'default', which "
             "is no publisher's; it warns of that when it loads the file"
         )
+    architecture = keys.head.keys.get(ARCHITECTURE)
+    if architecture is None or not architecture.value:
+        yield f"{keys.file}: it names no {ARCHITECTURE}, and llama.cpp loads no file without one"
     if keys.head.keys.get(EMBEDDED) is not None:
         yield (
             f"{keys.file} also holds a tokenizer.json, as the key {EMBEDDED}; llama.cpp does not "
@@ -537,7 +562,42 @@ def _notes(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
         )
 
 
-def _decoded_otherwise(keys: Keys, tokens: Tokens) -> Iterable[str]:
+def _decoded_to_nothing(keys: Keys, tokens: Tokens) -> Iterable[str]:
+    """Tokens of which llama.cpp shows nothing (``llama_vocab::impl::token_to_piece``)."""
+    typed = list(zip(tokens.texts, tokens.types, strict=True))
+    silent = [
+        text
+        for number, (text, kind) in enumerate(typed)
+        if kind in (UNUSED, UNDEFINED) and not fills_hole(text, kind, number)
+    ]
+    if silent:
+        yield (
+            f"{keys.file}: {len(silent):,} tokens are marked as unused or have no known type, such "
+            f"as {show(silent[0])}; llama.cpp decodes these to nothing, here they are their text"
+        )
+
+
+def _not_mapped(keys: Keys, tokens: Tokens) -> Iterable[str]:
+    """Where merging starts from bytes: what no letters for bytes spell (``llama_decode_text``)."""
+    typed = list(zip(tokens.texts, tokens.types, strict=True))
+    marked = [text for text, kind in typed if kind == BYTE]
+    if marked:
+        yield (
+            f"{keys.file}: {len(marked):,} tokens such as {marked[0]} are marked as bytes; "
+            "llama.cpp decodes these to the bytes that they name, here they are their text"
+        )
+    if is_mapped("".join(tokens.texts)):
+        return
+    odd = [text for text, kind in typed if kind == NORMAL and not is_mapped(text)]
+    if odd:
+        yield (
+            f"{keys.file}: {len(odd):,} tokens are not spelled in GPT-2's letters for bytes, such "
+            f"as {show(odd[0])}; llama.cpp decodes these with marks such as [UNK_BYTE_0xe29681], "
+            "here they are their text"
+        )
+
+
+def _spelled_otherwise(keys: Keys, tokens: Tokens) -> Iterable[str]:
     """Where merging starts from characters: what llama.cpp decodes as it is spelled."""
     typed = list(zip(tokens.texts, tokens.types, strict=True))
     unmarked = [text for text, kind in typed if kind == NORMAL and text in BYTE_NAMES]
