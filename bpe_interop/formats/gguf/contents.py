@@ -32,11 +32,11 @@ from .key_bytes import Typed
 from .keys import DEFAULTS, MODEL, NAME, ROLES, TOKENS
 from .overlaps import in_order_of_length, overlaps
 from .pre_names import written_name
-from .read import FOUND_FIRST, built_by_scores, bytes_first, decoder_of, is_pretoken, normalizer_of
+from .read import built_by_scores, bytes_first, decoder_of, is_pretoken, normalizer_of
 from .splitters import SPLITTERS, Splitter
 from .token_list import listing_of, spelled
 from .tokens import gaps_named, is_phi3, phi3, taking_spaces
-from .types import BYTE_NAMES, UNUSED, USER_DEFINED, effective, fills_hole
+from .types import BYTE_NAMES, FOUND_FIRST, UNUSED, USER_DEFINED, effective, fills_hole
 from .write import kept_of, keys_of, pairs_of, puts_space, scores_of
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import replace
 from math import isnan
 from typing import Final
 
@@ -45,7 +44,6 @@ from .keys import (
     ARCHITECTURE,
     CHAT,
     DEFAULTS,
-    EMBEDDED,
     MERGES,
     MODEL,
     NAME,
@@ -60,16 +58,16 @@ from .keys import (
     kept_keys,
     named_templates,
 )
+from .notes import notes_on, with_fillers_told
 from .splitters import NOT_HELD, SPLITTERS, UNREADABLE, Splitter, nearest
 from .tokens import Tokens
 from .types import (
     BYTE,
     BYTE_NAMES,
     CONTROL,
+    FOUND_FIRST,
     NORMAL,
-    UNDEFINED,
     UNKNOWN,
-    UNUSED,
     USER_DEFINED,
     fills_hole,
 )
@@ -80,10 +78,6 @@ _OTHER_MODELS: Final = {
     "none": "no vocabulary", "no_vocab": "no vocabulary",
     "whitespace": f"BPE on words without the white space, for which {UNREADABLE}",
 }  # fmt: skip
-
-
-FOUND_FIRST: Final = (CONTROL, UNKNOWN, USER_DEFINED)
-"""The types of the tokens that are found in a text before anything is merged."""
 
 
 _PART: Final = r"-[0-9]{5}-of-"
@@ -127,34 +121,15 @@ def load(files: Files) -> BPEModel:
         "gguf",
         name=keys.text(NAME) or name.removesuffix(".gguf"),
         files={name: hashlib.sha256(data[: head.size]).hexdigest()},
-        notes=tuple(_notes(keys, kind, tokens)),
+        notes=tuple(notes_on(keys, kind, tokens)),
     )
     read = _read_llama if kind == "llama" else _read_gpt2
     if kind == GEMMA4 or (kind == "gpt2" and keys.text(PRE) in OVER_CHARACTERS):
         read = _read_characters
     try:
-        return _with_fillers_told(read(keys, tokens, origin), tokens)
+        return with_fillers_told(read(keys, tokens, origin), tokens)
     except InvalidModelError as error:
         raise FormatError(error.what, where=name) from None
-
-
-def _with_fillers_told(model: BPEModel, tokens: Tokens) -> BPEModel:
-    """With a note on those that fill a hole, and are what a pretoken becomes all the same."""
-    given = {
-        content: number
-        for number, (text, kind) in enumerate(zip(tokens.texts, tokens.types, strict=True))
-        if kind == UNUSED
-        and fills_hole(text, kind, number)
-        and model.vocab.ids.get(content := text.encode()) == number
-    }
-    if not given:
-        return model
-    note = (
-        f"{tokens.keys.file}: {len(given):,} tokens are marked as unused, such as "
-        f"{show(next(iter(given)))}, and may be a pretoken as a whole; llama.cpp decodes these to "
-        "nothing, here they are their text"
-    )
-    return replace(model, origin=replace(model.origin, notes=(*model.origin.notes, note)))
 
 
 # SentencePiece's kind ("llama").
@@ -541,74 +516,3 @@ def _extras(
         found_extras["pre"] = pre
     others = named_templates(keys)
     return {"gguf": found_extras, **({"huggingface": {"chat_templates": others}} if others else {})}
-
-
-def _notes(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
-    by_characters = kind != "gpt2" or keys.text(PRE) in OVER_CHARACTERS
-    yield from _decoded_to_nothing(keys, tokens)
-    yield from (_spelled_otherwise if by_characters else _not_mapped)(keys, tokens)
-    if kind == "gpt2" and keys.text(PRE) is None:
-        yield (
-            f"{keys.file}: there is no {PRE}, so llama.cpp splits texts by its 'default', which "
-            "is no publisher's; it warns of that when it loads the file"
-        )
-    architecture = keys.head.keys.get(ARCHITECTURE)
-    if architecture is None or not architecture.value:
-        yield f"{keys.file}: it names no {ARCHITECTURE}, and llama.cpp loads no file without one"
-    if keys.head.keys.get(EMBEDDED) is not None:
-        yield (
-            f"{keys.file} also holds a tokenizer.json, as the key {EMBEDDED}; llama.cpp does not "
-            "read it, --from hf does"
-        )
-
-
-def _decoded_to_nothing(keys: Keys, tokens: Tokens) -> Iterable[str]:
-    """Tokens of which llama.cpp shows nothing (``llama_vocab::impl::token_to_piece``)."""
-    typed = list(zip(tokens.texts, tokens.types, strict=True))
-    silent = [
-        text
-        for number, (text, kind) in enumerate(typed)
-        if kind in (UNUSED, UNDEFINED) and not fills_hole(text, kind, number)
-    ]
-    if silent:
-        yield (
-            f"{keys.file}: {len(silent):,} tokens are marked as unused or have no known type, such "
-            f"as {show(silent[0])}; llama.cpp decodes these to nothing, here they are their text"
-        )
-
-
-def _not_mapped(keys: Keys, tokens: Tokens) -> Iterable[str]:
-    """Where merging starts from bytes: what no letters for bytes spell (``llama_decode_text``)."""
-    typed = list(zip(tokens.texts, tokens.types, strict=True))
-    marked = [text for text, kind in typed if kind == BYTE]
-    if marked:
-        yield (
-            f"{keys.file}: {len(marked):,} tokens such as {marked[0]} are marked as bytes; "
-            "llama.cpp decodes these to the bytes that they name, here they are their text"
-        )
-    if is_mapped("".join(tokens.texts)):
-        return
-    odd = [text for text, kind in typed if kind == NORMAL and not is_mapped(text)]
-    if odd:
-        yield (
-            f"{keys.file}: {len(odd):,} tokens are not spelled in GPT-2's letters for bytes, such "
-            f"as {show(odd[0])}; llama.cpp decodes these with marks such as [UNK_BYTE_0xe29681], "
-            "here they are their text"
-        )
-
-
-def _spelled_otherwise(keys: Keys, tokens: Tokens) -> Iterable[str]:
-    """Where merging starts from characters: what llama.cpp decodes as it is spelled."""
-    typed = list(zip(tokens.texts, tokens.types, strict=True))
-    unmarked = [text for text, kind in typed if kind == NORMAL and text in BYTE_NAMES]
-    if unmarked:
-        yield (
-            f"{keys.file}: {len(unmarked):,} tokens such as {unmarked[0]} are not marked as bytes; "
-            "llama.cpp decodes these as they are spelled, here they are the bytes"
-        )
-    spaces = [text for text, kind in typed if kind in FOUND_FIRST and "\u2581" in text]
-    if spaces:
-        yield (
-            f"{keys.file}: {len(spaces):,} special tokens have U+2581, such as {show(spaces[0])}; "
-            "llama.cpp decodes it as it is, here it is a space"
-        )

@@ -17,6 +17,9 @@ UNDEFINED, NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(7)
 
 NAMES: Final = ("undefined", "normal", "unknown", "control", "user-defined", "unused", "byte")
 
+FOUND_FIRST: Final = (CONTROL, UNKNOWN, USER_DEFINED)
+"""The types of the tokens that are found in a text before anything is merged."""
+
 BYTE_NAMES: Final = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 """How tokens that stand for one byte are spelled in SentencePiece's kind."""
 
