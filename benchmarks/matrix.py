@@ -15,7 +15,8 @@ from pathlib import Path
 from bpe_interop.convert import convert
 from bpe_interop.errors import LossyConversionError, UnstatedError
 from bpe_interop.formats import by_name
-from bpe_interop.gate import refuse
+from bpe_interop.formats.round_trip import RoundTrip
+from bpe_interop.gate import admit
 from bpe_interop.io import TokenizerSource
 from bpe_interop.loss import Loss
 from bpe_interop.model import BPEModel
@@ -72,10 +73,10 @@ def opened(real: Real, data: Path) -> TokenizerSource[BPEModel]:
     return load_source(data / real.path, format=real.format, preset=real.preset)
 
 
-def refusal(model: BPEModel, target: str) -> str:
+def refusal(trip: RoundTrip) -> str:
     """The fields for which a format refuses a tokenizer; empty where it does not."""
     try:
-        refuse(model, by_name(target))
+        admit(trip)
     except LossyConversionError as error:
         return ", ".join(sorted({loss.field for loss in error.losses if isinstance(loss, Loss)}))
     except UnstatedError:
@@ -87,7 +88,7 @@ def cell(real: Real, model: BPEModel, target: str, data: Path) -> str:
     """What becomes of one tokenizer in one format; ``proved`` or ``tested`` where it is written."""
     if target == real.format:
         return "(source)"
-    refused = refusal(model, target)
+    refused = refusal(RoundTrip(model, by_name(target)))
     if refused:
         return f"refused: {refused}"
     with tempfile.TemporaryDirectory() as folder:
