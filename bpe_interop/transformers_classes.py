@@ -20,7 +20,7 @@ from .strict_json import Node
 from .text.spellings import QWEN2
 
 Steps: TypeAlias = Sequence[Mapping[str, Json]]
-Template: TypeAlias = Literal["kept", "none", "bos", "cls sep", "bos eos", "own"]
+Template: TypeAlias = Literal["kept", "none", "bos", "cls sep", "bos eos", "whisper", "own"]
 
 LOWEST = "4.57"
 """The lowest version of transformers that is admitted; :data:`LOADED_ALIKE` was measured in it."""
@@ -85,17 +85,28 @@ AROUND: Mapping[str, tuple[str, str]] = {
 }
 """The roles of the tokens before and after a text, by the kind of a class's template."""
 
+WHISPER = ("<|startoftranscript|>", "<|notimestamps|>")
+"""What ``WhisperTokenizer`` places before a text, and eos behind it, where no language is set."""
+
+WHISPER_SETTINGS = ("language", "task", "predict_timestamps")
+"""Keys of ``tokenizer_config.json`` that change that."""
+
+DECODED_OTHERWISE: Mapping[str, str] = {
+    "WhisperTokenizer": "leaves out of decoded text what looks like a timestamp (<|0.00|>)",
+}
+"""Classes whose ``decode`` does more than their decoder."""
+
 
 @dataclass(frozen=True, slots=True)
 class Built:
     """What a class builds, each step spelled as in a ``tokenizer.json``.
 
     ``template``: the file's is kept where it has one; or there is none; or bos comes first, or
-    cls first and sep last (bos and eos in one class); or the class has its own. ``roles`` are
-    special tokens that it assumes where none are named. ``unknown``: whether the unk token
-    stands for missing characters. ``prefix_space`` is the default of ``add_prefix_space``, None
-    where that is not read; ``legacy``: whether that key is read. Whole pretokens are never
-    looked up.
+    cls first and sep last (bos and eos in one class); or it is Whisper's (:data:`WHISPER`); or
+    the class has its own. ``roles`` are special tokens that it assumes where none are named.
+    ``unknown``: whether the unk token stands for missing characters. ``prefix_space`` is the
+    default of ``add_prefix_space``, None where that is not read; ``legacy``: whether that key is
+    read. Whole pretokens are never looked up.
     """
 
     normalizer: Steps
@@ -195,7 +206,7 @@ _QWEN2 = Built(
 CLASSES: Mapping[str, Built] = {
     "GPT2Tokenizer": _GPT2,
     "CodeGenTokenizer": _GPT2,
-    "WhisperTokenizer": replace(_GPT2, template="own"),
+    "WhisperTokenizer": replace(_GPT2, template="whisper"),
     "GPTNeoXTokenizer": replace(
         _GPT2,
         normalizer=(_NFC,),

@@ -785,3 +785,31 @@ def test_mistral_is_served_as_it_is_once_its_model_type_is_known(
     ours = Encoder(model)
     for text in (" Hello", "Hello", " ", "a  b", "é", "<s>x"):
         assert ours.encode(text, "all") == auto(text, add_special_tokens=False).input_ids
+
+
+@of_the_measured
+def test_whisper_is_served_with_its_template_and_without_timestamps(data: Data) -> None:
+    """The class builds what the file says here; other settings would change its template."""
+    folder = data("whisper-tiny/tokenizer.json").parent
+    auto = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    file = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    assert auto("hello").input_ids == file.encode("hello").ids
+    plain = file.encode("a<|0.0|>b", add_special_tokens=False).ids
+    assert (auto.decode(plain), file.decode(plain)) == ("ab", "a<|0.0|>b")
+    read = {path.name: path.read_bytes() for path in folder.iterdir()}
+    model = FORMAT.load(read)
+    [note] = [note for note in model.origin.notes if "WhisperTokenizer" in note]
+    assert "post-processor" not in note
+    assert "leaves out of decoded text" in note
+    config = {**json.loads(read[CONFIG]), "language": "german"}
+    changed = FORMAT.load({**read, CONFIG: json.dumps(config).encode()})
+    assert any("discards tokenizer.json's post-processor" in n for n in changed.origin.notes)
+
+
+@of_the_measured
+def test_a_class_that_decodes_otherwise_is_no_defect(data: Data) -> None:
+    folder = data("whisper-tiny/tokenizer.json").parent
+    report = verify(folder, folder, engine_b="transformers")
+    assert report.verdict == "refuted"
+    assert not any("please report" in note for note in report.notes)
+    assert any("does more when it decodes" in note for note in report.notes)

@@ -90,19 +90,23 @@ def _live(folder: Path) -> object:
 
 
 def test_the_printed_snippet_loads_a_rank_file(command: Command, tmp_path: Path) -> None:
-    done = command("convert", RANKS, tmp_path / "out", "--to=tiktoken", "--no-verify")
-    assert done.code == 0
-    snippet = done.out.partition("to load     in Python:\n")[2].splitlines()
-    snippet.append(f"print(encoding.encode({TEXT!r}, allowed_special='all'))")
-    there = subprocess.run(
-        [sys.executable, "-c", "\n".join(snippet)],
-        env={**os.environ, "TIKTOKEN_CACHE_DIR": ""},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    hub = Tokenizer.from_transformers(_live(TOKENIZERS / "cl100k-tiny" / "huggingface"))
-    assert json.loads(there.stdout) == hub.encode(TEXT, allowed_special="all")
+    """Also where the file is written anew: tiktoken keeps copies of files by their paths."""
+    out, environment = tmp_path / "mine.tiktoken", {"TIKTOKEN_CACHE_DIR": str(tmp_path / "cache")}
+    for source in ("cl100k-tiny", "gpt2-tiny"):
+        given = TOKENIZERS / source / "huggingface"
+        done = command("convert", given, out, "--no-verify", "--force")
+        assert done.code == 0, done.err
+        snippet = done.out.partition("to load     in Python:\n")[2].splitlines()
+        snippet.append(f"print(encoding.encode({TEXT!r}, allowed_special='all'))")
+        there = subprocess.run(
+            [sys.executable, "-c", "\n".join(snippet)],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        hub = Tokenizer.from_transformers(_live(given))
+        assert json.loads(there.stdout) == hub.encode(TEXT, allowed_special="all")
 
 
 def test_a_class_that_is_not_kept_is_named(command: Command, tmp_path: Path) -> None:

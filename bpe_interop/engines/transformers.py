@@ -24,7 +24,7 @@ from ..formats.huggingface.names import main_file
 from ..io import read as read_file
 from ..model import BPEModel
 from ..strict_json import parse
-from ..transformers_classes import DEFAULT, TEKKEN_TYPES
+from ..transformers_classes import DECODED_OTHERWISE, DEFAULT, TEKKEN_TYPES
 from .library import LibraryEngine, Special, guarded, installed, library, written
 from .live import model_from_transformers
 
@@ -231,7 +231,9 @@ def tell_served(served: Mapping[str, Any], ask: str) -> str:
     name, why = served["class"], f"({served['because']})"
     if name is None:
         return f"it is not known here what AutoTokenizer runs {why}; {ask}"
+    also = DECODED_OTHERWISE.get(name, "")
     if not served["other"]:
-        return f"AutoTokenizer runs {name} {why}: what is read here"
+        what = f"what is read here, but that it {also}" if also else "what is read here"
+        return f"AutoTokenizer runs {name} {why}: {what}"
     fields = " and another ".join(name.replace("_", " ") for name in served["other"])
     return f"AutoTokenizer runs {name} {why}: it has another {fields}; {ask}"

@@ -121,13 +121,18 @@ def plugin(model: BPEModel, name: str) -> Files:
 
 
 def how_to_load(files: Files, path: Callable[[str], str]) -> list[str]:
-    """How tiktoken, which has no reader of a sidecar, loads what was written."""
+    """How tiktoken, which has no reader of a sidecar, loads what was written.
+
+    Not by its ``load_tiktoken_bpe``: that keeps a copy of each file by its path, and gives the old
+    ranks where the file was written anew (``tiktoken/load.py``, ``read_file_cached``).
+    """
     ranks = [path(name) for name in files if name.endswith(".tiktoken") and "/" not in name]
     if not ranks:
         return []
     snippet = [
-        "import json, tiktoken, tiktoken.load",
-        f"ranks = tiktoken.load.load_tiktoken_bpe({ranks[0]!r})",
+        "import base64, json, tiktoken",
+        f"words = open({ranks[0]!r}, 'rb').read().split()",
+        "ranks = {base64.b64decode(t): int(r) for t, r in zip(words[::2], words[1::2])}",
         f"rest = json.load(open({ranks[0] + '.json'!r}, encoding='utf-8'))",
         'rest.pop("bpe_interop", None)',
         "encoding = tiktoken.Encoding(mergeable_ranks=ranks, **rest)",

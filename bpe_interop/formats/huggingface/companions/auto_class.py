@@ -22,12 +22,15 @@ from ....text.bytechars import CHAR_TO_BYTE
 from ....transformers_classes import (
     AROUND,
     CLASSES,
+    DECODED_OTHERWISE,
     DEFAULT,
     FAITHFUL,
     FORCED,
     MODEL_TYPES,
     ROLES,
     UNKNOWN,
+    WHISPER,
+    WHISPER_SETTINGS,
     Built,
 )
 from ..decoders import read_decoder
@@ -91,8 +94,9 @@ def explain(choice: Choice, fields: Sequence[str], taken: str = "") -> str:
             f"{choice.because}: {what} is not known here, and may not run tokenizer.json as it is; "
             "to see: bpe-interop verify DIR DIR --engine-b transformers"
         )
+    also = DECODED_OTHERWISE.get(name, "")
     if not fields:
-        return ""
+        return f"{choice.because}, and that class {also}" if also else ""
     lost = _listing([WORDS[field] for field in fields])
     if name == DEFAULT:
         return f"{choice.because}: transformers runs another {lost} than tokenizer.json says"
@@ -105,7 +109,7 @@ def explain(choice: Choice, fields: Sequence[str], taken: str = "") -> str:
     what = "that class" if name in choice.because else name
     return (
         f"{choice.because}: transformers rebuilds {what} from vocabulary and merges, and "
-        f"discards tokenizer.json's {lost}; {fix}"
+        f"discards tokenizer.json's {lost}; {also and f'it {also}; '}{fix}"
     )
 
 
@@ -181,7 +185,7 @@ def differing(
         "decoder": cut != alphabet
         or read_decoder(own["decoder"], cut, (), ())
         != read_decoder(root.get("decoder"), alphabet, (), ()),
-        "sequence_template": _other_template(built, root.get("post_processor"), roles),
+        "sequence_template": _other_template(built, root, config, roles),
     }
     return tuple(name for name, differs in fields.items() if differs)
 
@@ -200,11 +204,19 @@ def _other_fallback(built: Built, model: Node, cut: Alphabet) -> bool:
     return unknown and bool(model.get("fuse_unk").value) != built.fuse_unk
 
 
-def _other_template(built: Built, processor: Node, roles: Mapping[str, int]) -> bool:
+def _other_template(built: Built, root: Node, config: Node, roles: Mapping[str, int]) -> bool:
+    processor = root.get("post_processor")
     if built.template == "kept":
         return False
     if built.template == "own":
         return True
+    if built.template == "whisper":
+        listed = root["added_tokens"].items() if "added_tokens" in root else ()
+        ids = {entry["content"].value: entry["id"].value for entry in listed}
+        if any(config.get(key).value for key in WHISPER_SETTINGS) or not ids.keys() >= {*WHISPER}:
+            return True
+        ends = [[ids[text] for text in WHISPER], [roles["eos"]] if "eos" in roles else []]
+        return around(read_post_processor(processor).template) != ends
     wanted = [[roles[role]] if role in roles else [] for role in AROUND[built.template]]
     return around(read_post_processor(processor).template) != wanted
 
