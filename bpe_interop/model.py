@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal, TypeAlias, Union
-from unicodedata import category
+from unicodedata import category, is_normalized
 
 from .errors import InvalidModelError
 from .kernel import Numbers, Pairs
@@ -318,9 +318,14 @@ def show(content: bytes | str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text on one line, in which what would not show, or mislead, is escaped."""
+    """A text on one line, in which what would not show, or mislead, is escaped.
+
+    A character that NFC changes (U+095B) looks like what it becomes.
+    """
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        char
+        if char.isprintable() and is_normalized("NFC", char)
+        else char.encode("unicode_escape").decode("ascii")
         for char in text
     )
 

@@ -79,6 +79,7 @@ def test_a_mark_does_not_stand_on_the_quotation_mark() -> None:
     assert show("\u0301") == r'"\u0301"'
     assert show("\u0301e\u0301") == '"\\u0301e\u0301"'
     assert show("e\u0301") == '"e\u0301"'
+    assert show("\u095b\u00e9") == '"\\u095b\u00e9"'  # NFC makes two characters of the first
 
 
 def test_what_happened_is_not_said_as_what_would_happen() -> None:

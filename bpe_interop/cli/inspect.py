@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from ..diff import describe_step
 from ..engines.transformers import tell_served
 from ..io import TokenizerSource
 from ..model import (
+    AddedToken,
     BPEModel,
     Json,
     show,
@@ -96,7 +97,7 @@ def inspect_command(
     if json_output:
         as_json(facts)
         return
-    for label, text in _rows(loaded[0], facts):
+    for label, text in _rows(loaded[0], facts, full):
         lines(label, [text if full or label not in _FOLDED else folded(text)])
 
 
@@ -113,24 +114,28 @@ def _check_options(
         raise click.UsageError("--plot draws what is measured on a --corpus: name one")
 
 
-def _rows(loaded: TokenizerSource[BPEModel], facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _rows(
+    loaded: TokenizerSource[BPEModel], facts: dict[str, Any], full: bool
+) -> Iterator[tuple[str, str]]:
     model = loaded.model
     yield "format", f"{loaded.format.title} ({loaded.format.name})"
     for name, digest in facts["files"].items():
         yield "file", f"{name}  sha256 {digest}"
     if facts["not_read"]:
         yield "not read", f"{', '.join(facts['not_read'])}; {next(iter(facts['files']))} wins"
-    yield from _vocabulary(facts)
+    yield from _vocabulary(facts, full)
     for step in _steps(model.normalizer):
         yield "normalize", step
     for step in _steps(model.pretokenizer):
         yield "split", step
     yield from loaded.format.told(model)
-    for token in _added(model):
-        yield "added", token
+    for tokens in _added(model, full):
+        yield "added", tokens
+    for tokens in _flagged(model.added or (), full):
+        yield "flags", tokens
     roles = [f"{each['role']} {show(each['text'])} {each['id']}" for each in facts["roles"]]
-    if roles:
-        yield "roles", ", ".join(roles)
+    if roles or model.added:
+        yield "roles", ", ".join(roles) or "none: no file names a token for one"
     yield "template", _template(model)
     for step in _steps(model.decoder):
         yield "decode", step
@@ -172,7 +177,7 @@ def _many(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def _vocabulary(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _vocabulary(facts: dict[str, Any], full: bool) -> Iterator[tuple[str, str]]:
     ids, rows, merges = facts["ids"], facts["rows"], facts["merges"]
     added = "" if facts["added"] is None else f", {_many(len(facts['added']), 'added token')}"
     first, last = ids["smallest"], ids["largest"]
@@ -183,11 +188,11 @@ def _vocabulary(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     order = "" if merges["in_order"] else "; some tokens merge before their own parts"
     rule = "by rank" if merges["rule"] == "ranks" else f"{merges['listed']:,} listed"
     yield "merges", f"{rule}; {merges['firing']:,} can ever be used{order}"
-    yield "unreachable", _unreachable(facts["unreachable"])
+    yield "unreachable", _unreachable(facts["unreachable"], full)
     affixes = [f"{name} {show(text)}" for name, text in facts["affixes"].items() if text]
     if affixes:
         yield "affixes", f"{', '.join(affixes)}, glued to symbols before merging"
-    yield "missing", _missing(facts)
+    yield "missing", _missing(facts, full)
 
 
 def _holes(ids: dict[str, Any]) -> str:
@@ -210,13 +215,13 @@ def _embedding(rows: dict[str, Any], holes: int) -> str:
     return ", ".join(counts)
 
 
-def _unreachable(lost: dict[str, Any]) -> str:
+def _unreachable(lost: dict[str, Any], full: bool) -> str:
     tokens = [each for each in lost["tokens"] if each["hex"]]
     empty = [
         f"the empty token {each['id']} is in no text" for each in lost["tokens"] if not each["hex"]
     ]
     how = "found only as whole pretokens" if lost["whole"] else "never produced"
-    shown = ", ".join(map(_token, tokens[:5])) + (", ..." if tokens[5:] else "")
+    shown = _first(list(map(_token, tokens)), 5, full)
     sentence = (
         f"{_many(len(tokens), 'token')} that no merge builds, {how}: {shown}"
         if tokens
@@ -225,7 +230,7 @@ def _unreachable(lost: dict[str, Any]) -> str:
     return "; ".join([sentence, *empty])
 
 
-def _missing(facts: dict[str, Any]) -> str:
+def _missing(facts: dict[str, Any], full: bool) -> str:
     """What has no token, and what becomes of it."""
     fallback = facts["fallback"]
     becomes = {
@@ -241,7 +246,7 @@ def _missing(facts: dict[str, Any]) -> str:
     missing = facts["missing_bytes"]
     if not missing:
         return "none: every byte of UTF-8 has a token"
-    listed = " ".join(f"{byte:02X}" for byte in missing[:16]) + (" ..." if missing[16:] else "")
+    listed = _first([f"{byte:02X}" for byte in missing], 16, full, " ")
     have = "byte of UTF-8 has" if len(missing) == 1 else "bytes of UTF-8 have"
     return f"{len(missing)} {have} no token ({listed}); then: {becomes}"
 
@@ -256,16 +261,37 @@ def _steps(steps: tuple[object, ...] | None) -> list[str]:
     return [describe_step(step) for step in steps] or ["none"]
 
 
-def _added(model: BPEModel) -> list[str]:
+def _added(model: BPEModel, full: bool) -> list[str]:
     if model.added is None:
         return ["not stated"]
     lines = []
     for name, special in (("special", True), ("not special", False)):
         tokens = [token for token in model.added if token.special is special]
         if tokens:
-            shown = ", ".join(f"{show(t.text)} {t.id}" for t in tokens[:4])
-            lines.append(f"{len(tokens):,} {name}: {shown}{', ...' if tokens[4:] else ''}")
+            lines.append(f"{len(tokens):,} {name}: {_tokens(tokens, full)}")
     return lines or ["none"]
+
+
+def _flagged(added: Iterable[AddedToken], full: bool) -> Iterator[str]:
+    """The tokens that change what stands beside them, or match only beside some characters."""
+    for flag, what in (
+        ("lstrip", "white space before is taken along"),
+        ("rstrip", "white space behind is taken along"),
+        ("single_word", "found only as a word of its own"),
+    ):
+        tokens = [token for token in added if getattr(token, flag)]
+        if tokens:
+            yield f"{_many(len(tokens), 'token')} with {flag} ({what}): {_tokens(tokens, full)}"
+
+
+def _tokens(tokens: Iterable[AddedToken], full: bool) -> str:
+    return _first([f"{show(token.text)} {token.id}" for token in tokens], 4, full)
+
+
+def _first(words: list[str], most: int, full: bool, between: str = ", ") -> str:
+    """The first of a list; all of it where that is asked for."""
+    more = [] if full or not words[most:] else ["..."]
+    return between.join([*(words if full else words[:most]), *more])
 
 
 def _template(model: BPEModel) -> str:

@@ -169,11 +169,12 @@ def _refuted(
 
 
 def _unexplained(mismatch: Mismatch, sides: tuple[Side, Side]) -> str:
-    if mismatch.decoding and any(side.engine.name == "transformers" for side in sides):
+    """A note on an engine that differs where the models are proved equal."""
+    doubts = [facts(side.engine.name).doubt for side in sides]
+    if mismatch.decoding and any(doubts):
         return (
-            "the models were proved equal: the class that transformers took does more when it "
-            "decodes than the tokenizer.json that it runs; bpe-interop inspect says what is known "
-            "of it"
+            f"the models were proved equal: {next(filter(None, doubts))} when it decodes; "
+            "bpe-interop inspect says what is known of it"
         )
     return "the models were proved equal, and yet an engine differs: please report this"
 
