@@ -138,6 +138,7 @@ def surgery(before: BPEModel, after: BPEModel, config: bytes | None = None) -> S
         in_place=tuple(number for number in new if number < rows),
         notes=(
             *tell_model_config(told, after.added or (), (largest,)),
+            *_holes(all_ids(after)),
             *_left(before, after),
             *_found_first(before, after),
         ),
@@ -153,6 +154,15 @@ def _config(model: BPEModel, config: bytes | None) -> Mapping[str, Json]:
         return read_model_config(read_companions({MODEL_CONFIG: config}))
     known = model.extras.get("model_config")
     return known if isinstance(known, dict) else {}
+
+
+def _holes(ids: Collection[int]) -> Iterator[str]:
+    """Where code that takes the number of tokens for the number of rows makes too few."""
+    if max(ids) >= len(ids):
+        yield (
+            f"some ids have no token: len(tokenizer) in transformers is {len(ids):,}, and the "
+            f"largest id is {max(ids):,}; give resize_token_embeddings the rows, not that length"
+        )
 
 
 def _left(before: BPEModel, after: BPEModel) -> Iterator[str]:

@@ -21,6 +21,7 @@ from tokenizers import Tokenizer as HuggingFaceTokenizer
 
 from bpe_interop import load
 from bpe_interop.errors import LossyConversionError, SpecialTokenError, UnstatedError
+from bpe_interop.extend import surgery, with_special_tokens
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken
 from bpe_interop.tokenizer import Tokenizer
@@ -503,3 +504,17 @@ def test_a_special_token_of_one_character_is_no_symbol_in_tokenizers(
     assert engine.encode("bac").ids == [2]
     engine.encode_special_tokens = False
     assert engine.encode("bac").ids == [0, 3, 1]
+
+
+def test_a_length_that_is_not_the_number_of_rows_is_told(tmp_path: Path) -> None:
+    """transformers counts tokens, also where ids between them have none."""
+    before = read(HUB).model
+    largest = max(token.id for token in before.added or ())
+    for number, told in ((largest + 1, False), (largest + 9, True)):
+        after = with_special_tokens(before, {"<|far|>": number})
+        notes = [n for n in surgery(before, after).notes if "len(tokenizer)" in n]
+        assert bool(notes) is told
+        Tokenizer(after).save(tmp_path / str(number), format="hf")
+        auto = transformers.AutoTokenizer.from_pretrained(tmp_path / str(number))
+        assert (len(auto) <= auto.convert_tokens_to_ids("<|far|>")) is told
+        assert all(f"is {len(auto):,}," in note for note in notes)
