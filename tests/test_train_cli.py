@@ -114,6 +114,7 @@ def test_training_again_gives_the_same_files(tmp_path: Path, arguments: tuple[ob
                 ENGLISH,
                 "-o",
                 "out",
+                "--no-verify",
                 *list(map(str, arguments)),
             ],
             cwd=tmp_path / name,
@@ -231,7 +232,7 @@ def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_learns_from_texts_and_not_from_their_files(
     run: Command, corpora: Path, names: list[str]
 ) -> None:
-    asked = ("-o", "out", "--to", "hf", "--min-frequency", 2, "--json")
+    asked = ("-o", "out", "--to", "hf", "--min-frequency", 2, "--no-verify", "--json")
     done = run(*asked, *names, stdin=jsonl("abab", "cdcd"))
     assert done.code == 0, done.err
     said = json.loads(done.out)
