@@ -17,7 +17,15 @@ class Refusal(NamedTuple):
 _BESIDE = ("*_config.json", "*special_tokens_map.json", "*.tiktoken.json")
 _TEXTS = ("corpora*", "seeds*", "*README*", "*MANIFEST*", "*.inp", "*.out", "versions.json")
 _PAIRS = ("*/gpt2", "*/gpt2/*", "gpt2", "gpt2/*", "roberta", "roberta/*", "tiktoken_cache/*")
-_RANKS = ("*.tiktoken", "tiktoken_cache/*", "llama-3", "llama-3/*", "[a-z]*_base", "qwen*", "gpt2*")
+_RANKS = (
+    "*.tiktoken",
+    "tiktoken_cache/*",
+    "llama-3",
+    "llama-3/*",
+    "[a-z]*_base",
+    "qwen*",
+    "whisper",
+)
 _WORDS = "[!t]*"
 """Every command but ``train``, which takes a file for a text."""
 
@@ -31,6 +39,11 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(("t5*",), _WORDS, "not BPE", "a tokenizer without merges"),
     Refusal(_PAIRS, _WORDS, "not known", "a GPT-2 pair, which does not state its normalizer"),
     Refusal(_PAIRS, _WORDS, "does not state", "a GPT-2 pair, which states no special tokens"),
+    Refusal(_RANKS, _WORDS, "not known", "a rank file, which does not state its pattern"),
+    Refusal(_RANKS, _WORDS, "does not state", "a rank file, which states no special tokens"),
+    Refusal(("roberta*",), _WORDS, "contradicts it", "a preset that is another tokenizer's"),
+    Refusal(("gguf",), _WORDS, "several tokenizers are here", "a folder of several tokenizers"),
+    Refusal(("tiktoken_cache",), _WORDS, "no tokenizer is here", "files of hashed names"),
     Refusal(
         ("*",), "train", "not UTF-8", "a file or folder of bytes that are no text, as a corpus"
     ),
