@@ -159,6 +159,7 @@ _SHOWN = 200
 
 def _details(report: Report, *, given: bool) -> Iterator[str]:
     from .model import show
+    from .verify.summary import reason
 
     mismatch = report.mismatch
     if mismatch is not None:
@@ -182,7 +183,7 @@ def _details(report: Report, *, given: bool) -> Iterator[str]:
     for stage in report.stages:
         if stage.outcome != "proved":
             outcome = "differs" if stage.outcome == "refuted" else "not proved"
-            yield f"  {outcome:<10} {stage.name}: {stage.why}"
+            yield f"  {outcome:<10} {stage.name}: {reason(stage, report.scope)}"
     for failure in report.failures[:5]:
         yield f"  failed     {failure.side} on {show(failure.text[:60])}: {failure.what}"
     yield from (f"  note       {note}" for note in report.notes)

@@ -157,6 +157,16 @@ def test_whether_fields_matter(run: Command) -> None:
     assert "see stage special tokens (outside the scope); " in out
 
 
+def test_a_stage_that_does_not_count_says_so(run: Command) -> None:
+    """Beside a verdict of equality its difference would read as a contradiction."""
+    _, out, _ = run(HUB, OTHER, "--scope", "text")
+    stages = {line[:18].rstrip(): line[30:] for line in said(out, "stage")}
+    outside = {name for name, why in stages.items() if why.startswith("outside the scope: ")}
+    assert outside == {"added tokens", "special tokens", "sequence template"}
+    _, out, _ = run(HUB, OTHER)
+    assert "outside the scope" not in out
+
+
 def test_json_says_the_same(run: Command, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.jsonl"
     rows = [{"body": f"{n}0000 we'LL"} for n in range(40)]

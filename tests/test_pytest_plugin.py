@@ -258,6 +258,13 @@ def test_a_required_proof_finds_what_no_given_text_shows() -> None:
     assert "; none of yours: a proof gave it)" in said
 
 
+def test_a_stage_that_does_not_count_says_so() -> None:
+    other = TINY / "cl100k-tiny" / "huggingface"
+    for scope, outside in (("text", "outside the scope: "), ("all", "")):
+        text = assert_fails(GPT2 / "huggingface", other, [""], require="proved", scope=scope)
+        assert f"  differs    special tokens: {outside}1 and 5 special tokens; " in text
+
+
 def test_a_text_without_ids_is_no_success() -> None:
     said = assert_fails(encoding("gpt2-tiny"), hub("gpt2-tiny"), ["a", "\ud800"])
     assert said.startswith("1 of 2 texts compared; ")

@@ -7,7 +7,7 @@ from rich.cells import cell_len, set_cell_size
 from ..verify import Example, Mismatch, Report
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import CorpusReport, Counts, Source
-from ..verify.summary import omitted, subject
+from ..verify.summary import omitted, reason, subject
 from .screen import LABEL, folded, lines, short_text, show_text
 from .terminal import say, say_line
 
@@ -32,7 +32,8 @@ def show_report(report: Report, *, full: bool = False) -> None:
     lines("but", [report.narrower] if report.narrower else [])
     for stage in report.stages:
         shown = "" if stage.witness is None else f"; a text: {show_text(stage.witness)}"
-        lines("stage", [f"{stage.name:<18} {_OUTCOMES[stage.outcome]:<10} {stage.why}{shown}"])
+        why = reason(stage, report.scope)
+        lines("stage", [f"{stage.name:<18} {_OUTCOMES[stage.outcome]:<10} {why}{shown}"])
     lines(
         "ran", [f"{report.compared:,} texts ({report.bytes:,} bytes): {'; '.join(report.scopes)}"]
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .prove import about
 from .sides import AROUND, PARSED, TEMPLATED
+from .stages.stage import Scope, Stage, counts
 
 if TYPE_CHECKING:
     from .report import Report
@@ -35,6 +36,11 @@ def omitted(report: Report) -> str:
     if not report.unstated:
         return ""
     return f"special tokens are not stated by {' and '.join(report.unstated)}, so not compared"
+
+
+def reason(stage: Stage, scope: Scope) -> str:
+    """What is known of a stage, as a line on a screen; it says where the stage does not count."""
+    return stage.why if counts(stage.name, scope) else f"outside the scope: {stage.why}"
 
 
 def summary(report: Report) -> str:
