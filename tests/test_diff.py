@@ -149,13 +149,37 @@ def test_added_tokens_by_their_flags() -> None:
         [found] = diff(a, replace(PLAIN, added=(other,)))
         assert said in found.how
     [found] = diff(a, PLAIN)
-    assert "only in the first" in found.how
+    assert found.how == '1 and 0 tokens; 1 only in the first: "<x>" 9'
     assert fields(a, replace(PLAIN, added=(replace(one, normalized=True),))) == {}
     normalized = replace(PLAIN, normalizer=(UnicodeForm("NFC"),))
     assert fields(
         replace(normalized, added=(one,)),
         replace(normalized, added=(replace(one, normalized=True),)),
     )
+
+
+def test_added_tokens_of_each_side_are_counted() -> None:
+    def having(*added: AddedToken) -> BPEModel:
+        return replace(PLAIN, added=added)
+
+    alone = [AddedToken(f"<{n}>", 10 + n) for n in range(4)]
+    one, two = AddedToken("<x>", 20), AddedToken("<y>", 21)
+    [both] = diff(
+        having(one, two, *alone[:3]),
+        having(replace(one, id=5), replace(two, lstrip=True), alone[3]),
+    )
+    assert both.how == (
+        '5 and 3 tokens; 3 only in the first, such as "<0>" 10; 1 only in the second: "<3>" 13; '
+        '2 differ, such as "<x>": id 20 and 5'
+    )
+    flagged = replace(one, lstrip=True)
+    for left, right, how in (
+        ((one, flagged), (one,), '"<x>": lstrip yes and no'),
+        ((one,), (one, flagged), '"<x>": lstrip no and yes'),
+        ((one, flagged), (flagged, one), "the order of texts that share an id"),
+    ):
+        [repeated] = diff(having(*left), having(*right))
+        assert repeated.how == how
 
 
 def test_vocabularies_by_token_and_id() -> None:

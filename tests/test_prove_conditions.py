@@ -22,7 +22,7 @@ from bpe_interop.engines import from_files as engine_from_files
 from bpe_interop.errors import EngineError
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
-from bpe_interop.model import BPEModel, SequenceTemplate, TemplateText, TemplateToken
+from bpe_interop.model import AddedToken, BPEModel, SequenceTemplate, TemplateText, TemplateToken
 from bpe_interop.steps import (
     DecoderStep,
     Fuse,
@@ -330,6 +330,24 @@ def test_a_special_token_hides_another_only_where_it_is_to_be_text() -> None:
     assert found(one.model, two.model, "added tokens", "ordinary").outcome == "refuted"
     assert found(one.model, two.model, "added tokens", "all").outcome == "proved"
     assert found(one.model, two.model, "special tokens", "all").outcome == "refuted"
+
+
+def test_added_tokens_that_only_one_side_has_are_counted() -> None:
+    """A token that is special on one side only stands on both."""
+    model = Side(document({char: n for n, char in enumerate("wxyz")})).model
+    one = [AddedToken(f"<{n}>", n, special=True) for n in range(3)]
+    shared = AddedToken("<both>", 3, special=True)
+    left = replace(model, added=(*one, shared))
+    right = replace(model, added=(replace(shared, special=False),))
+    assert found(left, right, "special tokens", "ordinary").why == (
+        '4 and 0 special tokens; 3 only in the first, such as "<0>" 0; "<both>": special yes and no'
+    )
+    assert found(left, right, "added tokens", "ordinary").why == (
+        '0 and 1 added tokens; "<both>": special yes and no'
+    )
+    assert found(right, left, "special tokens", "ordinary").why.startswith(
+        '0 and 4 special tokens; 3 only in the second, such as "<0>" 0; '
+    )
 
 
 def test_no_template_is_one_that_places_nothing() -> None:

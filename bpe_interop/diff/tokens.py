@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeAlias
@@ -260,15 +260,40 @@ def compare_added(a: BPEModel, b: BPEModel) -> str:
     left, right = _tokens(a), _tokens(b)
     if left == right:
         return ""
-    names_a, names_b = {t.text: t for t in left}, {t.text: t for t in right}
-    for text in (*names_a, *names_b):
-        x, y = names_a.get(text), names_b.get(text)
-        if x is None or y is None:
-            where = "second" if x is None else "first"
-            return f"{len(left):,} and {len(right):,} tokens; {show(text)} is only in the {where}"
-        if x != y:
-            return f"{show(text)}: {_flags(x, y)}"
-    return "the order of texts that share an id"
+    how = added_apart(left, right)
+    if {token.text for token in left} != {token.text for token in right}:
+        return f"{len(left):,} and {len(right):,} tokens; {how}"
+    return how or "the order of texts that share an id"
+
+
+def added_apart(left: Sequence[AddedToken], right: Sequence[AddedToken]) -> str:
+    """How many added tokens stand on one side only, and how many differ, with an example of each.
+
+    Empty where both sides have the same ones, in whatever order.
+    """
+    either = {*left} ^ {*right}
+    differing = {token.text for token in either}
+    # A text may be listed twice, with other flags: what the other side has too comes first.
+    names_a, names_b = (
+        {token.text: token for token in sorted(side, key=lambda token: token in either)}
+        for side in (left, right)
+    )
+    parts = []
+    for side, other, which in ((left, names_b, "first"), (right, names_a, "second")):
+        only = [token for token in side if token.text not in other]
+        if only:
+            examples = f"{_such_as(len(only))} {show(only[0].text)} {only[0].id}"
+            parts.append(f"{len(only):,} only in the {which}{examples}")
+    changed = [text for text in names_a if text in names_b and text in differing]
+    if changed:
+        text = changed[0]
+        count = f"{len(changed):,} differ, such as " if len(changed) > 1 else ""
+        parts.append(f"{count}{show(text)}: {_flags(names_a[text], names_b[text])}")
+    return "; ".join(parts)
+
+
+def _such_as(count: int) -> str:
+    return ":" if count == 1 else ", such as"
 
 
 def _flags(x: AddedToken, y: AddedToken) -> str:

@@ -201,6 +201,8 @@ _OPENINGS = {
     "other steps: ": "other steps",
     "other steps (": "other steps, which are named",
     "other rules for symbols without a token: ": "other rules for symbols without a token",
+    "… and … added tokens; ": "other added tokens",
+    "… and … special tokens; ": "other special tokens",
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice, product
 
+from ...diff.tokens import added_apart
 from ...model import AddedToken, BPEModel, show
 from ...steps import JoinPieces
 from ...theory.added_tokens import Form, chains, hiding, joined, normalized_matters
@@ -33,7 +34,7 @@ def added_stages(pair: TwoModels) -> Iterator[Stage]:
         left, right = ({t for t in each if t.special is special} for each in tokens)
         chance = left_to_chance(a) or left_to_chance(b)
         if left != right:
-            yield _apart(pair, name, left, right, chain(*tokens))
+            yield _apart(pair, name, left, right, tokens)
         elif chance:
             yield Stage(name, "unknown", chance)
         elif special and left and _is_pieces(a) != _is_pieces(b):
@@ -59,18 +60,25 @@ def _apart(
     name: str,
     left: set[AddedToken],
     right: set[AddedToken],
-    every: Iterable[AddedToken],
+    every: tuple[list[AddedToken], list[AddedToken]],
 ) -> Stage:
     """Other tokens, or the same with other flags; refuted by a text, if one shows it."""
-    only = sorted(left ^ right, key=lambda t: (len(t.text), t.text))
-    why = f"{len(left):,} and {len(right):,} {name}; {show(only[0].text)} differs"
+    only = sorted(left ^ right, key=_by_length)
+    texts_apart = {token.text for token in only}
+    # Of both kinds: what is special on one side only may stand on both.
+    one, two = (sorted((t for t in e if t.text in texts_apart), key=_by_length) for e in every)
+    why = f"{len(left):,} and {len(right):,} {name}; {added_apart(one, two)}"
     if not counts(name, pair.scope):
         return Stage(name, "refuted", why, only[0].text)
-    texts = _some(_texts_with(only, every))
+    texts = _some(_texts_with(only, chain(*every)))
     witness = next(filter(pair.differ_in_scope, texts), None)
     if witness is None:
         return Stage(name, "unknown", why + NO_TEXT)
     return Stage(name, "refuted", why, witness)
+
+
+def _by_length(token: AddedToken) -> tuple[int, str]:
+    return len(token.text), token.text
 
 
 def _some(texts: Iterable[str]) -> Iterator[str]:
