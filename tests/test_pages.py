@@ -27,7 +27,7 @@ from reports import CL100K, GPT2, HOSTILE, example, few_texts, glued, hostile, r
 from bpe_interop import pages
 from bpe_interop.fingerprint import PARTS
 from bpe_interop.model import show
-from bpe_interop.pages.markdown import shown
+from bpe_interop.pages.markdown import code, plain, shown
 from bpe_interop.pages.rows import AROUND, COLUMNS, rows
 from bpe_interop.pages.visible import parts, right_to_left, token_parts
 from bpe_interop.verify import Report, Scope, counts
@@ -39,10 +39,16 @@ from bpe_interop.verify.sides import ORDINARY, Mismatch
 SCHEMA = json.loads(
     resources.files("bpe_interop.pages").joinpath("report.schema.json").read_text("utf-8")
 )
-TEXTS = st.text(
-    st.characters(exclude_categories=["Cs"]) | st.sampled_from("<>&\"'|`\\*_[]\n\0\u202e"),
+TEXTS = st.lists(
+    st.characters(exclude_categories=["Cs"])
+    | st.sampled_from("<>&\"'|`\\*_[]\n\0\u202e")
+    | st.sampled_from([*" :/@.(", "http", "www.", "://", ":x:"]),
     max_size=40,
-)
+).map("".join)
+LINK = re.compile(r"://|@|(?<![0-9A-Za-z])www\.")
+"""What GitHub makes a link of, wherever it stands (GitHub Flavored Markdown, 6.9)."""
+EMOJI = re.compile(r":[\w+-]+:", re.ASCII)
+"""What GitHub makes a picture of, but not in code."""
 
 
 class Reports(dict[str, Report]):
@@ -310,7 +316,9 @@ class Read(HTMLParser):
 
 
 def read_markdown(text: str) -> Read:
-    """Reads Markdown as GitHub does, raw HTML and tables included."""
+    """Reads Markdown as GitHub does, raw HTML and tables included; nothing is a link or emoji."""
+    assert not LINK.search(text)
+    assert not EMOJI.search(re.sub("<code>.*?</code>", "", text))
     found = Read(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
     assert {*found.tags} <= ALLOWED
     for table in found.tables:
@@ -374,6 +382,27 @@ def test_markdown_survives_any_text(reports: Reports, texts: list[str]) -> None:
     found = read_markdown(pages.to_markdown(hostile(reports["refuted"], tuple(texts))))
     spaced = re.sub(" {2,}", lambda run: "\\x20" * len(run[0]), show(texts[0]))
     assert spaced in found.codes
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "letters"),
+    [
+        ("core: a/b", "core: a/b", "core: a/b"),
+        ("/work/x-1 (a.gguf)", "&#47;work/x-1 (a.gguf)", "/work/x-1 (a.gguf)"),
+        ("\"a\" + 'b' = 1; c", "&#34;a\" + 'b' = 1; c", "\"a\" + 'b' = 1; c"),
+        ("tiktoken:gpt2", "tiktoken&#58;gpt2", "tiktoken:gpt2"),
+        (":smile: a", "&#58;smile: a", ":smile: a"),
+        ("a:smile:", "a&#58;smile&#58;", "a:smile:"),
+        ("http://x", "http&#58;&#47;&#47;x", "http&#58;&#47;&#47;x"),
+        ("a //x", "a /&#47;x", "a /&#47;x"),
+        ("a www.x", "a www&#46;x", "a www&#46;x"),
+        ("a_b @c", "a&#95;b &#64;c", "a&#95;b &#64;c"),
+    ],
+)
+def test_markdown_is_readable_as_it_is(text: str, words: str, letters: str) -> None:
+    """What cannot be a link, or an emoji outside code, is written as it is."""
+    assert plain(text) == words
+    assert code(text) == f"<code>{letters}</code>"
 
 
 def test_markdown_stays_below_what_github_takes(reports: Reports) -> None:

@@ -73,20 +73,25 @@ def _templates() -> Environment:
     return made
 
 
+_SYNTAX = r"[^\w \-.,:;()/+='\"]|_|(?<=www)\.|:(?=/)|(?<=[:/])/"
+"""What may be syntax inside a line: "://" and "www." are links anywhere, in HTML's code too."""
+
+
 def plain(text: str) -> str:
     """Words on one line that say only themselves: nothing in them is Markdown or HTML.
 
     A numeric character reference never opens or closes anything (CommonMark 0.31, 2.5).
     """
-    # At the start of a line a digit or a dash may begin a list, and "www." is a link anywhere.
-    return _references(r"^[^A-Za-z]|[^\w \-.,;()/+='\"]|_|(?<=\bwww)\.", _cut(text, 1_000))
+    # At the start of a line a digit or a dash may begin a list. A colon may begin an emoji, but
+    # not before a space; one that only ends it is as good as any.
+    return _references(rf"^[^A-Za-z]|:(?! )|{_SYNTAX}", _cut(text, 1_000))
 
 
 def code(text: str) -> str:
-    """The same in the letters of code, where GitHub looks for no names, links or emoji."""
+    """The same in the letters of code, where GitHub looks for no names or emoji."""
     # HTML shows one space where there are more.
     spaced = re.sub(" {2,}", lambda spaces: "\\x20" * len(spaces[0]), _cut(text, 1_000))
-    return f"<code>{_references('[^0-9A-Za-z .,]', spaced)}</code>" if text else ""
+    return f"<code>{_references(_SYNTAX, spaced)}</code>" if text else ""
 
 
 def shown(text: str) -> str:
