@@ -388,7 +388,7 @@ def test_markdown_survives_any_text(reports: Reports, texts: list[str]) -> None:
     ("text", "words", "letters"),
     [
         ("core: a/b", "core: a/b", "core: a/b"),
-        ("/work/x-1 (a.gguf)", "&#47;work/x-1 (a.gguf)", "/work/x-1 (a.gguf)"),
+        ("/data/x-1 (a.gguf)", "&#47;data/x-1 (a.gguf)", "/data/x-1 (a.gguf)"),
         ("\"a\" + 'b' = 1; c", "&#34;a\" + 'b' = 1; c", "\"a\" + 'b' = 1; c"),
         ("tiktoken:gpt2", "tiktoken&#58;gpt2", "tiktoken:gpt2"),
         (":smile: a", "&#58;smile: a", ":smile: a"),
