@@ -291,6 +291,9 @@ def test_tables_of_ranks_are_read_and_written_as_tiktoken_does(tmp_path: Path) -
         assert ours.load.load_tiktoken_bpe(str(mine), expected) == RANKS
     with pytest.raises(ValueError, match="was expected"):
         ours.load.load_tiktoken_bpe(str(mine), "0" * 64)
+    for load in (tiktoken.load.load_tiktoken_bpe, ours.load.load_tiktoken_bpe):
+        with pytest.raises(FileNotFoundError):
+            load(str(tmp_path / "none.tiktoken"))
     with pytest.raises(BpeInteropError, match="not in tiktoken's cache"):
         ours.load.load_tiktoken_bpe("https://example.org/a.tiktoken", sha)
 

@@ -25,7 +25,8 @@ def load_tiktoken_bpe(tiktoken_bpe_file: str, expected_hash: str | None = None) 
         expected_hash: the file's sha256 (hex), to be checked.
 
     Raises:
-        SourceError: the file is not there.
+        FileNotFoundError: the file is not there.
+        SourceError: it cannot be read, or its address is not in tiktoken's cache.
         FormatError: it is no rank file, or has another sha256 (also ValueError).
     """
     return dict(read_ranks(_contents(tiktoken_bpe_file, expected_hash), tiktoken_bpe_file))
@@ -52,7 +53,8 @@ def data_gym_to_mergeable_bpe_ranks(
     """The ranks that GPT-2's two files stand for: bytes of tokens to their ids.
 
     Raises:
-        SourceError: a file is not there.
+        FileNotFoundError: a file is not there.
+        SourceError: one cannot be read, or its address is not in tiktoken's cache.
         FormatError: the two are no pair, or one has another sha256 (also ValueError).
     """
     pair = {
@@ -66,7 +68,12 @@ def data_gym_to_mergeable_bpe_ranks(
 def _contents(name: str, expected: str | None) -> bytes:
     """The bytes of a file, or of an address that is in tiktoken's cache."""
     if "://" not in name:
-        data = read(Path(name))
+        try:
+            data = read(Path(name))
+        except SourceError as error:
+            if isinstance(error.__context__, FileNotFoundError):  # as tiktoken raises it
+                raise error.__context__ from None
+            raise
         if expected is not None and sha256(data).hexdigest() != expected:
             raise FormatError(
                 f"the sha256 is {sha256(data).hexdigest()}, and {expected} was expected",
