@@ -21,11 +21,11 @@ from conftest import FIXTURES
 from bpe_interop.cli import cli
 from bpe_interop.engines import Engine, Special, from_files
 from bpe_interop.errors import EngineError, FormatError, UnstatedError
-from bpe_interop.model import BPEModel
+from bpe_interop.model import AddedToken, BPEModel
 from bpe_interop.pytest_plugin import assert_parity
 from bpe_interop.sources import load_source
 from bpe_interop.verify import Report, verify
-from bpe_interop.verify.lock import dump, load, lock
+from bpe_interop.verify.lock import answered_by, dump, load, lock
 from bpe_interop.verify.lock_report import compare_with_lock
 from bpe_interop.verify.sides import open_side
 
@@ -675,3 +675,19 @@ def test_what_the_engine_leaves_to_chance_is_not_proved(tmp_path: Path) -> None:
     assert report.verdict == "tested"
     assert any("by chance: nothing is proved" in note for note in report.notes)
     assert verify(path, source, scope="text").verdict == "proved"
+
+
+@pytest.mark.parametrize("flag", ["special", "lstrip", "rstrip", "single_word"])
+def test_a_flag_of_any_added_token_is_seen_in_its_ids(flag: str) -> None:
+    """Also of one among many, of which only some stand in the awkward texts."""
+    model = load_source(HUB).model
+    first = max(model.vocab.ids.values()) + 1_000
+    many = tuple(AddedToken(f"<|{n}|>", first + n) for n in range(100))
+    changed = replace(many[57], **{flag: not getattr(many[57], flag)})
+    held = lock(replace(model, added=many), "x", {})
+    other = replace(model, added=(*many[:57], changed, *many[58:]))
+    asked = [(how, text) for how, text, _ in held.golden]
+    answers = dict(zip(asked, answered_by(other, asked), strict=True))
+    apart = [key for key, row in zip(asked, held.golden, strict=True) if answers[key] != row]
+    assert apart
+    assert all("<|57|>" in text for _, text in apart)

@@ -156,9 +156,14 @@ def _golden(model: BPEModel) -> Iterator[tuple[str, str, tuple[int, ...]]]:
             yield how, "a", ids
     if len(answers(model)) > 1:
         for token in model.added or ():
-            ids = None if token.text in seen else _ask(encoder, "parse", token.text)
-            if ids is not None:
-                yield "parse", token.text, ids
+            # Each flag of a token changes the ids of one of these.
+            for text in (token.text, f"a {token.text} b", f"a{token.text}b"):
+                plain = None
+                for how in ASKED[:2] if text not in seen else ():
+                    ids = _ask(encoder, how, text)
+                    if ids is not None and ids != plain:
+                        yield how, text, ids
+                    plain = ids
 
 
 def _texts(model: BPEModel) -> Iterator[str]:
