@@ -492,9 +492,10 @@ def _merges(held: Lock, model: BPEModel) -> Iterator[str]:
     begins = next(islice(canonical(model).splits.values(), place, None), None)
     at = "" if begins is None else f" (from {show(begins[0])} + {show(begins[1])} on)"
     if place:
-        yield f"the first {place:,} merges are the locked ones; one of the next {BLOCK}{at} is not"
+        many = f"the first {place:,} merges are the locked ones"
+        yield f"{many}; within the next {BLOCK} one is not{at}"
     else:
-        yield f"one of the first {BLOCK} merges{at} is not the locked one"
+        yield f"within the first {BLOCK} merges one is not the locked one{at}"
 
 
 def _added(held: Lock, model: BPEModel) -> Iterator[str]:
