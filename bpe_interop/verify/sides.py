@@ -372,8 +372,8 @@ def run_in_transformers(
 def served_otherwise(
     letter: str, source: TokenizerSource[BPEModel | None], engine: Engine
 ) -> list[str]:
-    """A note where our encoder runs a directory that ``AutoTokenizer`` may serve otherwise."""
-    if source.model is None or source.directory is None or engine.name != Own.name:
+    """A note where a directory is run as its files say, and ``AutoTokenizer`` may not do so."""
+    if source.model is None or source.directory is None or facts(engine.name).directories:
         return []
     served = served_facts(source.files, source.model, source.directory)
     if served is None or (served["class"] is not None and not served["other"]):
