@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,17 @@ def test_bos_is_added_as_llama_cpp_does(name: str, bos: bool | None) -> None:
     ids = LlamaCppEngine(file).encode("a", add_special_tokens=True)
     encoder = Encoder(read(file))
     assert encoder.template(encoder.encode("a")) == ids
+
+
+@pytest.mark.parametrize("name", OVER_CHARACTERS)
+def test_without_a_bos_token_it_is_written_under_a_name_that_needs_none(name: str) -> None:
+    """llama.cpp ends itself where such a name has no BOS."""
+    model = read(over_characters(name, merged=name != "sarvam-moe"))
+    added = tuple(replace(token, roles=()) for token in model.added or ())
+    without = replace(model, added=added, sequence_template=None)
+    (file,) = dump(without).values()
+    assert Encoder(read(file)).encode("a b\n\nt") == LlamaCppEngine(file).encode("a b\n\nt")
+    assert read(file).extras["gguf"]["pre"] == "sarvam-moe"
 
 
 def test_the_kind_of_its_own_stands_for_the_name() -> None:

@@ -32,7 +32,8 @@ class OverCharacters:
     """What else a name decides.
 
     ``lines``: a run of newlines that is a token is not merged. ``bos``: BOS is added whatever
-    the file says, if there is one. ``cleans``: as :attr:`.splitters.Splitter.cleans`.
+    the file says, and llama.cpp ends itself where there is none. ``cleans``: as
+    :attr:`.splitters.Splitter.cleans`.
     """
 
     lines: bool
@@ -91,5 +92,4 @@ def _fits(row: OverCharacters, model: BPEModel) -> bool:
         if any(lines_of(every.keys() - built(every, model.merges))):
             return False
     ends = ends_of(model)
-    has_bos = any("bos" in token.roles for token in model.added or ())
-    return not row.bos or not has_bos or (ends is not None and ends[0] is not None)
+    return not row.bos or (ends is not None and ends[0] is not None)
