@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from command_line import Command, in_process
 from hypothesis import HealthCheck, settings
+from reports import few_texts as with_few_texts
 
 from fixtures import make_golden
 
@@ -61,6 +62,12 @@ class Data:
         if self._required:
             pytest.fail(line, pytrace=False)
         pytest.skip(line)
+
+
+@pytest.fixture
+def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks run a handful of texts: for tests that are not about what is compared."""
+    with_few_texts(monkeypatch)
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,8 @@ from command_line import Command
 
 from bpe_interop.cli import cli
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 TINY = TOKENIZERS / "gpt2-tiny"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"

@@ -351,7 +351,7 @@ def pieces(draw: st.DrawFn) -> tuple[str, Pieces]:
     return letters, Pieces(made, draw(st.booleans()))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(pieces(), st.randoms(use_true_random=False))
 def test_any_pieces_as_in_sentencepiece(case: tuple[str, Pieces], rng: random.Random) -> None:
     letters, made = case

@@ -19,6 +19,8 @@ from bpe_interop.formats.gguf.read import load
 from bpe_interop.sources import load_source
 from fixtures import gguf_models as made
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 JSON = FIXTURES / "tokenizers/gpt2-tiny/huggingface/tokenizer.json"
 KEY = "tokenizer.huggingface.json"
 

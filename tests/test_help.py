@@ -24,6 +24,8 @@ from bpe_interop.cli import COMMANDS, cli
 from bpe_interop.cli.manual import Explained
 from fixtures.gguf_models import STRING, gguf
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 QWEN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+"
 ENDLESS = "--serve"
 

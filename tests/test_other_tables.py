@@ -19,6 +19,8 @@ from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.model import BPEModel
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 LETTERS = r"\p{L}+|[^\p{L}]+"
 TEXT = f".{NEW_LETTER}"
 TARGETS = ("huggingface", "tiktoken", "tekken", "gguf")

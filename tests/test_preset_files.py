@@ -15,6 +15,8 @@ from bpe_interop.shards.orders import carry, opened_from
 from bpe_interop.sources import load_source
 from bpe_interop.text.spellings import GPT2
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 TEXTS = ("Hello, hello world's 12", "</s>lo <s>\n  wo", "h\u00e9llo")
 
 

@@ -21,6 +21,8 @@ from bpe_interop.model import FIELDS
 from bpe_interop.statement import Statement
 from bpe_interop.tokenizer import Tokenizer
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
 END = "<|endoftext|>"

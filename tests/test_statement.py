@@ -19,6 +19,8 @@ from bpe_interop.presets import PRESETS
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 PIECES = TOKENIZERS / "spm-tiny" / "sentencepiece" / "tokenizer.model"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"

@@ -19,6 +19,8 @@ from command_line import Command
 from bpe_interop.cli.terminal import wrapped
 from bpe_interop.limits import MESSAGE_CHARACTERS
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 ROOT = Path(__file__).parent.parent
 TINY = ROOT / "fixtures/tokenizers/cl100k-tiny"
 EVIL = "\x1b[31m\x1b]0;owned\x07\x9b2J\u202e\x08\r"

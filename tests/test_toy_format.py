@@ -23,6 +23,8 @@ from bpe_interop.formats import GROUP, all_formats, brought, by_name
 from bpe_interop.io import names
 from fixtures.file_formats import to_bytes
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 HERE = Path(__file__).parent
 TINY = HERE.parent / "fixtures" / "tokenizers" / "minbpe-tiny" / "huggingface"
 

@@ -21,6 +21,8 @@ import zstandard
 from command_line import Command
 from conftest import FIXTURES
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 ENGLISH = FIXTURES / "corpora" / "english.txt"
 
 
