@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import NormalizedString, PreTokenizedString, Regex, normalizers
 
-from bpe_interop.errors import EngineMissingError
+from bpe_interop.errors import EncodeError, EngineMissingError
 from bpe_interop.steps import (
     BertText,
     Lowercase,
@@ -199,7 +199,7 @@ def test_what_comes_from_where_the_text_begins(
 
 
 def test_a_normalizer_of_sentencepiece_has_no_such_place() -> None:
-    with pytest.raises(ValueError, match="has no such normalizer"):
+    with pytest.raises(EncodeError, match="no engine has both"):
         leading((SentencePieceText(b"", True, "none", False),), "a")
 
 

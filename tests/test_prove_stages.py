@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from command_line import Command
+from conftest import FIXTURES
 from small_documents import Json, Side, added, document
 
+from bpe_interop.formats import by_name
+from bpe_interop.sources import load_source
+from bpe_interop.steps import Metaspace, Replace, SentencePieceText
 from bpe_interop.verify.prove import Proof, prove
 from bpe_interop.verify.stages.stage import Scope
 
@@ -141,3 +147,22 @@ def test_names_of_special_tokens_count_where_they_are_parsed() -> None:
     assert one.answer("<s>") != two.answer("<s>")
     assert proof.outcome == "refuted"
     assert stage(prove(one.model, two.model, "text"), "decoding")[0] == "proved"
+
+
+def test_steps_that_no_engine_has_together_are_not_tried(command: Command, tmp_path: Path) -> None:
+    """A side given the other's steps may be SentencePiece's normalizer before tokenizers' own."""
+    source = FIXTURES / "tokenizers/spm-charsmap-tiny" / "sentencepiece"
+    model = load_source(source).model
+    assert isinstance((model.normalizer or ())[0], SentencePieceText)
+    other = replace(
+        model,
+        normalizer=(Replace(" ", "\u2581"),),
+        pretokenizer=(Metaspace("\u2581", "first"),),
+        extras={},
+    )
+    for name, content in by_name("huggingface").dump(other).items():
+        (tmp_path / name).write_bytes(content)
+    done = command("verify", source, tmp_path, "--scope", "text")
+    assert done.code == 1, done.err
+    assert "DIFFERENT at stage: normalizer" in done.out
+    assert "replayed    in sentencepiece" in done.out

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal, TypeAlias, Union
 
-from ..errors import EngineMissingError
+from ..errors import EncodeError, EngineMissingError
 from ..steps import (
     BertText,
     Lowercase,
@@ -296,13 +296,17 @@ def leading(steps: Sequence[NormalizerStep], text: str) -> int:
     (:class:`.split.Splitter`).
 
     Raises:
+        EncodeError: the steps are not tokenizers', which alone has such pre-tokenizers.
         EngineMissingError: there are steps, and ``tokenizers`` is not installed.
     """
     if not steps or not text:
         return min(1, len(text))
     engines = [_engine(step) for step in steps if not isinstance(step, SentencePieceText)]
     if len(engines) < len(steps):
-        raise ValueError("tokenizers, which alone has such pre-tokenizers, has no such normalizer")
+        raise EncodeError(
+            "a Metaspace that looks for the first character is tokenizers' alone, and the "
+            "normalizer is SentencePiece's: no engine has both"
+        )
     from tokenizers import normalizers
 
     engine, seen = normalizers.Sequence(engines), 8
