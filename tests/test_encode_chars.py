@@ -19,7 +19,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from bpe_interop.encode import Encoder
 from bpe_interop.encode.parts import Parts
 from bpe_interop.encode.pretoken import PretokenEncoder
-from bpe_interop.errors import InvalidModelError
+from bpe_interop.errors import EncodeError, InvalidModelError
 from bpe_interop.merging.canonical import canonical, whole_lookups
 from bpe_interop.model import (
     AddedToken,
@@ -587,3 +587,10 @@ def test_a_tokens_own_bytes_are_as_its_decoder_says(
     encoder = Encoder(model)
     assert [encoder.token_bytes(number) for number in (5, 6, 9, 10, 8)] == expected
     assert encoder.decode_bytes([5, 6]) == expected[0] + b"ab"
+
+
+def test_bytes_that_are_no_text_are_no_pretoken_of_characters() -> None:
+    encoder = Encoder(make(Piece("a", 0.0)).model())
+    with pytest.raises(EncodeError, match="not UTF-8") as raised:
+        encoder.encode_pretoken(b"a\xff")
+    assert raised.value.where == "byte 1"

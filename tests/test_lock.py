@@ -324,7 +324,7 @@ def test_an_upgraded_library_that_gives_other_ids_is_found_out(tmp_path: Path) -
 
 
 def test_what_transformers_serves_otherwise_is_noted(tmp_path: Path) -> None:
-    """Of a directory that our encoder runs; not where an engine was named."""
+    """Of a directory that our encoder runs; not where transformers itself is asked."""
     source = TOKENIZERS / "gpt2-tiny" / "huggingface"
     copy = tmp_path / "copy"
     copy.mkdir()

@@ -10,10 +10,13 @@ from command_line import Command
 from conftest import FIXTURES
 from small_documents import Json, Side, added, document
 
+from bpe_interop.encode import Encoder
 from bpe_interop.formats import by_name
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Metaspace, Replace, SentencePieceText
+from bpe_interop.verify.compare import first_stage
 from bpe_interop.verify.prove import Proof, prove
+from bpe_interop.verify.sides import ORDINARY
 from bpe_interop.verify.stages.stage import Scope
 
 VOCAB = {char: number for number, char in enumerate("abcAB _")}
@@ -166,3 +169,14 @@ def test_steps_that_no_engine_has_together_are_not_tried(command: Command, tmp_p
     assert done.code == 1, done.err
     assert "DIFFERENT at stage: normalizer" in done.out
     assert "replayed    in sentencepiece" in done.out
+
+
+def test_bytes_and_characters_are_given_no_steps_of_each_other() -> None:
+    """A step that cuts letters for bytes would give characters halves of them."""
+    drop, stacked = (
+        Encoder(load_source(FIXTURES / "tokenizers" / name / "huggingface").model)
+        for name in ("drop-tiny", "stacked-tiny")
+    )
+    text = "\u3000ab \uff21"
+    for one, two in ((drop, stacked), (stacked, drop)):
+        assert first_stage(one, two, text, ORDINARY) == "pre-tokenizer"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import TypeAlias, TypeVar
 
-from ..errors import UnstatedError
+from ..errors import EncodeError, UnstatedError
 from ..kernel import TextEncoder, is_aside
 from ..model import BPEModel, TemplatePart, TemplateText, checked_model
 from ..steps import DecoderStep
@@ -212,9 +212,17 @@ class Encoder:
         """The ids of one pretoken, given as bytes.
 
         Raises:
-            EncodeError: a symbol is not in the vocabulary and the model has no fallback.
+            EncodeError: a symbol is not in the vocabulary and the model has no fallback, or the
+                model merges characters and the bytes are not UTF-8.
         """
-        return self._pretoken.ids(content)
+        try:
+            return self._pretoken.ids(content)
+        except UnicodeDecodeError as error:
+            raise EncodeError(
+                "this model merges characters, and the bytes are not UTF-8",
+                where=f"byte {error.start}",
+                fix="give the bytes of whole characters",
+            ) from None
 
     def template(self, ids: list[int], pair: list[int] | None = None) -> list[int]:
         """Places ids around one text, or around a pair of texts, as the model says.

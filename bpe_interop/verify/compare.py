@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 
 from ..encode import Encoder
 from ..engines import Engine
+from ..errors import EncodeError
 from .corpus_report import oddness_of
 from .sides import (
     Failure,
@@ -440,7 +441,10 @@ def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def first_stage(a: Encoder, b: Encoder, text: str, mode: Mode) -> str:
-    """The first stage at which two models treat a text differently."""
+    """The first stage at which two models treat a text differently.
+
+    Of a stage whose steps neither can take over from the other, that is where these differ.
+    """
     plain = a.encode(text) != b.encode(text)
     if not plain and mode.special == "parse":
         parsed = a.encode(text, "all") != b.encode(text, "all")
@@ -448,16 +452,21 @@ def first_stage(a: Encoder, b: Encoder, text: str, mode: Mode) -> str:
     perhaps = ""  # steps that differ on the text, though they alone change no ids
     if a.normalize(text) != b.normalize(text):
         perhaps = "normalizer"
-        if changed_by(a.model, b.model, "normalizer")(text):
+        changed = changed_by(a.model, b.model, "normalizer")
+        if changed is None or changed(text):
             return perhaps
     left = a.pretokenize(text)
     if left != b.pretokenize(text):
         perhaps = perhaps or "pre-tokenizer"
-        if changed_by(a.model, b.model, "pretokenizer")(text):
+        changed = changed_by(a.model, b.model, "pretokenizer")
+        if changed is None or changed(text):
             return "pre-tokenizer"
     for pretoken in left:
         content = pretoken.encode("utf-8") if isinstance(pretoken, str) else pretoken
-        x, y = a.encode_pretoken(content), b.encode_pretoken(content)
+        try:
+            x, y = a.encode_pretoken(content), b.encode_pretoken(content)
+        except EncodeError:
+            return perhaps or "core"
         if x != y:
             same = [a.token_bytes(i) for i in x] == [b.token_bytes(i) for i in y]
             return "ids" if same else "core"

@@ -75,27 +75,29 @@ def counts(stage: str, scope: Scope) -> bool:
     return stage not in OUTSIDE[scope]
 
 
-def changed_by(a: BPEModel, b: BPEModel, field: StepField) -> Callable[[str], bool]:
+def changed_by(a: BPEModel, b: BPEModel, field: StepField) -> Callable[[str], bool] | None:
     """Whether a text has other ids on a side that is given the other side's steps of a field.
 
     Where it has not, two sides that differ in these steps differ on the text by something else.
-    A side that no engine would have with these steps is not asked.
+    A side that no engine would have with these steps is not asked; None: neither can be.
     """
+    if not _have_alike_symbols(a, b):
+        return None
     given = [(one, _with_steps(one, two, field)) for one, two in ((a, b), (b, a))]
     pairs = [(Encoder(one), Encoder(two)) for one, two in given if _have_an_engine(two)]
     return lambda text: any(_ids(one, text) != _ids(two, text) for one, two in pairs)
-
-
-def _have_an_engine(model: BPEModel) -> bool:
-    """Whether some engine has both the normalizer and the pre-tokenizer."""
-    asks = any(isinstance(s, Metaspace) and s.prepend == "first" for s in model.pretokenizer or ())
-    return not asks or not any(isinstance(s, SentencePieceText) for s in model.normalizer or ())
 
 
 def _have_alike_symbols(a: BPEModel, b: BPEModel) -> bool:
     """Whether either model can be given the other's steps: both merge what these give it."""
     mapped = (ByteChars() in (model.pretokenizer or ()) for model in (a, b))
     return a.alphabet == b.alphabet and len({*mapped}) == 1
+
+
+def _have_an_engine(model: BPEModel) -> bool:
+    """Whether some engine has both the normalizer and the pre-tokenizer."""
+    asks = any(isinstance(s, Metaspace) and s.prepend == "first" for s in model.pretokenizer or ())
+    return not asks or not any(isinstance(s, SentencePieceText) for s in model.normalizer or ())
 
 
 def _with_steps(model: BPEModel, other: BPEModel, field: StepField) -> BPEModel:
@@ -177,8 +179,8 @@ class TwoModels:
         witness = next(filter(self.differ, coming), None)
         if witness is None:
             return Stage(name, "unknown", why + NO_TEXT)
-        if field is not None and _have_alike_symbols(self.one.model, self.two.model):
-            by_field = changed_by(self.one.model, self.two.model, field)
+        by_field = field and changed_by(self.one.model, self.two.model, field)
+        if by_field:
             differing = filter(self.differ, islice(coming, _APART))
             own = filter(by_field, chain([witness], differing))
             shown = next(own, None)
