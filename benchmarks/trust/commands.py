@@ -140,11 +140,12 @@ def _try(
     if "Traceback" in answer.err:
         found.faults.append(f"{where}: a traceback: {answer.err[-300:]}")
     elif answer.code == 2:
+        said = answer.err or answer.out  # a verdict is no error
         for row in refusals:
-            if row.words in answer.err and _fits(row, source.name, command):
+            if row.words in said and _fits(row, source.name, command):
                 found.refused[row.reason] += 1
                 return
-        found.faults.append(f"{where}: {answer.err[:300]}")
+        found.faults.append(f"{where}: {said[:300]}")
     elif answer.code not in (0, 1):
         found.faults.append(f"{where}: exit code {answer.code}")
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Refusal(NamedTuple):
-    """Sources and commands (patterns of ``fnmatch``), words of the message, and the reason."""
+    """Sources and commands (patterns of ``fnmatch``), words of the answer, and the reason."""
 
     sources: tuple[str, ...]
     commands: str
@@ -14,7 +14,7 @@ class Refusal(NamedTuple):
     reason: str
 
 
-_BESIDE = ("*_config.json", "*special_tokens_map.json", "*.tiktoken.json")
+_BESIDE = ("*_config.json", "*special_tokens_map.json", "*.tiktoken.json", "*/minbpe/*.vocab")
 _TEXTS = ("corpora*", "seeds*", "*README*", "*MANIFEST*", "*.inp", "*.out", "versions.json")
 _PAIRS = ("*/gpt2", "*/gpt2/*", "gpt2", "gpt2/*", "roberta", "roberta/*", "tiktoken_cache/*")
 _RANKS = (
@@ -41,9 +41,11 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(_PAIRS, _WORDS, "does not state", "a GPT-2 pair, which states no special tokens"),
     Refusal(_RANKS, _WORDS, "not known", "a rank file, which does not state its pattern"),
     Refusal(_RANKS, _WORDS, "does not state", "a rank file, which states no special tokens"),
+    Refusal(_RANKS, "verify", "UNKNOWN", "a rank file, which states no special tokens"),
     Refusal(("roberta*",), _WORDS, "contradicts it", "a preset that is another tokenizer's"),
     Refusal(("gguf",), _WORDS, "several tokenizers are here", "a folder of several tokenizers"),
     Refusal(("tiktoken_cache",), _WORDS, "no tokenizer is here", "files of hashed names"),
+    Refusal(("tiktoken_cache/*",), _WORDS, "this is none of:", "merges under a hashed name, alone"),
     Refusal(
         ("*",), "train", "not UTF-8", "a file or folder of bytes that are no text, as a corpus"
     ),
