@@ -58,7 +58,7 @@ def verdicts(
             print(said, end="", file=sys.stderr, flush=True)
         if minutes is not None and time.perf_counter() - began > 60 * minutes:
             break
-    settings = {"pairs": tally.pairs, "seed": seed}
+    settings = {"pairs": tally.pairs, "seed": seed} | ({"first": first} if first else {})
     lines = [*made_of("verdicts", time.perf_counter() - began, settings), "", *tally.lines()]
     put(page, "verdicts", lines)
     for number, pair in tally.wrong[:20]:
