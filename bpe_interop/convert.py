@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -36,6 +36,8 @@ from .model import (
     BPEModel,
     PairList,
     RankTable,
+    SequenceTemplate,
+    TemplateToken,
     show,
 )
 from .presets import fill
@@ -314,15 +316,23 @@ def write_checked(
             written = Written(trip.files, again, losses, _put_into(base, trip.files, stage))
     if not row.served or trip.alone:
         return written
-    return replace(written, notes=(*written.notes, *_endless(written.again)))
+    return replace(written, notes=(*written.notes, *_without_roles(written.again)))
 
 
-def _endless(model: BPEModel) -> Iterable[str]:
-    """That nothing says where a generated text ends, in what a library serves as a whole."""
-    if not any("eos" in token.roles for token in model.added or ()):
+def _without_roles(model: BPEModel) -> Iterator[str]:
+    """What a library that serves a directory as a whole is not told of its tokens."""
+    named = {token.id: token.roles for token in model.added or ()}
+    roles = {role for each in named.values() for role in each}
+    if "eos" not in roles:
         yield (
-            "no token has the role eos, so a server knows none to stop at: --eos TOKEN names it, "
-            "--pad TOKEN the one for padding"
+            "no token has the role eos, so a server knows none to stop at: --eos TOKEN names it"
+            + ("" if "pad" in roles else ", --pad TOKEN the one for padding")
+        )
+    first = next(iter((model.sequence_template or SequenceTemplate()).single), None)
+    if isinstance(first, TemplateToken) and not any(map(named.get, first.ids)):
+        yield (
+            f"the template places {show(first.name)} first, which has no role, so bos_token is "
+            "None where a chat template asks for it: --bos TOKEN names it"
         )
 
 

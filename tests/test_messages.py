@@ -6,12 +6,14 @@ import gzip
 import inspect
 import json
 import re
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from command_line import Command
 from conftest import FIXTURES, ROOT, Data
+from transformers import AutoTokenizer
 
 import bpe_interop
 from bpe_interop.errors import ArgumentError, TargetError, UnstatedError
@@ -118,6 +120,32 @@ def test_who_serves_a_directory_is_told_that_nothing_ends_a_text(
         done = command("convert", RANKS, tmp_path / place, "--to", "hf", "--no-verify", *options)
         assert done.code == 0
         assert ("no token has the role eos" in done.out) is is_told
+
+
+def test_what_a_directory_names_is_asked_for_no_more(command: Command, tmp_path: Path) -> None:
+    """The padding that is named already; the first token of a template, until it has a role."""
+    target = ("--to", "hf", "--no-verify", "--force")
+    given = ("extend", RANKS, tmp_path / "out", "--special", "<pad>", "--pad", "<pad>", *target)
+    done = command(*given)
+    assert "no token has the role eos" in done.out
+    assert "the one for padding" not in done.out
+    first, source = "<|begin_of_text|>", TINY / "template-tiny" / "huggingface" / "tokenizer.json"
+    alone = Path(shutil.copy(source, tmp_path))
+    for options, is_told in (((), True), (("--bos", first), False)):
+        done = command("convert", alone, tmp_path / "there", *target, *options)
+        assert done.code == 0, done.err
+        assert ("so bos_token is None" in done.out) is is_told
+        served = AutoTokenizer.from_pretrained(tmp_path / "there")
+        assert served.convert_ids_to_tokens(served("a")["input_ids"])[0] == first
+        assert served.bos_token == (None if is_told else first)
+
+
+def test_a_pair_is_extended_in_another_format(command: Command, tmp_path: Path) -> None:
+    pair = TINY / "shuffled-tiny" / "gpt2"
+    given = ("extend", pair, tmp_path / "out", "--preset", "gpt2", "--special", "<new>")
+    done = command(*given)
+    assert done.code == 1
+    assert "name a format that holds it, such as --to hf; or to convert" in done.err
 
 
 def test_ids_beyond_the_size_that_was_asked_for_are_said(command: Command, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(_TEXTS, _WORDS, "this is none of:", "a text or a table, and no tokenizer"),
     Refusal(_TEXTS, _WORDS, "no tokenizer is here", "a text or a table, and no tokenizer"),
     Refusal(_TEXTS, _WORDS, "not a JSON object", "a text or a table, and no tokenizer"),
-    Refusal(("clip/*.gz",), _WORDS, "this is none of:", "a compressed list of merges"),
+    Refusal(("clip/*.gz",), _WORDS, "this is packed", "a compressed list of merges"),
     Refusal(("bert*",), _WORDS, "is WordPiece, not BPE", "a tokenizer without merges"),
     Refusal(("t5*",), _WORDS, "not BPE", "a tokenizer without merges"),
     Refusal(_PAIRS, _WORDS, "not known", "a GPT-2 pair, which does not state its normalizer"),
@@ -43,7 +43,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(_RANKS, _WORDS, "does not state", "a rank file, which states no special tokens"),
     Refusal(_RANKS, "verify", "UNKNOWN", "a rank file, which states no special tokens"),
     Refusal(("roberta*",), _WORDS, "contradicts it", "a preset that is another tokenizer's"),
-    Refusal(("gguf",), _WORDS, "several tokenizers are here", "a folder of several tokenizers"),
+    Refusal(("gguf", "whisper"), _WORDS, "several tokenizers", "a folder of several tokenizers"),
     Refusal(("tiktoken_cache",), _WORDS, "no tokenizer is here", "files of hashed names"),
     Refusal(("tiktoken_cache/*",), _WORDS, "this is none of:", "merges under a hashed name, alone"),
     Refusal(

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ..convert import Target, Written, write_checked
+from ..errors import LossyConversionError
 from ..extend import Surgery, surgery, with_special_tokens
 from ..formats import Format
 from ..gate import describe, renamed
@@ -110,7 +111,12 @@ def extend_command(
     changes = surgery(loaded.model, model, _config(loaded, asked.config))
     with refusals(source, target, json_output=json_output), counting("checking") as tick:
         place = Target(row, target, asked.drop, asked.force, not asked.no_verify)
-        done = write_checked(loaded, model, place, by_user=said.fields, tick=tick)
+        try:
+            done = write_checked(loaded, model, place, by_user=said.fields, tick=tick)
+        except LossyConversionError as error:
+            if asked.to is None:
+                error.fix = f"name a format that holds it, such as --to hf; or {error.fix}"
+            raise
     if json_output:
         as_json(_as_dict(source, target, row, changes, done))
     else:

@@ -102,7 +102,7 @@ class _Asked:
     type=click.Path(path_type=Path),
     help="A new directory, or a file that ends as those of the format.",
 )
-@to_option("The target's format: hf, tiktoken, gpt2, spm, gguf, tekken, minbpe.")
+@to_option("The format, where OUT does not say it: hf, tiktoken, gpt2, spm, gguf, tekken, minbpe.")
 @click.option(
     "--vocab-size",
     type=int,

@@ -139,8 +139,8 @@ def _example(example: Example) -> str:
 
 
 def _document(source: Source) -> str:
-    """Where the document begins that a text was found in: it need not stand there as it is."""
-    return f"the document at {_place(source)}, and made small"
+    """Where the document begins that a text was made of: it need not stand there."""
+    return f"the document at line {source.line} of {source.file}; made small, with plain characters"
 
 
 def _place(source: Source) -> str:
