@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from .encode import Encoder
 from .encode.pretoken import PretokenEncoder
 from .errors import BpeInteropError
 from .merging.canonical import canonical
@@ -109,6 +110,22 @@ def first_apart(a: BPEModel, b: BPEModel, texts: Iterable[str]) -> str | None:
             continue
         if left is not None and right is not None and left != right:
             return text
+    return None
+
+
+def beside_wide_space(model: BPEModel) -> str | None:
+    """A text of other ids where added tokens take all white space along, not ASCII's only."""
+    added = tuple(replace(token, ascii_space=False) for token in model.added or ())
+    one, two = Encoder(model), Encoder(replace(model, added=added))
+    for token in model.added or ():
+        if not (token.ascii_space and (token.lstrip or token.rstrip)):
+            continue
+        text = f"{token.text}\u00a0a" if token.rstrip else f"a\u00a0{token.text}"
+        try:
+            if one.encode(text, "all") != two.encode(text, "all"):
+                return text
+        except BpeInteropError:
+            continue
     return None
 
 

@@ -338,7 +338,7 @@ def test_inspect_says_which_file_wins_and_how_it_is_served(run: Command, tmp_pat
     config = tmp_path / "tokenizer_config.json"
     for name, served in {
         "GPT2Tokenizer": "AutoTokenizer runs GPT2Tokenizer (tokenizer_config.json names "
-        "GPT2Tokenizer): what is read here",
+        "GPT2Tokenizer): it gives the ids that are read here",
         "GPTNeoXTokenizer": "it has another normalizer",
         "NoSuchTokenizer": "it is not known here what AutoTokenizer runs",
     }.items():

@@ -63,11 +63,23 @@ def test_each_alone(file: Callable[[], bytes], trait: str, text: str) -> None:
     assert others == from_model("tokenizers", flipped).encode(text, special="parse")
     assert ids != others
     assert {found.field for found in diff(model, flipped)} == {"added"}
-    assert prove(model, flipped).outcome != "proved"
+    proof = prove(model, flipped)
+    assert (proof.outcome, proof.stage) == ("refuted", "special tokens")
     assert prove(model, load({"x.gguf": data})).outcome == "proved"
     for plain in ("a", "<|a|>", "|>bbb<", "<|end|> a", "<|end|>"):
         one, two = (Encoder(each).encode(plain, "all") for each in (model, flipped))
         assert one == two
+
+
+def test_the_loss_of_white_space_that_is_not_taken_along_has_a_text() -> None:
+    data = phi_3()
+    model = load({"x.gguf": data})
+    [loss] = [loss for loss in by_name("huggingface").losses(model) if loss.field == "added"]
+    assert loss.shown
+    assert loss.witness
+    there = from_model("tokenizers", _without(model, "ascii_space"))
+    ids = LlamaCppEngine(data).encode(loss.witness, special="parse")
+    assert ids != there.encode(loss.witness, special="parse")
 
 
 def _without(model: BPEModel, trait: str) -> BPEModel:

@@ -555,6 +555,8 @@ def test_encode_and_check_on_the_command_line(
     again = command("encode", GPT2, "--corpus", corpus, "-o", folder)
     assert again.code == 2
     assert "already there" in again.err
+    assert "choose a new one" in again.err
+    assert "--force" not in again.err  # there is none
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,9 @@ def encode_command(
 ) -> None:
     """Print the ids of TEXT, or of standard input as it is (nothing is stripped).
 
+    Standard input is one text, held in memory with its ids (some 40 times its size); --lines and
+    --corpus, whose lines or documents are texts of their own, take any size.
+
     With --corpus: write the ids of all documents to the folder -o, by shards, with a manifest.
 
     With --json: one array of ids; with --lines as well, an array of such arrays. With --show or

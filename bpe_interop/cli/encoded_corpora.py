@@ -155,7 +155,7 @@ def write_corpora(
     read: list[str | Path] = [source, *(shard.local for shard in shards if shard.local)]
     for output in (folder, *([Path(asked.state)] if asked.state else [])):
         keep_apart(read, output)
-    check_target(folder)
+    check_target(folder, force=None)
     with workers_of(asked.scheduler) as workers, encoding() as tick:
         written = encode_corpora(
             loaded,

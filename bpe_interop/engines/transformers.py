@@ -233,7 +233,7 @@ def tell_served(served: Mapping[str, Any], ask: str) -> str:
         return f"it is not known here what AutoTokenizer runs {why}; {ask}"
     also = DECODED_OTHERWISE.get(name, "")
     if not served["other"]:
-        what = f"what is read here, but that it {also}" if also else "what is read here"
+        what = "it gives the ids that are read here" + (f", but {also}" if also else "")
         return f"AutoTokenizer runs {name} {why}: {what}"
     fields = " and another ".join(name.replace("_", " ") for name in served["other"])
     return f"AutoTokenizer runs {name} {why}: it has another {fields}; {ask}"

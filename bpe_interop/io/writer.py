@@ -144,8 +144,11 @@ def _check_names(target: Path, files: Files) -> None:
             )
 
 
-def check_target(target: Path, *, force: bool = False) -> None:
-    """Raises TargetError where the target holds something that must not be replaced."""
+def check_target(target: Path, *, force: bool | None = False) -> None:
+    """Raises TargetError where the target holds something that must not be replaced.
+
+    ``force`` is None for what is never replaced.
+    """
     if "\0" in str(target):
         raise TargetError("a name cannot hold a NUL character", fix="choose another target")
     if force:
@@ -178,7 +181,8 @@ def check_target(target: Path, *, force: bool = False) -> None:
         raise TargetError(
             "the target is already there",
             where=str(target),
-            fix="choose a new one, or replace it as a whole with --force (force=True)",
+            fix="choose a new one"
+            + ("" if force is None else ", or replace it as a whole with --force (force=True)"),
         )
 
 

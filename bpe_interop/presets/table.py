@@ -127,7 +127,7 @@ _LLAMA_ROLES = {"bos": "<|begin_of_text|>", "eos": "<|end_of_text|>"}
 _TIKTOKEN = "https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py"
 _NFC = (
     "the publisher's tokenizer normalizes a text to NFC before it encodes it; a rank file cannot "
-    "say so, and none of its readers does it"
+    "say so, and tiktoken does not do it; where the publisher has a tokenizer.json, that says it"
 )
 
 

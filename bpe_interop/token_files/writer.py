@@ -140,7 +140,7 @@ def encode_corpora(
         EngineError: a part was not done in two attempts.
     """
     place = Path(target)
-    check_target(place)
+    check_target(place, force=None)
     tokenizer = Tokenizer(loaded.model, engine="auto")
     encode_batch(tokenizer, [""], settings)
     eos_id(settings, loaded.model)

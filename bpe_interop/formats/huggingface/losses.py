@@ -17,6 +17,7 @@ from ...text.added_tokens import decoded_text
 from ...text.bytechars import is_mapped, to_bytes
 from ...theory.plain import pairs_of
 from ...theory.pretokens import UTF8_BYTES, can_occur, occurrence
+from ...witnesses import beside_wide_space
 from ..reasons import built_of_missing, merges_lost, merges_of_missing
 from ..round_trip import RoundTrip
 from .companions import settings_of_others
@@ -77,18 +78,21 @@ def read_back(trip: RoundTrip) -> Mapping[str, Any]:
 
 
 def _found_as_in_llama_cpp(model: BPEModel) -> Iterator[Loss]:
-    """The ways of finding added tokens that only llama.cpp has."""
-    for token in model.added or ():
-        if token.longest_first or token.ascii_space:
-            how = "the longest is found first" if token.longest_first else "ASCII's spaces only"
-            yield Loss(
-                "added",
-                "text",
-                f"{show(token.text)} is found as in llama.cpp ({how}); tokenizers has no such flag",
-                "texts in which added tokens overlap, or stand beside spaces, may differ",
-                shown=False,
-            )
-            return
+    """The ways of finding added tokens that only llama.cpp has: all tokens keep their ids."""
+    asked = [token for token in model.added or () if token.longest_first or token.ascii_space]
+    if not asked:
+        return
+    token, witness = asked[0], beside_wide_space(model)
+    ways = "takes ASCII's spaces along, not others" if token.ascii_space else "the longest first"
+    yield Loss(
+        "added",
+        "text",
+        f"{show(token.text)} is found as in llama.cpp ({ways}); tokenizers has no such flag",
+        "all added tokens are kept, with their ids; texts in which some overlap, or stand beside "
+        "spaces, may differ",
+        witness=witness,
+        shown=witness is not None,
+    )
 
 
 def _pipeline(model: BPEModel) -> Iterator[Loss]:

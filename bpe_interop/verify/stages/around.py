@@ -13,8 +13,11 @@ from ...theory.added_tokens import Form, chains, hiding, joined, normalized_matt
 from ...theory.plain import found_as_added, normal_form
 from .stage import NO_TEXT, Stage, TwoModels, counts, silent
 
-_BESIDE = ("{}", "a{}", "{}a", "a{}a", " {}", "{} ", "a {} a", "A{}", "_{}", "{}_")
-"""Where a token is put, so that its flags may show."""
+_BESIDE = (
+    *("{}", "a{}", "{}a", "a{}a", " {}", "{} ", "a {} a", "A{}", "_{}", "{}_"),
+    *("a\u00a0{}", "{}\u00a0a"),
+)
+"""Where a token is put, so that its flags may show; some take white space beyond ASCII along."""
 
 _TRIED = 5_000
 _CHAINED = 300
