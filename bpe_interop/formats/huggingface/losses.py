@@ -83,7 +83,11 @@ def _found_as_in_llama_cpp(model: BPEModel) -> Iterator[Loss]:
     if not asked:
         return
     token, witness = asked[0], beside_wide_space(model)
-    ways = "takes ASCII's spaces along, not others" if token.ascii_space else "the longest first"
+    ways = (
+        "takes ASCII's spaces along, not others"
+        if token.ascii_space
+        else "the longest is found first"
+    )
     yield Loss(
         "added",
         "text",
