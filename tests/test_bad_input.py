@@ -16,6 +16,8 @@ from command_line import Command
 from bpe_interop.limits import PATTERN_SECONDS
 from bpe_interop.text import matcher
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 HUB = json.loads((TOKENIZERS / "cl100k-tiny/huggingface/tokenizer.json").read_bytes())
 RANKS = (TOKENIZERS / "cl100k-tiny/tiktoken/cl100k-tiny.tiktoken").read_bytes()

@@ -71,6 +71,7 @@ def test_it_says_what_it_kept_rewrote_and_checked(tmp_path: Path) -> None:
     assert verdict.texts == own.texts
 
 
+@pytest.mark.usefixtures("few_texts")
 def test_a_rank_file_target_and_its_plugin(tmp_path: Path) -> None:
     done = convert(TINY / "huggingface", tmp_path / "x.tiktoken")
     assert done.target_format == "tiktoken"
@@ -95,6 +96,7 @@ def test_what_the_source_leaves_unsaid_is_said(tmp_path: Path) -> None:
     assert names(tmp_path) == ["pair"]
 
 
+@pytest.mark.usefixtures("few_texts")
 def test_a_refused_loss_writes_nothing_and_drop_allows_it(tmp_path: Path) -> None:
     source = TOKENIZERS / "shuffled-tiny" / "huggingface"
     with pytest.raises(LossyConversionError) as refused:
@@ -255,6 +257,7 @@ def without(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bpe_interop.engines.library.importlib.import_module", missing)
 
 
+@pytest.mark.usefixtures("few_texts")
 def test_a_missing_engine_is_said_and_required(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,8 @@ from bpe_interop.loss import Loss
 from bpe_interop.model import show
 from bpe_interop.verify import RunOptions
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 TINY = FIXTURES / "tokenizers"
 RANKS, HUB = TINY / "gpt2-tiny" / "tiktoken", TINY / "gpt2-tiny" / "huggingface"
 

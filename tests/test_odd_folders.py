@@ -18,7 +18,10 @@ from bpe_interop.verify.prove import prove
 TINY = Path(__file__).parent.parent / "fixtures" / "tokenizers" / "cl100k-tiny"
 TEXTS = ["low lower lowest", "Hello w\u00f6rld", "one\ntwo"]
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names"),
+    pytest.mark.usefixtures("few_texts"),
+]
 
 
 @pytest.fixture

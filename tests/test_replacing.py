@@ -13,6 +13,8 @@ from command_line import Command
 from bpe_interop.errors import TargetError
 from bpe_interop.io import keep_apart, staged
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 TINY = Path(__file__).parent.parent / "fixtures" / "tokenizers" / "cl100k-tiny"
 HUB, RANKS = TINY / "huggingface", TINY / "tiktoken"
 NAME = "cl100k-tiny.tiktoken"
