@@ -78,7 +78,9 @@ def supplied(model: BPEModel, statement: Statement) -> BPEModel:
     filled = restated(model, statement)
     before, after = model.sequence_template, filled.sequence_template
     if statement.template is not None and before and after and before.placed != after.placed:
-        raise _contradiction(model, f"the template is {spelled(before)}", spelled(after))
+        raise _contradiction(
+            model, f"the template is {show(spelled(before))}", show(spelled(after))
+        )
     told = model.chat_template
     if statement.chat_template is not None and told not in (None, statement.chat_template):
         raise _contradiction(model, "there is a chat template", "another one")

@@ -177,7 +177,8 @@ def normalizer_lost(model: BPEModel, holder: str) -> Iterator[Loss]:
             "normalizer",
             "ids",
             f"texts are normalized before they are cut; {holder} never does",
-            "texts that the normalizer changes would have other ids",
+            "texts that the normalizer changes would have other ids, unless they are normalized "
+            "before",
         )
 
 
