@@ -33,7 +33,7 @@ def check(source: str, file: str) -> None:
         environment().parse(source)
     except TemplateSyntaxError as error:
         what = f"this is no chat template: {escaped(error.message or 'it is no Jinja')}"
-        fix = "mend the template, or name another file"
+        fix = "correct the template, or name another file"
         raise SourceError(what, where=f"{file}: line {error.lineno}", fix=fix) from None
     except RecursionError:
         raise SourceError("the chat template is nested too deeply", where=file) from None

@@ -71,7 +71,7 @@ MESSAGE_CHARACTERS = Limit(
     2_000,
     "characters",
     "a message on the screen",
-    "what a file says is repeated in messages; more than a screen helps nobody",
+    "what a file says is repeated in messages; more than a screen is not useful",
 )
 PAGE_CONNECTIONS = Limit(
     "PAGE_CONNECTIONS",

@@ -1,6 +1,6 @@
 """JSON read strictly: errors say which file and which path, and nothing is guessed.
 
-Stricter than RFC 8259 asks: a key that stands twice in one object, ``NaN`` and ``Infinity``,
+Stricter than RFC 8259 asks: a key that appears twice in one object, ``NaN`` and ``Infinity``,
 and a string that is not valid Unicode (a lone surrogate) are errors, because the readers in
 other engines disagree about them.
 """
@@ -222,7 +222,7 @@ def parse(data: bytes, file: str, *, with_paths: bool = False) -> Node:
             surrogate pairs, as Python has them (PEP 383).
 
     Raises:
-        FormatError: the bytes are not UTF-8 or not JSON, a key stands twice in an object, or a
+        FormatError: the bytes are not UTF-8 or not JSON, a key appears twice in an object, or a
             string holds a lone surrogate.
     """
     if not data.strip():
@@ -254,7 +254,7 @@ def parse(data: bytes, file: str, *, with_paths: bool = False) -> Node:
         lines = [n for n, line in enumerate(text.splitlines(), 1) if error.spelled in line]
         at = f" (lines {', '.join(map(str, lines[:4]))})" if len(lines) > 1 else ""
         raise FormatError(
-            f"the key {error.spelled} stands twice in one object{at}", where=file
+            f"the key {error.spelled} appears twice in one object{at}", where=file
         ) from None
     except ValueError as error:
         raise FormatError(f"not JSON: {error}", where=file) from None

@@ -172,7 +172,7 @@ def test_a_merge_outside_the_byte_alphabet_is_an_error() -> None:
         ("{", "not JSON"),
         ("[]", "expected an object"),
         ("{}", "the vocabulary is empty"),
-        ('{"a": 0, "a": 1}', "stands twice"),
+        ('{"a": 0, "a": 1}', "appears twice"),
         ('{"a": 0, "b": 0}', 'the id 0 is also that of "a"'),
         ('{"a": "0"}', "expected an id"),
         ('{"a": 1.0}', "expected an id"),

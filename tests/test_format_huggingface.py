@@ -503,7 +503,7 @@ def test_hostile_bytes_are_one_clear_error(data: bytes) -> None:
 
 def test_a_repeated_key_names_its_lines() -> None:
     data = b'{"model": {"type": "BPE", "vocab": {\n"a": 1,\n"b": 2,\n"a": 3}, "merges": []}}'
-    with pytest.raises(FormatError, match=r'"a" stands twice .*\(lines 2, 4\)'):
+    with pytest.raises(FormatError, match=r'"a" appears twice .*\(lines 2, 4\)'):
         FORMAT.load({"tokenizer.json": data})
 
 

@@ -320,7 +320,7 @@ def test_a_witness_is_true(name: str) -> None:
         ("minbpe v1\n\n1\n<a> 4294967296\n", "x.model:4", "expected a number"),
         ("minbpe v1\n\n1\n<a> 97\n", "x.model", 'also that of "a"'),
         ("minbpe v1\n\n1\n<a> 256\n97 98\n", "x.model", 'also that of "ab"'),
-        ("minbpe v1\n\n2\n<a> 300\n<a> 301\n", "x.model:5", "stands here twice"),
+        ("minbpe v1\n\n2\n<a> 300\n<a> 301\n", "x.model:5", "appears twice"),
         ("minbpe v1\n\n2\n<a> 300\n<b> 300\n", "x.model:5", "the id of another one, 300"),
         ("minbpe v1\n\n2\n<a> 300\n<a>b 301\n", "x.model:5", "minbpe never finds"),
         ("minbpe v1\n\n0\n97\n", "x.model:4", "expected the two ids of a merge"),

@@ -61,7 +61,7 @@ BAD = {
     "keys": (b"GGUF" + struct.pack("<IQQ", 3, 0, 1 << 63), "keys; more than"),
     "nested": (head_of(key(TOKENS, 9, strings(9, 1, ONE))), "an array of arrays"),
     "type": (head_of(key("a", 99, b"")), "type 99"),
-    "twice": (head_of(MODEL, MODEL), "stands twice"),
+    "twice": (head_of(MODEL, MODEL), "appears twice"),
     "wrong-type": (head_of(MODEL, key(TOKENS, 8, string("a"))), "expected array, found string"),
     "no-tokens": (head_of(MODEL), "there is no vocabulary"),
     "no-merges": (head_of(MODEL, key(TOKENS, 9, ONE)), "there are no merges"),

@@ -146,7 +146,7 @@ def test_tokens_beyond_the_cut_of_a_bare_list_are_named(monkeypatch: pytest.Monk
     [
         (["<a> 300", "<ab> 300"], "has the id of another one, 300"),
         (["<x 300", "<y> 301", "<x> 302"], '"<x" begins "<x>"'),
-        (["<x> 300", "<y> 301", "<x> 302"], "stands here twice"),
+        (["<x> 300", "<y> 301", "<x> 302"], "appears twice"),
     ],
 )
 def test_special_tokens_of_minbpe(lines: list[str], what: str) -> None:

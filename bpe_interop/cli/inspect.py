@@ -122,7 +122,7 @@ def _rows(
     for name, digest in facts["files"].items():
         yield "file", f"{name}  sha256 {digest}"
     if facts["not_read"]:
-        yield "not read", f"{', '.join(facts['not_read'])}; {next(iter(facts['files']))} wins"
+        yield "not read", f"{', '.join(facts['not_read'])}; {next(iter(facts['files']))} was read"
     yield from _vocabulary(facts, full)
     for step in _steps(model.normalizer):
         yield "normalize", step

@@ -346,7 +346,7 @@ class Decoder:
             texts = [show(text) for text in self._shared[number]]
             raise DecodeError(
                 f"the id {number} is that of {len(texts)} special tokens, {' and '.join(texts)}: "
-                "as which of them tiktoken decodes it goes by the order of a hash table",
+                "tiktoken decodes it as one of them, by the order of a hash table",
                 fix="give them ids of their own, or leave all but one out",
             )
         raise DecodeError(

@@ -193,7 +193,7 @@ def _not_taken(entry: EntryPoint, why: str) -> SourceError:
     package = entry.dist.name if entry.dist is not None else "an installed package"
     return SourceError(
         f"the format {entry.name!r} that {package} brings cannot be used: {why}",
-        fix=f"mend or remove {package}",
+        fix=f"repair or remove {package}",
     )
 
 

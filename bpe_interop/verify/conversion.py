@@ -448,8 +448,8 @@ def _left_to_callers(model: BPEModel, engine: str) -> Iterator[str]:
     tokens = [piece.name for piece in template.single if isinstance(piece, TemplateToken)]
     if tokens:
         yield (
-            f"{engine} places no tokens around a text: who calls it places "
-            f"{' and '.join(map(show, tokens))}; the sequence template is in the file for others"
+            f"{engine} places no tokens around a text: add {' and '.join(map(show, tokens))} "
+            "in your own code; the file keeps the sequence template for other tools"
         )
 
 

@@ -327,8 +327,8 @@ def _unfound(lines: list[str]) -> str:
     names = ", ".join(_NAMES.get(line, line) for line in lines)
     return (
         f"the fingerprint is not the locked one ({names}), and none of the locked texts "
-        "has other ids: it is not known whether those of other texts changed; if you meant the "
-        "change, lock again"
+        "has other ids; other texts may have other ids; if you meant the change, "
+        "lock again"
     )
 
 

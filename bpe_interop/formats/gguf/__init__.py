@@ -13,7 +13,7 @@ llama.cpp does with them (``src/llama-vocab.cpp``). ``head.py`` has the wire for
   what is placed around a text.
 - ``tokenizer.chat_template``.
 - ``tokenizer.huggingface.json``: the tokenizer.json that the keys were made from; see
-  ``embedded.py``.
+  ``tokenizer_json.py``.
 """
 
 from __future__ import annotations

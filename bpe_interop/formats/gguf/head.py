@@ -211,7 +211,7 @@ class _Reader:
             self._key, start = "", self._at
             name = self._name_of_key()
             if name in keys:
-                self._fail(f"the key {show(name)} stands twice")
+                self._fail(f"the key {show(name)} appears twice")
             self._key = name
             keys[name] = self._value()
             self._places[name] = start, self._at

@@ -317,7 +317,7 @@ def _splitter(keys: Keys) -> Splitter:
 
 
 def _pairs(keys: Keys, contents: _Contents) -> tuple[tuple[bytes, bytes], ...]:
-    """The merges in order; of a pair that stands twice llama.cpp keeps the first."""
+    """The merges in order; of a pair that appears twice llama.cpp keeps the first."""
     listed = keys.array(MERGES, "string")
     if listed is None and keys.text(PRE) == "kimi-k2":
         return ()

@@ -71,7 +71,7 @@ def read_tensors(file: BinaryIO, head: Head, size: int, name: str) -> Tensors:
     for _ in range(head.tensors):
         called, shape, offset = reader.tensor()
         if called in shapes:
-            raise FormatError(f"the tensor {show(called)} stands twice", where=name)
+            raise FormatError(f"the tensor {show(called)} appears twice", where=name)
         shapes[called] = shape
         last = max(last, offset + 1 if all(shape) else offset)
     alignment = _alignment(head, name)

@@ -178,9 +178,9 @@ def _text_losses(model: BPEModel) -> Iterator[Loss]:
             "pretokenizer",
             "ids",
             "a pair does not say how a text is cut into pretokens",
-            "whoever reads it has to know the pattern; GPT-2's own would split texts differently"
+            "its reader must already know the pattern; GPT-2's own would split texts differently"
             if witness is not None
-            else "whoever reads it has to know the pattern; nothing encodes without it",
+            else "its reader must already know the pattern; nothing encodes without it",
             witness=witness,
         )
     if model.sequence_template is not None:

@@ -171,7 +171,7 @@ def _read_pipeline(
         return normalizer, pretokenizer, "byte" if mapped else "char"
     node = root["pre_tokenizer"] if pretokenizer or mapped else root["normalizer"]
     if mapped:
-        node.refuse("ByteLevel stands here twice, so bytes would be mapped to characters twice")
+        node.refuse("ByteLevel appears twice, so bytes would be mapped to characters twice")
     check_mapped(node, pretokenizer)
     for entry in _added_entries(root):
         if entry["normalized"].be(bool):

@@ -74,7 +74,7 @@ def read_pretokenizer(node: Node) -> tuple[tuple[PreTokenizerStep, ...], bool]:
     steps = list(_read_steps(node))
     mappings = steps.count(ByteChars())
     if mappings > 1:
-        node.refuse("ByteLevel stands here twice, so bytes would be mapped to characters twice")
+        node.refuse("ByteLevel appears twice, so bytes would be mapped to characters twice")
     if mappings:
         check_mapped(node, steps[steps.index(ByteChars()) :])
     if steps and steps[-1] == ByteChars():

@@ -163,7 +163,7 @@ def _special(lines: _Lines) -> tuple[AddedToken, ...]:
             lines.fail("expected a special token and its id", "a special token has no white space")
         text, number = words[0], lines.number(words[1])
         if text in ids:
-            lines.fail(f"the special token {show(text)} stands here twice")
+            lines.fail(f"the special token {show(text)} appears twice")
         if number in numbers:
             lines.fail(f"the special token {show(text)} has the id of another one, {number}")
         shorter = next((text[:end] for end in lengths if text[:end] in ids), None)

@@ -52,7 +52,7 @@ def read_ranks(data: bytes, name: str) -> Mapping[bytes, int]:
         name: the file's name, for messages.
 
     Raises:
-        FormatError: a line is malformed, or a token or a number stands twice; with the line.
+        FormatError: a line is malformed, or a token or a number appears twice; with the line.
     """
     by_kernel = read_in_kernel(data)
     if by_kernel is not None:

@@ -1,4 +1,4 @@
-"""What special tokens are for: which file says so, and who wins where two say different things.
+"""What special tokens are for: which file says so, and which file counts if two disagree.
 
 Measured in transformers 5.23 (``tokenization_utils_base.py``, ``_from_pretrained``): where
 ``tokenizer_config.json`` has the key ``added_tokens_decoder``, ``special_tokens_map.json`` is not
