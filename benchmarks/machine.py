@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -67,6 +68,23 @@ def commit() -> str:
         return "not known"
     changed = _git("status", "--porcelain", "--untracked-files=no", "--", "bpe_interop")
     return f"{short}+" if changed else short
+
+
+def sources() -> str:
+    """What names the code that was measured, whatever the commit says beside it.
+
+    Twelve hexadecimal digits of git's own names of ``bpe_interop`` and ``native/src``, with ``+``
+    where files had been changed since. Commits that change neither have the same.
+    """
+    trees = [_git("rev-parse", f"HEAD:{folder}") for folder in SOURCES]
+    if not all(trees):
+        return "not known"
+    changed = _git("status", "--porcelain", "--", *SOURCES)
+    return hashlib.sha256(" ".join(trees).encode()).hexdigest()[:12] + ("+" if changed else "")
+
+
+SOURCES = ("bpe_interop", "native/src")
+"""The folders of the library's own code."""
 
 
 def _git(*words: str) -> str:

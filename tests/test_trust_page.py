@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from benchmarks.trust.__main__ import COMMANDS, main
 from benchmarks.trust.kernel.runs import Run
 from benchmarks.trust.kernel.works import Tally
-from benchmarks.trust.page import put, replaced, table
+from benchmarks.trust.page import made_of, put, replaced, state, table
 from bpe_interop.kernel import running
 
 needs_kernel = pytest.mark.skipif(
@@ -53,6 +53,19 @@ def test_every_long_test_has_its_place_in_the_page(command: click.Command) -> No
     assert f"`{command.name}`" in text
     replaced(text, str(command.name), "")
     assert CliRunner().invoke(main, [str(command.name), "--help"]).exit_code == 0
+
+
+def test_a_table_says_of_which_sources_it_is() -> None:
+    """The line that ``made_of`` writes is the one that ``state`` reads."""
+    [line] = made_of("x", 1.0, {})
+    page = f"<!-- x -->\n{line}\n<!-- /x -->\n<!-- y -->\n`y` on a day, commit abc+, AMD\n"
+    digest = line.split(", sources ")[1].split(",")[0]
+    of_commit = line.split(", commit ")[1].split(",")[0]
+    assert state(page, digest)[2:] == [
+        f"| x | {of_commit} | {digest} | yes |",
+        "| y | abc+ | not said | no |",
+    ]
+    assert state(page, "other")[2].endswith("| no |")
 
 
 def _kept(folder: Path, seed: int, **changed: Any) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
+from ..machine import sources
 from .commands import commands
 from .encoders.command import encoders
 from .faults import faults
@@ -11,6 +14,7 @@ from .guided import guided
 from .kernel.command import kernel
 from .kills import kills
 from .mutations import mutations
+from .page import state
 from .readers import readers
 from .threads import threads
 from .verdicts.command import verdicts
@@ -43,6 +47,14 @@ def main() -> None:
 
 for command in COMMANDS:
     main.add_command(command)
+
+
+@main.command("state")
+@click.argument("page", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def state_command(page: Path) -> None:
+    """Say which tables of PAGE were made with the library's sources as they are now."""
+    click.echo("\n".join(state(page.read_text("utf-8"), sources())))
+
 
 if __name__ == "__main__":
     main()

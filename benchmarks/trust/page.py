@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..machine import commit, machine, versions
+from ..machine import commit, machine, sources, versions
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -79,9 +79,21 @@ def made_of(command: str, seconds: float, settings: Mapping[str, object]) -> lis
     day = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     return [
         f"`python -m benchmarks.trust {command}{given}` on {day}, commit {commit()}, "
-        f"{here['CPU']} ({here['cores']} cores), {here['Python']}, {packages}: "
-        f"{seconds:,.0f} s.",
+        f"sources {sources()}, {here['CPU']} ({here['cores']} cores), {here['Python']}, "
+        f"{packages}: {seconds:,.0f} s.",
     ]
+
+
+_MADE_OF = re.compile(r"<!-- (\w+) -->\n.*?, commit (\S+), (?:sources (\S+), )?")
+
+
+def state(page: str, now: str) -> list[str]:
+    """A table of the blocks of a page, which says of each whether it is of these sources."""
+    rows = [
+        [name, of_commit, digest or "not said", "yes" if digest == now else "no"]
+        for name, of_commit, digest in _MADE_OF.findall(page)
+    ]
+    return table(["table", "commit", "sources", f"of these sources ({now})"], rows)
 
 
 def _cell(value: object) -> str:
