@@ -31,6 +31,8 @@ class Parity(Protocol):
         *,
         scope: Scope | None = None,
         require: Required | None = None,
+        preset_a: str | None = None,
+        preset_b: str | None = None,
     ) -> Report:
         """See :func:`assert_parity`; None is what the ini file says."""
         ...
@@ -65,9 +67,19 @@ def tokenizer_parity(pytestconfig: pytest.Config) -> Parity:
         *,
         scope: Scope | None = None,
         require: Required | None = None,
+        preset_a: str | None = None,
+        preset_b: str | None = None,
     ) -> Report:
         __tracebackhide__ = True
-        return assert_parity(a, b, texts, scope=scope or usual_scope, require=require or usual)
+        return assert_parity(
+            a,
+            b,
+            texts,
+            scope=scope or usual_scope,
+            require=require or usual,
+            preset_a=preset_a,
+            preset_b=preset_b,
+        )
 
     return assert_usual_parity
 
@@ -86,6 +98,8 @@ def assert_parity(
     *,
     scope: Scope = "all",
     require: Required = "tested",
+    preset_a: str | None = None,
+    preset_b: str | None = None,
 ) -> Report:
     """Asserts that two tokenizers give the same ids.
 
@@ -100,6 +114,9 @@ def assert_parity(
             matches).
         require: ``"proved"`` asks for a proof that covers every text of the scope, whatever
             ``texts`` are; ``"tested"`` for no difference.
+        preset_a: says what ``a``, a path or a name, leaves unsaid: the special tokens of a rank
+            file, for example.
+        preset_b: the same for ``b``.
 
     Returns:
         What was found.
@@ -107,8 +124,8 @@ def assert_parity(
     Raises:
         AssertionError: they differ, with a text that shows it; or what is required was not
             established.
-        ArgumentError: ``scope`` or ``require`` is none of these, or ``texts`` are none (also
-            ValueError).
+        ArgumentError: ``scope`` or ``require`` is none of these, ``texts`` are none, or a preset
+            is given for an object (also ValueError).
         TypeError: an object is no tokenizer; ``texts`` are one text.
         BpeInteropError: a source cannot be read, or does not say what is needed to encode.
     """
@@ -122,7 +139,15 @@ def assert_parity(
     listed = None if texts is None else list(several(texts, "texts", TEXTS))
     if listed == []:
         raise ArgumentError("texts are empty", fix="leave texts out, for awkward texts of ours")
-    report = parity(a, b, listed, scope=scope, proof=listed is None or require == "proved")
+    report = parity(
+        a,
+        b,
+        listed,
+        scope=scope,
+        proof=listed is None or require == "proved",
+        preset_a=preset_a,
+        preset_b=preset_b,
+    )
     problem = _problem(report, require, len(listed or ()))
     if problem is not None:
         details = _details(report, given=listed is not None)

@@ -196,6 +196,18 @@ def test_a_closed_pipe_ends_quietly() -> None:
         assert process.stderr.read() == b""
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("formats",), ("--help",), ("--version",), ("encode", "--help"), ("encode", RANKS, "a")],
+)
+def test_a_pipe_that_is_closed_at_once_is_not_a_no(words: tuple[object, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command(*words), stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", [("encode", RANKS, "a"), ("formats",), ("--help",)])
 def test_a_full_disk_is_no_answer(words: tuple[object, ...], unbuffered: str) -> None:
@@ -344,7 +356,7 @@ def test_inspect_says_which_file_wins_and_how_it_is_served(run: Command, tmp_pat
     }.items():
         config.write_text(json.dumps({"tokenizer_class": name}), "utf-8")
         shown = run("inspect", tmp_path).out
-        assert "encoder.json, vocab.bpe; tokenizer.json wins" in shown
+        assert "encoder.json, vocab.bpe; tokenizer.json was read" in shown
         assert served in shown
         assert ("--engine-b transformers" in shown) is (name != "GPT2Tokenizer")
     assert run("inspect", tmp_path, "--from", "gpt2", "--json").out.count("not_read") == 1

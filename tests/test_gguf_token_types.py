@@ -128,6 +128,18 @@ def test_what_llama_cpp_decodes_as_it_is_spelled_is_noted() -> None:
     assert not load({"x.gguf": by_scores([])}).origin.notes
 
 
+def test_an_end_that_llama_cpp_takes_by_itself_is_noted() -> None:
+    """It ends generation at the id 11 where no eos token is named (``llama-vocab.cpp``)."""
+    [note] = load({"x.gguf": by_merges([])}).origin.notes
+    assert "ends generation at the id 11, which is" in note
+    named: made.Keys = {"tokenizer.ggml.eos_token_id": (made.UINT32, 256)}
+    spelled = [made.TO_CHAR[byte] for byte in range(256)]
+    file = made.by_merges(
+        [*spelled, "<e>"], [made.NORMAL] * 256 + [made.CONTROL], [], "gpt-2", named
+    )
+    assert not load({"x.gguf": file}).origin.notes
+
+
 def test_an_empty_token_changes_no_id() -> None:
     """Whisper's multilingual vocabulary has one."""
     model = load({"x.gguf": by_merges([("ab", made.NORMAL)], ["a b"])})

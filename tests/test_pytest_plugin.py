@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import shutil
 import subprocess
 import sys
@@ -287,6 +288,34 @@ def test_a_lock_file_is_a_side(tmp_path: Path) -> None:
         assert_parity(path, GPT2 / "tiktoken", ["a"])
     with pytest.raises(SourceError, match="both sides"):
         assert_parity(path, path)
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A rank file whose sidecar states the pattern, and no special tokens."""
+    shutil.copytree(TINY / "cl100k-tiny" / "tiktoken", tmp_path / "bare")
+    path = tmp_path / "bare" / "cl100k-tiny.tiktoken.json"
+    stated = json.loads(path.read_bytes())
+    path.write_text(json.dumps({key: stated[key] for key in ("name", "pat_str")}))
+    return path.parent
+
+
+def test_special_tokens_that_are_not_stated_are_not_asked_for(bare: Path) -> None:
+    other = TINY / "cl100k-tiny" / "huggingface"
+    report = assert_parity(bare, other, scope="ordinary", require="proved")
+    assert (report.engine_a, report.verdict) == (f"tiktoken {tiktoken.__version__}", "proved")
+    report = bpe_interop.verify(
+        bare, other, scope="ordinary", engine_a="tiktoken", engine_b="tokenizers"
+    )
+    assert (report.verdict, report.engine_a) == ("proved", f"tiktoken {tiktoken.__version__}")
+    assert "special tokens are not stated by a" in assert_fails(bare, other)
+
+
+def test_a_preset_is_named_for_a_path(bare: Path) -> None:
+    with pytest.raises(ValueError, match="preset_b is for a path or a name"):
+        assert_parity(bare, hub("cl100k-tiny"), preset_b="cl100k_base")
+    with pytest.raises(SourceError, match="no-such"):
+        assert_parity(bare, TINY / "cl100k-tiny" / "huggingface", preset_a="no-such")
 
 
 def test_what_is_no_tokenizer_is_an_error() -> None:

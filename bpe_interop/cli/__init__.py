@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from types import TracebackType
+from typing import Any
 
 import click
 
@@ -77,6 +78,17 @@ class _Commands(click.Group):
             guess = nearest(name, COMMANDS)
             raise click.UsageError(f"there is no command {show(name)}\n  {guess}commands: {known}")
         return super().resolve_command(ctx, args)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """As click does, which prints help and the version here."""
+        with _written():
+            return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> object:
         """Runs the command."""

@@ -17,6 +17,8 @@ from ..text.visible import is_ambiguous
 from .terminal import say_line, shown, wrapped
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..token_files import Step
     from ..verify import Progress
 
@@ -61,7 +63,6 @@ def print_table(
         names: how many columns, from the left, name the row.
         numbers: whether the others hold numbers.
     """
-    from rich.console import Console  # it takes long to import, and pipes need none of it
     from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
@@ -73,16 +74,27 @@ def print_table(
         )
     for row in rows:
         table.add_row(*map(Text, row))
-    console = Console(file=sys.stdout, highlight=False)
+    console = console_on_stdout()
     needed = Measurement.get(console, console.options.update(max_width=100_000), table).maximum
     if not console.is_terminal or needed <= console.width:
-        Console(file=sys.stdout, highlight=False, width=max(needed, 1)).print(table)
+        console_on_stdout(width=max(needed, 1)).print(table)
         return
     width = max(map(len, headings[names:]))
     for row in rows:
         say_line("  ".join(row[:names]))
         for heading, cell in zip(headings[names:], row[names:], strict=True):
             say_line(f"  {heading:<{width}}  {cell}")
+
+
+def console_on_stdout(*, width: int | None = None, soft_wrap: bool = False) -> Console:
+    """A console for stdout. On a closed pipe ``rich`` itself would end with 1, which means "no"."""
+    from rich.console import Console  # it takes long to import, and most commands need none of it
+
+    class _Console(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return _Console(file=sys.stdout, highlight=False, width=width, soft_wrap=soft_wrap)
 
 
 def folded(text: str, limit: int = 100) -> str:

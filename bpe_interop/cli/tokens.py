@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
 from ..encode import Encoder
 from ..encode.explain import Explained, Merge, Run
 from ..model import escaped, show, text_of
-from .screen import lines
+from .screen import console_on_stdout, lines
 from .terminal import say
 
 _STYLES = tuple(
@@ -32,7 +30,7 @@ class Placed(NamedTuple):
 
 def show_tokens(text: str, tokens: Sequence[Placed]) -> None:
     """Prints the text in coloured tokens where colours can be seen, and a row for each token."""
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    console = console_on_stdout(soft_wrap=True)
     coloured = console.is_terminal and console.color_system is not None
     if coloured and tokens:
         line = Text()

@@ -16,7 +16,7 @@ from ..engines.live import files_from_encoding, files_from_sentencepiece, model_
 from ..engines.tiktoken import TiktokenEngine
 from ..engines.tokenizers import TokenizersEngine
 from ..engines.transformers import TransformersEngine
-from ..errors import EngineError, SourceError
+from ..errors import ArgumentError, EngineError, SourceError
 from ..formats import Files, by_name
 from ..io import TokenizerSource
 from ..model import BPEModel
@@ -28,7 +28,7 @@ from .lock_report import compare_with_lock, locked
 from .prove import SCOPES, prove
 from .report import Report, report_of
 from .runs import PATIENCE, Ran
-from .sides import Inside, Own, Side, modes_of, open_side
+from .sides import Inside, Own, Side, in_engine, modes_of, open_side
 from .stages.stage import Scope
 from .stress import awkward
 
@@ -48,6 +48,8 @@ def parity(
     *,
     scope: Scope = "all",
     proof: bool = True,
+    preset_a: str | None = None,
+    preset_b: str | None = None,
 ) -> Report:
     """Holds two tokenizers against each other, each run by its own library.
 
@@ -61,8 +63,12 @@ def parity(
         texts: what to compare on; None for the awkward texts of both.
         scope: what counts, as in :func:`bpe_interop.verify`.
         proof: whether to decide, too, whether they are equal on every text.
+        preset_a: says what ``a``, a path or a name, leaves unsaid, as :func:`bpe_interop.load`
+            takes it.
+        preset_b: the same for ``b``.
 
     Raises:
+        ArgumentError: a preset is given for an object or a lock file (also ValueError).
         TypeError: an object is none of these; ``texts`` are one text, or hold no text.
         SourceError: texts are given beside a lock file, which has its own; or there are two.
         BpeInteropError: a source cannot be read.
@@ -70,12 +76,19 @@ def parity(
     one_of(scope, SCOPES, "scope")
     if texts is not None:
         texts = map(checked, several(texts, "texts", TEXTS))
-    for source, other in ((a, b), (b, a)):
+    for letter, source, preset in (("a", a, preset_a), ("b", b, preset_b)):
+        if preset is not None and not isinstance(source, (str, Path)):
+            raise ArgumentError(
+                f"preset_{letter} is for a path or a name, not for a {type(source).__name__}",
+                fix="leave it out, or load the tokenizer with bpe_interop.load(..., preset=...)",
+            )
+    for source, other, preset in ((a, b, preset_b), (b, a, preset_a)):
         held = locked(source) if isinstance(source, (str, Path)) else None
         if held is not None:
-            return _with_lock(held, str(source), other, texts, scope, first=source is a)
+            side = _open(other, [], preset)
+            return _with_lock(held, str(source), side, texts, scope, first=source is a)
     notes: list[str] = []
-    left, right = _open(a, notes), _open(b, notes)
+    left, right = _open(a, notes, preset_a), _open(b, notes, preset_b)
     given = chain(awkward(left.model), awkward(right.model, seed=1)) if texts is None else texts
     return _compare(left, right, given, scope, proof, notes)
 
@@ -97,7 +110,7 @@ def _compare(
 def _with_lock(
     held: Lock,
     path: str,
-    other: object,
+    side: Side,
     texts: Iterable[str] | None,
     scope: Scope,
     *,
@@ -107,7 +120,6 @@ def _with_lock(
         raise SourceError(
             "a lock file has ids for its own texts only", where=path, fix="leave texts out"
         )
-    side = _open(other, [])
     return compare_with_lock(
         held, path, side.source, side.engine, scope=scope, first=first, tick=lambda count: None
     )
@@ -116,9 +128,9 @@ def _with_lock(
 # What is compared, opened.
 
 
-def _open(side: object, notes: list[str]) -> Side:
+def _open(side: object, notes: list[str], preset: str | None) -> Side:
     if isinstance(side, (str, Path)):
-        return _open_source(side, notes)
+        return _open_source(side, notes, preset)
     if isinstance(side, Tokenizer):
         return _open_tokenizer(side)
     kinds = {kind.__module__.partition(".")[0] for kind in type(side).__mro__}
@@ -131,17 +143,17 @@ def _open(side: object, notes: list[str]) -> Side:
     )
 
 
-def _open_source(source: str | Path, notes: list[str]) -> Side:
+def _open_source(source: str | Path, notes: list[str], preset: str | None) -> Side:
     if locked(source) is not None:
         raise SourceError("both sides are lock files", where=str(source), fix="name a tokenizer")
-    opened = open_side(source)
+    opened = open_side(source, preset=preset)
     return Side(opened, _run(opened, notes), opened.model)
 
 
 def _run(source: TokenizerSource[BPEModel | None], notes: list[str]) -> Engine:
     """The engine of a source's format; ours where that does not run these files."""
     try:
-        return from_files(source.format.engine, source.format.name, source.files, source.model)
+        return in_engine(source.format.engine, source)
     except EngineError as error:
         if source.model is None:
             raise

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...model import BPEModel, show
-from ...text.bytechars import is_mapped
+from ...text.bytechars import is_mapped, to_bytes
 from .characters import OVER_CHARACTERS
-from .keys import ARCHITECTURE, EMBEDDED, PRE, Keys
+from .keys import ARCHITECTURE, DEFAULTS, EMBEDDED, PRE, ROLES, Keys
 from .tokens import Tokens
 from .types import BYTE, BYTE_NAMES, FOUND_FIRST, NORMAL, UNDEFINED, UNUSED, fills_hole
 
@@ -23,6 +23,7 @@ def notes_on(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
             f"{keys.file}: there is no {PRE}, so llama.cpp splits texts by its 'default', which "
             "is no publisher's; it warns of that when it loads the file"
         )
+    yield from _ended_by_default(keys, kind, tokens)
     architecture = keys.head.keys.get(ARCHITECTURE)
     if architecture is None or not architecture.value:
         yield f"{keys.file}: it names no {ARCHITECTURE}, and llama.cpp loads no file without one"
@@ -31,6 +32,24 @@ def notes_on(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
             f"{keys.file} also holds a tokenizer.json, as the key {EMBEDDED}; llama.cpp does not "
             "read it, --from hf does"
         )
+
+
+def _ended_by_default(keys: Keys, kind: str, tokens: Tokens) -> Iterable[str]:
+    """Where no eos token is named, llama.cpp ends generation at an id of its own choice.
+
+    ``llama_vocab::impl::load`` in ``llama-vocab.cpp``, ``special_eog_ids``.
+    """
+    if keys.number(ROLES["eos"]) is not None:
+        return
+    number = tokens.role("eos", DEFAULTS[kind].get("eos"))
+    if number is None or tokens.types[number] != NORMAL:
+        return
+    text = tokens.texts[number]
+    of_bytes = kind == "gpt2" and keys.text(PRE) not in OVER_CHARACTERS and is_mapped(text)
+    yield (
+        f"{keys.file}: no eos token is named, so llama.cpp ends generation at the id {number}, "
+        f"which is {show(to_bytes(text) if of_bytes else text)}; name one with convert --eos TOKEN"
+    )
 
 
 def _decoded_to_nothing(keys: Keys, tokens: Tokens) -> Iterable[str]:
