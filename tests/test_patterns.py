@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
+from benchmarks.trust.patterns import SIGNS, Compared, compare
 from bpe_interop.errors import PatternError
 from bpe_interop.limits import PATTERN_SECONDS
 from bpe_interop.steps import Dialect, Pattern
@@ -130,8 +130,22 @@ TRAPS = [
     (r"\x61\u0062\x{63}", "abc"),
     (r"\N+", "a\nb"),
     (r"(?s:.)", "\n"),
+    (r"(?i)\P{Lu}+|.", "ABab1"),
+    (r"(?i)\p{^Lu}+|.", "ABab1"),
+    (r"(?i)[\P{Lu}1]+|.", "ABab1"),
+    (r"(?i:[[:^upper:]])+|[\s\S]", "ABab1"),
+    (r"(?i:[^\p{Lu}])+|[\s\S]", "ABab1"),
+    (r"(?:\s[^a].|b?+){3}b", "  cb"),
+    (r"(?:a*\w*?){5}(?=a)", "baa"),
+    (r"(?<=(?>a|ab))c", "abc ac"),
+    (r"(?<=a[ab]*+)b", "abab"),
+    (r"(?<=\s++)a", "  a"),
 ]
 """Spellings that mean different things, or nothing, in some dialect, each with a telling text."""
+
+
+NOT_EVERYWHERE = {source for source, _ in TRAPS[-5:]}
+"""What Oniguruma counts, or engines commit to behind a place, otherwise than Python's ``regex``."""
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -149,7 +163,12 @@ def test_each_dialect_is_read_as_its_engine_reads_it(
     for target in DIALECTS:
         if target == FANCY and matches_empty(node):  # tiktoken panics on empty matches
             continue
-        written = Pattern(emit(node, target), target)
+        try:
+            written = Pattern(emit(node, target), target)
+        except PatternError:
+            assert target in (ONIG, FANCY)
+            assert source in NOT_EVERYWHERE
+            continue
         assert engine(written)(text) == expected, written
 
 
@@ -194,11 +213,18 @@ def test_most_traps_are_understood() -> None:
         (r"(?i:i)", PYTHON, "cases", 4),
         (r"(?i:\p{Lu})", PYTHON, "case is ignored", 4),
         (r"(?:a*)*", ONIG, "endless repetition", 6),
+        (r"(?:a?b?){2}", ONIG, "counted repetition", 8),
+        (r"(?:a?){2,3}", ONIG, "counted repetition", 6),
         (r"a{2,1}", FANCY, "{2,1}", 1),
         (r"(?(1)a|b)", PYTHON, "(?", 0),
         (r"\Ka", ONIG, r"\K", 0),
         (r"(?<=a+(?=b))b", FANCY, "lookbehind", 0),
         (r"(?<=a(?=b))b", ONIG, "lookbehind", 0),
+        (r"(?<=a++)b", ONIG, "lookbehind", 0),
+        (r"(?<=(?>a|ab))b", ONIG, "lookbehind", 0),
+        (r"(?<!b\z)a", ONIG, "lookbehind", 0),
+        (r"(?<!b\Z)a", ONIG, "lookbehind", 0),
+        (r"(?<=\w?|a{2}+)b", FANCY, "lookbehind", 0),
     ],
 )
 def test_what_is_not_understood_is_named_with_its_place(
@@ -213,49 +239,15 @@ def test_what_is_not_understood_is_named_with_its_place(
         Matcher(Pattern(source, dialect))
 
 
-ATOMS = r"""a b k s S 1 \n \r . \s \S \d \w \W \h \p{L} \P{L} \p{N} \p{^Lu} \p{Ll} [ab] [^ab]
-[^\s\p{L}] [\w-] [a-k] [^\w\s] [a[^b]] [\w&&[^a]] [[:alpha:]] [[:^space:]] \b \B ^ $ \A \z \Z (?=a)
-(?!\S) (?<=a) (?<!\s) (?<=ab|1) (?=ab) (?i:k) (?i:[a-k]) (?i:[^s]) (?i:'s|aB) (?i:1s) \u0301 é
-² ſ (?:ab|a) (a|b1) (?>a|ab) (?>ab?) (?m:^) (?m:$) (?m:.) (?s:.) \u0061 []a] [^]a] (?i:\p{Lu})
-(?i:[^\p{Lu}1]) \p{Han} [\d\h]"""
-MARKS = "? * + ?? *? +? ?+ *+ ++ {2} {1,2} {2}? {2}+ {1,2}? {1,2}+ {,2} {2,} {1,3}++ +*"
-SIGNS = "abkK sS1\n\r'éſ\u212a²ÀA中\u0301ı-.ß"
-
-
-def random_pattern(choose: random.Random, depth: int = 2) -> str:
-    def part() -> str:
-        body = choose.choice(ATOMS.split())
-        if depth and choose.random() < 0.25:
-            opening = choose.choice(["(?:", "(", "(?i:", "(?>", "(?=", "(?!", "(?<="])
-            body = f"{opening}{random_pattern(choose, depth - 1)})"
-        return body + (choose.choice(MARKS.split()) if choose.random() < 0.7 else "")
-
-    options = ("".join(part() for _ in range(choose.randint(1, 3))) for _ in range(3))
-    return "|".join(list(options)[: choose.choice([1, 1, 2, 3])])
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_random_patterns_match_and_translate_as_in_the_engines(seed: int) -> None:
-    choose = random.Random(seed)
-    while True:
-        pattern = Pattern(random_pattern(choose), choose.choice(DIALECTS))
-        try:
-            node = parse(pattern)
-        except PatternError:
-            continue
-        if not matches_empty(node):  # tiktoken panics on empty matches
-            break
-    texts = ["".join(choose.choices(SIGNS, k=choose.randint(1, 8))) for _ in range(60)]
-    expected = [engine(pattern)(text) for text in texts]
-    assert [ours(pattern, text) for text in texts] == expected
-    for target in DIALECTS:
-        try:
-            written = Pattern(emit(node, target), target)
-        except PatternError:
-            assert target != PYTHON
-            assert "(?<" in emit(node, PYTHON)
-            continue
-        assert list(map(engine(written), texts)) == expected, (pattern, written)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_random_patterns_match_and_translate_as_in_the_engines(dialect: Dialect) -> None:
+    """The long run is ``python -m benchmarks.trust patterns``."""
+    found = Compared()
+    for number in range(400):
+        compare(f"tests:{number}", dialect, found)
+    assert found.wrong == []
+    assert found.texts > 2_000
+    assert found.written > 100
 
 
 SCALARS = [chr(c) for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]

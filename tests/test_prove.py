@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from bpe_interop.encode import Encoder
+from bpe_interop.engines import from_model
 from bpe_interop.errors import PatternError
 from bpe_interop.merging.canonical import whole_lookups
 from bpe_interop.merging.symbols import textual
@@ -236,6 +237,26 @@ def test_chains_of_normalizers(
     assert (found is None) is same
     if found is not None:
         assert normalize(a, found) != normalize(b, found)
+
+
+def test_metaspace_asks_where_the_first_character_comes_from() -> None:
+    """Theorem 15: what writes every text alike may not leave the first character its place."""
+    model = load_source(TOKENIZERS / "spm-tiny" / "huggingface").model
+    first = (Metaspace("\u2581", "first"),)
+    plain = replace(model, normalizer=(), pretokenizer=first, sequence_template=None)
+    for step, text in (
+        (Replace("th", "th"), "the"),
+        (Replace(Pattern("er", "oniguruma"), "er"), "er"),
+    ):
+        other = replace(plain, normalizer=(step,))
+        ids = [from_model("tokenizers", each).encode(text) for each in (plain, other)]
+        assert ids[0] != ids[1]
+        found = prove(plain, other)
+        assert (found.outcome, found.stage) == ("refuted", "normalizer")
+        never = [replace(each, pretokenizer=()) for each in (plain, other)]
+        assert prove(*never).outcome != "refuted"
+    single = replace(plain, normalizer=(Replace("t", "t"),))
+    assert prove(plain, single).outcome == "proved"
 
 
 def test_metaspace_that_never_prepends_is_a_replacement() -> None:

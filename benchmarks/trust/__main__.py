@@ -15,6 +15,7 @@ from .kernel.command import kernel
 from .kills import kills
 from .mutations import mutations
 from .page import state
+from .patterns import patterns
 from .readers import readers
 from .threads import threads
 from .verdicts.command import verdicts
@@ -23,6 +24,7 @@ from .versions import versions
 COMMANDS: tuple[click.Command, ...] = (
     verdicts,
     encoders,
+    patterns,
     commands,
     kills,
     readers,

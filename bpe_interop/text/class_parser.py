@@ -81,6 +81,8 @@ class ClassParser:
         self.dialect: Dialect = dialect
         self.at = 0
         self.depth = 0
+        # Of the flags of the current group: i (ignore case), s (dot matches newline), m (lines).
+        self.flags: frozenset[str] = frozenset()
         if len(source) > PATTERN_CHARACTERS.most:
             self.pass_limit(PATTERN_CHARACTERS)
 
@@ -180,7 +182,7 @@ class ClassParser:
         charset = self._named(name)
         if charset is None:
             self.refuse(f"the property {match[0]}", start)
-        return charset if (letter == "P") == (caret == "^") else negate(charset)
+        return charset if (letter == "P") == (caret == "^") else self._all_but(charset)
 
     def _named(self, name: str) -> CharSet | None:
         sets: dict[str, CharSet] = {
@@ -291,7 +293,16 @@ class ClassParser:
         if charset is None:
             self.refuse(f"the POSIX class {match[0]}")
         self.at = match.end()
-        return negate(charset) if match[1] else charset
+        return self._all_but(charset) if match[1] else charset
+
+    def _all_but(self, charset: CharSet) -> CharSet:
+        r"""The characters that are not in a set.
+
+        fancy-regex folds case first (``unicode_fold_and_negate`` of ``regex-syntax``), so
+        ``(?i)\P{Lu}`` matches neither "A" nor "a".
+        """
+        folds = "i" in self.flags and self.dialect == "fancy-regex"
+        return negate(case_closed(charset) if folds else charset)
 
     def folded(self, charset: CharSet, start: int, negated: bool = False) -> CharSet:
         """The set as ``(?i:)`` takes it, where the dialect's rule is simple case folding."""

@@ -33,6 +33,7 @@ from .regex_syntax import (
     alternation,
     can_look_behind,
     children,
+    matches_empty,
     repeat,
     sequence,
 )
@@ -44,7 +45,7 @@ _ANCHORS: dict[Dialect, dict[str, str]] = {
         "text_end": r"\z",
         "line_start": "(?m:^)",
         "line_end": "(?m:$)",
-        "final_newline": r"\Z",
+        "final_newline": r"(?=\n?\z)",  # \Z there is before any number of newlines
     },
     "oniguruma": {
         "text_start": r"\A",
@@ -129,6 +130,8 @@ class _Emitter:
         return self._ignoring_case(node) or self.charset(node.charset)
 
     def _repeat(self, node: Repeat) -> str:
+        if self.dialect == "oniguruma" and node.high != 1 and matches_empty(node.part):
+            raise PatternError("oniguruma does not count what can be empty as other engines do")
         body = self._part(node.part)
         if isinstance(node.part, Repeat | Look | Anchor):
             body = f"(?:{body})"

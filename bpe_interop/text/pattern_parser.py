@@ -58,8 +58,6 @@ def _tree(pattern: Pattern, *_: int) -> Node:
 class _Parser(ClassParser):
     def __init__(self, pattern: Pattern) -> None:
         super().__init__(pattern.source, pattern.dialect)
-        # Of the flags of the current group: i (ignore case), s (dot matches newline), m (lines).
-        self.flags: frozenset[str] = frozenset()
         self.captures = 0
 
     def parse(self) -> Node:
@@ -120,6 +118,9 @@ class _Parser(ClassParser):
                 self.refuse("a quantifier after what is empty", start)
             if matches_empty(node) and high is None:
                 self.refuse("an endless repetition of what can be empty", start)
+            if matches_empty(node) and high != 1 and self.dialect == "oniguruma":
+                # Oniguruma leaves the loop at an empty round, and then asks for no more rounds.
+                self.refuse("a counted repetition of what can be empty", start)
             node = self._moded(node, low, high, braces)
             times += 1
             if self.depth + times > PATTERN_NESTING.most:
@@ -225,7 +226,7 @@ class _Parser(ClassParser):
             if self.take(opening):
                 captures = self.captures
                 part = self._closed(start, self.flags)
-                if not ahead and not can_look_behind(part, self.dialect):
+                if not ahead and not can_look_behind(part, self.dialect, self._since(start)):
                     self.refuse("a lookbehind of this shape", start)
                 captured = captures < self.captures and self.dialect == "oniguruma"
                 if captured and negative and not ahead:
@@ -240,6 +241,9 @@ class _Parser(ClassParser):
         self.at = named.end()
         self.captures += 1
         return self._closed(start, self.flags)
+
+    def _since(self, start: int) -> str:
+        return self.source[start : self.at]
 
     def _closed(self, start: int, flags: frozenset[str]) -> Node:
         outer, self.flags = self.flags, flags

@@ -8,6 +8,7 @@ nothing: no construct that could refer to one is accepted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, Union
@@ -169,19 +170,49 @@ def consumes(node: Node) -> bool:
     return isinstance(node, Leaf) or any(map(consumes, children(node)))
 
 
-def can_look_behind(node: Node, dialect: Dialect) -> bool:
-    """Whether the dialect's engine can look behind for the node.
+def can_look_behind(node: Node, dialect: Dialect, source: str = "") -> bool:
+    """Whether the dialect's engine can look behind for the node, and Python's alike.
 
     fancy-regex can where the node has one length, and where nothing in it asserts or is atomic;
-    Oniguruma where nothing in it looks further.
+    Oniguruma where nothing in it looks further or asks for the end of the text, and where its
+    counts do not let it be empty. Both match forwards, and Python's ``regex`` backwards, so what
+    is atomic must have one length.
+
+    ``source`` is the node as it is written: what is atomic may mean nothing, and is no part of
+    the node then; fancy-regex refuses it all the same.
     """
     if dialect == "fancy-regex":
-        return _width(node) is not None or _plain(node)
-    return dialect == "python" or not _looks(node)
+        atomic = _ATOMIC.search(source)
+        if atomic and _NEVER.search(source):
+            return False
+        return _width(node) is not None or (_plain(node) and not atomic)
+    return dialect == "python" or not (_looks(node) or _may_be_nothing(node))
+
+
+_ATOMIC = re.compile(r"[*+?}]\+|\(\?>")
+_NEVER = re.compile(r"\{0(?:,0)?\}")
+
+
+def _may_be_nothing(node: Node) -> bool:
+    """Whether counts let a node be empty; Oniguruma compiles not all lookbehinds of such."""
+    if isinstance(node, Leaf | Look | Anchor):
+        return False
+    if isinstance(node, Repeat) and node.low == 0:
+        return True
+    if isinstance(node, Alternation):
+        return any(map(_may_be_nothing, node.options))
+    return all(map(_may_be_nothing, children(node)))
 
 
 def _looks(node: Node) -> bool:
-    return isinstance(node, Look) or any(map(_looks, children(node)))
+    """Whether there is in a node what Oniguruma does not look behind for, or not backwards."""
+    if isinstance(node, Look) or (isinstance(node, Anchor) and node.kind in _ENDS):
+        return True
+    commits = isinstance(node, Atomic) or (isinstance(node, Repeat) and node.mode == "possessive")
+    return (commits and _width(node) is None) or any(map(_looks, children(node)))
+
+
+_ENDS = ("text_end", "final_newline")
 
 
 def _width(node: Node) -> int | None:

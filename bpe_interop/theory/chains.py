@@ -63,6 +63,17 @@ def chain(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ...]:
     return tuple(shortened)
 
 
+def same_places(a: Sequence[NormalizerStep], b: Sequence[NormalizerStep]) -> bool:
+    """Whether two chains are the same in one way of writing, in which nothing is prepended.
+
+    Then each character also comes from the same place of the text, which ``Metaspace`` asks where
+    it prepends to the first one only. Steps that write every text alike may differ in that: what
+    replaces several characters by themselves does, for example (``leading`` in
+    ``text/normalize.py``).
+    """
+    return chain(a) == chain(b) and not any(isinstance(step, Prepend) for step in (*a, *b))
+
+
 def first_character_apart(a: Sequence[NormalizerStep], b: Sequence[NormalizerStep]) -> str | None:
     """The first character that two chains write otherwise; None proves there is no such text.
 
@@ -107,7 +118,8 @@ def _literal(node: Node) -> str:
 
 def _does_nothing(step: NormalizerStep) -> bool:
     if isinstance(step, Replace):
-        return step.pattern == step.content != ""
+        # What replaces several characters comes from all of them, which Metaspace may ask.
+        return step.pattern == step.content and len(step.content) == 1
     return step == Strip(left=False, right=False)
 
 

@@ -39,6 +39,8 @@ def read_pattern(node: Node) -> Pattern | str:
     and loads none with a pattern that does not compile.
     """
     node.only("String", "Regex")
+    if "Regex" in node and "String" in node:
+        node.refuse("a pattern is a String or a Regex, and this is both")
     if "Regex" not in node:
         return node["String"].be(str)
     pattern = Pattern(node["Regex"].be(str), "oniguruma")

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Final
 
 from ...errors import EngineMissingError, PatternError
-from ...steps import SentencePieceText
-from ...theory.chains import first_character_apart, pipeline
+from ...steps import Metaspace, Replace, SentencePieceText
+from ...theory import chains
 from .stage import Stage, TwoModels, short_texts, silent
 
 _NAME: Final = "normalizer"
 _KEPT = 1_000
 """So many user-defined pieces, which a normalizer leaves as they are, are tried."""
+
+
+def _asks_first(pair: TwoModels) -> bool:
+    """Whether ``Metaspace`` asks which character of the text the first one comes from."""
+    splits = (*(pair.a.pretokenizer or ()), *(pair.b.pretokenizer or ()))
+    return any(isinstance(step, Metaspace) and step.prepend == "first" for step in splits)
 
 
 def normalizer_stage(pair: TwoModels) -> Stage:
@@ -23,16 +30,17 @@ def normalizer_stage(pair: TwoModels) -> Stage:
     difference = pair.fields.get("normalizer")
     if difference is None:
         return Stage(_NAME, "proved", "the same steps" if left else "none on either side")
-    one, two = pipeline(pair.a), pipeline(pair.b)
+    one, two = chains.pipeline(pair.a), chains.pipeline(pair.b)
     steps = (left, right) if one is None or two is None else (one[0], two[0])
     why = f"other steps: {difference.how}"
     first: tuple[str, ...] = ()
     try:
-        char = first_character_apart(*steps)
-        if char is None:
+        char = chains.first_character_apart(*steps)
+        if char is None and (not _asks_first(pair) or chains.same_places(*steps)):
             return Stage(_NAME, "proved", "other steps that write every text alike (Theorem 15)")
-        first = (char, f"a{char}", f"{char}a")
-        why += f"; they write {char!a} differently"
+        if char is not None:
+            first = (char, f"a{char}", f"{char}a")
+            why += f"; they write {char!a} differently"
     except (PatternError, EngineMissingError):
         pass
     kept = (
@@ -43,4 +51,14 @@ def normalizer_stage(pair: TwoModels) -> Stage:
     )
     tried = chain(islice(kept, _KEPT), short_texts())
     texts = (t for t in tried if pair.one.normalize(t) != pair.two.normalize(t))
-    return pair.tried(_NAME, why, chain(first, texts), _NAME)
+    return pair.tried(_NAME, why, chain(first, texts, _beginnings(pair)), _NAME)
+
+
+def _beginnings(pair: TwoModels) -> Iterator[str]:
+    """Texts whose first characters may come from other places, though they are written alike."""
+    if not _asks_first(pair):
+        return
+    for step in (*chains.chain(pair.a.normalizer or ()), *chains.chain(pair.b.normalizer or ())):
+        if isinstance(step, Replace) and isinstance(step.pattern, str):
+            yield step.pattern
+    yield from short_texts()
