@@ -349,11 +349,22 @@ class Decoder:
                 "tiktoken decodes it as one of them, by the order of a hash table",
                 fix="give them ids of their own, or leave all but one out",
             )
-        raise DecodeError(
-            f"there is no token with the id {number}",
-            fix=f"ids go from {min(table)} to {max(table)}"
-            + ("" if len(table) > max(table) else ", not all of them in use"),
-        )
+        raise DecodeError(f"there is no token with the id {number}", fix=self._ids_of(table))
+
+    def _ids_of(self, table: Mapping[int, object]) -> str:
+        """Which ids there are. Remembered, as a search may fail on thousands of sequences."""
+        if id(table) not in self._ranges:
+            first, last = min(table), max(table)
+            all_used = len(table) > last
+            self._ranges[id(table)] = f"ids go from {first} to {last}" + (
+                "" if all_used else ", not all of them in use"
+            )
+        return self._ranges[id(table)]
+
+    @cached_property
+    def _ranges(self) -> dict[int, str]:
+        """By the identity of a table, which lives as long as this decoder."""
+        return {}
 
 
 def shared_ids(model: BPEModel) -> dict[int, list[str]]:
