@@ -180,6 +180,6 @@ def _contradiction(model: BPEModel, stated: str, given: str) -> SourceError:
     return SourceError(
         f"the source (or its preset) says that {stated}, and {given} was given",
         where=model.origin.name,
-        fix="leave it out; to change it on purpose: bpe-interop extend SRC DST, with --template, "
-        "--chat-template, or --role ROLE=TOKEN",
+        fix="leave it out; to change it on purpose, convert with extend instead, in one step: "
+        "bpe-interop extend SRC DST, with --template, --chat-template, or --role ROLE=TOKEN",
     )
