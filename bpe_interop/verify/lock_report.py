@@ -326,9 +326,8 @@ def _unfound(lines: list[str]) -> str:
     """Another tokenizer than was locked must not pass because the texts were the wrong ones."""
     names = ", ".join(_NAMES.get(line, line) for line in lines)
     return (
-        f"the fingerprint is not the locked one ({names}), and none of the locked texts "
-        "has other ids; other texts may have other ids; if you meant the change, "
-        "lock again"
+        f"the fingerprint is not the locked one ({names}): all locked texts still have the same "
+        "ids, but other texts may have changed; if you meant the change, lock again"
     )
 
 
