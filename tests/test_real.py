@@ -198,14 +198,14 @@ def points(name: str, step: int) -> list[str]:
 @every_pipeline
 def test_every_code_point_alone(name: str, data: Data) -> None:
     ours, engine = opened(name, data)
-    assert not differing(ours, engine, points(name, 4), special=False)
+    assert not differing(ours, engine, points(name, EVERY), special=False)
 
 
 @every_pipeline
 def test_every_code_point_in_context(name: str, data: Data) -> None:
     """Between letters, between spaces and before a combining mark; many to a text."""
     ours, engine = opened(name, data)
-    lines = [f"a{c}b {c} {c}\u0301\n" for c in points(name, 8)]
+    lines = [f"a{c}b {c} {c}\u0301\n" for c in points(name, EVERY)]
     texts = ["".join(lines[start : start + 500]) for start in range(0, len(lines), 500)]
     assert not differing(ours, engine, texts, special=False)
 
