@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .arguments import one_or_more
 from .errors import CheckFailedError, PatternError
-from .formats import Files, Format, way_of_writing
+from .formats import Files, Format, check_name, way_of_writing
 from .formats.round_trip import RoundTrip
 from .gate import admit, describe, renamed
 from .gc_pause import paused
@@ -165,7 +165,7 @@ def convert(
             is not changed: the target becomes the same file with this tokenizer in it, the rest
             copied as it is and compared by hash.
         name: the tokenizer's name, where the target holds one; else the target file's, or the
-            source's own.
+            source's own. One that the target's files cannot be called by is refused.
         tick: called with the number of texts compared since the last call.
         reading: how the source is read. ``format``: its format, where it cannot be told.
             ``preset``: the preset that says what it leaves unsaid. ``offline``: never use the
@@ -179,6 +179,7 @@ def convert(
     _check_names(reading)
     place = Path(target)
     row = target_format(place, to)
+    check_name(row, name)
     ways = [way_of_writing(row, option) for option in one_or_more(options)]
     read = read_with(source, reading.get("preset"))
     keep_apart([*read, *([] if into is None else [into])], place)

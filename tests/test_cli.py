@@ -433,8 +433,21 @@ def test_help_says_in_whole_sentences_what_commands_do(run: Command) -> None:
         (["inspect", TOKENIZERS], "cl100k-tiny"),
         (["convert", RANKS, "x"], "--to"),
         (["convert", RANKS, "x", "--to", "hf", "--drop", "nothing"], "--drop"),
-        (["convert", RANKS, "x", "--to", "hf", "--plugin"], "belongs to"),
-        (["convert", RANKS, "x", "--to", "tiktoken", "--names", "vocab"], "belongs to"),
+        (["convert", RANKS, "x", "--to", "hf", "--plugin"], "with --plugin\n  it belongs to"),
+        (
+            ["convert", RANKS, "x", "--to", "tiktoken", "--names", "vocab"],
+            "tiktoken rank file cannot be written with --names vocab\n  it belongs to: GPT-2",
+        ),
+        (
+            ["convert", RANKS, "x", "--to", "tiktoken", "--name", "../evil"],
+            "'../evil' cannot name a tiktoken rank file",
+        ),
+        (["convert", RANKS, "x.tiktoken", "--name", "my tok/v1"], "'my tok/v1' cannot name"),
+        (
+            ["convert", RANKS, "x", "--to", "minbpe", "--name", "my tok"],
+            "use letters, digits and . _ - in --name",
+        ),
+        (["train", "no", "-o", "x", "--to", "tiktoken", "--name", "-a"], "'-a' cannot name"),
         (["convert", RANKS, "x.tiktoken", "--to", "hf"], "name a directory"),
         (["convert", RANKS, "x.tiktoken", "--plugin"], "name a directory"),
         (["verify", RANKS, HUB, "--engine-a", "word2vec"], "--engine-a"),

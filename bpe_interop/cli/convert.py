@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..convert import Conversion, convert
-from ..formats import all_formats, by_name
+from ..formats import all_formats, by_name, way_of_writing
 from ..gate import describe
 from ..io import plain_names, target_format
 from ..publish import PREFIX, Publication, address, prepared, send
@@ -63,6 +63,16 @@ class _Asked(Writing):
             "vocab-listing": self.vocab_listing,
         }
         return [option for option, given in asked.items() if given]
+
+    def check(self, target: Path) -> None:
+        """Raises TargetError where the target's format has no such option, as it was typed."""
+        for option in self.options:
+            typed = _TYPED.get(option, f"--{option}")
+            way_of_writing(target_format(target, self.to), option, typed)
+
+
+_TYPED = {"vocab-names": "--names vocab"}
+"""How an option is asked for that is not called as here."""
 
 
 @command(
@@ -146,6 +156,7 @@ def convert_command(
     measured = partial(_measured, source, target, asked, reading)
     told = refusals(source, target, json_output=json_output, costs=measured)
     with told, place_for(target) as place:
+        asked.check(place)
         with counting("checking") as tick:
             done = convert(
                 source,
