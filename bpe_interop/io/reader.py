@@ -362,7 +362,7 @@ def unreadable(error: OSError, where: str) -> SourceError:
     elif isinstance(error, IsADirectoryError):
         fix = "name a file in it"
     elif isinstance(error, PermissionError):
-        fix = "see to the right to read it, or name another"
+        fix = "check that you may read it, or name another"
     else:
         fix = "check that it is there, whole, and a file"
     return SourceError(error.strerror or str(error) or "cannot be read", where=where, fix=fix)
