@@ -21,6 +21,7 @@ from ..sources import SourceOptions
 from ..statement import Statement
 from .manual import DECIDING, command
 from .options import (
+    OneOf,
     Writing,
     corpus_option,
     format_option,
@@ -93,7 +94,7 @@ _TYPED = {"vocab-names": "--names vocab"}
 @writing_options
 @click.option(
     "--names",
-    type=click.Choice(["encoder", "vocab"]),
+    type=OneOf(["encoder", "vocab"]),
     help="How to name a GPT-2 pair: encoder.json + vocab.bpe, or vocab.json + merges.txt.",
 )
 @click.option("--plugin", is_flag=True, help="Write an installable tiktoken plugin as well.")

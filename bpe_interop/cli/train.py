@@ -38,6 +38,7 @@ from ..train.result import Tick
 from .completion import file_names
 from .manual import DECIDING, command
 from .options import (
+    OneOf,
     Writing,
     gathers,
     json_option,
@@ -129,7 +130,7 @@ class _Asked:
 )
 @click.option(
     "--algorithm",
-    type=click.Choice(ALGORITHMS),
+    type=OneOf(ALGORITHMS),
     default="tutorial",
     show_default=True,
     help="Whose merges: the teaching implementations', or another library's trainer.",
