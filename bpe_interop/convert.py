@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .arguments import one_or_more
 from .errors import CheckFailedError, PatternError
-from .formats import Files, Format, way_of_writing
+from .formats import Files, Format, check_name, way_of_writing
 from .formats.round_trip import RoundTrip
 from .gate import admit, describe, renamed
 from .gc_pause import paused
@@ -42,7 +42,7 @@ from .model import (
 )
 from .presets import fill
 from .sources import SourceOptions, load_source, read_with
-from .statement import NOTHING, Statement
+from .statement import Statement
 from .steps import Pattern, Split
 from .text.patterns import parse
 from .theory.automata import first_difference
@@ -165,7 +165,7 @@ def convert(
             is not changed: the target becomes the same file with this tokenizer in it, the rest
             copied as it is and compared by hash.
         name: the tokenizer's name, where the target holds one; else the target file's, or the
-            source's own.
+            source's own. One that the target's files cannot be called by is refused.
         tick: called with the number of texts compared since the last call.
         reading: how the source is read. ``format``: its format, where it cannot be told.
             ``preset``: the preset that says what it leaves unsaid. ``offline``: never use the
@@ -179,20 +179,21 @@ def convert(
     _check_names(reading)
     place = Path(target)
     row = target_format(place, to)
+    check_name(row, name)
     ways = [way_of_writing(row, option) for option in one_or_more(options)]
     read = read_with(source, reading.get("preset"))
     keep_apart([*read, *([] if into is None else [into])], place)
     check_target(place, force=force)
     loaded = load_source(source, **reading)
     model = _to_write(loaded, name or _name(loaded, place), named=bool(ways))
+    loaded = loaded.with_model(model)
     with contextlib.ExitStack() as opened:
         put = row.embedding(loaded.format.embedded(loaded.files) or loaded.files)
         ways += [] if put is None else [put]
         base = None if into is None else opened.enter_context(existing_file(Path(into), row))
         wanted = Target(row, place, drop, force, verify, ways, base)
-        given = reading.get("said", NOTHING).fields
-        done = write_checked(loaded.with_model(model), model, wanted, by_user=given, tick=tick)
-    return _conversion(loaded.with_model(model), place, row, done)
+        done = write_checked(loaded, model, wanted, by_user=loaded.by_user, tick=tick)
+    return _conversion(loaded, place, row, done)
 
 
 def _to_write(loaded: TokenizerSource[BPEModel], name: str, *, named: bool) -> BPEModel:
@@ -211,11 +212,12 @@ def _conversion(
         target=spelled(str(target)),
         target_format=row.name,
         files=tuple(done.files),
-        kept=tuple(_kept(again)),
+        kept=tuple(_kept(again, loaded.by_user)),
         rewrote=tuple(_rewrote(model, again)),
         losses=done.losses,
         notes=(
             *_passed_over(loaded),
+            *_given(again, loaded.by_user),
             *_notes(model, again, done.losses),
             *_embedded(row, done.files),
             *done.notes,
@@ -446,7 +448,19 @@ def _notes(model: BPEModel, again: BPEModel, losses: Iterable[Loss]) -> tuple[st
     return (*(note for note in notes if note not in told), *stated)
 
 
-def _kept(model: BPEModel) -> list[str]:
+def _given(model: BPEModel, by_user: tuple[str, ...]) -> Iterator[str]:
+    """What is not the source's, and was not lost on the way."""
+    if (
+        "sequence_template" in by_user
+        and model.sequence_template
+        and model.sequence_template.single
+    ):
+        yield f"the sequence template, {model.sequence_template}, is the one that was given"
+    if "chat_template" in by_user and model.chat_template is not None:
+        yield "the chat template is the one that was given; the source has none"
+
+
+def _kept(model: BPEModel, by_user: tuple[str, ...]) -> list[str]:
     size = len(model.vocab.ids)
     rule = model.merges
     merges = "ranks" if isinstance(rule, RankTable) else f"tokens, {len(rule.pairs):,} merges"
@@ -457,9 +471,10 @@ def _kept(model: BPEModel) -> list[str]:
         kept.append(f"{_count(special, 'special token')} ({_ranges(special)})")
     if plain:
         kept.append(f"{_count(plain, 'added token')}, not special ({_ranges(plain)})")
-    if model.sequence_template and model.sequence_template.single:
-        kept.append(f"the sequence template, {model.sequence_template}")
-    if model.chat_template is not None:
+    template = None if "sequence_template" in by_user else model.sequence_template
+    if template and template.single:
+        kept.append(f"the sequence template, {template}")
+    if model.chat_template is not None and "chat_template" not in by_user:
         kept.append("the chat template")
     if model.origin.served_as:
         kept.append(f"the class {model.origin.served_as}, which serves the same ids")

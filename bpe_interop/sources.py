@@ -89,9 +89,14 @@ def load_source(
         loaded = _from_hub(label, format, offline)
     else:
         loaded = _from_path(Path(source), format, spelled(label))
-    model = statement.supplied(presets.fill(loaded.model, named, spelled(label)), said)
-    says_template = loaded.model.sequence_template is not None
-    return replace(loaded, model=presets.fill_template(model), says_template=says_template)
+    known = presets.fill(loaded.model, named, spelled(label))
+    model = statement.supplied(known, said)
+    return replace(
+        loaded,
+        model=presets.fill_template(model),
+        says_template=loaded.model.sequence_template is not None,
+        by_user=statement.filled(known, model),
+    )
 
 
 def readings(sources: Sequence[str], reading: SourceOptions) -> list[SourceOptions]:

@@ -50,14 +50,19 @@ def refuse_disallowed(text: str, asked: Asked) -> None:
     if not asked.disallowed:
         checked(text)
     elif match := _finder(asked.disallowed).search(checked(text)):
-        token = repr(match.group())
-        raise DisallowedSpecialError(
-            f"the text holds {token}, which is a disallowed special token; the default is to "
-            "refuse them all, which keeps users from smuggling one in",
-            fix=f"to encode it as that token, pass allowed_special={{{token}, ...}}; to encode "
-            f"it as ordinary text, disallowed_special=(enc.special_tokens_set - {{{token}}}); "
-            "to switch this check off, disallowed_special=()",
-        )
+        raise disallowed(match.group())
+
+
+def disallowed(content: str) -> DisallowedSpecialError:
+    """The error for a text that holds a special token which is not allowed."""
+    token = repr(content)
+    return DisallowedSpecialError(
+        f"the text holds {token}, which is a disallowed special token; the default is to "
+        "refuse them all, which keeps users from smuggling one in",
+        fix=f"to encode it as that token, pass allowed_special={{{token}, ...}}; to encode "
+        f"it as ordinary text, disallowed_special=(enc.special_tokens_set - {{{token}}}); "
+        "to switch this check off, disallowed_special=()",
+    )
 
 
 def checked(text: str) -> str:

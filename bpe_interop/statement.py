@@ -75,8 +75,8 @@ def supplied(model: BPEModel, statement: Statement) -> BPEModel:
         holder = next((t.text for t in model.added or () if role in t.roles), text)
         if holder != text:
             raise _contradiction(model, f"the {role} token is {show(holder)}", show(text))
-    filled = restated(model, statement)
-    before, after = model.sequence_template, filled.sequence_template
+    whole = restated(model, statement)
+    before, after = model.sequence_template, whole.sequence_template
     if statement.template is not None and before and after and before.placed != after.placed:
         raise _contradiction(
             model, f"the template is {show(spelled(before))}", show(spelled(after))
@@ -84,7 +84,17 @@ def supplied(model: BPEModel, statement: Statement) -> BPEModel:
     told = model.chat_template
     if statement.chat_template is not None and told not in (None, statement.chat_template):
         raise _contradiction(model, "there is a chat template", "another one")
-    return filled
+    return whole
+
+
+def filled(before: BPEModel, after: BPEModel) -> tuple[str, ...]:
+    """The fields of a model that were not stated before, or whose roles are others now."""
+    return tuple(
+        name
+        for name in ("added", "sequence_template", "chat_template")
+        if getattr(before, name) != getattr(after, name)
+        and (name == "added" or getattr(before, name) is None)
+    )
 
 
 def restated(model: BPEModel, statement: Statement) -> BPEModel:

@@ -445,8 +445,28 @@ def test_help_says_in_whole_sentences_what_commands_do(run: Command) -> None:
         (["inspect", TOKENIZERS], "cl100k-tiny"),
         (["convert", RANKS, "x"], "--to"),
         (["convert", RANKS, "x", "--to", "hf", "--drop", "nothing"], "--drop"),
-        (["convert", RANKS, "x", "--to", "hf", "--plugin"], "belongs to"),
-        (["convert", RANKS, "x", "--to", "tiktoken", "--names", "vocab"], "belongs to"),
+        (
+            ["convert", RANKS, "x", "--to", "hf", "--drop", "added,normaliser"],
+            "\n  did you mean normalizer?",
+        ),
+        (["verify", RANKS, HUB, "--require", "prove"], "\n  did you mean proved?"),
+        (["verify", RANKS, HUB, "--engine-b", "tokenizer"], "\n  did you mean tokenizers?"),
+        (["train", "no", "-o", "x", "--algorithm", "huggingfce"], "\n  did you mean huggingface?"),
+        (["convert", RANKS, "x", "--to", "hf", "--plugin"], "with --plugin\n  it belongs to"),
+        (
+            ["convert", RANKS, "x", "--to", "tiktoken", "--names", "vocab"],
+            "tiktoken rank file cannot be written with --names vocab\n  it belongs to: GPT-2",
+        ),
+        (
+            ["convert", RANKS, "x", "--to", "tiktoken", "--name", "../evil"],
+            "'../evil' cannot name a tiktoken rank file",
+        ),
+        (["convert", RANKS, "x.tiktoken", "--name", "my tok/v1"], "'my tok/v1' cannot name"),
+        (
+            ["convert", RANKS, "x", "--to", "minbpe", "--name", "my tok"],
+            "use letters, digits and . _ - in --name",
+        ),
+        (["train", "no", "-o", "x", "--to", "tiktoken", "--name", "-a"], "'-a' cannot name"),
         (["convert", RANKS, "x.tiktoken", "--to", "hf"], "name a directory"),
         (["convert", RANKS, "x.tiktoken", "--plugin"], "name a directory"),
         (["verify", RANKS, HUB, "--engine-a", "word2vec"], "--engine-a"),
@@ -472,3 +492,18 @@ def test_bad_usage_is_one_clear_error(
     assert said in found.err
     assert "Traceback" not in found.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "drop",
+    [("--drop", "normalizer,added,decoder"), ("--drop", "normalizer,added", "--drop", "decoder")],
+    ids=["commas", "both"],
+)
+def test_fields_may_be_dropped_in_one_list(
+    run: Command, tmp_path: Path, drop: tuple[str, ...]
+) -> None:
+    source = TOKENIZERS / "nfc-tiny" / "huggingface"
+    refused = run("convert", source, tmp_path / "out", "--to", "tiktoken", "--no-verify")
+    assert refused.code == 1
+    done = run("convert", source, tmp_path / "out", "--to", "tiktoken", "--no-verify", *drop)
+    assert done.code == 0, done.err

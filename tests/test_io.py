@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bpe_interop.errors import FormatError, SourceError, TargetError
-from bpe_interop.io import find, staged
+from bpe_interop.io import find, staged, unreadable
 
 TINY = Path(__file__).parent.parent / "fixtures" / "tokenizers" / "gpt2-tiny"
 
@@ -264,3 +264,8 @@ def test_what_the_system_refuses_says_what_to_do(tmp_path: Path) -> None:
             staged(tmp_path / name, {name: b""}),
         ):
             pass
+
+
+def test_what_may_not_be_read_says_what_to_check() -> None:
+    error = unreadable(PermissionError(13, "Permission denied"), "a.json")
+    assert str(error) == "a.json: Permission denied\n  check that you may read it, or name another"

@@ -375,6 +375,30 @@ def test_the_commands(tmp_path: Path) -> None:
     assert json.loads(out.read_text("ascii"))["fingerprint"]["all"] in prints.stdout
 
 
+def test_only_a_lock_file_is_replaced(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes.md").write_text("my notes", "utf-8")
+    Path("folder").mkdir()
+    for name, says in (
+        ("notes.md", "notes.md: this exists and is no lock file, so it is not replaced"),
+        ("/dev/null", "no lock file"),
+        ("folder", "name a file in it"),
+        ("no/such/x.lock", "make the directory first"),
+    ):
+        done = command("lock", TINY / "tiktoken", "-o", name)
+        assert (done.code, done.out) == (2, ""), name
+        assert says in done.err
+    assert Path("notes.md").read_text("utf-8") == "my notes"
+    Path("tokenizer.lock").write_text("of poetry", "utf-8")
+    assert "no lock file" in command("lock", TINY / "tiktoken").err
+    Path("tokenizer.lock").write_text('{"bpe_interop_lock": 1, "of": "old"}', "utf-8")
+    for _ in range(2):
+        assert command("lock", TINY / "tiktoken").code == 0
+        assert "golden" in Path("tokenizer.lock").read_text("utf-8")
+
+
 def bare_ranks(folder: Path) -> Path:
     """A rank file whose sidecar states the pattern, and no special tokens."""
     source = folder / "ranks.tiktoken"

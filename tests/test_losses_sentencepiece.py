@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 
 from bpe_interop.diff import diff
 from bpe_interop.formats import by_name
+from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.loss import Loss
 from bpe_interop.model import (
     AddedToken,
@@ -542,3 +543,13 @@ def test_exact_claims_hold_in_the_engines(seed: int) -> None:
         else:
             assert "merges" not in found
     assert exact > 15
+
+
+def test_roles_that_are_gained_are_not_called_lost() -> None:
+    file = FIXTURES / "tokenizers" / "spm-tiny" / "huggingface" / "tokenizer.json"
+    trip = RoundTrip(JSON.load({file.name: file.read_bytes()}), FORMAT)
+    [loss] = [each for each in FORMAT.explain(trip) if each.field == "added"]
+    assert loss.grade == "metadata"
+    assert loss.what == (
+        '"<unk>", "<s>", "</s>" gain the roles that SentencePiece gives them, and lose none'
+    )

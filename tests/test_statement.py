@@ -88,6 +88,42 @@ def test_a_template_gives_the_ids_of_sentencepiece(
     assert hub_ids(tmp_path / "out", TEXT, "more") == one + two
 
 
+def test_what_was_given_is_neither_kept_nor_claimed_of_a_preset(
+    command: Command, tmp_path: Path
+) -> None:
+    """The source, or its preset, may have said the same; then it was not given."""
+    chat = tmp_path / "chat.jinja"
+    chat.write_text("{{ messages }}", "utf-8")
+    given = ("--template", "bos", "--chat-template", chat, "--to", "hf")
+    done = command("convert", PIECES, tmp_path / "out", *given)
+    assert done.code == 0, done.err
+    kept, notes = (
+        [line for line in done.out.splitlines() if line.startswith(head)]
+        for head in ("kept", "note")
+    )
+    assert "template" not in kept[0]
+    assert any(
+        line.endswith('the sequence template, "<s>" + text A, is the one that was given')
+        for line in notes
+    )
+    assert any("the chat template is the one that was given" in line for line in notes)
+    assert "the template is the one that was given, not the source's" in done.out
+    # What was written says both, so of a conversion of it they are kept.
+    again = command("convert", tmp_path / "out", tmp_path / "again", *given)
+    assert again.code == 0, again.err
+    assert "that was given" not in again.out
+    assert '; the sequence template, "<s>" + text A; the chat template' in again.out
+
+
+def test_a_template_that_the_preset_has_too_is_the_presets(data: Data) -> None:
+    ranks = data("llama-3/tokenizer.model")
+    for said, by_user in (
+        (Statement("bos"), ()),
+        (Statement(chat_template="x"), ("chat_template",)),
+    ):
+        assert load_source(ranks, preset="llama-3", said=said).by_user == by_user
+
+
 def test_a_template_reaches_every_format_that_holds_one(tmp_path: Path) -> None:
     said = Statement(template="bos")
     for to in ("spm", "hf"):

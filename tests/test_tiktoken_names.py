@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import json
 import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from inspect import isfunction, signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,12 +27,15 @@ from test_tokenizer import CL100K, GPT2, outcome
 from bpe_interop import tiktoken as ours
 from bpe_interop.errors import (
     BpeInteropError,
+    EngineError,
     EngineMissingError,
+    FormatError,
     UnknownEncodingError,
     UnknownModelError,
 )
 from bpe_interop.io import cached
 from bpe_interop.presets.openai import ADDRESSES, ENCODINGS
+from bpe_interop.text.bytechars import BYTE_TO_CHAR
 
 RANKS = {bytes([byte]): byte for byte in range(256)} | {b"he": 256, b"ll": 257, b"hell": 258}
 SPECIAL = {"<|pad|>": 259, "<|endoftext|>": 260}
@@ -223,30 +229,144 @@ def test_a_damaged_or_absent_cache_is_no_answer(
     assert cached(address, hashlib.sha256(b"IQ== 0\n").hexdigest()) is None
 
 
-def test_a_plugins_encoding_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    constructors: dict[str, Any] = {
-        "of_a_plugin": lambda: {
-            "name": "of_a_plugin",
-            "pat_str": GPT2,
-            "mergeable_ranks": RANKS,
-            "special_tokens": SPECIAL,
-        }
-    }
-    tiktoken.list_encoding_names()
-    known: Any = tiktoken.registry.ENCODING_CONSTRUCTORS
-    monkeypatch.setattr(tiktoken.registry, "ENCODING_CONSTRUCTORS", {**known, **constructors})
-    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
-    monkeypatch.setattr(ours.registry, "_found", {})
+PLUGIN = f"""
+from tiktoken.load import read_file_cached  # as plugins do
+
+ENCODING_CONSTRUCTORS = {{
+    "of_a_plugin": lambda: {{
+        "name": "of_a_plugin",
+        "pat_str": {GPT2!r},
+        "mergeable_ranks": {RANKS!r},
+        "special_tokens": {SPECIAL!r},
+    }}
+}}
+"""
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of plugins, which nobody has looked into."""
+    folder = tmp_path / "tiktoken_ext"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    theirs: Any = tiktoken.registry
+    theirs._available_plugin_modules.cache_clear()
+    for module in (tiktoken.registry, ours.registry):
+        monkeypatch.setattr(module, "ENCODING_CONSTRUCTORS", None)
+        monkeypatch.setattr(module, "ENCODINGS", {})
+    before = set(sys.modules)
+    yield folder
+    for name in {*sys.modules} - before:
+        if name.startswith("tiktoken_ext."):
+            del sys.modules[name]
+    theirs._available_plugin_modules.cache_clear()
+
+
+def test_a_plugins_encoding_is_found_by_its_name(plugins: Path) -> None:
+    (plugins / "of_a_test.py").write_text(PLUGIN, "utf-8")
+    assert ours.registry.ENCODING_CONSTRUCTORS is None
     assert ours.list_encoding_names()[-1] == "of_a_plugin"
+    assert {*ours.list_encoding_names()} == {*tiktoken.list_encoding_names()}
+    assert {*(ours.registry.ENCODING_CONSTRUCTORS or ())} == {*ours.list_encoding_names()}
     found = ours.get_encoding("of_a_plugin")
     assert found.encode("hello") == tiktoken.get_encoding("of_a_plugin").encode("hello")
     # What a plugin gives elsewhere is not known, so it goes by value.
     assert len(pickle.dumps(found)) > 1000
 
 
-def test_without_tiktoken_plugins_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("x = 1", "has no ENCODING_CONSTRUCTORS"),
+        (PLUGIN.replace("of_a_plugin", "gpt2"), "gives 'gpt2', which another plugin gives too"),
+    ],
+)
+def test_a_plugin_that_is_broken_is_named(source: str, error: str, plugins: Path) -> None:
+    (plugins / "of_a_test.py").write_text(source, "utf-8")
+    with pytest.raises(ValueError, match=r"ENCODING_CONSTRUCTORS|gpt2"):
+        tiktoken.list_encoding_names()
+    with pytest.raises(ValueError, match=error) as caught:
+        ours.list_encoding_names()
+    assert str(caught.value).startswith("tiktoken_ext.o")
+
+
+def test_a_plugin_that_fails_is_named(plugins: Path) -> None:
+    (plugins / "of_a_test.py").write_text("import no_such_module", "utf-8")
+    with pytest.raises(EngineError, match=r"tiktoken_ext\.of_a_test, a plugin"):
+        ours.get_encoding("of_a_plugin")
+
+
+def test_constructors_give_what_an_encoding_is_made_of(data: Data) -> None:
+    data("tiktoken_cache")
+    ours.list_encoding_names()
+    given: Any = ours.registry.ENCODING_CONSTRUCTORS
+    tiktoken.list_encoding_names()
+    theirs: Any = tiktoken.registry.ENCODING_CONSTRUCTORS
+    for name in ENCODINGS:
+        made_of = given[name]()
+        expected = {key: value for key, value in theirs[name]().items() if key in made_of}
+        assert {**made_of, "pat_str": ""} == {**expected, "pat_str": ""}
+        assert tiktoken.Encoding(**made_of).encode("hello World's") == (
+            tiktoken.get_encoding(name).encode("hello World's")
+        )
+
+
+def test_a_constructor_that_a_program_adds_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = {"name": "mine", "pat_str": GPT2, "mergeable_ranks": RANKS, "special_tokens": {}}
+    for module in (tiktoken, ours):
+        module.list_encoding_names()
+        known: Any = module.registry.ENCODING_CONSTRUCTORS
+        monkeypatch.setattr(module.registry, "ENCODINGS", {})
+        monkeypatch.setitem(known, "mine", lambda: mine)
+        monkeypatch.setitem(known, "gpt2", lambda: mine)
+        assert "mine" in module.list_encoding_names()
+        for name in ("mine", "gpt2"):
+            assert module.get_encoding(name).encode("hello") == made(tiktoken).encode("hello")
+
+
+STANDS_IN = """
+import sys
+import bpe_interop.tiktoken
+for name in ("", ".core", ".load", ".model", ".registry"):
+    sys.modules[f"tiktoken{name}"] = __import__("importlib").import_module(
+        f"bpe_interop.tiktoken{name}"
+    )
+import tiktoken
+from tiktoken.load import read_file_cached
+print(tiktoken.list_encoding_names())
+print(tiktoken.get_encoding("of_a_plugin").encode("hello"))
+for name in ("nothing", "gpt2"):
+    try:
+        tiktoken.get_encoding(name)
+    except Exception as error:
+        print(type(error).__name__, str(error).splitlines()[0])
+"""
+
+
+def test_what_stands_in_for_tiktoken_finds_plugins_and_is_no_engine(plugins: Path) -> None:
+    """Asking tiktoken, which it stands in for, would be asking itself without end."""
+    (plugins / "of_a_test.py").write_text(PLUGIN, "utf-8")
+    root = str(Path(__file__).resolve().parent.parent)
+    said = run(
+        STANDS_IN, PYTHONPATH=f"{root}:{plugins.parent}", TIKTOKEN_CACHE_DIR=str(plugins / "none")
+    )
+    assert said.splitlines() == [
+        str([*ENCODINGS, "of_a_plugin"]),
+        str(made(tiktoken).encode("hello")),
+        "UnknownEncodingError there is no encoding 'nothing'",
+        "EngineMissingError the files of gpt2 are not in tiktoken's cache, and not checked: "
+        "bpe_interop.tiktoken stands in for tiktoken (sys.modules), so tiktoken itself is not "
+        "there",
+    ]
+
+
+def test_without_tiktoken_plugins_are_unknown(
+    monkeypatch: pytest.MonkeyPatch, plugins: Path
+) -> None:
+    (plugins / "of_a_test.py").write_text("from tiktoken.load import read_file_cached", "utf-8")
     module: ModuleType | None = None
     monkeypatch.setitem(sys.modules, "tiktoken", module)
+    monkeypatch.setitem(sys.modules, "tiktoken.load", module)
     monkeypatch.setitem(sys.modules, "tiktoken.registry", module)
     assert ours.list_encoding_names() == [*ENCODINGS]
     with pytest.raises(UnknownEncodingError, match="cl100k_base"):
@@ -274,7 +394,7 @@ def test_files_that_are_nowhere_are_told_of(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(ours.registry, "_found", {})
+    monkeypatch.setattr(ours.registry, "ENCODINGS", {})
     monkeypatch.setitem(sys.modules, "tiktoken", None)
     with pytest.raises(EngineMissingError, match="cl100k_base are not in tiktoken's cache"):
         ours.get_encoding("cl100k_base")
@@ -294,8 +414,77 @@ def test_tables_of_ranks_are_read_and_written_as_tiktoken_does(tmp_path: Path) -
     for load in (tiktoken.load.load_tiktoken_bpe, ours.load.load_tiktoken_bpe):
         with pytest.raises(FileNotFoundError):
             load(str(tmp_path / "none.tiktoken"))
-    with pytest.raises(BpeInteropError, match="not in tiktoken's cache"):
+    with pytest.raises(BpeInteropError, match="no address is fetched here"):
         ours.load.load_tiktoken_bpe("https://example.org/a.tiktoken", sha)
+
+
+def test_files_are_read_and_hashed_as_tiktoken_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
+    file = tmp_path / "a.tiktoken"
+    file.write_bytes(b"IQ== 0\n")
+    sha = hashlib.sha256(b"IQ== 0\n").hexdigest()
+    address = "https://example.org/a.tiktoken"
+    for load in (tiktoken.load, ours.load):
+        assert load.read_file(str(file)) == b"IQ== 0\n"
+        assert load.check_hash(b"IQ== 0\n", sha)
+        assert not load.check_hash(b"IQ== 0\n", sha.upper())
+        for expected in (None, "", sha):
+            assert load.read_file_cached(str(file), expected) == b"IQ== 0\n"
+        with pytest.raises(ValueError, match="0" * 64):
+            load.read_file_cached(str(file), "0" * 64)
+        with pytest.raises(FileNotFoundError):
+            load.read_file(str(tmp_path / "none"))
+    for cached_name in (tmp_path / "cache").iterdir():
+        cached_name.unlink()
+    with pytest.raises(BpeInteropError, match="no address is fetched here"):
+        ours.load.read_file_cached(address, sha)
+    (tmp_path / "cache" / hashlib.sha1(address.encode()).hexdigest()).write_bytes(b"IQ== 0\n")
+    for load in (tiktoken.load, ours.load):
+        assert load.read_file_cached(address, sha) == b"IQ== 0\n"
+    with pytest.raises(BpeInteropError, match="no address is fetched here"):
+        ours.load.read_file_cached(address)
+    # A program that fetches files in its own way puts its function there.
+    for load in (tiktoken.load, ours.load):
+        monkeypatch.setattr(load, "read_file", lambda _: b"IQ== 7\n")
+        assert load.load_tiktoken_bpe("https://example.org/b") == {b"!": 7}
+
+
+def test_a_pair_whose_bytes_have_other_ids(tmp_path: Path) -> None:
+    letters = sorted(BYTE_TO_CHAR.values())
+    (tmp_path / "vocab.bpe").write_text("#version: 0.2\nh e\n", "utf-8")
+    for turned, clobber, is_right in (
+        (letters, False, True),
+        (letters, True, True),
+        (letters[::-1], False, False),
+        (letters[::-1], True, True),
+    ):
+        ids = {each: number for number, each in enumerate([*turned, "he", "<|endoftext|>"])}
+        (tmp_path / "encoder.json").write_text(json.dumps(ids), "utf-8")
+        pair = str(tmp_path / "vocab.bpe"), str(tmp_path / "encoder.json")
+        shas = [hashlib.sha256(Path(each).read_bytes()).hexdigest() for each in pair]
+        calls = [
+            partial(module.load.data_gym_to_mergeable_bpe_ranks, *pair, *shas, clobber)
+            for module in (tiktoken, ours)
+        ]
+        if is_right:
+            assert calls[0]() == calls[1]()
+        else:
+            with pytest.raises(AssertionError):
+                calls[0]()
+            with pytest.raises(FormatError, match="not those of GPT-2's 256 bytes"):
+                calls[1]()
+
+
+def test_the_error_for_a_disallowed_token_is_that_of_encode() -> None:
+    for module in (tiktoken, ours):
+        core: Any = importlib.import_module(f"{module.__name__}.core")
+        with pytest.raises(ValueError, match="pad") as raised:
+            core.raise_disallowed_special_token("<|pad|>")
+        with pytest.raises(ValueError, match="pad") as caught:
+            made(module).encode("<|pad|>")
+        assert str(raised.value) == str(caught.value)
 
 
 def test_gpt2s_pair_gives_the_ranks_that_tiktoken_gives(data: Data) -> None:
@@ -304,27 +493,36 @@ def test_gpt2s_pair_gives_the_ranks_that_tiktoken_gives(data: Data) -> None:
     assert ours.load.data_gym_to_mergeable_bpe_ranks(*pair) == theirs
 
 
-@pytest.mark.parametrize("module", ["core", "load", "model", "registry"])
+LEFT_OUT: dict[str, str] = {}
+"""Public names of tiktoken's that are not ours (``load.read_file``), and why each is not."""
+
+
+@pytest.mark.parametrize("module", ["", ".core", ".load", ".model", ".registry"])
 def test_the_public_names_of_tiktokens_modules_are_there(module: str) -> None:
-    """What a program may import from them; the rest is not for others, or asks the network."""
-    not_ours = {
-        "core": {"raise_disallowed_special_token"},
-        "load": {"read_file", "read_file_cached", "check_hash"},
-        "model": set(),
-        "registry": {"ENCODINGS", "ENCODING_CONSTRUCTORS"},
-    }[module]
-    theirs = importlib.import_module(f"tiktoken.{module}")
+    """What a program may import from them, and what it may give to each function."""
+    theirs = importlib.import_module(f"tiktoken{module}")
     made_there = {
         name
         for name, value in vars(theirs).items()
         if name[0] != "_"
-        and (getattr(value, "__module__", "") == theirs.__name__ or name.isupper())
+        and (getattr(value, "__module__", "").startswith(theirs.__name__) or name.isupper())
         and not isinstance(value, ModuleType)
         and name != "TYPE_CHECKING"
     }
     assert made_there
-    mine = importlib.import_module(f"bpe_interop.tiktoken.{module}")
-    assert {name for name in made_there - not_ours if not hasattr(mine, name)} == set()
+    mine = importlib.import_module(f"bpe_interop.tiktoken{module}")
+    lacking = {f"{module[1:]}.{name}" for name in made_there if not hasattr(mine, name)}
+    assert lacking == {name for name in LEFT_OUT if name.startswith(f"{module[1:]}.")}
+    for name in made_there & vars(mine).keys():
+        if isfunction(vars(theirs)[name]):
+            taken = [*signature(vars(theirs)[name]).parameters]
+            assert [*signature(vars(mine)[name]).parameters][: len(taken)] == taken, name
+
+
+def test_the_public_names_of_tiktokens_encoding_are_there() -> None:
+    public = {name for name in vars(tiktoken.Encoding) if name[0] != "_"}
+    assert len(public) > 15
+    assert {name for name in public if not hasattr(ours.Encoding, name)} == set()
 
 
 def test_which_encoding_a_model_has_as_tables() -> None:

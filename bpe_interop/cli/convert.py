@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..convert import Conversion, convert
-from ..formats import all_formats, by_name
+from ..formats import all_formats, by_name, way_of_writing
 from ..gate import describe
 from ..io import plain_names, target_format
 from ..publish import PREFIX, Publication, address, prepared, send
@@ -21,6 +21,7 @@ from ..sources import SourceOptions
 from ..statement import Statement
 from .manual import DECIDING, command
 from .options import (
+    OneOf,
     Writing,
     corpus_option,
     format_option,
@@ -64,6 +65,16 @@ class _Asked(Writing):
         }
         return [option for option, given in asked.items() if given]
 
+    def check(self, target: Path) -> None:
+        """Raises TargetError where the target's format has no such option, as it was typed."""
+        for option in self.options:
+            typed = _TYPED.get(option, f"--{option}")
+            way_of_writing(target_format(target, self.to), option, typed)
+
+
+_TYPED = {"vocab-names": "--names vocab"}
+"""How an option is asked for that is not called as here."""
+
 
 @command(
     "convert",
@@ -83,7 +94,7 @@ class _Asked(Writing):
 @writing_options
 @click.option(
     "--names",
-    type=click.Choice(["encoder", "vocab"]),
+    type=OneOf(["encoder", "vocab"]),
     help="How to name a GPT-2 pair: encoder.json + vocab.bpe, or vocab.json + merges.txt.",
 )
 @click.option("--plugin", is_flag=True, help="Write an installable tiktoken plugin as well.")
@@ -146,6 +157,7 @@ def convert_command(
     measured = partial(_measured, source, target, asked, reading)
     told = refusals(source, target, json_output=json_output, costs=measured)
     with told, place_for(target) as place:
+        asked.check(place)
         with counting("checking") as tick:
             done = convert(
                 source,

@@ -21,7 +21,7 @@ from ..tokenizer import Tokenizer
 from .completion import file_names
 from .encoded_corpora import CorpusOptions, corpus_options, write_corpora
 from .manual import command
-from .options import gathers, json_option, source_options
+from .options import OneOf, gathers, json_option, source_options
 from .screen import as_json, as_text, ids_as_json, read_stdin, stdin_lines
 from .terminal import tell
 from .tokens import (
@@ -51,7 +51,7 @@ T = TypeVar("T")
 @click.option("--lines", "by_line", is_flag=True, help="Encode each line (split at LF only).")
 @click.option(
     "--special",
-    type=click.Choice(["text", "parse", "error"]),
+    type=OneOf(["text", "parse", "error"]),
     default="error",
     show_default=True,
     help="What a special token's text in the input is: ordinary text, the token, or an error.",

@@ -16,7 +16,7 @@ from ..token_files import LAYOUTS, SHARD_BYTES, Settings, Way, Written, encode_c
 from ..token_files.settings import Dtype, Layout, Special
 from .completion import file_names
 from .interrupts import INTERRUPTED
-from .options import corpus_option, scheduler_options, workers_of
+from .options import OneOf, corpus_option, scheduler_options, workers_of
 from .screen import as_json, encoding, lines
 
 
@@ -77,14 +77,14 @@ def corpus_options(command: Callable[..., object]) -> Callable[..., object]:
         ),
         click.option(
             "--layout",
-            type=click.Choice([*LAYOUTS]),
+            type=OneOf([*LAYOUTS]),
             default="megatron",
             show_default=True,
             help="The files: Megatron-LM's .bin and .idx, arrays for numpy.load, or Parquet.",
         ),
         click.option(
             "--dtype",
-            type=click.Choice(["uint16", "uint32"]),
+            type=OneOf(["uint16", "uint32"]),
             help="The numbers in .bin and .npy; by default the smallest that hold every id.",
         ),
         click.option(
@@ -125,7 +125,7 @@ def _read_options() -> list[Callable[[Callable[..., object]], Callable[..., obje
         click.option("--seed", type=int, default=0, show_default=True, help="Take another sample."),
         click.option(
             "--errors",
-            type=click.Choice(["strict", "replace"]),
+            type=OneOf(["strict", "replace"]),
             default="strict",
             show_default=True,
             help="A corpus that is not UTF-8: refuse it, or read U+FFFD there.",

@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from ..engines import own_version, versions
-from ..io import keep_apart, replace_file
+from ..errors import TargetError
+from ..io import beginning, keep_apart, replace_file
 from ..sources import SourceOptions, load_source, read_with
-from ..verify.lock import dump, lock
+from ..verify.lock import dump, is_lock, lock
 from .completion import file_names
 from .manual import command
 from .options import source_options
@@ -32,7 +33,7 @@ from .screen import lines
     type=click.Path(path_type=Path),
     default=Path("tokenizer.lock"),
     show_default=True,
-    help="Where to write the lock file; replaced if it is there.",
+    help="Where to write the lock file; an old lock file there is replaced.",
 )
 @source_options
 def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
@@ -42,6 +43,7 @@ def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     exit code 1 and a text that shows it, or with 2 where none was found.
     """
     keep_apart(read_with(source, reading.get("preset")), output)
+    _check_replaceable(output)
     loaded = load_source(source, **reading)
     used = {name: number for name, number in versions().items() if number is not None}
     frozen = lock(loaded.model, loaded.label, {"bpe-interop": own_version(), **used})
@@ -56,3 +58,15 @@ def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     if loaded.model.added is None:
         what = "special tokens are not stated, so they are not locked; name them with --preset"
         lines("note", [what])
+
+
+def _check_replaceable(output: Path) -> None:
+    """Raises TargetError where something else than a lock file is in the place of one."""
+    if output.is_dir():
+        raise TargetError("this is a directory", where=str(output), fix="name a file in it")
+    if output.exists() and not (output.is_file() and is_lock(beginning(output))):
+        raise TargetError(
+            "this exists and is no lock file, so it is not replaced",
+            where=str(output),
+            fix="name another file with -o, or remove it",
+        )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, fields, is_dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,11 +19,56 @@ from ..sources import SourceOptions
 from ..statement import ENDS, Statement
 from ..ticks import PART_SECONDS
 from .completion import file_names, format_names, preset_names
+from .manual import nearest
 
 if TYPE_CHECKING:
     from ..shards import Workers
 
+    _Choice = click.Choice[str]
+else:
+    _Choice = click.Choice
+
 Command = TypeVar("Command", bound=Callable[..., object])
+
+
+class OneOf(_Choice):
+    """One of several words; one that is nearly one of them is answered with that."""
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """The word.
+
+        Raises:
+            click.BadParameter: it is none of them.
+        """
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            guess = nearest(str(value), self.choices).rstrip()
+            self.fail(f"{error.message}\n  {guess}" if guess else error.message, param, ctx)
+
+
+class SomeOf(OneOf):
+    """Some of several words, with commas between them. The option needs ``callback=joined``."""
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """The words.
+
+        Raises:
+            click.BadParameter: one is none of them.
+        """
+        one = super().convert
+        return tuple(one(word, param, ctx) for word in str(value).split(","))
+
+
+def joined(
+    ctx: click.Context, param: click.Parameter, given: Iterable[tuple[str, ...]]
+) -> tuple[str, ...]:
+    """What was given in several lists, one after another."""
+    return tuple(chain.from_iterable(given))
 
 
 def gathers(**kinds: type[Any]) -> Callable[[Callable[..., object]], Callable[..., object]]:
@@ -97,8 +143,9 @@ def writing_options(command: Command) -> Command:
         "--drop",
         multiple=True,
         metavar="FIELD",
-        type=click.Choice(FIELDS),
-        help="Write although this field is lost; may be repeated.",
+        type=SomeOf(FIELDS),
+        callback=joined,
+        help="Write although this field is lost; several with commas, or repeated.",
     )
     force = click.option("--force", is_flag=True, help="Replace the target as a whole.")
     no_verify = click.option("--no-verify", is_flag=True, help="Do not check what was written.")

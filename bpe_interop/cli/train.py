@@ -17,6 +17,7 @@ from ..convert import Target, Written, write_checked
 from ..corpora import find_shards
 from ..engines import check_installed
 from ..errors import LossyConversionError
+from ..formats import check_name
 from ..gate import describe, refuse, renamed
 from ..io import (
     check_target,
@@ -37,6 +38,7 @@ from ..train.result import Tick
 from .completion import file_names
 from .manual import DECIDING, command
 from .options import (
+    OneOf,
     Writing,
     gathers,
     json_option,
@@ -128,7 +130,7 @@ class _Asked:
 )
 @click.option(
     "--algorithm",
-    type=click.Choice(ALGORITHMS),
+    type=OneOf(ALGORITHMS),
     default="tutorial",
     show_default=True,
     help="Whose merges: the teaching implementations', or another library's trainer.",
@@ -162,6 +164,7 @@ def train_command(
     with convert.
     """
     row = target_format(target, writing.to)
+    check_name(row, asked.name)
     request = replace(asked.request(said), dialect=row.dialect)
     read = [shard.local for shard in find_shards(files) if shard.local]
     keep_apart(read, target)

@@ -20,9 +20,10 @@ from ..io import keep_apart
 from ..pages import SUFFIXES, Require, check_targets, to_json, write_reports
 from ..verify import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
 from .completion import file_names, preset_names
-from .manual import command
+from .manual import command, nearest
 from .options import (
     Command,
+    OneOf,
     corpus_option,
     gathers,
     json_option,
@@ -42,7 +43,9 @@ def _engine(ctx: click.Context, param: click.Parameter, value: str | None) -> st
     """
     if value is None or value in NAMES or is_address(value):
         return value
-    raise click.BadParameter(f"{value!r} is none of {', '.join(NAMES)}", ctx, param)
+    guess = nearest(value, NAMES).rstrip()
+    what = f"{value!r} is none of {', '.join(NAMES)}"
+    raise click.BadParameter(f"{what}\n  {guess}" if guess else what, ctx, param)
 
 
 def _engine_names(
@@ -153,14 +156,14 @@ class _Texts:
 @click.argument("b", shell_complete=file_names, metavar="B")
 @click.option(
     "--scope",
-    type=click.Choice(list(SCOPES)),
+    type=OneOf(list(SCOPES)),
     default="all",
     show_default=True,
     help="What counts: all; ordinary (special strings are text); text (no added token matches).",
 )
 @click.option(
     "--require",
-    type=click.Choice(["proved", "tested"]),
+    type=OneOf(["proved", "tested"]),
     default="tested",
     show_default=True,
     help="With proved, what is only tested ends with exit code 2.",
@@ -178,7 +181,7 @@ class _Texts:
 @click.option("--seed", type=int, default=0, show_default=True, help="Take another sample.")
 @click.option(
     "--errors",
-    type=click.Choice(["strict", "replace"]),
+    type=OneOf(["strict", "replace"]),
     default="strict",
     show_default=True,
     help="A corpus that is not UTF-8: refuse it, or read U+FFFD there.",

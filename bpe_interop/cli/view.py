@@ -19,7 +19,7 @@ from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source, readings
 from .completion import file_names
 from .manual import command
-from .options import source_options
+from .options import OneOf, source_options
 from .screen import as_text, lines, read_stdin
 from .terminal import tell
 
@@ -59,7 +59,7 @@ from .terminal import tell
 )
 @click.option(
     "--special",
-    type=click.Choice(["text", "parse"]),
+    type=OneOf(["text", "parse"]),
     default="text",
     show_default=True,
     help="What a special token's text is: ordinary text, or the token.",

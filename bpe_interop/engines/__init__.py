@@ -17,17 +17,17 @@ from ..model import BPEModel
 from ..presets import ways_to_say
 from .facts import FACTS, Facts
 from .library import OneByOne, Special, installed, to_install
-from .tiktoken_encodings import listed, registry
+from .tiktoken_encodings import constructors, registry
 
 __all__ = [
     "NAMES",
     "Engine",
     "Special",
     "check_installed",
+    "constructors",
     "from_directory",
     "from_files",
     "from_model",
-    "listed",
     "own_version",
     "reads",
     "registry",

@@ -42,10 +42,11 @@ def library(name: str, distribution: str = "") -> ModuleType:
     """Imports a library, or a module of a distribution.
 
     Raises:
-        EngineMissingError: it is not installed, or cannot be imported.
+        EngineMissingError: it is not installed, or cannot be imported, or a module of ours stands
+            in for it (``bpe_interop.tiktoken``).
     """
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(name)
     except ImportError as error:
         named = distribution or name
         if installed(named) is None or error.name == name:
@@ -53,6 +54,13 @@ def library(name: str, distribution: str = "") -> ModuleType:
         else:
             what = f"not checked: {named} cannot be imported ({error})"
         raise EngineMissingError(what, fix=to_install(named)) from error
+    own = getattr(module, "__name__", name)
+    if own.startswith("bpe_interop."):
+        raise EngineMissingError(
+            f"not checked: {own} stands in for {name} (sys.modules), so {name} itself is not there",
+            fix=f"run this where {name} is not replaced",
+        )
+    return module
 
 
 def installed(name: str) -> str | None:

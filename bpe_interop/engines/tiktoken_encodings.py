@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import pkgutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BpeInteropError, EngineError, SourceError
+from ..errors import BpeInteropError, EngineError, EngineMissingError, FormatError, SourceError
 from ..formats import Files
 from .library import guarded, library
 
@@ -58,6 +60,48 @@ def listed() -> list[str]:
     registered = library("tiktoken.registry")
     with guarded("tiktoken", "to list its encodings"):
         return list(registered.list_encoding_names())
+
+
+def constructors() -> dict[str, Callable[[], dict[str, Any]]]:
+    """What the plugins of tiktoken give: names to functions that give an encoding's arguments.
+
+    A plugin is a module of the namespace package ``tiktoken_ext``. One that needs tiktoken where it
+    is not installed is passed over; where ``bpe_interop.tiktoken`` stands in for tiktoken, plugins
+    import that.
+
+    Raises:
+        EngineError: a plugin cannot be imported.
+        FormatError: a plugin gives no encodings, or one that another gives too (also ValueError).
+    """
+    try:
+        plugins = library("tiktoken_ext", "tiktoken")
+    except EngineMissingError:
+        return {}
+    every: dict[str, Callable[[], dict[str, Any]]] = {}
+    for each in pkgutil.iter_modules(plugins.__path__, f"{plugins.__name__}."):
+        try:
+            with guarded(f"{each.name}, a plugin of tiktoken,", "to be imported"):
+                plugin = importlib.import_module(each.name)
+        except EngineError as error:
+            cause = error.__cause__
+            if isinstance(cause, ImportError) and (cause.name or "").startswith("tiktoken"):
+                continue
+            raise
+        own = getattr(plugin, "ENCODING_CONSTRUCTORS", None)
+        if own is None:
+            raise FormatError(
+                "the plugin of tiktoken has no ENCODING_CONSTRUCTORS",
+                where=each.name,
+                fix="correct or uninstall it",
+            )
+        if twice := sorted(own.keys() & every.keys()):
+            raise FormatError(
+                f"the plugin of tiktoken gives {twice[0]!r}, which another plugin gives too",
+                where=each.name,
+                fix="uninstall one of them",
+            )
+        every |= own
+    return every
 
 
 def encoding(name: str, *, offline: bool = False) -> Encoding:

@@ -12,7 +12,7 @@ from ..entry_points import entry_points
 from ..errors import ArgumentError, SourceError, TargetError
 from ..loss import Loss
 from ..model import BPEModel, Json
-from .names import FileNames
+from .names import STEM, FileNames
 from .round_trip import RoundTrip
 from .table import TABLE
 
@@ -79,6 +79,8 @@ class Format:
             a difference from that is a defect, whatever reason there is. Fields that are not
             named only need a reason.
         names: how its files are called.
+        called_after_name: whether the files are all that holds the tokenizer's name, so that it
+            must be one that files can have (:data:`.names.STEM`).
         options: other ways of writing: each turns what ``dump`` gave into what is written instead.
         drops: options of writing that are asked for knowing which fields they lose.
         how_to_load: what a user does to load what was written, where naming it is not enough:
@@ -116,6 +118,7 @@ class Format:
     handed: tuple[str, ...] = ()
     particulars: Callable[[BPEModel], Mapping[str, Json]] = _nothing
     told: Callable[[BPEModel], Iterable[tuple[str, str]]] = _untold
+    called_after_name: bool = False
     embedded: Callable[[Files], Files] = _no_files
     embedding: Callable[[Files], Callable[[BPEModel, Files], Files] | None] = _none
     nearest: Callable[[BPEModel, BPEModel], Mapping[str, BPEModel]] = _no_names
@@ -225,8 +228,27 @@ def by_name(name: str) -> Format:
     raise ArgumentError(f"there is no format {name!r}", fix=f"{guess}the formats are: {names}")
 
 
-def way_of_writing(row: Format, option: str) -> Callable[[BPEModel, Files], Files]:
+def check_name(row: Format, name: str) -> None:
+    """Raises TargetError where somebody names a tokenizer as its files cannot be called.
+
+    An empty name is none. A name that only a source has is not checked: it is left out.
+    """
+    if name and row.called_after_name and not STEM.fullmatch(name):
+        raise TargetError(
+            f"{name!r} cannot name a {row.title}, whose files are called by the name",
+            fix="use letters, digits and . _ - in --name (name=...), a letter or digit first",
+        )
+
+
+def way_of_writing(
+    row: Format, option: str, spelled: str = ""
+) -> Callable[[BPEModel, Files], Files]:
     """What an option of a format does to the files that are written.
+
+    Args:
+        row: the format.
+        option: its option.
+        spelled: how it was asked for, if not by that word.
 
     Raises:
         TargetError: the format has no such option; the message says which one has.
@@ -234,7 +256,7 @@ def way_of_writing(row: Format, option: str) -> Callable[[BPEModel, Files], File
     if option not in row.options:
         others = ", ".join(other.title for other in all_formats() if option in other.options)
         raise TargetError(
-            f"{row.title} cannot be written with {option!r}",
+            f"{row.title} cannot be written with {spelled or repr(option)}",
             fix=f"it belongs to: {others}" if others else "there is no such option",
         )
     return row.options[option]

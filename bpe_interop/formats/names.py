@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..model import BPEModel
+
+
+STEM: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""What a tokenizer's name must be for its files to be called after it."""
 
 
 @dataclass(frozen=True, slots=True)

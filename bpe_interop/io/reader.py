@@ -55,6 +55,7 @@ class TokenizerSource(Generic[M_co]):
         twins: the names of other files there that have a tokenizer.
         refusal: why there is no model.
         says_template: whether the files themselves say what is placed around a text.
+        by_user: the model's fields that the user said and neither the files nor a preset did.
     """
 
     label: str
@@ -65,6 +66,7 @@ class TokenizerSource(Generic[M_co]):
     twins: tuple[str, ...] = ()
     refusal: str = ""
     says_template: bool = True
+    by_user: tuple[str, ...] = ()
 
     def with_model(self, model: M) -> TokenizerSource[M]:
         """The same source with another model."""
@@ -77,6 +79,7 @@ class TokenizerSource(Generic[M_co]):
             self.twins,
             self.refusal,
             self.says_template,
+            self.by_user,
         )
 
 
@@ -362,7 +365,7 @@ def unreadable(error: OSError, where: str) -> SourceError:
     elif isinstance(error, IsADirectoryError):
         fix = "name a file in it"
     elif isinstance(error, PermissionError):
-        fix = "see to the right to read it, or name another"
+        fix = "check that you may read it, or name another"
     else:
         fix = "check that it is there, whole, and a file"
     return SourceError(error.strerror or str(error) or "cannot be read", where=where, fix=fix)

@@ -112,10 +112,12 @@ def naming_target(target: Path) -> Iterator[None]:
         ) from None
     except OSError as error:
         why = f": {error.strerror}" if error.strerror else ""
+        missing = isinstance(error, FileNotFoundError) and not target.parent.is_dir()
+        room = "choose a folder where you may write, with enough free space"
         raise TargetError(
             f"cannot be written{why}",
             where=str(target),
-            fix="choose a folder where you may write, with enough free space",
+            fix="make the directory first" if missing else room,
         ) from None
 
 

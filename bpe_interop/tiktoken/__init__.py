@@ -8,7 +8,7 @@
 Its modules are tiktoken's too: ``core``, ``load``, ``model``, ``registry``. The names, arguments,
 ids and kinds of errors are those of tiktoken 0.14. OpenAI's encodings are read from the folder in
 which tiktoken keeps its files, checked by sha256; tiktoken itself is asked only for what is not
-there, and for the encodings of its plugins.
+there. Its plugins are imported where one of their encodings, or the list of all, is asked for.
 """
 
 from __future__ import annotations

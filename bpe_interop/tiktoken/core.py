@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import NoReturn
 
 from ..errors import WrongSizeError
 from ..formats import by_name
 from ..formats.tiktoken.ranks import write_ranks
 from ..model import BPEModel
+from ..special import disallowed
 from ..tokenizer import Tokenizer
 
-__all__ = ["Encoding"]
+__all__ = ["Encoding", "raise_disallowed_special_token"]
 
 
 class Encoding(Tokenizer):
@@ -58,6 +60,11 @@ class Encoding(Tokenizer):
         if is_published(self):
             return get_encoding, (self.name,)
         return _again, (self.model, self._asked_engine)
+
+
+def raise_disallowed_special_token(token: str) -> NoReturn:
+    """Raises DisallowedSpecialError (also ValueError), as ``encode`` does for this token."""
+    raise disallowed(token)
 
 
 def _again(model: BPEModel, engine: str | None) -> Encoding:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any
 
 from ...merging.canonical import canonical
 from ...model import BPEModel, PairList, RankTable
@@ -14,6 +13,7 @@ from ...text.bytechars import to_chars
 from ...theory.rewrite import as_pairs, as_ranks
 from .. import Files
 from ..bos_eos import ends_of
+from ..names import STEM
 from .characters import GEMMA4, name_over_characters
 from .head import layout_of, parse_head
 from .key_bytes import Typed, rendered, typed_of
@@ -40,8 +40,6 @@ from .token_list import Listing, effective_of, listing_of, written_as_phi3
 from .tokens import GAPS, PHI3, is_modern_bert, is_phi3
 from .types import CONTROL, UNKNOWN, USER_DEFINED, ambiguous
 
-_FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
 
 def dump(model: BPEModel) -> Files:
     """Writes ``NAME.gguf``: a head without tensors, which llama.cpp loads as a vocabulary.
@@ -52,7 +50,7 @@ def dump(model: BPEModel) -> Files:
     pre-tokenizer does, or to give this vocabulary the same tokens; where there is none, the
     nearest. What cannot be said is replaced by what llama.cpp loads.
     """
-    name = model.origin.name if _FILE_NAME.fullmatch(model.origin.name) else "tokenizer"
+    name = model.origin.name if STEM.fullmatch(model.origin.name) else "tokenizer"
     return {f"{name}.gguf": rendered(keys_of(model))}
 
 

@@ -44,5 +44,6 @@ FORMAT = Format(
     read_back=when_called(".write", "read_back", __name__),
     options={"vocab-listing": when_called(".write", "vocab_listing", __name__)},
     names=TABLE["minbpe"],
+    called_after_name=True,
     dialect="python",
 )

@@ -13,13 +13,13 @@ from ...model import MAX_ID, AddedToken, BPEModel, Origin, PairList, SequenceTem
 from ...steps import JoinBytes, Pattern, Split
 from ...text.patterns import has_other_tables
 from .. import Files
+from ..names import STEM
 from .pattern import captures
 
 VERSION = b"minbpe v1"
 SUFFIX = ".model"
 BYTES = 256
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
 _UNICODE = (
     "minbpe cuts texts with Python's regex, whose Unicode tables are of another version than those "
@@ -117,7 +117,7 @@ def main_file(files: Files) -> str:
 
 def stem_of(name: str) -> str:
     """The name where it says something and is a file name, else nothing."""
-    return name if name != "tokenizer" and _NAME.fullmatch(name) else ""
+    return name if name != "tokenizer" and STEM.fullmatch(name) else ""
 
 
 def _lines(data: bytes, name: str) -> list[str]:

@@ -125,6 +125,7 @@ def added_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
     read = {token.text: token for token in again.added or ()}
     refused: dict[tuple[str, str], list[AddedToken]] = {}
     defined: list[str] = []
+    gained: list[str] = []
     renamed: list[str] = []
     for token in model.added or ():
         held = read.pop(token.text, None)
@@ -137,7 +138,8 @@ def added_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
         elif reason := _reason(token, held, model):
             refused.setdefault(reason, []).append(token)
         elif _has_other_roles(token, model):
-            renamed.append(show(token.text))
+            is_gain = held is not None and {*token.roles} < {*held.roles}
+            (gained if is_gain else renamed).append(show(token.text))
     for (what, consequence), tokens in refused.items():
         yield Loss(
             "added",
@@ -149,6 +151,10 @@ def added_losses(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
     changes = []
     if defined:
         changes.append(f"{len(defined)} added tokens become user-defined pieces, as {defined[0]}")
+    if gained:
+        changes.append(
+            f"{', '.join(gained[:4])} gain the roles that SentencePiece gives them, and lose none"
+        )
     if renamed:
         changes.append(f"the roles of {', '.join(renamed[:4])} are those that SentencePiece gives")
     others = model.fallback.unknown is None or "control" in model.vocab.kinds.values()

@@ -56,6 +56,7 @@ FORMAT = Format(
     options={"plugin": when_called(".files", "with_plugin", __name__)},
     how_to_load=when_called(".plugin", "how_to_load", __name__),
     names=TABLE["tiktoken"],
+    called_after_name=True,
     handed=("tiktoken", "gigatoken"),
     registry="tiktoken",
 )

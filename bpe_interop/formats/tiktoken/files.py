@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 
 from ...errors import FormatError
@@ -19,11 +18,10 @@ from ...steps import (
 )
 from ...theory.pretokens import missing_bytes
 from .. import Files
+from ..names import STEM
 from ..one_pattern import pat_str, read_pattern
 from .ranks import PLUGIN, SUFFIX, looks_like_ranks, read_ranks, write_ranks, written_tokens
 from .sidecar import OWN_KEY, Sidecar, n_vocab, read_sidecar, told_apart, write_sidecar
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def load(files: Files) -> BPEModel:
@@ -79,7 +77,7 @@ def dump(model: BPEModel, *, name: str | None = None) -> Files:
         model: the model.
         name: the files' name; else the model's own, or ``tokenizer`` where that is no file name.
     """
-    own = model.origin.name if _NAME.fullmatch(model.origin.name) else ""
+    own = model.origin.name if STEM.fullmatch(model.origin.name) else ""
     stem = name or own or "tokenizer"
     numbers = written_tokens(model)
     added = None if model.added is None else told_apart(model.added)
@@ -131,7 +129,7 @@ def _rank_file(files: Files) -> str:
 
 def _stem(name: str) -> str:
     stem = name.removesuffix(SUFFIX)
-    return stem if stem != name and _NAME.fullmatch(stem) else ""
+    return stem if stem != name and STEM.fullmatch(stem) else ""
 
 
 def _remarks(numbers: Mapping[bytes, int]) -> tuple[str, ...]:
