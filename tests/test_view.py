@@ -576,6 +576,22 @@ def test_a_page_or_a_server_is_asked_for(run: Command, arguments: tuple[str, ...
     assert run(TOKENIZERS / NAMES[0], *arguments)[0] == 2
 
 
+@pytest.mark.parametrize("name", ["notes.md", "page.png", "page", "html", "page.html.bak"])
+def test_only_a_page_is_replaced_by_a_page(run: Command, name: str) -> None:
+    Path(name).write_text("before")
+    code, out, err = run("no such tokenizer", "-o", name)  # refused before anything is read
+    assert (code, out, Path(name).read_text()) == (2, "", "before")
+    assert f"{name}: a page is written, in HTML" in err
+    assert "end its name in .html or .htm" in err
+
+
+@pytest.mark.parametrize("name", ["a.htm", "A.HTML"])
+def test_a_page_may_be_called_htm(run: Command, name: str) -> None:
+    Path(name).write_text("before")
+    assert run(TOKENIZERS / NAMES[0], "-o", name, stdin=b"a")[0] == 0
+    assert Path(name).read_text("utf-8").startswith("<!DOCTYPE html>")
+
+
 def test_a_page_is_served_until_it_is_interrupted() -> None:
     command = [sys.executable, "-m", "bpe_interop", "view", "--serve", "--port", "0"]
     with subprocess.Popen(
