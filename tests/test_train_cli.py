@@ -76,6 +76,7 @@ def test_a_format_of_characters_names_the_algorithm_that_learns_from_them(run: C
     done = run(ENGLISH, "-o", "out", "--to", "spm", "--vocab-size", "300")
     assert (done.code, done.out) == (1, "")
     assert done.err.rstrip().endswith("--algorithm sentencepiece")
+    assert "(--pretoken-level of convert)" in done.err  # train has no such option
 
 
 def test_an_engine_that_is_missing_is_told_before_anything_is_learned(
