@@ -25,12 +25,13 @@ from tokenizers import Tokenizer as Engine
 
 from bpe_interop.corpora import Document, Place, Shard
 from bpe_interop.errors import FormatError, SourceError, TargetError
+from bpe_interop.model import AddedToken, BPEModel, PairList, Vocab
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import LAYOUTS, Settings, Way, check_token_files, encode_corpora
 from bpe_interop.token_files.columns import narrowed
 from bpe_interop.token_files.job import rows_of
 from bpe_interop.token_files.layouts import Rows
-from bpe_interop.token_files.settings import Dtype, Layout
+from bpe_interop.token_files.settings import Dtype, Layout, eos_id
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
 EOS = "<|endoftext|>"
@@ -320,6 +321,22 @@ def test_nothing_is_written_where_something_is_wrong(
     with pytest.raises(Exception, match=said):
         encode(corpus, tmp_path / "ids", settings)
     assert left(tmp_path) == ["t.txt"]
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (0, "there are none"),
+        (2, 'there are 2: "<0>", "<1>"'),
+        (256, "there are 256: " + "".join(f'"<{n}>", ' for n in range(20)) + "..."),
+    ],
+)
+def test_an_unknown_end_is_answered_with_how_many_there_are(count: int, said: str) -> None:
+    added = tuple(AddedToken(f"<{n}>", n + 1) for n in range(count))
+    model = BPEModel(Vocab({b"a": 0}), PairList(()), added=added)
+    with pytest.raises(SourceError) as raised:
+        eos_id(Settings(eos="</s>"), model)
+    assert raised.value.fix == f"name one by its text; {said}"
 
 
 @contextmanager

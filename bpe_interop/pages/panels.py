@@ -174,8 +174,8 @@ def _answer_chat(side: Viewed, chat: Chat, limit: int) -> _Answer:
     try:
         return _answer(side, chat_text(side, chat, limit), "parse")
     except SourceError as error:
-        said = f"{error.what}: {error.fix}" if error.fix else error.what
-        return _Answer("", "parse", error=said)
+        why = f"{error.what}: {error.fix}" if error.fix else error.what
+        return _Answer("", "parse", error=why)
 
 
 def _panels(sides: Sequence[Viewed], answers: Sequence[_Answer]) -> list[Panel]:
