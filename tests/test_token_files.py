@@ -557,6 +557,18 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
 # The command line.
 
 
+def test_one_document_is_counted_as_one(command: Command, tmp_path: Path) -> None:
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text('{"text": ""}\n{"text": "a"}\n')
+    done = command("encode", GPT2, "--corpus", corpus, "-o", tmp_path / "one")
+    assert "ids         1 in 1 row, as uint16\n" in done.out
+    assert "1 document without ids has no row" in done.out
+    corpus.write_bytes(b'{"text": ""}\n{"text": ""}\n{"text": "a\xff"}\n')
+    done = command("encode", GPT2, "--corpus", corpus, "-o", tmp_path / "two", "--errors=replace")
+    assert "2 documents without ids have no row" in done.out
+    assert "1 document had malformed UTF-8" in done.out
+
+
 def test_encode_and_check_on_the_command_line(
     command: Command, corpus: Path, tmp_path: Path
 ) -> None:
@@ -564,6 +576,7 @@ def test_encode_and_check_on_the_command_line(
     done = command("encode", GPT2, "--corpus", corpus, "-o", folder, "--special", "text")
     assert done.code == 0
     assert "180 (" in done.out
+    assert " rows, as uint16" in done.out
     done = command("verify-shards", folder, "--json")
     assert done.code == 0
     assert json.loads(done.out)["same_bytes"] == 100
