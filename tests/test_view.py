@@ -592,7 +592,8 @@ def test_a_page_may_be_called_htm(run: Command, name: str) -> None:
     assert Path(name).read_text("utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_a_page_is_served_until_it_is_interrupted() -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_page_is_served_until_it_is_interrupted(number: int, code: int) -> None:
     command = [sys.executable, "-m", "bpe_interop", "view", "--serve", "--port", "0"]
     with subprocess.Popen(
         [*command, str(TOKENIZERS / NAMES[0])], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -607,6 +608,6 @@ def test_a_page_is_served_until_it_is_interrupted() -> None:
             with urllib.request.urlopen(sent) as answer:
                 assert b'class="panels"' in answer.read()
         finally:
-            running.send_signal(signal.SIGINT)
+            running.send_signal(number)
         _, err = running.communicate(timeout=60)
-    assert (running.returncode, err.split()) == (0, [b"ended"])
+    assert (running.returncode, err.split()) == (code, [b"ended"])

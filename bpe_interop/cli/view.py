@@ -18,7 +18,8 @@ from ..pages.view import LIMIT, to_view
 from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source, readings
 from .completion import file_names
-from .manual import command
+from .interrupts import INTERRUPTED
+from .manual import CODES, command
 from .options import source_options
 from .screen import as_text, lines, read_stdin
 from .terminal import tell
@@ -43,6 +44,7 @@ def _page(context: click.Context, option: click.Parameter, path: Path | None) ->
         "echo Hello | bpe-interop view my-tok -o page.html": "Show a text that is typed",
         "bpe-interop view --serve my-tok old-tok": "Type texts in the browser",
     },
+    codes={**CODES, INTERRUPTED: "interrupted, as a live page always ends"},
 )
 @click.argument("sources", shell_complete=file_names, metavar="SRC...", nargs=-1, required=True)
 @click.option(
