@@ -79,7 +79,8 @@ def test_a_panel_has_the_ids_of_transformers(reference: Any) -> None:
         assert [tile.id for line in panel.lines for tile in line.tiles] == expected
     assert (first.compared, same.compared, unlike.compared) == (False, True, False)
     assert unlike.tokens
-    assert "no chat template" in without.error
+    assert "no chat template is known: name a directory whose" in without.error
+    assert "extend SRC DST --chat-template FILE" in without.error
     # The first that can write the chat is compared with, wherever it stands.
     silent, first, same, unlike = chat_panels([none, side, side, other], chat, 10_000)
     assert silent.error

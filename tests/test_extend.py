@@ -452,6 +452,28 @@ def test_the_command_refuses_with_one_clear_error(
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("# no JSON", "not JSON: "),
+        ("[1]", "$: expected an object"),
+        ('{"vocab_size": "many"}', "$.vocab_size: expected an integer"),
+        ('{"tokenizer_class": "GPT2Tokenizer"}', "there is no vocab_size"),
+    ],
+)
+def test_a_file_that_is_no_configuration_is_named(
+    command: Command, tmp_path: Path, content: str, said: str
+) -> None:
+    config = tmp_path / "net.txt"
+    config.write_text(content)
+    given = ("--special", "<a>", "--config", config)
+    done = command("extend", HUB, tmp_path / "out", *given)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"error: {config}: {said}")
+    assert "give the network's config.json, where vocab_size stands" in done.err
+    assert [*tmp_path.iterdir()] == [config]
+
+
 def test_the_command_refuses_what_would_be_lost_and_keeps_the_source(
     command: Command, tmp_path: Path
 ) -> None:

@@ -342,6 +342,23 @@ def test_markdown_is_made_of_what_it_should_be(reports: Reports, kind: str) -> N
     assert found.tags.count("blockquote") == len(reports[kind].notes)
 
 
+def test_markdown_counts_one_as_one(reports: Reports) -> None:
+    """Of files, documents, bytes and texts."""
+    report = reports["refuted"]
+    assert report.corpus is not None
+    counts = replace(report.corpus.counts, documents=1, bytes=1, compared=1, differing=1)
+    one = replace(report, compared=1, bytes=1, corpus=replace(report.corpus, counts=counts))
+    text = pages.to_markdown(one)
+    assert "<summary>1 file</summary>" in text
+    assert "1 document (1 byte): 1 of 1 differs." in text
+    assert "1 text (1 byte) was compared: " in text
+    files = dict.fromkeys(("a", "b"), counts)
+    two = replace(report, compared=2, bytes=2, corpus=replace(report.corpus, files=files))
+    text = pages.to_markdown(two)
+    assert "<summary>2 files</summary>" in text
+    assert "2 texts (2 bytes) were compared: " in text
+
+
 def test_markdown_shows_the_witness_and_its_ids(reports: Reports) -> None:
     found = read_markdown(pages.to_markdown(reports["refuted"]))
     mismatch = reports["refuted"].mismatch

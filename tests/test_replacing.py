@@ -204,8 +204,8 @@ def test_force_through_a_link_replaces_the_folder_and_not_the_link(tmp_path: Pat
 FILES_OUT: list[tuple[str, ...]] = [
     ("lock", "tok/tokenizer.json", "-o", "tok/tokenizer.json"),
     ("lock", "tok", "-o", "link.json"),
-    ("view", "tok", "-o", "tok/tokenizer.json", "--text", "text.md"),
-    ("view", "tok", "-o", "text.md", "--text", "text.md"),
+    ("view", "tok", "-o", "link.html", "--text", "text.md"),
+    ("view", "tok", "-o", "text.html", "--text", "text.html"),
     ("verify", "tok", "tok", "--report", "tok/tokenizer.json"),
     ("verify", "tok", "tok", "--corpus", "text.md", "--report", "text.md"),
     ("verify", "tok", "tok", "--corpus", "text.md", "--state", "tok/tokenizer_config.json"),
@@ -220,9 +220,10 @@ def test_a_file_that_was_read_is_never_written_over(
 ) -> None:
     shutil.copytree(HUB, tmp_path / "tok")
     monkeypatch.chdir(tmp_path)
-    for name in ("text.md", "text.svg"):
+    for name in ("text.md", "text.svg", "text.html"):
         Path(name).write_bytes(b"some text\n")
-    Path("link.json").symlink_to("tok/tokenizer.json")
+    for name in ("link.json", "link.html"):
+        Path(name).symlink_to("tok/tokenizer.json")
     assert command("lock", "tok", "-o", "tok.lock.json").code == 0
     before = contents(tmp_path)
     done = command(*asked)

@@ -25,12 +25,13 @@ from tokenizers import Tokenizer as Engine
 
 from bpe_interop.corpora import Document, Place, Shard
 from bpe_interop.errors import FormatError, SourceError, TargetError
+from bpe_interop.model import AddedToken, BPEModel, PairList, Vocab
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import LAYOUTS, Settings, Way, check_token_files, encode_corpora
 from bpe_interop.token_files.columns import narrowed
 from bpe_interop.token_files.job import rows_of
 from bpe_interop.token_files.layouts import Rows
-from bpe_interop.token_files.settings import Dtype, Layout
+from bpe_interop.token_files.settings import Dtype, Layout, eos_id
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
 EOS = "<|endoftext|>"
@@ -322,6 +323,22 @@ def test_nothing_is_written_where_something_is_wrong(
     assert left(tmp_path) == ["t.txt"]
 
 
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (0, "there are none"),
+        (2, 'there are 2: "<0>", "<1>"'),
+        (256, "there are 256: " + "".join(f'"<{n}>", ' for n in range(20)) + "..."),
+    ],
+)
+def test_an_unknown_end_is_answered_with_how_many_there_are(count: int, said: str) -> None:
+    added = tuple(AddedToken(f"<{n}>", n + 1) for n in range(count))
+    model = BPEModel(Vocab({b"a": 0}), PairList(()), added=added)
+    with pytest.raises(SourceError) as raised:
+        eos_id(Settings(eos="</s>"), model)
+    assert raised.value.fix == f"name one by its text; {said}"
+
+
 @contextmanager
 def _files_end_at(size: int) -> Iterator[None]:
     """As on a full disk: what writes more to a file gets an error."""
@@ -540,6 +557,18 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
 # The command line.
 
 
+def test_one_document_is_counted_as_one(command: Command, tmp_path: Path) -> None:
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text('{"text": ""}\n{"text": "a"}\n')
+    done = command("encode", GPT2, "--corpus", corpus, "-o", tmp_path / "one")
+    assert "ids         1 in 1 row, as uint16\n" in done.out
+    assert "1 document without ids has no row" in done.out
+    corpus.write_bytes(b'{"text": ""}\n{"text": ""}\n{"text": "a\xff"}\n')
+    done = command("encode", GPT2, "--corpus", corpus, "-o", tmp_path / "two", "--errors=replace")
+    assert "2 documents without ids have no row" in done.out
+    assert "1 document had malformed UTF-8" in done.out
+
+
 def test_encode_and_check_on_the_command_line(
     command: Command, corpus: Path, tmp_path: Path
 ) -> None:
@@ -547,6 +576,7 @@ def test_encode_and_check_on_the_command_line(
     done = command("encode", GPT2, "--corpus", corpus, "-o", folder, "--special", "text")
     assert done.code == 0
     assert "180 (" in done.out
+    assert " rows, as uint16" in done.out
     done = command("verify-shards", folder, "--json")
     assert done.code == 0
     assert json.loads(done.out)["same_bytes"] == 100

@@ -76,6 +76,7 @@ def test_a_format_of_characters_names_the_algorithm_that_learns_from_them(run: C
     done = run(ENGLISH, "-o", "out", "--to", "spm", "--vocab-size", "300")
     assert (done.code, done.out) == (1, "")
     assert done.err.rstrip().endswith("--algorithm sentencepiece")
+    assert "(--pretoken-level of convert)" in done.err  # train has no such option
 
 
 def test_an_engine_that_is_missing_is_told_before_anything_is_learned(
@@ -150,7 +151,26 @@ def test_a_rank_file_for_tiktoken(run: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("empty", "--to", "hf", "--vocab-size", 300), 2, "there is no text"),
+        (
+            ("empty", "--to", "hf", "--vocab-size", 300),
+            2,
+            "error: empty: there is no text to learn",
+        ),
+        (
+            (*["empty"] * 5, "--to", "hf", "--merges", 2),
+            2,
+            "error: empty, empty, empty, 2 more: there is no text to learn from",
+        ),
+        (
+            ("empty", "--to", "hf", "--vocab-size", 300, "--algorithm", "huggingface"),
+            2,
+            "error: empty: there is no text to learn from",
+        ),
+        (
+            ("empty", "--to", "spm", "--vocab-size", 300, "--algorithm", "sentencepiece"),
+            2,
+            "error: empty: there is no text to learn from",
+        ),
         (("bad", "--to", "hf", "--vocab-size", 300), 2, "bad: not UTF-8: byte 0xFF at offset 3"),
         (("nothing", "--to", "hf", "--vocab-size", 300), 2, "nothing: No such file"),
         (("folder", "--to", "hf", "--vocab-size", 300), 2, "folder: no files in this directory"),

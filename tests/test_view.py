@@ -28,11 +28,11 @@ from werkzeug.test import Client, TestResponse
 
 from bpe_interop.errors import SourceError, TargetError
 from bpe_interop.limits import PAGE_TOKENIZERS
-from bpe_interop.model import BPEModel, PairList, Vocab
+from bpe_interop.model import BPEModel, Fallback, PairList, Vocab
 from bpe_interop.pages.live import BODY_LIMIT, LIVE_LIMIT, LivePage, how_merged
 from bpe_interop.pages.panels import Panel, Viewed, panels
 from bpe_interop.pages.server import listen
-from bpe_interop.pages.view import LIMIT, to_view
+from bpe_interop.pages.view import LIMIT, sheet, to_view
 from bpe_interop.sources import load_source
 from bpe_interop.text.bidi import levels
 
@@ -99,11 +99,35 @@ def test_what_differs_is_marked() -> None:
     assert (tiles(first), tiles(cut)) == ([3, 2, 2], [0, 12, 2])
     assert (same.cut, same.other) == (0, 0)
     assert (moved.cut, moved.other, marked(moved, "other")) == (0, 1, [8])
-    assert (cut.cut, cut.other, marked(cut, "cut")) == (1, 0, [0, 12])
+    assert (cut.cut, cut.other, marked(cut, "cut")) == (2, 0, [0, 12])
     assert (first.cut, marked(first, "cut")) == (0, [3, 2])
     where = [tile.where for line in first.lines for tile in line.tiles]
     assert where == [("3", "4"), ("4",), ()]
     assert not [tile.where for line in cut.lines for tile in line.tiles if tile.where]
+
+
+def test_how_many_tokens_differ_is_told_beside_how_many_there_are() -> None:
+    page = re.sub(r"<[^>]+>", "", to_view([SIDES[0], SIDES[2]], TEXT))
+    other = panels([SIDES[0], SIDES[2]], TEXT)[1]
+    assert other.cut == len(marked(other, "cut")) > 1
+    assert f"cut differently {other.cut} of {other.tokens}" in page
+
+
+def test_a_place_without_a_token_is_told() -> None:
+    ids = {b"a": 0, b"b": 1}
+    whole = BPEModel(Vocab(ids), PairList(()), normalizer=(), pretokenizer=())
+    part = BPEModel(
+        Vocab({b"a": 0}),
+        PairList(()),
+        fallback=Fallback("drop"),
+        normalizer=(),
+        pretokenizer=(),
+    )
+    sides = [Viewed.of("1", whole), Viewed.of("2", part)]
+    other = panels(sides, "aba")[1]
+    assert (other.cut, other.missed) == (0, 1)
+    assert "places without a token" in to_view(sides, "aba")
+    assert "places without a token" not in to_view(sides, "a")
 
 
 def test_twins_stand_for_the_same_part_of_the_text() -> None:
@@ -449,6 +473,21 @@ def test_a_long_text_makes_a_small_page() -> None:
     assert to_view(SIDES, text).count("<div><p>") > len(SIDES)  # parts, laid out when they are seen
 
 
+def test_no_line_ends_inside_a_token_but_in_a_long_one() -> None:
+    assert ".flow b { white-space: pre; } .flow b.long { white-space: break-spaces; }" in sheet()
+
+    def shown(token: bytes) -> str:
+        vocab = Vocab({b"a": 0, token: 1})
+        model = BPEModel(vocab, PairList(()), lookup_first=True, normalizer=(), pretokenizer=())
+        return to_view([Viewed.of("x", model)], token.decode())
+
+    assert "<b><u> </u>interoperability<i>1</i></b>" in shown(b" interoperability")
+    assert '<b class="long">' in shown(b"-" * 21)
+    assert '<b class="long">' in shown("\u65e5".encode() * 11)  # wide letters
+    assert '<b class="long">' in shown(b"\t" * 6)  # marks, with a frame around each
+    assert '<b class="long">' not in shown(b"\t" * 5)
+
+
 # Which way tokens run.
 
 
@@ -537,7 +576,24 @@ def test_a_page_or_a_server_is_asked_for(run: Command, arguments: tuple[str, ...
     assert run(TOKENIZERS / NAMES[0], *arguments)[0] == 2
 
 
-def test_a_page_is_served_until_it_is_interrupted() -> None:
+@pytest.mark.parametrize("name", ["notes.md", "page.png", "page", "html", "page.html.bak"])
+def test_only_a_page_is_replaced_by_a_page(run: Command, name: str) -> None:
+    Path(name).write_text("before")
+    code, out, err = run("no such tokenizer", "-o", name)  # refused before anything is read
+    assert (code, out, Path(name).read_text()) == (2, "", "before")
+    assert f"{name}: a page is written, in HTML" in err
+    assert "end its name in .html or .htm" in err
+
+
+@pytest.mark.parametrize("name", ["a.htm", "A.HTML"])
+def test_a_page_may_be_called_htm(run: Command, name: str) -> None:
+    Path(name).write_text("before")
+    assert run(TOKENIZERS / NAMES[0], "-o", name, stdin=b"a")[0] == 0
+    assert Path(name).read_text("utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_page_is_served_until_it_is_interrupted(number: int, code: int) -> None:
     command = [sys.executable, "-m", "bpe_interop", "view", "--serve", "--port", "0"]
     with subprocess.Popen(
         [*command, str(TOKENIZERS / NAMES[0])], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -552,6 +608,6 @@ def test_a_page_is_served_until_it_is_interrupted() -> None:
             with urllib.request.urlopen(sent) as answer:
                 assert b'class="panels"' in answer.read()
         finally:
-            running.send_signal(signal.SIGINT)
+            running.send_signal(number)
         _, err = running.communicate(timeout=60)
-    assert (running.returncode, err.split()) == (0, [b"ended"])
+    assert (running.returncode, err.split()) == (code, [b"ended"])

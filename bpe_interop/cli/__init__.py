@@ -23,7 +23,7 @@ from ..errors import BpeInteropError, CheckFailedError, LossyConversionError
 from ..kernel import running
 from ..model import show
 from .interrupts import INTERRUPTED, Interrupts
-from .manual import NO, UNKNOWN, YES, nearest
+from .manual import NO, UNKNOWN, nearest
 from .terminal import tell
 
 CLOSED = 141
@@ -164,7 +164,8 @@ def main() -> None:
     try:
         # click itself writes help and version, before any command is invoked.
         with _written():
-            code = cli.main(standalone_mode=False) or YES
+            # A library may have taken the exception of a signal for its own end.
+            code = cli.main(standalone_mode=False) or signals.code
         sys.exit(code)
     except LossyConversionError as error:
         tell(f"refused: {error}")

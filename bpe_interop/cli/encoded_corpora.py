@@ -12,6 +12,7 @@ import click
 from ..corpora import Errors, Selection, find_shards, parse_sample
 from ..io import TokenizerSource, check_target, keep_apart
 from ..model import BPEModel
+from ..text.counting import many
 from ..token_files import LAYOUTS, SHARD_BYTES, Settings, Way, Written, encode_corpora
 from ..token_files.settings import Dtype, Layout, Special
 from .completion import file_names
@@ -196,16 +197,17 @@ def _show(written: Written, asked: CorpusOptions, as_data: bool) -> None:
     full = sum(piece.encoded.documents > 0 for piece in manifest.shards)
     lines(
         "wrote",
-        [f"{asked.folder}: {full:,} shard{'' if full == 1 else 's'}, {manifest.settings.layout}"],
+        [f"{asked.folder}: {many(full, 'shard')}, {manifest.settings.layout}"],
     )
     lines(
         "documents",
-        [f"{counts['documents']:,} ({counts['bytes']:,} bytes of UTF-8)"],
+        [f"{counts['documents']:,} ({many(counts['bytes'], 'byte')} of UTF-8)"],
     )
-    lines("ids", [f"{counts['tokens']:,} in {counts['rows']:,} rows, as {manifest.dtype}"])
-    for name, what in (
-        ("empty", "documents without ids have no row"),
-        ("replaced", "documents had malformed UTF-8, read as U+FFFD"),
-    ):
-        lines("note", [f"{counts[name]:,} {what}"] if counts[name] else [])
+    lines("ids", [f"{counts['tokens']:,} in {many(counts['rows'], 'row')}, as {manifest.dtype}"])
+    empty, replaced = counts["empty"], counts["replaced"]
+    if empty:
+        have = "has" if empty == 1 else "have"
+        lines("note", [f"{many(empty, 'document')} without ids {have} no row"])
+    if replaced:
+        lines("note", [f"{many(replaced, 'document')} had malformed UTF-8, read as U+FFFD"])
     lines("check", [f"bpe-interop verify-shards {asked.folder}"])

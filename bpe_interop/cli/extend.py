@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from ..convert import Target, Written, write_checked
-from ..errors import LossyConversionError
+from ..errors import FormatError, LossyConversionError
 from ..extend import Surgery, surgery, with_special_tokens
 from ..formats import Format
+from ..formats.huggingface.companions import MODEL_CONFIG
 from ..gate import describe, renamed
 from ..io import (
     TokenizerSource,
@@ -108,7 +109,7 @@ def extend_command(
     row = target_format(target, usual if asked.to is None else asked.to)
     model = with_special_tokens(_renamed(loaded.model, target), tokens, named)
     model = restated(model, replace(said, roles={}))
-    changes = surgery(loaded.model, model, _config(loaded, asked.config))
+    changes = _surgery(loaded, model, asked.config)
     with refusals(source, target, json_output=json_output), counting("checking") as tick:
         place = Target(row, target, asked.drop, asked.force, not asked.no_verify)
         try:
@@ -141,6 +142,28 @@ def _renamed(model: BPEModel, target: Path) -> BPEModel:
     if not is_file_target(target):
         return model
     return renamed(model, stem_of(target))
+
+
+_NO_ROWS = "give the network's config.json, where vocab_size stands; or leave --config out"
+
+
+def _surgery(loaded: TokenizerSource[BPEModel], model: BPEModel, config: Path | None) -> Surgery:
+    """What the network needs; a file that was given is named, and has to say its rows.
+
+    Raises:
+        FormatError: the file is malformed, or does not say how many rows the network has.
+    """
+    try:
+        changes = surgery(loaded.model, model, _config(loaded, config))
+    except FormatError as error:
+        if config is not None and error.where.startswith(MODEL_CONFIG):
+            error.where = f"{config}{error.where.removeprefix(MODEL_CONFIG)}"
+            error.fix = _NO_ROWS
+        raise
+    if config is not None and not changes.rows_declared:
+        what = "there is no vocab_size, which says how many rows the network has"
+        raise FormatError(what, where=str(config), fix=_NO_ROWS)
+    return changes
 
 
 def _config(loaded: TokenizerSource[BPEModel], config: Path | None) -> bytes | None:

@@ -19,6 +19,7 @@ from ..model import (
 )
 from ..shards import Here, Pool
 from ..sources import SourceOptions, load_source, readings
+from ..text.counting import many
 from .completion import file_names
 from .facts import facts_of
 from .manual import command
@@ -140,7 +141,7 @@ def _rows(
     for step in _steps(model.decoder):
         yield "decode", step
     if model.chat_template is not None:
-        yield "chat", f"a chat template of {_many(len(model.chat_template), 'character')}"
+        yield "chat", f"a chat template of {many(len(model.chat_template), 'character')}"
     for key, value in model.extras.items():
         yield "also kept", f"{key}: {_extra(value)}"
     if facts["unsaid"]:
@@ -173,16 +174,12 @@ def _encoding(encoding: dict[str, str]) -> str:
     return f"in Python: {encoding['because']}"
 
 
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def _vocabulary(facts: dict[str, Any], full: bool) -> Iterator[tuple[str, str]]:
     ids, rows, merges = facts["ids"], facts["rows"], facts["merges"]
-    added = "" if facts["added"] is None else f", {_many(len(facts['added']), 'added token')}"
+    added = "" if facts["added"] is None else f", {many(len(facts['added']), 'added token')}"
     first, last = ids["smallest"], ids["largest"]
     span = f"id {last}" if first == last else f"ids {first} to {last}"
-    yield "tokens", f"{_many(facts['tokens'], 'token')}{added}; {span}{_holes(ids)}"
+    yield "tokens", f"{many(facts['tokens'], 'token')}{added}; {span}{_holes(ids)}"
     if rows:
         yield "rows", _embedding(rows, facts["ids"]["holes"])
     order = "" if merges["in_order"] else "; some tokens merge before their own parts"
@@ -205,13 +202,13 @@ def _holes(ids: dict[str, Any]) -> str:
 
 
 def _embedding(rows: dict[str, Any], holes: int) -> str:
-    counts = [f"{_many(rows['declared'], 'row')} declared", f"{_many(rows['used'], 'id')} used"]
+    counts = [f"{many(rows['declared'], 'row')} declared", f"{many(rows['used'], 'id')} used"]
     if rows["padding"]:
-        counts.append(f"{_many(rows['padding'], 'row')} of padding")
+        counts.append(f"{many(rows['padding'], 'row')} of padding")
     if holes:
-        counts.append(f"{_many(holes, 'id')} below without a token")
+        counts.append(f"{many(holes, 'id')} below without a token")
     if rows["beyond"]:
-        counts.append(f"{_many(rows['beyond'], 'id')} without a row")
+        counts.append(f"{many(rows['beyond'], 'id')} without a row")
     return ", ".join(counts)
 
 
@@ -223,7 +220,7 @@ def _unreachable(lost: dict[str, Any], full: bool) -> str:
     how = "found only as whole pretokens" if lost["whole"] else "never produced"
     shown = _first(list(map(_token, tokens)), 5, full)
     sentence = (
-        f"{_many(len(tokens), 'token')} that no merge builds, {how}: {shown}"
+        f"{many(len(tokens), 'token')} that no merge builds, {how}: {shown}"
         if tokens
         else "none: merging builds every token"
     )
@@ -281,7 +278,7 @@ def _flagged(added: Iterable[AddedToken], full: bool) -> Iterator[str]:
     ):
         tokens = [token for token in added if getattr(token, flag)]
         if tokens:
-            yield f"{_many(len(tokens), 'token')} with {flag} ({what}): {_tokens(tokens, full)}"
+            yield f"{many(len(tokens), 'token')} with {flag} ({what}): {_tokens(tokens, full)}"
 
 
 def _tokens(tokens: Iterable[AddedToken], full: bool) -> str:

@@ -11,6 +11,7 @@ from rich.text import Text
 from ..encode import Encoder
 from ..encode.explain import Explained, Merge, Run
 from ..model import escaped, show, text_of
+from ..text.counting import many
 from .screen import console_on_stdout, lines
 from .terminal import say
 
@@ -51,8 +52,7 @@ def show_tokens(text: str, tokens: Sequence[Placed]) -> None:
 
 def counted(tokens: int, size: int) -> str:
     """How many tokens and bytes there are, and how many bytes to a token."""
-    sentence = f"{tokens:,} {'token' if tokens == 1 else 'tokens'}, "
-    sentence += f"{size:,} {'byte' if size == 1 else 'bytes'}"
+    sentence = f"{many(tokens, 'token')}, {many(size, 'byte')}"
     return f"{sentence}, {size / tokens:.2f} bytes per token" if tokens else sentence
 
 

@@ -198,7 +198,10 @@ def _another_algorithm() -> Iterator[None]:
         yield
     except LossyConversionError as error:
         if any(isinstance(loss, Loss) and loss.field == "alphabet" for loss in error.losses):
-            error.fix = "learn from characters instead: --algorithm sentencepiece"
+            error.fix = (
+                "train for a format of bytes, such as --to hf, or learn from characters: "
+                "--algorithm sentencepiece"
+            )
         raise
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.cells import cell_len, set_cell_size
 
+from ..text.counting import many
 from ..verify import Example, Mismatch, Report
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import CorpusReport, Counts, Source
@@ -154,7 +155,7 @@ def _corpus(corpus: CorpusReport) -> list[str]:
     if len(names) == 1:
         return [f"{names[0]}: {_counted(corpus.counts)}{ended}"]
     files = [f"  {name}: {_counted(corpus.files[name])}" for name in names[:_FILES]]
-    more = [f"  ... {len(names) - _FILES:,} files more"] if len(names) > _FILES else []
+    more = [f"  ... {many(len(names) - _FILES, 'file')} more"] if len(names) > _FILES else []
     return [f"{len(names):,} files: {_counted(corpus.counts)}{ended}", *files, *more]
 
 
@@ -163,11 +164,10 @@ def _eventless(counts: Counts) -> bool:
 
 
 def _counted(counts: Counts) -> str:
-    one = counts.documents == 1
     counted = [
-        f"{counts.documents:,} {'document' if one else 'documents'} ({counts.bytes:,} bytes)"
+        f"{many(counts.documents, 'document')} ({many(counts.bytes, 'byte')})",
+        many(counts.differing, "differs", "differ"),
     ]
-    counted += [f"{counts.differing:,} {'differs' if counts.differing == 1 else 'differ'}"]
     for number, what in (
         (counts.failed_a, "failed in a"),
         (counts.failed_b, "failed in b"),

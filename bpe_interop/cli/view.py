@@ -18,10 +18,22 @@ from ..pages.view import LIMIT, to_view
 from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source, readings
 from .completion import file_names
-from .manual import command
+from .interrupts import INTERRUPTED
+from .manual import CODES, command
 from .options import OneOf, source_options
 from .screen import as_text, lines, read_stdin
 from .terminal import tell
+
+SUFFIXES = (".html", ".htm")
+"""What the name of a page ends in: a file of another kind is never replaced by one."""
+
+
+def _page(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """Refuses before anything is read what is not named as a page."""
+    if path is not None and not path.name.lower().endswith(SUFFIXES):
+        what = f"{path}: a page is written, in HTML\n  end its name in {' or '.join(SUFFIXES)}"
+        raise click.BadParameter(what, ctx=context, param=option)
+    return path
 
 
 @command(
@@ -32,6 +44,7 @@ from .terminal import tell
         "echo Hello | bpe-interop view my-tok -o page.html": "Show a text that is typed",
         "bpe-interop view --serve my-tok old-tok": "Type texts in the browser",
     },
+    codes={**CODES, INTERRUPTED: "interrupted, as a live page always ends"},
 )
 @click.argument("sources", shell_complete=file_names, metavar="SRC...", nargs=-1, required=True)
 @click.option(
@@ -41,7 +54,14 @@ from .terminal import tell
     metavar="FILE",
     help="The text to show, UTF-8; standard input by default.",
 )
-@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="The page.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="PAGE.html",
+    type=click.Path(path_type=Path),
+    callback=_page,
+    help="The page, a file that ends in .html or .htm; one that is there is replaced.",
+)
 @click.option("--serve", is_flag=True, help="Serve a live page: type a text, see its tokens.")
 @click.option(
     "--host",

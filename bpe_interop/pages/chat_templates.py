@@ -32,7 +32,8 @@ def written(chat: Chat, model: BPEModel) -> str:
     if model.chat_template is None:
         raise SourceError(
             "no chat template is known",
-            fix="name a directory whose tokenizer_config.json or chat_template.jinja has one",
+            fix="name a directory whose tokenizer_config.json or chat_template.jinja has one, or "
+            "write one with bpe-interop extend SRC DST --chat-template FILE",
         )
     given: dict[str, Any] = {
         f"{role}_token": token.text for token in model.added or () for role in token.roles

@@ -2,7 +2,8 @@
 
 A page has tens of thousands of tokens, so a token is ``<b>text<i>id</i></b>`` and what CSS counts
 (its colour) or a script can work out (its bytes, what it is called, its place) is not written. In
-it ``<u>`` is a space and ``<bdi>`` a mark. A ``<p>`` is a line. Lines stand in parts of the page
+it ``<u>`` is a space and ``<bdi>`` a mark. A ``<p>`` is a line. No line of the page ends inside a
+token but in one that is ``long``. Lines stand in parts of the page
 that a browser lays out when they are seen, and finds texts in at any time.
 """
 
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
 
 from .panels import Line, Panel, Tile
 from .visible import Part
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 PART = 150
 """Tokens behind which a part of the page ends, with their line."""
+LONG = 20
+"""Letters' widths of a token from which a line may end inside it; narrow panels hold few more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,8 @@ def _line(line: Line, known: dict[int, str]) -> str:
         if tile.id not in known:
             known[tile.id] = f"{''.join(map(_part, tile.parts))}<i>{tile.id}</i>"
         # Where there are spans, CSS cannot count tokens.
-        classes = [*([f"c{tile.colour}"] if mixed else []), *([tile.mark] if tile.mark else [])]
+        named = (f"c{tile.colour}" if mixed else "", tile.mark, "long" if _long(tile) else "")
+        classes = list(filter(None, named))
         written += [
             f'<b class="{" ".join(classes)}">' if classes else "<b>",
             known[tile.id],
@@ -140,6 +145,18 @@ def _line(line: Line, known: dict[int, str]) -> str:
         ]
     written += ["</span>"] * (level - base)
     return "".join([*written, "</p>"])
+
+
+def _long(tile: Tile) -> bool:
+    """Whether a token is too wide to stand unbroken in a narrow panel."""
+    return sum(_width(part) for part in tile.parts) > LONG
+
+
+def _width(part: Part) -> int:
+    """Letters' widths that a part takes: a mark is in small letters with a frame around it."""
+    if part.kind == "mark":
+        return len(part.text) + 1
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in part.text)
 
 
 def _part(part: Part) -> str:

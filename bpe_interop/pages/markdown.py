@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..model import escaped, show
 from ..notebook import HEADLINES
+from ..text.counting import many
 from ..text.visible import is_ambiguous
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import Counts
@@ -66,9 +67,10 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    texts = {"plain": plain, "code": code, "shown": shown, "ids": ids, "number": "{:,}".format}
+    texts = {"plain": plain, "code": code, "shown": shown, "ids": ids}
+    numbers = {"number": "{:,}".format, "many": many}
     told = {"place": place, "summary": summary, "aligned": _aligned, "of_file": _of_file}
-    made.filters.update({**texts, **told})
+    made.filters.update({**texts, **numbers, **told})
     made.globals.update({"HEADLINES": HEADLINES, "SIGNS": SIGNS, "word": word})
     return made
 

@@ -76,12 +76,12 @@ class Line:
 class Panel:
     """A text in one tokenizer's tokens, and how they differ from the first tokenizer's.
 
-    The first is the first of those that have tokens. ``cut`` counts the places of the text that
-    are cut differently, ``other`` those that are cut alike and have other ids; in the first's panel
-    both are 0. ``compared`` is False where there is nothing to compare with: in the first's panel,
-    or where the text is another one than the first's; then ``another_than`` is its label. ``error``
-    says why there are no tokens: the text has no encoding, or the tokenizer's source does not say
-    what is needed.
+    The first is the first of those that have tokens. ``cut`` counts the tokens where the text is
+    cut differently, ``other`` those that are cut alike and have another id, ``missed`` the places
+    where the first has tokens and this one has none; in the first's panel all are 0. ``compared``
+    is False where there is nothing to compare with: in the first's panel, or where the text is
+    another one than the first's; then ``another_than`` is its label. ``error`` says why there are
+    no tokens: the text has no encoding, or the tokenizer's source does not say what is needed.
     """
 
     label: str
@@ -90,6 +90,7 @@ class Panel:
     per_token: str = ""
     cut: int = 0
     other: int = 0
+    missed: int = 0
     compared: bool = False
     another_than: str = ""
     error: str = ""
@@ -173,13 +174,14 @@ def _answer_chat(side: Viewed, chat: Chat, limit: int) -> _Answer:
     try:
         return _answer(side, chat_text(side, chat, limit), "parse")
     except SourceError as error:
-        return _Answer("", "parse", error=error.what)
+        why = f"{error.what}: {error.fix}" if error.fix else error.what
+        return _Answer("", "parse", error=why)
 
 
 def _panels(sides: Sequence[Viewed], answers: Sequence[_Answer]) -> list[Panel]:
     marks: list[list[Mark]] = [[""] * len(answer.ids) for answer in answers]
     where: list[list[tuple[str, ...]]] = [[()] * len(answer.ids) for answer in answers]
-    counts = [(0, 0)] * len(sides)
+    counts = [(0, 0, 0)] * len(sides)
     aligned: dict[int, tuple[Span, ...]] = {}
     answered = [number for number, answer in enumerate(answers) if not answer.error]
     first = answered[0] if answered else 0
@@ -250,19 +252,19 @@ def _twins(
     return twins
 
 
-def _mark(spans: Iterable[Span], first: list[Mark], own: list[Mark]) -> tuple[int, int]:
-    """Marks the tokens of two sides; how many places are cut differently, and have other ids."""
-    cut = other = at_first = at_own = 0
+def _mark(spans: Iterable[Span], first: list[Mark], own: list[Mark]) -> tuple[int, int, int]:
+    """Marks the tokens of two sides; :class:`Panel` says what is counted."""
+    missed = at_first = at_own = 0
     for span in spans:
         end_first, end_own = at_first + len(span.ids_a), at_own + len(span.ids_b)
         if not span.equal:
             alike = len(span.ids_a) == len(span.ids_b) == 1 or span.tokens_a == span.tokens_b
             mark: Mark = "other" if alike and span.start is not None else "cut"
-            cut, other = cut + (mark == "cut"), other + (mark == "other")
+            missed += not span.ids_b
             own[at_own:end_own] = [mark] * (end_own - at_own)
             first[at_first:end_first] = [mark] * (end_first - at_first)
         at_first, at_own = end_first, end_own
-    return cut, other
+    return own.count("cut"), own.count("other"), missed
 
 
 def _tiles(

@@ -18,6 +18,10 @@ SIZES: dict[Dtype, int] = {"uint16": 2, "uint32": 4, "int32": 4}
 """Bytes of an id."""
 
 
+_NAMED = 20
+"""How many special tokens an error names."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """How documents become rows of ids.
@@ -55,11 +59,12 @@ def eos_id(settings: Settings, model: BPEModel) -> int | None:
     for token in special:
         if token.text == settings.eos:
             return token.id
-    there = ", ".join(show(token.text) for token in special[:20]) or "none"
+    first = [*(show(token.text) for token in special[:_NAMED]), *["..."][: len(special) > _NAMED]]
+    there = f"there are {len(special):,}: {', '.join(first)}" if special else "there are none"
     raise SourceError(
         f"there is no special token {show(settings.eos)}",
         where="--eos",
-        fix=f"name one by its text; there are: {there}",
+        fix=f"name one by its text; {there}",
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..arguments import several
 from .learner import BYTES, Merge
 from .native import learned
-from .pretokens import Texts, count, cuts, read_texts, refuse_names
+from .pretokens import Texts, count, cuts, names_of, read_texts, refuse_names
 from .request import ALGORITHMS, Algorithm, Option, Request, steps
 from .result import Tick, Training, empty, untrained, with_merges
 
@@ -111,7 +111,7 @@ def _tutorial(texts: Texts, request: Request, tick: Tick) -> Training:
     read = read_texts(texts, cuts(cut), tick)
     counted = count(read, cut, lambda size: tick("reading", size))
     if not counted.counts:
-        raise empty(counted.size)
+        raise empty(counted.size, names_of(texts))
     pretokens = {text.encode("utf-8"): number for text, number in counted.counts.items()}
     merges, tokens = learned(
         pretokens, request.limit, request.least, lambda made: tick("merging", made)

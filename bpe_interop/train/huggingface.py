@@ -12,7 +12,7 @@ from ..gate import renamed
 from ..model import PairList, all_ids
 from ..text.bytechars import to_chars
 from .learner import BYTES
-from .pretokens import Handed, Texts, cuts, read_texts
+from .pretokens import Handed, Texts, cuts, names_of, read_texts
 from .request import Request, known_options, steps
 from .result import Tick, Training, untrained
 
@@ -53,6 +53,7 @@ def learn_with_tokenizers(texts: Texts, request: Request, tick: Tick) -> Trainin
     handed = Handed(
         read_texts(texts, cuts(steps(request.pattern, request.dialect)), tick),
         lambda read: tick("reading", read),
+        names_of(texts),
     )
     with handed.watched(), guarded("tokenizers", "to train"):
         tokenizer.train_from_iterator(iter(handed), trainer=trainer)

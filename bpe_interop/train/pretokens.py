@@ -58,6 +58,10 @@ def cuts(steps: tuple[PreTokenizerStep, ...]) -> re.Pattern[str] | None:
     return None
 
 
+_NAMED = 3
+"""How many files a message names."""
+
+
 def refuse_names(texts: Texts) -> None:
     """Refuses a ``str`` that names a file, from whose letters nobody wants to learn.
 
@@ -76,6 +80,16 @@ def refuse_names(texts: Texts) -> None:
             where=str(given[0]),
             fix=f"to learn from the file, give Path({str(given[0])!r})",
         )
+
+
+def names_of(texts: Texts) -> str:
+    """The files of a training for a message, the first of them where there are many."""
+    given = [texts] if isinstance(texts, (str, Path)) else texts
+    if not isinstance(given, (list, tuple)):  # it is read once
+        return ""
+    files = [str(each) for each in given if isinstance(each, Path)]
+    more = [f"{len(files) - _NAMED:,} more"] if files[_NAMED:] else []
+    return ", ".join([*files[:_NAMED], *more])
 
 
 def read_texts(
@@ -123,10 +137,11 @@ class Handed:
     here, and raised again behind the block that they ran in.
     """
 
-    def __init__(self, texts: Iterator[str], tick: Callable[[int], None]) -> None:
+    def __init__(self, texts: Iterator[str], tick: Callable[[int], None], where: str = "") -> None:
         self.size = 0
         self._texts = texts
         self._tick = tick
+        self._where = where
         self._raised: BaseException | None = None
 
     def __iter__(self) -> Iterator[str]:
@@ -136,7 +151,7 @@ class Handed:
                 self._tick(self.size)
                 yield text
             if not self.size:
-                raise empty()
+                raise empty(where=self._where)
         except GeneratorExit:
             raise
         except BaseException as error:

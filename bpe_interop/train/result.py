@@ -43,10 +43,11 @@ class Training:
     notes: tuple[str, ...] = ()
 
 
-def empty(size: int = 0) -> SourceError:
+def empty(size: int = 0, where: str = "") -> SourceError:
     """The error where there is nothing to learn from in texts of so many bytes."""
     return SourceError(
         "the pattern matches nothing in the text" if size else "there is no text to learn from",
+        where=where,
         fix="give another pattern" if size else "give a text that is not empty",
     )
 

@@ -12,7 +12,7 @@ from ..errors import SourceError
 from ..formats import by_name
 from ..gate import renamed
 from ..model import SequenceTemplate
-from .pretokens import LINES, Handed, Texts, read_texts
+from .pretokens import LINES, Handed, Texts, names_of, read_texts
 from .request import Option, Request
 from .result import Tick, Training
 
@@ -48,7 +48,9 @@ def learn_with_sentencepiece(texts: Texts, request: Request, tick: Tick) -> Trai
                 f"the option {name} is not passed on to sentencepiece", fix="leave it out"
             )
     library("sentencepiece")
-    handed = Handed(read_texts(texts, LINES, tick), lambda read: tick("reading", read))
+    handed = Handed(
+        read_texts(texts, LINES, tick), lambda read: tick("reading", read), names_of(texts)
+    )
     sentences = _Sentences(handed, request)
     written = io.BytesIO()
     with handed.watched(), guarded("sentencepiece", "to train"):

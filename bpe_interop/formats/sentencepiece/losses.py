@@ -108,7 +108,7 @@ def _byte_level(trip: RoundTrip) -> Iterator[Loss]:
         "ids",
         f"SentencePiece merges the characters of a whole text, not the bytes of pretokens{reason}",
         "the ids of most texts would differ; those of single pretokens, spelled in GPT-2's byte "
-        "alphabet, are the same (--pretoken-level)",
+        "alphabet, are the same (--pretoken-level of convert)",
         witness=clash.longer if clash else None,
         shown=clash is not None,
     )
