@@ -30,6 +30,7 @@ from bpe_interop.errors import (
     TargetError,
     UnstatedError,
 )
+from bpe_interop.installing import by_extra
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement, restated
 from bpe_interop.verify.assumptions import EXAMINED
@@ -274,7 +275,7 @@ def test_a_missing_engine_is_said_and_required(
         without("transformers", patch)
         done = convert(RANKS, tmp_path / "out", "hf")
         assert [bool(check.skipped) for check in done.checks] == [False, False, True]
-        assert done.checks[2].skipped == "pip install 'bpe-interop[transformers]'"
+        assert done.checks[2].skipped == by_extra("transformers")
 
 
 def test_force_replaces_as_a_whole(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from bpe_interop.corpora import (
     select,
 )
 from bpe_interop.errors import EngineMissingError, SourceError
+from bpe_interop.installing import by_extra
 
 
 def read(corpus: str | Path, **settings: object) -> list[Document]:
@@ -316,7 +317,7 @@ def test_a_missing_library_is_named(
     with pytest.raises(EngineMissingError) as caught:
         read(file)
     extra = {"zstandard": "zstd", "pyarrow": "parquet"}[library]
-    assert caught.value.fix == f"pip install 'bpe-interop[{extra}]'"
+    assert caught.value.fix == by_extra(extra)
 
 
 @pytest.mark.parametrize("name", ["a.gz", "a.zst", "a.txt", "a.jsonl", "a.parquet"])

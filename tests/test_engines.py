@@ -48,6 +48,7 @@ from bpe_interop.errors import (
     UnstatedError,
 )
 from bpe_interop.formats import by_name
+from bpe_interop.installing import by_extra
 from bpe_interop.kernel import set_aside
 from bpe_interop.model import BPEModel
 from bpe_interop.steps import Pattern, Split
@@ -266,10 +267,10 @@ MODULE_OF = {
     "llama.cpp": "xllamacpp",
 }
 BROUGHT_BY = {
-    "transformers": "'bpe-interop[transformers]'",
-    "gigatoken": "'bpe-interop[gigatoken]'",
-    "mistral-common": "'bpe-interop[mistral]'",
-    "llama.cpp": "'bpe-interop[llamacpp]'",
+    "transformers": "transformers",
+    "gigatoken": "gigatoken",
+    "mistral-common": "mistral",
+    "llama.cpp": "llamacpp",
 }
 
 
@@ -280,7 +281,8 @@ def test_a_missing_library_is_said(name: str, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(EngineMissingError) as caught:
         from_files(name, format, files_of(fixture, format), model_of(fixture, format))
     assert caught.value.what == f"not checked: {name} is not installed"
-    assert caught.value.fix == f"pip install {BROUGHT_BY.get(name, name)}"
+    brought = by_extra(BROUGHT_BY[name]) if name in BROUGHT_BY else f"pip install {name}"
+    assert caught.value.fix == brought
 
 
 def test_engines_that_there_are_not() -> None:

@@ -16,6 +16,7 @@ from conftest import FIXTURES, ROOT
 
 from bpe_interop.engines.facts import FACTS
 from bpe_interop.engines.library import to_install
+from bpe_interop.installing import by_extra
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -165,9 +166,12 @@ def test_a_missing_library_is_installed_by_the_extra_that_brings_it() -> None:
     }
     for name, known in FACTS.items():
         library = known.distribution or name
-        brought = f"'bpe-interop[{libraries[library]}]'" if library in libraries else library
-        assert to_install(library) == f"pip install {brought}"
-    assert to_install("huggingface_hub") == "pip install 'bpe-interop[hub]'"
+        plain = f"pip install {library}"
+        brought = by_extra(libraries[library]) if library in libraries else plain
+        assert to_install(library) == brought
+    assert to_install("huggingface_hub") == (
+        "pip install 'bpe-interop[hub]' (in a checkout: pip install -e '.[hub]')"
+    )
 
 
 def test_sources_that_are_not_installed_verify_too(tmp_path: Path) -> None:

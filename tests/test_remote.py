@@ -23,6 +23,7 @@ from out_of_order import Shuffled
 
 from bpe_interop.corpora import PartReader, cut, find_shards, identity, read_documents, stamp
 from bpe_interop.errors import EngineMissingError, SourceError
+from bpe_interop.installing import by_extra
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import Settings, Way, check_token_files, encode_corpora
 
@@ -184,7 +185,7 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(EngineMissingError, match="fsspec is needed") as raised:
         find_shards(["memory://a.txt"])
-    assert raised.value.fix == "pip install 'bpe-interop[fsspec]'"
+    assert raised.value.fix == by_extra("fsspec")
 
 
 def test_a_corpus_by_url_is_encoded_and_checked(memory: MemoryFileSystem, tmp_path: Path) -> None:

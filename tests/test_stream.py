@@ -302,3 +302,29 @@ def test_a_terminal_is_shown_control_characters_and_a_pipe_gets_them(
     assert command("decode", folder, *ids).out == "a\x1b[2J\r\n\tb\u202e"
     monkeypatch.setattr("bpe_interop.cli.decode._is_terminal", lambda: True)
     assert command("decode", folder, *ids).out == "a\\u001b[2J\\u000d\n\tb\\u202e"
+
+
+@pytest.mark.parametrize(
+    ("stdin", "arguments", "out"),
+    [
+        (b"39 x", [], "H"),
+        (b"39 999999", [], "H"),
+        (b"39 163", ["--strict"], "H"),
+        (b"39 198 x", [], "H\n"),  # the line is ended
+        (b"x", [], ""),  # nothing is written
+    ],
+)
+def test_an_error_stands_on_a_line_of_its_own_in_a_terminal(
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    stdin: bytes,
+    arguments: list[str],
+    out: str,
+) -> None:
+    folder = TOKENIZERS / "gpt2-tiny" / "huggingface"
+    asked = ("decode", folder, "--stream", *arguments)
+    ended = command(*asked, stdin=stdin)
+    assert (ended.code, ended.out) == (2, out)  # a pipe gets the text alone
+    monkeypatch.setattr("bpe_interop.cli.decode._is_terminal", lambda: True)
+    ended = command(*asked, stdin=stdin)
+    assert (ended.code, ended.out) == (2, f"{out}\n" if out == "H" else out)

@@ -24,7 +24,10 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 When: TypeAlias = Literal["now", "later", "never"]
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("memo", "entry_points", "errors", "exports", "gc_pause", "limits", "notebook", "ticks"),
+    (
+        *("memo", "entry_points", "errors", "exports", "gc_pause"),
+        *("installing", "limits", "notebook", "ticks"),
+    ),
     ("kernel", "arguments"),
     ("entries",),
     ("steps",),

@@ -11,7 +11,7 @@ from typing import Literal, cast
 
 import click
 
-from ..errors import SourceError, UnstatedError
+from ..errors import BpeInteropError, SourceError, UnstatedError
 from ..model import show
 from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source
@@ -78,8 +78,7 @@ def decode_command(
     tokenizer = Tokenizer(load_source(source, **reading).model)
     with _explained(tokenizer):
         if stream:
-            for text in _settled(tokenizer, _coming(), skip_special_tokens, strict):
-                _write(text)
+            _write_stream(_settled(tokenizer, _coming(), skip_special_tokens, strict))
             return
         texts = (
             _decode(tokenizer, _numbers(row), skip_special_tokens, strict)
@@ -96,6 +95,19 @@ def _write(text: str) -> None:
     if _is_terminal():
         text = replace_control_characters(text, keep=_LAID_OUT)
     write_stdout(text.encode("utf-8"))
+
+
+def _write_stream(texts: Iterable[str]) -> None:
+    """Writes texts as they come. A terminal's line is ended before anything else is told on it."""
+    last = "\n"
+    try:
+        for text in texts:
+            _write(text)
+            last = text[-1:] or last
+    except (BpeInteropError, UnicodeDecodeError, KeyboardInterrupt):
+        if _is_terminal() and last != "\n":
+            _write("\n")
+        raise
 
 
 def _is_terminal() -> bool:

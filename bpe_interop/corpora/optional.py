@@ -6,6 +6,7 @@ import importlib
 from types import ModuleType
 
 from ..errors import EngineMissingError
+from ..installing import by_extra
 
 
 def optional(name: str, extra: str) -> ModuleType:
@@ -19,5 +20,5 @@ def optional(name: str, extra: str) -> ModuleType:
     except ImportError as error:
         raise EngineMissingError(
             f"{name.partition('.')[0]} is needed to read this and is not installed",
-            fix=f"pip install 'bpe-interop[{extra}]'",
+            fix=by_extra(extra),
         ) from error

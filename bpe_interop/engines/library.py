@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from ..errors import BpeInteropError, EngineError, EngineMissingError
 from ..formats import Files
+from ..installing import by_extra
 from ..model import show
 
 Special: TypeAlias = Literal["text", "parse"]
@@ -35,7 +36,7 @@ _EXTRAS = {
 def to_install(distribution: str) -> str:
     """The command that installs a distribution, by our extra where there is one."""
     extra = _EXTRAS.get(distribution)
-    return f"pip install {distribution}" if extra is None else f"pip install 'bpe-interop[{extra}]'"
+    return f"pip install {distribution}" if extra is None else by_extra(extra)
 
 
 def library(name: str, distribution: str = "") -> ModuleType:

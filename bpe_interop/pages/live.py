@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from ..encode.explain import Explained, Merge, Replaced
 from ..engines import Special
 from ..errors import BpeInteropError, EngineMissingError, SourceError
+from ..installing import by_extra
 from ..limits import PAGE_TOKENIZERS
 from ..presets import PRESETS
 from .chats import Chat, read_chat
@@ -48,7 +49,7 @@ def missing(name: str) -> EngineMissingError:
     """The error for a library that only the live page needs."""
     return EngineMissingError(
         f"{name} is needed to serve a page and is not installed",
-        fix="pip install 'bpe-interop[view]'; or write a page that needs no server: -o PAGE.html",
+        fix=f"{by_extra('view')}; or write a page that needs no server: -o PAGE.html",
     )
 
 

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from ..errors import EngineError, EngineMissingError, SourceError
+from ..installing import by_extra
 from . import worker
 from .orders import Order, Reply
 from .worker import perform
@@ -260,5 +261,5 @@ def _distributed() -> ModuleType:
     except ImportError:
         raise EngineMissingError(
             "distributed is needed for a scheduler and is not installed",
-            fix="pip install 'bpe-interop[dask]'",
+            fix=by_extra("dask"),
         ) from None
