@@ -30,7 +30,7 @@ from bpe_interop.errors import (
     TargetError,
     UnstatedError,
 )
-from bpe_interop.installing import by_extra
+from bpe_interop.install_hint import by_extra
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement, restated
 from bpe_interop.verify.assumptions import EXAMINED

@@ -31,7 +31,7 @@ from bpe_interop.corpora import (
     select,
 )
 from bpe_interop.errors import EngineMissingError, SourceError
-from bpe_interop.installing import by_extra
+from bpe_interop.install_hint import by_extra
 
 
 def read(corpus: str | Path, **settings: object) -> list[Document]:

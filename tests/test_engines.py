@@ -48,7 +48,7 @@ from bpe_interop.errors import (
     UnstatedError,
 )
 from bpe_interop.formats import by_name
-from bpe_interop.installing import by_extra
+from bpe_interop.install_hint import by_extra
 from bpe_interop.kernel import set_aside
 from bpe_interop.model import BPEModel
 from bpe_interop.steps import Pattern, Split

@@ -26,7 +26,7 @@ When: TypeAlias = Literal["now", "later", "never"]
 LAYERS: tuple[tuple[str, ...], ...] = (
     (
         *("memo", "entry_points", "errors", "exports", "gc_pause"),
-        *("installing", "limits", "notebook", "ticks"),
+        *("install_hint", "limits", "notebook", "ticks"),
     ),
     ("kernel", "arguments"),
     ("entries",),

@@ -6,7 +6,7 @@ import importlib
 from types import ModuleType
 
 from ..errors import EngineMissingError
-from ..installing import by_extra
+from ..install_hint import by_extra
 
 
 def optional(name: str, extra: str) -> ModuleType:

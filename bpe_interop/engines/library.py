@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from ..errors import BpeInteropError, EngineError, EngineMissingError
 from ..formats import Files
-from ..installing import by_extra
+from ..install_hint import by_extra
 from ..model import show
 
 Special: TypeAlias = Literal["text", "parse"]

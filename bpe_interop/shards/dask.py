@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from ..errors import EngineError, EngineMissingError, SourceError
-from ..installing import by_extra
+from ..install_hint import by_extra
 from . import worker
 from .orders import Order, Reply
 from .worker import perform
