@@ -340,9 +340,9 @@ class Tokenizer(Vocabulary):
 
         A token that begins or ends inside a character covers it. Where the text is normalized,
         the characters are those that the token's were made from: all of ``e`` and an accent, where
-        tokenizers names the first alone. White space at a token's ends is always in, also where
-        ``trim_offsets`` makes tokenizers leave it out. What the sequence template places has
-        (0, 0), as there.
+        tokenizers names the first alone, or the last. White space at a token's ends is always in,
+        also where ``trim_offsets`` makes tokenizers leave it out. What the sequence template
+        places has (0, 0), as there.
 
         Args:
             text: the text.

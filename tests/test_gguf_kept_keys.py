@@ -34,6 +34,17 @@ def written(model: BPEModel) -> dict[str, Typed]:
     return {key: typed_of(entry) for key, entry in parse_head(data, "x").keys.items()}
 
 
+def test_a_role_of_an_ordinary_token_stays_its() -> None:
+    """llama.cpp ends generation at any token that is named; no default takes its place."""
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "a"]
+    types = [made.UNKNOWN, made.CONTROL, made.CONTROL, *[made.BYTE] * 256, made.NORMAL]
+    for number in (259, 13, 2):
+        named: made.Keys = {"tokenizer.ggml.eos_token_id": (made.UINT32, number)}
+        model = load({"x.gguf": made.by_scores(tokens, types, [0.0] * len(tokens), named)})
+        assert written(model)["tokenizer.ggml.eos_token_id"] == ("uint32", number)
+        assert load(dump(model)).extras == model.extras
+
+
 @pytest.mark.parametrize(
     "typed",
     [

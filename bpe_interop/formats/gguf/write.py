@@ -224,8 +224,9 @@ def _roles(model: BPEModel, listing: Listing, kind: str) -> dict[str, Typed]:
         for place, kind in enumerate(effective_of(listing))
         if kind in (CONTROL, UNKNOWN, USER_DEFINED)
     }
+    held = kept_of(model).get("keys", {})  # a role of an ordinary token among them
     for role, place in DEFAULTS[kind].items():
-        if place in numbers:
+        if place in numbers and ROLES[role] not in held:
             by_role.setdefault(role, place)
     ends = ends_of(model)
     for role, end in zip(("bos", "eos"), ends or (None, None), strict=True):
