@@ -153,7 +153,7 @@ def _open_source(source: str | Path, notes: list[str], preset: str | None) -> Si
 def _run(source: TokenizerSource[BPEModel | None], notes: list[str]) -> Engine:
     """The engine of a source's format; ours where that does not run these files."""
     try:
-        return in_engine(source.format.engine, source)
+        return in_engine(source.format.engine, source)()
     except EngineError as error:
         if source.model is None:
             raise

@@ -434,21 +434,18 @@ def side_of(
             fix=f"name its own engine, {source.format.engine}, or convert it to a format that "
             f"{engine} runs and verify that",
         )
-    return partial(in_engine, engine, source), name
+    return in_engine(engine, source), name
 
 
-def in_engine(engine: str, source: TokenizerSource[BPEModel | None]) -> Engine:
-    """A source in an engine that reads its format.
+def in_engine(engine: str, source: TokenizerSource[BPEModel | None]) -> Build:
+    """How a source becomes a side in an engine that reads its format; sent to processes as it is.
 
     Where special tokens are not stated, the engine gets none: :func:`modes_of` then asks for none.
-
-    Raises:
-        EngineMissingError, EngineError, UnstatedError: as :func:`engines.from_files`.
     """
     model = source.model
     if model is not None and model.added is None:
         model = replace(model, added=())
-    return from_files(engine, source.format.name, dict(source.files), model)
+    return partial(from_files, engine, source.format.name, dict(source.files), model)
 
 
 def _side_name(source: TokenizerSource[BPEModel | None], engine: str, version: str) -> SideName:
