@@ -28,6 +28,7 @@ import click
 import bpe_interop
 from bpe_interop.errors import BpeInteropError
 from bpe_interop.sources import load_source
+from bpe_interop.verify.lock import dump, lock
 from bpe_interop.verify.sweep import Corpora, compare_corpora
 
 from .other_files import two_sides
@@ -108,8 +109,10 @@ def _with_plugin(folder: Path) -> None:
 
 def _with_files(folder: Path) -> None:
     _copied(folder)
-    for name in ("tokenizer.lock", "view.html", "report.json"):
+    for name in ("view.html", "report.json"):
         (folder / name).write_bytes(b"old")
+    old = bpe_interop.load(_OTHER / "tiktoken").model
+    (folder / "tokenizer.lock").write_bytes(dump(lock(old, "old", {})))
 
 
 _CONVERT = ("convert", "in/tiktoken")
