@@ -19,6 +19,7 @@ from .charsets import (
     Property,
     case_closed,
     chars,
+    code_points,
     intersect,
     negate,
     unite,
@@ -237,8 +238,18 @@ class ClassParser:
                 self.refuse("&& while case is ignored", start)
             charset = intersect(operand, charset)
         if ignore_case:
+            if self.dialect == "oniguruma" and not negated:
+                self._check_long_members(charset, start)
             charset = self.folded(charset, start, negated)
         return negate(charset) if negated else charset
+
+    def _check_long_members(self, charset: CharSet, start: int) -> None:
+        """In Oniguruma a class with U+00DF, however it is written, also matches "ss"."""
+        points = [ord(char) for char in long_folds()]
+        for first, last in code_points(charset):
+            long = next((chr(point) for point in points if first <= point <= last), None)
+            if long:
+                self.refuse(f"{long!r}, which is several characters while case is ignored,", start)
 
     def _item(self, first: bool, ignore_case: bool) -> CharSet:
         """A character, a range, an escape or a nested class."""
@@ -317,9 +328,7 @@ class ClassParser:
         ):
             self.refuse("a letter whose cases Python takes from other tables", start)
         if self.dialect == "oniguruma" and not negated:
-            long = next((c for c in long_folds() if _has(charset, c)), None)
-            if long:
-                self.refuse(f"{long!r}, which is several characters while case is ignored,", start)
+            self._check_long_members(charset, start)
         return closed
 
 
