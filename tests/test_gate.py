@@ -12,11 +12,14 @@ from bpe_interop.encode import Encoder
 from bpe_interop.engines import Engine, Special, from_files
 from bpe_interop.errors import EngineError, LossyConversionError, UnstatedError
 from bpe_interop.formats import by_name
-from bpe_interop.gate import describe, refuse
+from bpe_interop.formats.round_trip import RoundTrip
+from bpe_interop.gate import admit, describe, refuse
 from bpe_interop.loss import Loss
-from bpe_interop.model import BPEModel
+from bpe_interop.model import AddedToken, BPEModel, RankTable, SequenceTemplate, Vocab
 from bpe_interop.presets import ways_to_say
 from bpe_interop.sources import load_source
+from bpe_interop.steps import JoinBytes, Pattern, Split
+from fixtures.piece_model import CONTROL_PIECES, Piece, small_model
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 SOURCES = sorted(p for p in TOKENIZERS.glob("*/huggingface"))
@@ -134,3 +137,43 @@ def test_a_sha256_that_several_presets_share_lists_them() -> None:
     known = replace(model, origin=replace(model.origin, files=shared))
     assert "o200k_base, o200k_harmony" in ways_to_say(known)
     assert "o200k_harmony has 1,091 added tokens" in ways_to_say(known)
+
+
+# Ids that a tokenizer.json can only say in its vocabulary: what is advised is written.
+
+
+def test_a_token_whose_id_stands_in_the_vocabulary_may_be_looked_up() -> None:
+    letters = {bytes([byte]): byte for byte in range(256)}
+    model = BPEModel(
+        Vocab(letters),
+        RankTable(letters),
+        lookup_first=True,
+        pretokenizer=(Split(Pattern("(?s:.)+", "fancy-regex"), "removed", True),),
+        normalizer=(),
+        added=(AddedToken("<e>", 258, special=True),),
+        decoder=(JoinBytes(False),),
+        sequence_template=SequenceTemplate(),
+    )
+    row = by_name("huggingface")
+    with pytest.raises(LossyConversionError, match="finds it as a whole pretoken"):
+        admit(RoundTrip(model, row))
+    trip = RoundTrip(model, row)
+    losses = admit(trip, ["vocab"])
+    assert {loss.field for loss in losses} == {"vocab", "lookup_first"}
+    engine = from_files("tokenizers", "huggingface", trip.files, None)
+    assert engine.encode("<e>") == [258] == Encoder(trip.again).encode("<e>")
+    assert Encoder(model).encode("<e>") != [258]
+
+
+def test_an_unknown_piece_of_one_character_may_be_a_symbol() -> None:
+    pieces = [Piece("?", 0.0, 2), *CONTROL_PIECES, Piece("a", 0.0, 1), Piece("\u2581", -3.0, 1)]
+    data = small_model(pieces, fallback=False, prefix=True, remove_extra=False, escape=True)
+    model = replace(
+        by_name("sentencepiece").load({"t.model": data}), sequence_template=SequenceTemplate()
+    )
+    trip = RoundTrip(model, by_name("huggingface"))
+    with pytest.raises(LossyConversionError, match="where it is a symbol"):
+        admit(trip)
+    assert "vocab" in {loss.field for loss in admit(trip, ["vocab"])}
+    engine = from_files("tokenizers", "huggingface", trip.files, None)
+    assert engine.encode("a??") == Encoder(trip.again).encode("a??")

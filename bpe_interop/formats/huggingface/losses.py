@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from ...errors import PatternError
 from ...loss import Loss
-from ...model import BPEModel, show
+from ...model import AddedToken, BPEModel, show
 from ...steps import (
     JoinBytes,
     JoinTokens,
@@ -65,10 +66,14 @@ def read_back(trip: RoundTrip) -> Mapping[str, Any]:
     """
     over_characters = trip.model.alphabet == "char"
     written = in_own_terms(trip.model) if over_characters else trip.model
-    fields = ("vocab", "merges", "fallback") if over_characters else ()
+    own: dict[str, Any] = {}
+    if over_characters:
+        more = {token.text.encode("utf-8"): token.id for token in _as_symbols(written)}
+        vocab = replace(written.vocab, ids={**written.vocab.ids, **more}) if more else written.vocab
+        own = {"vocab": vocab, "merges": written.merges, "fallback": written.fallback}
     try:
         return {
-            **{field: getattr(written, field) for field in fields},
+            **own,
             "normalizer": tuple(in_oniguruma(written.normalizer or ())),
             "pretokenizer": tuple(oniguruma_steps(written)),
             "decoder": written.decoder and tuple(in_oniguruma(written.decoder)),
@@ -194,36 +199,49 @@ def _added(model: BPEModel) -> Iterator[Loss]:
                 f"tokenizers would number it {numbers[token.text]}, not {token.id}",
                 witness=token.text,
             )
-    stated = [
-        t.text
-        for t in stated_in_vocab(model, held, numbers)
-        if t.text.encode() not in model.vocab.ids
-    ]
-    yield from _symbols(model, stated)
+    yield from _symbols(model)
     if model.lookup_first:
-        yield from _looked_up(model, stated)
+        yield from _looked_up(model, [token.text for token in _only_stated(model)])
 
 
-def _symbols(model: BPEModel, texts: list[str]) -> Iterator[Loss]:
+def _only_stated(model: BPEModel) -> list[AddedToken]:
+    """The added tokens whose ids must be in the vocabulary, where the model has no such token."""
+    held, ids = held_tokens(model.added or ()), model.vocab.ids
+    stated = stated_in_vocab(model, held, spelled(model).vocab)
+    return [token for token in stated if token.text.encode() not in ids]
+
+
+def _as_symbols(model: BPEModel) -> Iterator[AddedToken]:
     """Added tokens of one character, which a text gives where their ids are in the vocabulary.
 
     An unknown one is given either way, but then it is not fused with what stands beside it. In a
     byte-level vocabulary they spell a byte.
     """
     words = Words(model.alphabet, model.affixes, {}, {}, frozenset())
-    for text in texts:
-        spelled = model.alphabet == "byte" and is_mapped(text)
-        content = to_bytes(text) if spelled else text.encode("utf-8")
+    for token in _only_stated(model):
+        content = _content(model, token.text)
         if content not in model.vocab.ids and words.is_symbol(content):
-            shown = content.isascii()
-            yield Loss(
-                "vocab",
-                "ids",
-                f"the id of {show(text)} must stand in the vocabulary, where it is a symbol",
-                "it would be encoded as that id even where special tokens are ordinary text",
-                witness=2 * content.decode() if shown else None,
-                shown=shown,
-            )
+            yield token
+
+
+def _content(model: BPEModel, text: str) -> bytes:
+    """What a text stands for in the vocabulary."""
+    in_letters = model.alphabet == "byte" and is_mapped(text)
+    return to_bytes(text) if in_letters else text.encode("utf-8")
+
+
+def _symbols(model: BPEModel) -> Iterator[Loss]:
+    for token in _as_symbols(model):
+        content = _content(model, token.text)
+        shown = content.isascii()
+        yield Loss(
+            "vocab",
+            "ids",
+            f"the id of {show(token.text)} must stand in the vocabulary, where it is a symbol",
+            "it would be encoded as that id even where special tokens are ordinary text",
+            witness=2 * content.decode() if shown else None,
+            shown=shown,
+        )
 
 
 def _looked_up(model: BPEModel, texts: list[str]) -> Iterator[Loss]:
@@ -234,13 +252,19 @@ def _looked_up(model: BPEModel, texts: list[str]) -> Iterator[Loss]:
         if can_occur(steps, text.encode("utf-8")) is not False:
             occurs = occurrence(steps, text.encode("utf-8"))
             yield Loss(
-                "added",
+                "vocab",
                 "ids",
                 f"the id of {show(text)} must stand in the vocabulary, where ignore_merges "
                 "finds it as a whole pretoken",
                 "it would be encoded as that id even where special tokens are ordinary text",
                 witness=occurs.text,
                 shown=occurs.possible is True,
+            )
+            yield Loss(
+                "lookup_first",
+                "metadata",
+                f"{show(text)} is then a token that is found by looking whole pretokens up only",
+                "no other id changes",
             )
 
 
