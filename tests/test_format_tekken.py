@@ -274,6 +274,20 @@ def test_what_it_cannot_hold_is_refused(name: str, fields: set[str]) -> None:
     assert fields <= {loss.field for loss in refused.value.losses}
 
 
+@pytest.mark.parametrize("pattern", ["(?s:.)+", r"[\s\S]+", "", r"\p{Lu}+|[^\p{Lu}]+"])
+def test_a_minbpe_file_is_written_as_tekken(pattern: str, tmp_path: Path) -> None:
+    """A pattern that takes texts whole comes back as none, which is said and no defect."""
+    (tmp_path / "t.model").write_text(f"minbpe v1\n{pattern}\n0\n97 98\n")
+    dropped = ["sequence_template", "vocab"]
+    done = convert(tmp_path / "t.model", tmp_path / "out", "tekken", drop=dropped, verify=False)
+    whole = pattern in ("(?s:.)+", r"[\s\S]+")
+    assert ("pretokenizer" in {loss.field for loss in done.losses}) is whole
+    text = "ab abA Bab\nab"
+    first = len(load(tmp_path / "out").model.added or ())
+    ids = load(tmp_path / "t.model").encode_ordinary(text)
+    assert load(tmp_path / "out").encode_ordinary(text) == [number + first for number in ids]
+
+
 def test_a_tokenizer_is_saved_as_tekken(tmp_path: Path) -> None:
     tokenizer = load(FIXTURES / "tokenizers" / "tekken-listed-tiny" / "tekken")
     assert isinstance(tokenizer, Tokenizer)

@@ -12,7 +12,7 @@ from ...text.patterns import same
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.pretokens import missing_bytes
 from ...theory.witness import text_for, text_with
-from ..one_pattern import express
+from ..one_pattern import express, read_pattern
 from ..reasons import Apart, Reason, explained, of_bytes, shown_by
 from ..round_trip import RoundTrip
 from .extras import KEY, kept_of, unfit
@@ -130,6 +130,13 @@ def _pretokenizer(model: BPEModel, apart: Apart) -> Iterator[Loss]:
             "the pattern is another one in the dialect of tekken.json",
             "it is not shown that both cut all texts alike",
             shown=False,
+        )
+    elif not read_pattern(pattern.source):
+        yield Loss(
+            "pretokenizer",
+            "metadata",
+            "the pattern takes each text whole, and is read back as none",
+            "no id changes",
         )
 
 
