@@ -15,13 +15,16 @@ from tokenizers import Tokenizer
 
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
-from bpe_interop.errors import EngineError, UnsupportedError
-from bpe_interop.formats import all_formats
+from bpe_interop.errors import EngineError, LossyConversionError, UnsupportedError
+from bpe_interop.formats import all_formats, by_name
 from bpe_interop.formats.gguf.characters import OVER_CHARACTERS
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.write import dump
-from bpe_interop.model import BPEModel
+from bpe_interop.formats.round_trip import RoundTrip
+from bpe_interop.gate import admit
+from bpe_interop.model import BPEModel, SequenceTemplate
 from fixtures import gguf_models as made
+from fixtures.piece_model import BYTE_PIECES, CONTROL_PIECES, Piece, small_model
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 NEWLINES = ["\n", "\n\n", "\n\n\n"]
@@ -182,3 +185,30 @@ def test_all_of_the_declaration(data: Data) -> None:
     file = over_characters("gemma4")
     encoder = Encoder(read(file))
     assert [encoder.encode(line) for line in lines] == LlamaCppEngine(file).encode_batch(lines)
+
+
+@pytest.mark.parametrize(("token", "text"), [("ab", "ab"), ("a\u00e9", "a\u00e9")])
+def test_an_unused_token_that_merging_builds_is_a_loss(token: str, text: str) -> None:
+    """sentencepiece splits it again; llama.cpp, which was asked, gives its id."""
+    pieces = [
+        *(Piece("<unk>", 0.0, 2), *CONTROL_PIECES),
+        *(
+            Piece("a", -1.0, 1),
+            Piece("b", -2.0, 1),
+            Piece("\u2581", -3.0, 1),
+            Piece(token, -4.0, 5),
+        ),
+        *BYTE_PIECES,
+    ]
+    data = small_model(pieces, fallback=True, prefix=True, remove_extra=False, escape=True)
+    model = replace(
+        by_name("sentencepiece").load({"t.model": data}), sequence_template=SequenceTemplate()
+    )
+    trip = RoundTrip(model, by_name("gguf"))
+    with pytest.raises(LossyConversionError, match="is UNUSED: sentencepiece splits it again"):
+        admit(trip)
+    assert "merges" in {loss.field for loss in admit(trip, ["merges"])}
+    [written] = trip.files.values()
+    ids = LlamaCppEngine(written).encode(text)
+    assert ids == Encoder(trip.again).encode(text)
+    assert ids != Encoder(model).encode(text)

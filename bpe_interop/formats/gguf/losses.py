@@ -25,8 +25,8 @@ from ..round_trip import RoundTrip
 from .contents import Contents, contents_of
 from .overlaps import equally_long, in_order_of_length
 from .pre_names import Near, chosen, nearest_names
-from .read import decoder_of, normalizer_of
-from .write import puts_space, scores_stay
+from .read import built_by_scores, decoder_of, normalizer_of
+from .write import puts_space, scores_of, scores_stay
 
 Losses: TypeAlias = Iterator[Loss]
 
@@ -131,6 +131,27 @@ def _merges(contents: Contents) -> Losses:
     elif model.affixes != Affixes() or not contents.as_before:
         yield shown_by(
             None, "merges", "ids", "merges of tokens that are lost", "other pairs would merge first"
+        )
+    elif not pairs:
+        yield from _merged_unused(contents)
+
+
+def _merged_unused(contents: Contents) -> Losses:
+    """UNUSED tokens that merging builds: sentencepiece splits them again, llama.cpp does not."""
+    model, listing = contents.model, contents.listing
+    kinds = model.vocab.kinds
+    unused = [token for token, number in model.vocab.ids.items() if kinds.get(number) == "unused"]
+    if not unused:
+        return
+    every = built_by_scores(listing.texts, scores_of(model, listing))
+    token = next((token for token in unused if token in every), None)
+    if token is not None:
+        yield shown_by(
+            None,
+            "merges",
+            "ids",
+            f"{show(token)} is UNUSED: sentencepiece splits it again, llama.cpp gives its id",
+            "texts in which it is merged would have other ids",
         )
 
 
