@@ -25,7 +25,7 @@ Template: TypeAlias = Literal["kept", "none", "bos", "cls sep", "bos eos", "whis
 LOWEST = "4.57"
 """The lowest version of transformers that is admitted; :data:`LOADED_ALIKE` was measured in it."""
 
-MEASURED = "5.23"
+MEASURED = "5.24"
 """The newest version of transformers; everything else was measured in it."""
 
 DEFAULT = "TokenizersBackend"
@@ -383,9 +383,10 @@ _TYPES: Mapping[str, str] = {
         "internlm3 iquestcoder jamba kimi_k25 kimi_linear kosmos-2 llava llava_next mimo_v2_flash "
         "minicpm3 minicpm_ocr minicpmv minicpmv4_6 minicpmv4_7 minimax_m2 ministral ministral3 "
         "mistral mistral3 mistral_large4 mixtral modernbert modernbert-decoder molmo molmo2 "
-        "nemo_speechlm nemotron nvfp4 nystromformer olmo2 olmo3 olmo_hybrid opencua openvla "
-        "paddleocr_vl pegasus_x persimmon phi3 phi3_v phimoe pix2struct pixtral pocket_tts "
-        "smolvlm stablelm step3_vl umt5 vipllava voxtral voxtral_realtime xlm-roberta-xl"
+        "nemo_speechlm nemotron nvfp4 nystromformer olmo2 olmo3 olmo_hybrid omniasr opencua "
+        "openvla paddleocr_vl pegasus_x persimmon phi3 phi3_v phimoe pix2struct pixtral "
+        "pocket_tts smolvlm stablelm step3_vl umt5 vipllava voxtral voxtral_realtime "
+        "xlm-roberta-xl"
     ),
     "WhisperTokenizer": "whisper",
     UNKNOWN: (
@@ -396,9 +397,9 @@ _TYPES: Mapping[str, str] = {
         "jina_embeddings_v3 lasr_ctc lasr_encoder layoutlm layoutlmv2 layoutlmv3 layoutxlm luke "
         "lxmert m2m_100 marian markuplm mbart megatron-bert metaclip_2 mgp-str mm-grounding-dino "
         "mobilebert mpnet mt5 musicgen musicgen_melody nemotron3_5_asr nemotron_asr_streaming "
-        "nllb-moe nomic_bert nougat parakeet_ctc parakeet_rnnt parakeet_tdt pegasus perceiver "
-        "plbart pp_formulanet prophetnet rag reformer rembert roc_bert roformer seamless_m4t "
-        "seamless_m4t_v2 siglip siglip2 speech_to_text speecht5 splinter squeezebert "
+        "nllb-moe nomic_bert nougat omniasr_ctc parakeet_ctc parakeet_rnnt parakeet_tdt pegasus "
+        "perceiver plbart pp_formulanet prophetnet rag reformer rembert roc_bert roformer "
+        "seamless_m4t seamless_m4t_v2 siglip siglip2 speech_to_text speecht5 splinter squeezebert "
         "switch_transformers t5 tapas tipsv2 trocr tvp udop unispeech unispeech-sat videoprism "
         "vilt visual_bert vits wav2vec2 wav2vec2-bert wav2vec2-conformer xglm xlm xlm-roberta "
         "xlnet xmod yoso"

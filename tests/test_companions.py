@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -104,7 +105,10 @@ of_the_measured = pytest.mark.skipif(
 
 @of_the_measured
 def test_the_tables_are_those_of_the_installed_transformers() -> None:
-    """Also of a newer one than was measured; an older one has other classes."""
+    """A newer one than was measured may know further model types, and change none.
+
+    An older one has other classes.
+    """
     kinds: Any = vars(configuration_auto)["CONFIG_MAPPING_NAMES"]
     expected = {}
     for kind, name in auto.TOKENIZER_MAPPING_NAMES.items():
@@ -113,9 +117,15 @@ def test_the_tables_are_those_of_the_installed_transformers() -> None:
             plain = DEFAULT
         if kind in kinds or plain == DEFAULT:
             expected[kind] = plain if plain in CLASSES or plain == DEFAULT else UNKNOWN
-    assert dict(MODEL_TYPES) == expected
     wrong = auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS
-    assert set(FORCED) == {kind for kind in wrong if expected[kind] != DEFAULT}
+    forced = {kind for kind in wrong if expected[kind] != DEFAULT}
+    added = expected.keys() - MODEL_TYPES.keys()
+    if added and release(transformers.__version__) > release(MEASURED):
+        warnings.warn(f"not in the table of transformers {MEASURED}: {sorted(added)}", stacklevel=1)
+        expected = {kind: name for kind, name in expected.items() if kind in MODEL_TYPES}
+        forced &= MODEL_TYPES.keys()
+    assert dict(MODEL_TYPES) == expected
+    assert set(FORCED) == forced
 
 
 SETTINGS = [
@@ -387,7 +397,7 @@ def test_what_is_written_is_served_as_it_is_read(files: dict[str, bytes]) -> Non
             {"tokenizer_config": {"add_bos_token": True, "bos_token": END}},
             "add_bos_token is true, but tokenizer.json's post-processor puts none there",
         ),
-        ({"tokenizer_config": {"clean_up_tokenization_spaces": True}}, "5.23 does not for BPE"),
+        ({"tokenizer_config": {"clean_up_tokenization_spaces": True}}, "5.24 does not for BPE"),
         ({"tokenizer_config": {"split_special_tokens": True}}, "split_special_tokens"),
         ({"tokenizer_config": {"fix_mistral_regex": True}}, "fix_mistral_regex"),
         (

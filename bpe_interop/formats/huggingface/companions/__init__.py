@@ -182,7 +182,7 @@ def _tell_flags(config: Node, root: Node, added: Sequence[AddedToken], notes: li
     if config.get("clean_up_tokenization_spaces").value:
         notes.append(
             f"{CONFIG}: clean_up_tokenization_spaces makes some versions of transformers change "
-            "decoded text (5.23 does not for BPE); what is read here is tokenizer.json"
+            "decoded text (5.24 does not for BPE); what is read here is tokenizer.json"
         )
     if config.get("split_special_tokens").value:
         notes.append(

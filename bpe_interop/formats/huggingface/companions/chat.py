@@ -1,6 +1,6 @@
 """Chat templates: the default one, and others by name.
 
-Measured in transformers 5.23: ``additional_chat_templates/NAME.jinja`` are read, and
+Measured in transformers 5.24: ``additional_chat_templates/NAME.jinja`` are read, and
 ``chat_template.jinja`` as ``default`` unless the folder has one of that name; if there are any of
 these, ``chat_template`` in ``tokenizer_config.json`` is not. That is a text, or templates by
 name, as an object or as a list of ``{"name", "template"}``.

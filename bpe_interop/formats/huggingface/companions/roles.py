@@ -1,6 +1,6 @@
 """What special tokens are for: which file says so, and which file counts if two disagree.
 
-Measured in transformers 5.23 (``tokenization_utils_base.py``, ``_from_pretrained``): where
+Measured in transformers 5.24 (``tokenization_utils_base.py``, ``_from_pretrained``): where
 ``tokenizer_config.json`` has the key ``added_tokens_decoder``, ``special_tokens_map.json`` is not
 read; where it has not, every key of ``special_tokens_map.json`` wins, nulls too. What neither
 names, the class that is served may assume, and ``padding`` in ``tokenizer.json`` names a padding

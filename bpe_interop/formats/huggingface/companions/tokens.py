@@ -1,6 +1,6 @@
 """Which added tokens ``AutoTokenizer`` ends up with.
 
-Measured in transformers 5.23 (``tokenization_utils_tokenizers.py``, ``__init__``), which adds
+Measured in transformers 5.24 (``tokenization_utils_tokenizers.py``, ``__init__``), which adds
 tokens to those of the ``tokenizer.json``, or, where a class is rebuilt, to none: first those of
 ``added_tokens_decoder`` in ``tokenizer_config.json``, by id; if there is no such key, those of
 ``added_tokens.json`` and of ``tokenizer.json``. Then the roles' tokens, then further special
