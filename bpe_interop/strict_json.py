@@ -234,7 +234,12 @@ def parse(data: bytes, file: str, *, with_paths: bool = False) -> Node:
             f"not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}", where=file
         ) from None
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        value = json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_no_constant,
+            parse_int=_integer if "-0" in text else None,
+        )
         if _SURROGATE.search(text):
             errors = "surrogateescape" if with_paths else "strict"
             json.dumps(value, ensure_ascii=False).encode("utf-8", errors)
@@ -295,6 +300,11 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
                 raise _RepeatedKeyError(key)
             seen.add(key)
     return unique
+
+
+def _integer(digits: str) -> float:
+    """``-0`` is a float to the engines (serde_json), which no id, count or flag may be."""
+    return -0.0 if digits == "-0" else int(digits)
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -82,6 +82,21 @@ def test_merges_as_strings_and_as_pairs_mean_the_same() -> None:
     assert load(document()).merges == load(pairs).merges
 
 
+def test_minus_zero_is_no_id_as_in_the_engine() -> None:
+    """serde_json reads ``-0`` as a float."""
+    value = document()
+    value["added_tokens"] = [added(0, "\u0100")]
+    text = json.dumps(value)
+    FORMAT.load({"tokenizer.json": text.encode()})
+    for whole in (r'"\u0100": 0,', '"id": 0,'):
+        assert whole in text
+        data = text.replace(whole, whole.replace(": 0", ": -0"))
+        with pytest.raises(Exception, match=r"floating point `-0"):
+            tokenizers.Tokenizer.from_str(data)
+        with pytest.raises(FormatError, match=r"-0|integer"):
+            FORMAT.load({"tokenizer.json": data.encode()})
+
+
 def test_old_files_without_a_model_type_are_bpe() -> None:
     old = document()
     del old["model"]["type"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,9 +15,11 @@ from typing import Any
 
 import pytest
 import tiktoken
+import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_model
 from bpe_interop.errors import (
@@ -517,7 +520,7 @@ def test_control_tokens_have_no_line() -> None:
 def test_the_plugin_is_found_by_tiktoken(tmp_path: Path) -> None:
     source = tmp_path / "source"
     text = "ab abc  ab'ab<|e|>\n日本\x00"
-    special = AddedToken("<|e|>\"'\\{}\n\u202e", 261)
+    special = AddedToken("<|f|>\"'\\{}\n\u202e", 261)
     before = model(added=(AddedToken("<|e|>", 262), special))
     for name, content in plugin(before, "my-Name.v1").items():
         path = source / name
@@ -665,6 +668,37 @@ def test_a_sentencepiece_model_is_written_where_it_is_proved_the_same() -> None:
     theirs = from_model("sentencepiece", model)
     for text in ("the thing in  the", "th\u00e9 \u4e2d\u6587 \U0001f642", "\x00\n\u2581 the", ""):
         assert engine.encode_ordinary(text) == theirs.encode(text)
+
+
+@pytest.mark.parametrize(
+    "texts", [["\u00e9"], ["<s>", "<s>x"]], ids=["the id of a byte", "one begins another"]
+)
+def test_special_tokens_that_cannot_stand_beside_the_others_are_left_out(
+    texts: list[str], tmp_path: Path
+) -> None:
+    """tokenizers gives a text that spells a byte the id of that byte."""
+    source = json.loads((FIXTURES / "cl100k-tiny" / "huggingface" / "tokenizer.json").read_bytes())
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    source["added_tokens"] += [
+        {"id": 830 + at, "content": text, **flags} for at, text in enumerate(texts)
+    ]
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(source))
+    target = tmp_path / "made"
+    fields = ["added", "decoder"] if texts == ["\u00e9"] else ["added"]
+    with pytest.raises(LossyConversionError, match=r"distinguish|begins"):
+        convert(path, target, "tiktoken", options=["plugin"], name="made")
+    convert(path, target, "tiktoken", options=["plugin"], name="made", drop=fields)
+    written = json.loads((target / "made.tiktoken.json").read_bytes())["special_tokens"]
+    theirs = tokenizers.Tokenizer.from_file(str(path))
+    kept = [e["content"] for e in source["added_tokens"] if e["content"] != texts[0]]
+    assert written == {text: theirs.token_to_id(text) for text in kept}
+    module = runpy.run_path(str(target / "plugin" / "tiktoken_ext" / "encoding_made.py"))
+    build = module["ENCODING_CONSTRUCTORS"]["made"]
+    engine = tiktoken.Encoding(**build())
+    text = "a<|endoftext|>b"
+    assert engine.encode(text, allowed_special="all") == theirs.encode(text).ids
+    assert engine._special_tokens == written
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from .. import Files
 from ..names import STEM
 from ..one_pattern import pat_str, read_pattern
 from .ranks import PLUGIN, SUFFIX, looks_like_ranks, read_ranks, write_ranks, written_tokens
-from .sidecar import OWN_KEY, Sidecar, n_vocab, read_sidecar, told_apart, write_sidecar
+from .sidecar import OWN_KEY, Sidecar, held_tokens, n_vocab, read_sidecar, write_sidecar
 
 
 def load(files: Files) -> BPEModel:
@@ -80,7 +80,7 @@ def dump(model: BPEModel, *, name: str | None = None) -> Files:
     own = model.origin.name if STEM.fullmatch(model.origin.name) else ""
     stem = name or own or "tokenizer"
     numbers = written_tokens(model)
-    added = None if model.added is None else told_apart(model.added)
+    added = None if model.added is None else held_tokens(model.added, numbers)
     sidecar = Sidecar(
         name=own or stem,
         pattern=pat_str(model),

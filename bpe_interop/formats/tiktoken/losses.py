@@ -31,7 +31,7 @@ from ..reasons import (
 )
 from ..round_trip import RoundTrip
 from .ranks import MAX_RANK, written_tokens
-from .sidecar import prefixed_text, told_apart
+from .sidecar import held_tokens, prefixed_text
 
 
 def explain(trip: RoundTrip) -> Iterable[Loss]:
@@ -43,7 +43,7 @@ def read_back(trip: RoundTrip) -> Mapping[str, Any]:
     """What a model becomes in a rank file and its sidecar, by what it holds."""
     model = trip.model
     numbers, pattern = written_tokens(model), pat_str(model)
-    named = {token.text: token for token in told_apart(model.added or ())}
+    named = {token.text: token for token in held_tokens(model.added or (), numbers)}
     added = tuple(AddedToken(text, each.id, roles=each.roles) for text, each in named.items())
     ranks = {token: number for token, number in numbers.items() if token}
     return {
@@ -177,14 +177,14 @@ def _added_loss(what: str, consequence: str, witness: str | None) -> Loss:
 
 def _numbers_taken(model: BPEModel) -> Iterator[Loss]:
     """Special tokens whose id is another token's rank: a rank file with them cannot be read."""
-    contents = numbered(model.vocab.ids, {token.id for token in model.added or ()})
+    contents = numbered(written_tokens(model), {token.id for token in model.added or ()})
     for token in model.added or ():
         other = contents.get(token.id)
         if other is not None and other != token.text.encode():
             yield _added_loss(
                 f"{show(token.text)} has the id {token.id}, which is also the rank of "
                 f"{show(other)}",
-                "tiktoken could not distinguish the two",
+                "tiktoken could not distinguish the two; the special token would be left out",
                 None,
             )
             return

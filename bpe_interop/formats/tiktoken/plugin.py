@@ -17,7 +17,7 @@ from ...model import BPEModel
 from .. import Files
 from ..one_pattern import pat_str
 from .ranks import write_ranks, written_tokens
-from .sidecar import n_vocab
+from .sidecar import held_tokens, n_vocab
 
 _SETTINGS = re.compile(r"plugin/tiktoken_ext/.*\.json")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
@@ -100,11 +100,12 @@ def plugin(model: BPEModel, name: str) -> Files:
         lacking = "the pattern" if pattern is None else "which tokens are special"
         raise UnstatedError(f"a plugin needs {lacking}", fix="name a preset, or add a sidecar")
     numbers = written_tokens(model)
+    added = held_tokens(model.added, numbers)
     arguments = {
         "name": name,
         "pat_str": pattern,
-        "special_tokens": {token.text: token.id for token in model.added},
-        "explicit_n_vocab": n_vocab(numbers, model.added),
+        "special_tokens": {token.text: token.id for token in added},
+        "explicit_n_vocab": n_vocab(numbers, added),
     }
     module = "encoding_" + re.sub(r"[^a-z0-9]", "_", name.lower())
     words = {

@@ -25,7 +25,7 @@ sequence, which is what tiktoken does.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -178,9 +178,16 @@ def _read_added(
     return tuple(added)
 
 
-def told_apart(added: Iterable[AddedToken]) -> tuple[AddedToken, ...]:
-    """The added tokens that begin no other one: of the others tiktoken takes one by chance."""
-    listed = tuple(added)
+def held_tokens(
+    added: Collection[AddedToken], ranks: Mapping[bytes, int]
+) -> tuple[AddedToken, ...]:
+    """The added tokens that can stand beside some ranks.
+
+    They begin no other one: of those that do tiktoken takes one by chance. And their ids are no
+    other token's rank.
+    """
+    contents = numbered(ranks, {token.id for token in added})
+    listed = [t for t in added if contents.get(t.id, t.text.encode()) == t.text.encode()]
     texts = sorted({token.text for token in listed})
     begins = {x for x, y in pairwise(texts) if y.startswith(x)}
     return tuple(token for token in listed if token.text not in begins)
