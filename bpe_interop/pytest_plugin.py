@@ -31,6 +31,7 @@ class Parity(Protocol):
         *,
         scope: Scope | None = None,
         require: Required | None = None,
+        metadata: bool = False,
         preset_a: str | None = None,
         preset_b: str | None = None,
     ) -> Report:
@@ -67,6 +68,7 @@ def tokenizer_parity(pytestconfig: pytest.Config) -> Parity:
         *,
         scope: Scope | None = None,
         require: Required | None = None,
+        metadata: bool = False,
         preset_a: str | None = None,
         preset_b: str | None = None,
     ) -> Report:
@@ -77,6 +79,7 @@ def tokenizer_parity(pytestconfig: pytest.Config) -> Parity:
             texts,
             scope=scope or usual_scope,
             require=require or usual,
+            metadata=metadata,
             preset_a=preset_a,
             preset_b=preset_b,
         )
@@ -98,6 +101,7 @@ def assert_parity(
     *,
     scope: Scope = "all",
     require: Required = "tested",
+    metadata: bool = False,
     preset_a: str | None = None,
     preset_b: str | None = None,
 ) -> Report:
@@ -114,6 +118,7 @@ def assert_parity(
             matches).
         require: ``"proved"`` asks for a proof that covers every text of the scope, whatever
             ``texts`` are; ``"tested"`` for no difference.
+        metadata: whether roles of tokens and the chat template must be the same, too.
         preset_a: says what ``a``, a path or a name, leaves unsaid: the special tokens of a rank
             file, for example.
         preset_b: the same for ``b``.
@@ -144,11 +149,11 @@ def assert_parity(
         b,
         listed,
         scope=scope,
-        proof=listed is None or require == "proved",
+        proof=listed is None or require == "proved" or metadata,
         preset_a=preset_a,
         preset_b=preset_b,
     )
-    problem = _problem(report, require, len(listed or ()))
+    problem = _problem(report, require, len(listed or ())) or _other(report, metadata)
     if problem is not None:
         details = _details(report, given=listed is not None)
         raise AssertionError("\n".join([problem, *_sides(report), *details]))
@@ -171,6 +176,13 @@ def _problem(report: Report, require: Required, given: int) -> str | None:
     if require == "proved" and report.verdict != "proved":
         return f"not proved, which is required; no difference in {report.compared:,} compared"
     return None
+
+
+def _other(report: Report, metadata: bool) -> str | None:
+    from .verify.summary import other_metadata
+
+    other = other_metadata(report) if metadata else ()
+    return f"the ids are the same, the metadata is not: {'; '.join(other)}" if other else None
 
 
 def _sides(report: Report) -> Iterator[str]:

@@ -144,6 +144,15 @@ class Node:
             idle[key] = value
         return idle
 
+    def exactly(self, *known: str) -> None:
+        """Refuses unknown keys, whatever they say: the engine loads no file that has one here."""
+        for key, value in self.be(dict).items():
+            if key not in known:
+                Node(value, self.file, f"{self.path}.{key}").refuse(
+                    "this key is not understood, and tokenizers loads no file that has it",
+                    fix="remove the key",
+                )
+
 
 def read_as(kind: type[T], node: Node, *beside: str) -> T:
     """A dataclass out of an object that has its fields, as ``dataclasses.asdict`` writes them.

@@ -97,6 +97,54 @@ def test_minus_zero_is_no_id_as_in_the_engine() -> None:
             FORMAT.load({"tokenizer.json": data.encode()})
 
 
+PART = {"Sequence": {"id": "A", "type_id": 0}}
+PADDING = {"direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0}
+
+
+def template(**more: Any) -> dict[str, Any]:
+    """A post-processor whose first part has further keys."""
+    pieces = {"single": [{**PART, **more}], "pair": [PART, PART]}
+    special = {"a": {"id": "a", "ids": [97], "tokens": ["a"]}}
+    return {"type": "TemplateProcessing", **pieces, "special_tokens": special}
+
+
+@pytest.mark.parametrize("idle", [None, False, {}, ""])
+@pytest.mark.parametrize(
+    "place", ["root", "split", "normalizer", "decoder", "template", "both", "padding"]
+)
+def test_a_key_that_says_nothing_is_refused_where_the_engine_has_none(
+    place: str, idle: Any
+) -> None:
+    pattern = {"String": "a", "x": idle}
+    changes: dict[str, dict[str, Any]] = {
+        "root": {"x": idle},
+        "split": {
+            "pre_tokenizer": {
+                "type": "Sequence",
+                "pretokenizers": [
+                    {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False},
+                    BYTE_LEVEL,
+                ],
+            }
+        },
+        "normalizer": {"normalizer": {"type": "Replace", "pattern": pattern, "content": "b"}},
+        "decoder": {
+            "decoder": {
+                "type": "Sequence",
+                "decoders": [BYTE_LEVEL, {"type": "Replace", "pattern": pattern, "content": "b"}],
+            }
+        },
+        "template": {"post_processor": template(x=idle)},
+        "both": {"post_processor": template(SpecialToken={"id": "a", "type_id": 0})},
+        "padding": {"padding": {**PADDING, "pad_token": "a", "strategy": {"Fixed": 5, "x": idle}}},
+    }
+    data = json.dumps({**document(), **changes[place]})
+    with pytest.raises(Exception, match=r"expected|did not match"):
+        tokenizers.Tokenizer.from_str(data)
+    with pytest.raises((FormatError, UnsupportedError), match=r"not understood|this is both"):
+        FORMAT.load({"tokenizer.json": data.encode()})
+
+
 def test_old_files_without_a_model_type_are_bpe() -> None:
     old = document()
     del old["model"]["type"]

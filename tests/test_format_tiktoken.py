@@ -701,6 +701,19 @@ def test_special_tokens_that_cannot_stand_beside_the_others_are_left_out(
     assert engine._special_tokens == written
 
 
+def test_a_token_with_the_id_that_tiktoken_has_no_rank_for_is_left_out(tmp_path: Path) -> None:
+    source = json.loads((FIXTURES / "gpt2-tiny" / "huggingface" / "tokenizer.json").read_bytes())
+    source["model"]["vocab"]["b2"] = 2**32 - 1
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(source))
+    with pytest.raises(LossyConversionError, match="an id above 4294967294"):
+        convert(path, tmp_path / "t.tiktoken", "tiktoken")
+    convert(path, tmp_path / "t.tiktoken", "tiktoken", drop=["vocab"])
+    ranks = read_ranks((tmp_path / "t.tiktoken").read_bytes(), "t")
+    assert b"b2" not in ranks
+    assert len(ranks) == len(source["model"]["vocab"]) - 1
+
+
 @pytest.mark.parametrize(
     "number",
     ["0,1", "1,0", "2,", ",2", "null", "true", '"a"', "[1]", "{}", "[" * 100_000, "1e2", "1.0",

@@ -19,6 +19,7 @@ from ..errors import TargetError
 from ..io import keep_apart
 from ..pages import SUFFIXES, Require, check_targets, to_json, write_reports
 from ..verify import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
+from ..verify.summary import other_metadata
 from .completion import file_names, preset_names
 from .manual import command, nearest
 from .options import (
@@ -101,7 +102,7 @@ _CODES = {"proved": 0, "tested": 0, "refuted": 1, "unknown": 2}
 _INTERRUPTED = 130
 _HELP_CODES = {
     0: "proved, or the same on everything that was run",
-    1: "different",
+    1: "different; with --metadata, also other roles or another chat template",
     2: "could not tell",
     _INTERRUPTED: "interrupted before a difference was found",
 }
@@ -168,6 +169,11 @@ class _Texts:
     show_default=True,
     help="With proved, what is only tested ends with exit code 2.",
 )
+@click.option(
+    "--metadata",
+    is_flag=True,
+    help="Roles of tokens and the chat template must be the same, too: else exit code 1.",
+)
 @_preset_option("A")
 @_preset_option("B")
 @_engine_option("A")
@@ -219,6 +225,7 @@ def verify_command(
     options: RunOptions,
     scheduler: str | None,
     require: Require,
+    metadata: bool,
     reports: tuple[str, ...],
     full: bool,
     json_output: bool,
@@ -253,8 +260,14 @@ def verify_command(
         else:
             show_report(report, full=full)
     finally:  # a closed pipe must not cost the reports
-        write_reports(report, reports, require)
-    sys.exit(_code(report, require))
+        write_reports(report, reports, require, metadata=metadata)
+    code = _code(report, require)
+    other = other_metadata(report) if metadata else ()
+    if other and code in (_CODES["proved"], _CODES["unknown"]):
+        code = _CODES["refuted"]
+        fields = " and ".join(each.split(":")[0] for each in other)
+        click.echo(f"different: {fields}, which --metadata asks to be the same", err=True)
+    sys.exit(code)
 
 
 def _check_corpora_are_named(texts: _Texts, scheduler: str | None) -> None:

@@ -17,7 +17,7 @@ from ..verify import Stage, counts
 from ..verify.corpus_report import CorpusReport, Counts, Found
 from ..verify.report import Report
 from ..verify.sides import Mismatch
-from ..verify.summary import summary
+from ..verify.summary import other_metadata, summary
 from .visible import shortened
 from .words import accepted, file_outcome, place, word
 
@@ -37,7 +37,7 @@ class Case(NamedTuple):
     seconds: float = 0.0
 
 
-def to_junit(report: Report, require: str = "tested") -> str:
+def to_junit(report: Report, require: str = "tested", metadata: bool = False) -> str:
     """The report as JUnit XML.
 
     A stage that is not proved is skipped, not failed: the verdict's own case says whether that is
@@ -46,9 +46,11 @@ def to_junit(report: Report, require: str = "tested") -> str:
     Args:
         report: what was found.
         require: ``"proved"``: what is only tested is an error.
+        metadata: whether other roles or another chat template are a failure.
     """
     suites = [
         ("verdict", [_verdict(report, require)._replace(seconds=report.seconds)]),
+        ("metadata", [_metadata(report)] if metadata else []),
         ("stages", [_stage(stage, report) for stage in report.stages]),
         ("corpora", [] if report.corpus is None else list(_files(report.corpus))),
     ]
@@ -74,6 +76,12 @@ def _verdict(report: Report, require: str) -> Case:
     why = "A proof is required." if report.verdict == "tested" else ""
     why = "The comparison was interrupted." if report.interrupted else why
     return Case("verdict", "error", f"{HEADLINES[report.verdict]}: {sentence} {why}".rstrip())
+
+
+def _metadata(report: Report) -> Case:
+    other = other_metadata(report)
+    sentence = "roles and chat template differ" if other else "the same roles and chat template"
+    return Case("metadata", "failure" if other else "", sentence, "\n".join(map(escaped, other)))
 
 
 def _shown(mismatch: Mismatch | None) -> str:

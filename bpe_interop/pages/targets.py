@@ -41,7 +41,11 @@ def check_targets(paths: str | Path | Iterable[str | Path]) -> None:
 
 
 def write_reports(
-    report: Report, paths: str | Path | Iterable[str | Path], require: Require = "tested"
+    report: Report,
+    paths: str | Path | Iterable[str | Path],
+    require: Require = "tested",
+    *,
+    metadata: bool = False,
 ) -> list[Path]:
     """Writes a report to each path, in the form that its suffix names.
 
@@ -52,6 +56,7 @@ def write_reports(
         report: what was found.
         paths: a file, or several, whose names end in one of ``SUFFIXES``.
         require: what is accepted; the cases of JUnit XML follow it.
+        metadata: whether roles and chat template must be the same: a case of JUnit XML.
 
     Returns:
         The files written.
@@ -63,7 +68,7 @@ def write_reports(
     failed: TargetError | None = None
     for path in map(Path, names(paths)):
         try:
-            replace_file(path, _written(report, path, require))
+            replace_file(path, _written(report, path, require, metadata))
         except TargetError as error:
             failed = failed or error
         else:
@@ -73,10 +78,10 @@ def write_reports(
     return done
 
 
-def _written(report: Report, path: Path, require: Require) -> bytes:
+def _written(report: Report, path: Path, require: Require, metadata: bool) -> bytes:
     write: Mapping[str, Callable[[Report], str]] = {
         ".json": to_json,
-        ".xml": partial(to_junit, require=require),
+        ".xml": partial(to_junit, require=require, metadata=metadata),
         ".html": to_html,
         ".md": to_markdown,
     }

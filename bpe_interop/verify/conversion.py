@@ -384,6 +384,9 @@ def establish(
             fix=_REPORT,
         )
     outcome, why = _outcome(proof, doubts(names), texts)
+    if outcome == "proved":
+        assumed = filter(None, (facts(name).assumes for name in sorted(names)))
+        notes += tuple(f"the proof takes for granted that {each}" for each in assumed)
     return Established(
         outcome,
         proof.scope,

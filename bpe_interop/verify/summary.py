@@ -31,6 +31,18 @@ def subject(report: Report) -> str:
     return whole
 
 
+def other_metadata(report: Report) -> tuple[str, ...]:
+    """What differs of the added tokens (roles are theirs) and of the chat template, as lines.
+
+    What one side does not state differs too: a chat template that is gone is not served.
+    """
+    return tuple(
+        f"{each.field}: {each.how}"
+        for each in report.differences
+        if each.field in ("added", "chat_template")
+    )
+
+
 def omitted(report: Report) -> str:
     """Who does not state special tokens that count; empty where all do."""
     if not report.unstated:

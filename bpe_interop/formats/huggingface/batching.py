@@ -40,6 +40,7 @@ def _check_truncation(node: Node) -> None:
 def _check_padding(node: Node) -> None:
     strategy = node["strategy"]
     if isinstance(strategy.value, dict):
+        strategy.exactly("Fixed")
         _count(strategy["Fixed"])
     else:
         _one_of(strategy, ("BatchLongest",))

@@ -38,7 +38,7 @@ def read_pattern(node: Node) -> Pattern | str:
     One that is not understood is refused here: tokenizers compiles patterns when it loads a file,
     and loads none with a pattern that does not compile.
     """
-    node.only("String", "Regex")
+    node.exactly("String", "Regex")
     if "Regex" in node and "String" in node:
         node.refuse("a pattern is a String or a Regex, and this is both")
     if "Regex" not in node:

@@ -95,7 +95,8 @@ def _load(
     """The same, of a document of which the kernel may have taken vocabulary and merges."""
     _check_kind(root)
     model = root["model"]
-    idle = [*root.only(*_COMPONENTS), *model.only(*_MODEL_KEYS)]
+    root.exactly(*_COMPONENTS)
+    idle = model.only(*_MODEL_KEYS)
     normalizer, pretokenizer, alphabet = _read_pipeline(root)
     _check_dropout(model.get("dropout"))
     words: Words

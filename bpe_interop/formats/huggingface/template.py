@@ -88,7 +88,9 @@ def _once_each(node: Node, parts: tuple[TemplatePart, ...], texts: list[str]) ->
 
 
 def _read_part(node: Node, tokens: Node) -> TemplatePart:
-    node.only("Sequence", "SpecialToken")
+    node.exactly("Sequence", "SpecialToken")
+    if "Sequence" in node and "SpecialToken" in node:
+        node.refuse("a part is a Sequence or a SpecialToken, and this is both")
     if "Sequence" in node:
         text = node["Sequence"]
         text.only("id", "type_id")

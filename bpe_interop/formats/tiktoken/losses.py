@@ -93,7 +93,7 @@ def _vocab_losses(model: BPEModel) -> Iterator[Loss]:
             "vocab",
             "ids",
             f"an id above {MAX_RANK}, which means `no merge` to tiktoken",
-            "the file could not be read",
+            "the token would be left out",
             shown=False,
         )
 

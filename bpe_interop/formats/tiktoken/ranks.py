@@ -88,6 +88,8 @@ def written_tokens(model: BPEModel) -> Mapping[bytes, int]:
     from ...theory.byte_ranks import rank_table  # reading does not wait for it
 
     table = rank_table(model)
+    if max(table.values(), default=0) > MAX_RANK:
+        table = {token: rank for token, rank in table.items() if rank <= MAX_RANK}
     if b"" in model.vocab.ids:
         table = {**table, b"": model.vocab.ids[b""]}
     if isinstance(table, Numbers) and table.in_order():
