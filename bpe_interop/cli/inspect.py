@@ -141,7 +141,8 @@ def _rows(
     for step in _steps(model.decoder):
         yield "decode", step
     if model.chat_template is not None:
-        yield "chat", f"a chat template of {many(len(model.chat_template), 'character')}"
+        chat = f"a chat template of {many(len(model.chat_template), 'character')}"
+        yield "chat", f"{chat}: {show(model.chat_template)}" if full else chat
     for key, value in model.extras.items():
         yield "also kept", f"{key}: {_extra(value)}"
     if facts["unsaid"]:

@@ -104,7 +104,7 @@ class _Asked:
     type=click.Path(path_type=Path),
     help="A new directory, or a file that ends as those of the format.",
 )
-@to_option("The format, where OUT does not say it: hf, tiktoken, gpt2, spm, gguf, tekken, minbpe.")
+@to_option("The format, where DST does not say it: hf, tiktoken, gpt2, spm, gguf, tekken, minbpe.")
 @click.option(
     "--vocab-size",
     type=int,
@@ -307,7 +307,8 @@ def _first(done: Training) -> list[str]:
     if not isinstance(rule, PairList):
         made = [token for token in rule.ranks if len(token.decode("utf-8", "replace")) > 1]
         made.sort(key=rule.ranks.__getitem__)
-        return [f"{show(token)} ({ids[token]})" for token in made[:FIRST]]
+        shown = [f"{show(token)} ({ids[token]})" for token in made[:FIRST]]
+        return [*shown, *_more(len(made))]
     cut = len(model.affixes.prefix)
     shown = [
         f"{show(left)} + {show(right)} = {show(left + right[cut:])} ({ids[left + right[cut:]]})"
@@ -315,7 +316,11 @@ def _first(done: Training) -> list[str]:
     ]
     for place, merge in enumerate((done.merges or ())[:FIRST]):
         shown[place] += f", counted {merge.frequency:,} times"
-    return shown
+    return [*shown, *_more(len(rule.pairs))]
+
+
+def _more(merges: int) -> list[str]:
+    return [f"... and {merges - FIRST:,} more"] if merges > FIRST else []
 
 
 def _as_dict(done: Training, target: Path, written: Written) -> dict[str, object]:

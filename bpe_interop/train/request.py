@@ -12,6 +12,7 @@ from ..model import MAX_ID, AddedToken, show
 from ..presets import PRESETS
 from ..presets.openai import meant
 from ..steps import Dialect, Pattern, PreTokenizerStep, Split
+from ..text.counting import many
 from ..text.patterns import parse, translate
 from .learner import BYTES
 
@@ -75,7 +76,7 @@ class Request:
         """The error where a text gives fewer merges than were asked for."""
         asked = f"{self.merges:,} merges" if self.vocab_size is None else f"{self.vocab_size:,} ids"
         return SourceError(
-            f"{asked} were asked for, and the text gives {possible:,} merges "
+            f"{asked} were asked for, and the text gives {many(possible, 'merge')} "
             f"({smallest + possible:,} ids)",
             fix="ask for no more than that, give more text, or let it end early with "
             "--min-frequency 2 (min_frequency=2)",
