@@ -243,12 +243,7 @@ def parse(data: bytes, file: str, *, with_paths: bool = False) -> Node:
             f"not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}", where=file
         ) from None
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_constant=_no_constant,
-            parse_int=_integer if "-0" in text else None,
-        )
+        value = _values(text)
         if _SURROGATE.search(text):
             errors = "surrogateescape" if with_paths else "strict"
             json.dumps(value, ensure_ascii=False).encode("utf-8", errors)
@@ -275,6 +270,15 @@ def parse(data: bytes, file: str, *, with_paths: bool = False) -> Node:
     if _is_too_deep(value):
         raise _too_deep(file)
     return Node(cast(Json, value), file)
+
+
+def _values(text: str) -> Any:
+    return json.loads(
+        text,
+        object_pairs_hook=_unique,
+        parse_constant=_no_constant,
+        parse_int=_integer if "-0" in text else None,
+    )
 
 
 def _too_deep(file: str) -> FormatError:

@@ -141,8 +141,7 @@ def _rows(
     for step in _steps(model.decoder):
         yield "decode", step
     if model.chat_template is not None:
-        chat = f"a chat template of {many(len(model.chat_template), 'character')}"
-        yield "chat", f"{chat}: {show(model.chat_template)}" if full else chat
+        yield "chat", _chat(model.chat_template, full)
     for key, value in model.extras.items():
         yield "also kept", f"{key}: {_extra(value)}"
     if facts["unsaid"]:
@@ -257,6 +256,11 @@ def _steps(steps: tuple[object, ...] | None) -> list[str]:
     if steps is None:
         return ["not stated"]
     return [describe_step(step) for step in steps] or ["none"]
+
+
+def _chat(template: str, full: bool) -> str:
+    size = f"a chat template of {many(len(template), 'character')}"
+    return f"{size}: {show(template)}" if full else size
 
 
 def _added(model: BPEModel, full: bool) -> list[str]:

@@ -139,6 +139,27 @@ class _Texts:
         return Corpora(self.corpora, self.field, chosen, self.state, self.processes)
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a good end is."""
+
+    require: Require
+    metadata: bool
+
+    def code(self, report: Report) -> int:
+        """The exit code. Metadata that differs is named on standard error."""
+        verdict = report.verdict
+        if report.interrupted and verdict != "refuted":
+            return _INTERRUPTED
+        other = other_metadata(report) if self.metadata else ()
+        if other and verdict != "refuted":
+            fields = " and ".join(each.split(":")[0] for each in other)
+            click.echo(f"different: {fields}, which --metadata asks to be the same", err=True)
+            return _CODES["refuted"]
+        enough = verdict != "tested" or self.require == "tested"
+        return _CODES[verdict] if enough else _CODES["unknown"]
+
+
 @command(
     "verify",
     short_help="Decide whether A and B are equal, and run both on texts.",
@@ -216,7 +237,7 @@ class _Texts:
 @click.option("--full", is_flag=True, help="Show long patterns whole.")
 @offline_option
 @json_option
-@gathers(sides=_Sides, texts=_Texts, options=RunOptions)
+@gathers(sides=_Sides, texts=_Texts, options=RunOptions, asked=_Asked)
 def verify_command(
     a: str,
     b: str,
@@ -224,8 +245,7 @@ def verify_command(
     texts: _Texts,
     options: RunOptions,
     scheduler: str | None,
-    require: Require,
-    metadata: bool,
+    asked: _Asked,
     reports: tuple[str, ...],
     full: bool,
     json_output: bool,
@@ -260,14 +280,8 @@ def verify_command(
         else:
             show_report(report, full=full)
     finally:  # a closed pipe must not cost the reports
-        write_reports(report, reports, require, metadata=metadata)
-    code = _code(report, require)
-    other = other_metadata(report) if metadata else ()
-    if other and code in (_CODES["proved"], _CODES["unknown"]):
-        code = _CODES["refuted"]
-        fields = " and ".join(each.split(":")[0] for each in other)
-        click.echo(f"different: {fields}, which --metadata asks to be the same", err=True)
-    sys.exit(code)
+        write_reports(report, reports, asked.require, metadata=asked.metadata)
+    sys.exit(asked.code(report))
 
 
 def _check_corpora_are_named(texts: _Texts, scheduler: str | None) -> None:
@@ -278,10 +292,3 @@ def _check_corpora_are_named(texts: _Texts, scheduler: str | None) -> None:
             "--field, --max-bytes, --sample, --state, --processes and --scheduler are about "
             "corpora: name one with --corpus"
         )
-
-
-def _code(report: Report, require: str) -> int:
-    if report.interrupted and report.verdict != "refuted":
-        return _INTERRUPTED
-    enough = report.verdict != "tested" or require == "tested"
-    return _CODES[report.verdict] if enough else _CODES["unknown"]

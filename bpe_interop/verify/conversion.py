@@ -385,8 +385,7 @@ def establish(
         )
     outcome, why = _outcome(proof, doubts(names), texts)
     if outcome == "proved":
-        assumed = filter(None, (facts(name).assumes for name in sorted(names)))
-        notes += tuple(f"the proof takes for granted that {each}" for each in assumed)
+        notes += tuple(_assumed_of_texts(names))
     return Established(
         outcome,
         proof.scope,
@@ -400,6 +399,12 @@ def establish(
         notes,
         given,
     )
+
+
+def _assumed_of_texts(engines: Iterable[str]) -> Iterator[str]:
+    for each in sorted(engines):
+        if facts(each).assumes:
+            yield f"the proof takes for granted that {facts(each).assumes}"
 
 
 def _compared(
