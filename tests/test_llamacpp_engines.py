@@ -26,6 +26,7 @@ import pytest
 from command_line import Command
 from conftest import FIXTURES
 
+from bpe_interop.convert import convert
 from bpe_interop.engines import (
     check_installed,
     from_address,
@@ -318,3 +319,19 @@ def test_its_version_is_that_of_the_package_which_is_there(
     there.clear()
     with pytest.raises(EngineMissingError, match=r"install 'bpe-interop\[llamacpp\]'"):
         check_installed("llama.cpp")
+
+
+def test_a_conversion_says_what_its_proof_takes_for_granted_of_texts(tmp_path: Path) -> None:
+    """As ``verify`` does of the same files: llama.cpp's character classes are older."""
+    source, target = FIXTURES / "tokenizers/gpt2-tiny/huggingface", tmp_path / "t.gguf"
+    done = convert(source, target, "gguf")
+    assert done.verdict is not None
+    assert done.verdict.outcome == "proved"
+    (said,) = (note for note in done.verdict.notes if "Unicode 16.0" in note)
+    report = verify(source, target, engine_b="llama.cpp")
+    (assumed,) = (each for each in report.assumptions if "llama.cpp's" in each)
+    assert said == f"the proof takes for granted that {assumed}"
+    other = convert(source, tmp_path / "t.tiktoken", "tiktoken")
+    assert other.verdict is not None
+    assert other.verdict.outcome == "proved"
+    assert not any("takes for granted" in note for note in other.verdict.notes)
