@@ -108,16 +108,16 @@ def template(**more: Any) -> dict[str, Any]:
     return {"type": "TemplateProcessing", **pieces, "special_tokens": special}
 
 
-@pytest.mark.parametrize("idle", [None, False, {}, ""])
+@pytest.mark.parametrize("said", [None, False, {}, "", {"id": "a", "type_id": 0}])
 @pytest.mark.parametrize(
     "place", ["root", "split", "normalizer", "decoder", "template", "both", "padding"]
 )
-def test_a_key_that_says_nothing_is_refused_where_the_engine_has_none(
-    place: str, idle: Any
+def test_a_further_key_is_refused_where_the_engine_has_none_whatever_it_says(
+    place: str, said: Any
 ) -> None:
-    pattern = {"String": "a", "x": idle}
+    pattern = {"String": "a", "x": said}
     changes: dict[str, dict[str, Any]] = {
-        "root": {"x": idle},
+        "root": {"x": said},
         "split": {
             "pre_tokenizer": {
                 "type": "Sequence",
@@ -134,9 +134,9 @@ def test_a_key_that_says_nothing_is_refused_where_the_engine_has_none(
                 "decoders": [BYTE_LEVEL, {"type": "Replace", "pattern": pattern, "content": "b"}],
             }
         },
-        "template": {"post_processor": template(x=idle)},
-        "both": {"post_processor": template(SpecialToken={"id": "a", "type_id": 0})},
-        "padding": {"padding": {**PADDING, "pad_token": "a", "strategy": {"Fixed": 5, "x": idle}}},
+        "template": {"post_processor": template(x=said)},
+        "both": {"post_processor": template(SpecialToken=said)},
+        "padding": {"padding": {**PADDING, "pad_token": "a", "strategy": {"Fixed": 5, "x": said}}},
     }
     data = json.dumps({**document(), **changes[place]})
     with pytest.raises(Exception, match=r"expected|did not match"):
