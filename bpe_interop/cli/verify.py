@@ -33,6 +33,7 @@ from .options import (
     workers_of,
 )
 from .screen import comparing
+from .terminal import tell
 from .verdict import show_report
 
 
@@ -154,7 +155,7 @@ class _Asked:
         other = other_metadata(report) if self.metadata else ()
         if other and verdict != "refuted":
             fields = " and ".join(each.split(":")[0] for each in other)
-            click.echo(f"different: {fields}, which --metadata asks to be the same", err=True)
+            tell(f"different: {fields}, which --metadata asks to be the same")
             return _CODES["refuted"]
         enough = verdict != "tested" or self.require == "tested"
         return _CODES[verdict] if enough else _CODES["unknown"]
