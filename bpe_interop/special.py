@@ -54,10 +54,13 @@ def refuse_disallowed(text: str, asked: Asked) -> None:
 
 
 def disallowed(content: str) -> DisallowedSpecialError:
-    """The error for a text that holds a special token which is not allowed."""
+    """The error for a text that holds a special token which is not allowed.
+
+    It begins with tiktoken's sentence (``tiktoken/core.py``), which programs look for.
+    """
     token = repr(content)
     return DisallowedSpecialError(
-        f"the text holds {token}, which is a disallowed special token; the default is to "
+        f"Encountered text corresponding to disallowed special token {token}. The default is to "
         "refuse them all, which keeps users from smuggling one in",
         fix=f"to encode it as that token, pass allowed_special={{{token}, ...}}; to encode "
         f"it as ordinary text, disallowed_special=(enc.special_tokens_set - {{{token}}}); "

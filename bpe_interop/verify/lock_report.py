@@ -42,6 +42,7 @@ from .sides import (
     Mismatch,
     Own,
     encode_one,
+    noted_on_files,
     run_in_transformers,
     served_otherwise,
     ways_to_name,
@@ -119,6 +120,7 @@ def compare_with_lock(
     unsaid = tuple(part for part in changed if any(lines.silent(part)))
     notes = [_unsaid(part, lines, letters, model) for part in unsaid]
     notes += _notes(held, model, side, changed, mismatch)
+    notes += noted_on_files(source)
     notes += served_otherwise(letters[1], source, side)
     if mismatch is not None and mismatch.text in {text for _, text, _ in derived}:
         notes.append(_DERIVED)

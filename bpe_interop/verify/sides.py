@@ -337,6 +337,15 @@ def open_side(
         return replace(find(path), label=spelled(str(source)), refusal=error.what)
 
 
+def noted_on_files(*sides: TokenizerSource[BPEModel | None]) -> list[str]:
+    """What was noted when the files were read: where those of a directory disagree, and more."""
+    labels: dict[str, dict[str, None]] = {}
+    for side in sides:
+        for note in () if side.model is None else side.model.origin.notes:
+            labels.setdefault(note, {})[side.label] = None
+    return [f"{' and '.join(held)}: {note}" for note, held in labels.items()]
+
+
 def run_in_transformers(
     source: TokenizerSource[BPEModel | None], notes: list[str]
 ) -> BPEModel | None:

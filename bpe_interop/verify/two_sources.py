@@ -25,6 +25,7 @@ from .sides import (
     Kept,
     Side,
     modes_of,
+    noted_on_files,
     open_side,
     run_in_transformers,
     served_otherwise,
@@ -92,12 +93,12 @@ def verify(
             return compare_with_lock(
                 held, source, opened, side, scope=scope, first=first, tick=options.tick
             )
-    notes: list[str] = []
     served = engine_a is not None or engine_b is not None
     left = open_side(a, preset=preset_a, offline=offline, served=served)
     right = open_side(b, preset=preset_b, offline=offline, served=served)
     for letter, opened in (("a", left), ("b", right)):
         _need(letter, opened)
+    notes = noted_on_files(left, right)
     pairing = _paired((left, right), (engine_a, engine_b), scope, notes)
     if options.executor is not None:
         carried = (_carried(left, preset_a), _carried(right, preset_b))
