@@ -450,8 +450,10 @@ def test_what_one_side_does_not_state_did_not_change(tmp_path: Path) -> None:
     report = verify(tmp_path / "bare.lock", bare, preset_b=str(preset))
     assert (report.verdict, report.unstated) == ("unknown", ("a",))
     assert report.scopes == ("special strings as text",)
-    [note] = report.notes
+    note, beside = report.notes
     assert note.startswith("special tokens are not stated by a, the lock file: say which there are")
+    assert beside.startswith(f"{bare}: ")
+    assert "the added tokens supplied by" in beside
 
 
 def test_what_stands_around_a_text_may_be_stated_by_one_side_only(tmp_path: Path) -> None:
