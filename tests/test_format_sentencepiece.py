@@ -551,6 +551,9 @@ REFUSED: list[tuple[bytes, str, str]] = [
     (small()[:3], "truncated in pieces[0]: 14 bytes should follow, 1 are left", "byte 1"),
     (b"\x0b\x0a\x01z", "truncated: a group does not end", "byte "),
     (b"\x0c", "a group ends that did not begin", "byte "),
+    # protobuf's parser for Python takes a field of number 0 in a group; sentencepiece does not.
+    (small() + b"\x0b\x00\x00\x0c", "no field begins so", "byte "),
+    (small() + b"\xa3\x06\x02\x00\xa4\x06", "no field begins so", "byte "),
     (b"\xff" * 12, "a number is longer than ten bytes", "byte 0"),
     (b"\n" + b"\xff" * 9 + b"\x7f", "truncated", "byte 1"),
 ]

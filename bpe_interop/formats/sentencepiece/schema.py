@@ -11,11 +11,12 @@ whether malformed UTF-8 in a proto2 string can be read differs between versions 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, TypeAlias, Union
 
 from ...errors import FormatError, UnsupportedError
-from .wire import explain, strays
+from .wire import MalformedError, Stray, explain, strays
 
 MAX_SIZE = 1 << 25
 """The largest model that is read, in bytes. Known ones have up to five million."""
@@ -154,30 +155,40 @@ def parse(data: bytes, file: str) -> Any:
     try:
         message.ParseFromString(data)
     except DecodeError:
-        offset, what = explain(data, MESSAGES, "ModelProto")
-        raise FormatError(
-            what,
-            where=f"{file}: byte {offset}",
-            fix="the file may be cut off or damaged; get it again",
-        ) from None
+        raise _malformed(*explain(data, MESSAGES, "ModelProto"), file) from None
     if len(message.pieces) > MAX_PIECES:
         raise FormatError(f"{len(message.pieces):,} pieces are more than any model has", where=file)
     return message
+
+
+def _malformed(offset: int, what: str, file: str) -> FormatError:
+    return FormatError(
+        what,
+        where=f"{file}: byte {offset}",
+        fix="the file may be cut off or damaged; get it again",
+    )
 
 
 def unread(message: Any, data: bytes, file: str) -> list[str]:
     """What a file holds beyond the schema, as notes; it is left out where it is written again.
 
     Raises:
-        FormatError: a known field has another wire type.
+        FormatError: a known field has another wire type, or what is not known is no field.
         UnsupportedError: the type of a piece or of the model is a number that is not known.
     """
     size = message.ByteSize()
     message.DiscardUnknownFields()
     if message.ByteSize() == size:
         return []
+    try:
+        return _notes(strays(data, MESSAGES, "ModelProto", ENUMS), file)
+    except MalformedError as error:
+        raise _malformed(error.offset, error.what, file) from None
+
+
+def _notes(unknown: Iterable[Stray], file: str) -> list[str]:
     notes: dict[str, int] = {}
-    for count, stray in enumerate(strays(data, MESSAGES, "ModelProto", ENUMS)):
+    for count, stray in enumerate(unknown):
         if count == _MAX_UNKNOWN:
             raise FormatError("more than 100,000 fields are not known", where=file)
         where = f"{file}: {stray.path or 'the model'} (byte {stray.offset})"

@@ -44,7 +44,9 @@ class Stray:
         return f"expected a {_NAMES[self.expected]} value, found a {_NAMES[self.wire]} one"
 
 
-class _MalformedError(Exception):
+class MalformedError(Exception):
+    """Bytes that are no message: ``offset`` is where they stop being one, ``what`` says why."""
+
     def __init__(self, offset: int, what: str) -> None:
         self.offset = offset
         self.what = what
@@ -55,7 +57,7 @@ def explain(data: bytes, messages: Messages, root: str) -> tuple[int, str]:
     try:
         for _ in _walk(data, 0, len(data), messages, root, ""):
             pass
-    except _MalformedError as error:
+    except MalformedError as error:
         return error.offset, error.what
     return 0, "this is not a protobuf message"
 
@@ -63,7 +65,12 @@ def explain(data: bytes, messages: Messages, root: str) -> tuple[int, str]:
 def strays(
     data: bytes, messages: Messages, root: str, enums: Mapping[str, Mapping[str, int]]
 ) -> Iterator[Stray]:
-    """The fields of a well-formed message that the schema does not read, in file order."""
+    """The fields of a message that the schema does not read, in file order.
+
+    Raises:
+        MalformedError: it is none, though a parser took it: protobuf's passes over what is in a
+            group that it does not know.
+    """
     for stray, kind in _walk(data, 0, len(data), messages, root, ""):
         if stray.value is None or (kind in enums and stray.value not in enums[kind].values()):
             yield stray
@@ -102,7 +109,7 @@ def _key(data: bytes, at: int, end: int) -> tuple[int, int, int]:
     key, after = _varint(data, at, end)
     number, wire = key >> 3, key & 7
     if not 0 < number <= _MAX_NUMBER or wire > FIXED32:
-        raise _MalformedError(at, "this is not a protobuf message: no field begins so")
+        raise MalformedError(at, "this is not a protobuf message: no field begins so")
     return number, wire, after
 
 
@@ -121,7 +128,7 @@ def _value(
         size, begin = (8 if wire == FIXED64 else 4), at
     if begin + size > end:
         there = f" in {path}" if path else ""
-        raise _MalformedError(
+        raise MalformedError(
             at, f"truncated{there}: {size:,} bytes should follow, {end - begin:,} are left"
         )
     return 0, begin, begin + size
@@ -131,17 +138,17 @@ def _end_of_group(data: bytes, at: int, end: int, wire: int, number: int) -> int
     """Where a group ends. Groups are of old and no field here is one."""
     open_groups = [number] if wire == START_GROUP else []
     if not open_groups:
-        raise _MalformedError(at, "this is not a protobuf message: a group ends that did not begin")
+        raise MalformedError(at, "this is not a protobuf message: a group ends that did not begin")
     while open_groups:
         if at >= end:
-            raise _MalformedError(at, "truncated: a group does not end")
+            raise MalformedError(at, "truncated: a group does not end")
         start = at
         number, wire, at = _key(data, at, end)
         if wire == START_GROUP:
             open_groups.append(number)
         elif wire == END_GROUP:
             if open_groups.pop() != number:
-                raise _MalformedError(start, "a group ends that is not the last begun")
+                raise MalformedError(start, "a group ends that is not the last begun")
         else:
             _, _, at = _value(data, at, end, wire, number, "")
     return at
@@ -151,9 +158,9 @@ def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     value = 0
     for place in range(10):
         if at + place >= end:
-            raise _MalformedError(at, "truncated: a number does not end")
+            raise MalformedError(at, "truncated: a number does not end")
         byte = data[at + place]
         value |= (byte & 0x7F) << 7 * place
         if byte < 0x80:
             return value & (1 << 64) - 1, at + place + 1
-    raise _MalformedError(at, "a number is longer than ten bytes")
+    raise MalformedError(at, "a number is longer than ten bytes")
