@@ -196,7 +196,7 @@ _SHOWN = 200
 
 def _details(report: Report, *, given: bool) -> Iterator[str]:
     from .model import show
-    from .verify.summary import reason
+    from .verify.summary import reason, texts_differ
 
     mismatch = report.mismatch
     if mismatch is not None:
@@ -213,10 +213,7 @@ def _details(report: Report, *, given: bool) -> Iterator[str]:
             yield f"  {side} gives    {' '.join(map(str, ids)) or 'no ids'}"
         yield from (f"  {side} decodes  {show(text)}" for side, text in answers)
         yield from _aligned(report)
-        ran = f"{report.differing:,} of {report.compared:,} differ"
-        if not report.differing:
-            ran = f"none of the {report.compared:,} that were run differ; a proof found this one"
-        yield f"  texts      {ran}"
+        yield f"  texts      {texts_differ(report)}"
     for stage in report.stages:
         if stage.outcome != "proved":
             outcome = "differs" if stage.outcome == "refuted" else "not proved"

@@ -86,9 +86,10 @@ def test_a_difference_is_shown_with_both_sides_beside_each_other(
     assert lines[table + 1].startswith(" " * 12 + "> ")
     shown = lines[table + 1].split()
     assert [str(n) for n in ids_of(NFC, text)] == [w for w in shown if w.isdecimal()][:1]
-    place = f"the document at line 3 of {corpus}; made small, with plain characters"
-    assert said(out, "found in") == [place]
-    assert said(out, "texts") == ["1 of 6 differ"]
+    place = f"{corpus} at line 3, byte 13"
+    made = "the text was made from what stands there, with fewer and other characters"
+    assert said(out, "found in") == [f"{place}; {made}"]
+    assert said(out, "texts") == ["0 of 3 awkward texts differ and 1 of 3 documents differs"]
     assert said(out, "corpus")[0].endswith("documents (45,022 bytes), 1 differs")
 
 

@@ -200,7 +200,7 @@ def test_a_difference_is_said_with_its_text_ids_and_line_of_the_fingerprint(
         "DIFFERENT at stage: text",
         " ".join(map(str, report.mismatch.ids_a)),
         " ".join(map(str, report.mismatch.ids_b)),
-        f"{report.differing:,} of {report.compared:,} differ",
+        f"{report.differing:,} of {report.compared:,} locked texts differ",
     ):
         assert expected in done.out
     [example] = report.examples

@@ -92,7 +92,7 @@ def test_a_failing_test_shows_a_text_and_both_sides_ids(project: pytest.Pytester
             f"E*a gives *{' '.join(map(str, ids_a))}",
             f"E*b gives *{' '.join(map(str, ids_b))}",
             "E*> *a: *b: *",
-            "E*texts *1 of 1 differ",
+            "E*texts *1 of 1 given text differs",
         ]
     )
     result.stdout.no_fnmatch_line("*pytest_plugin.py*")
@@ -331,7 +331,8 @@ def test_a_difference_that_only_a_proof_found_is_told_so(monkeypatch: pytest.Mon
     a, b = (FIXTURES / "tokenizers" / name / "tiktoken" for name in ("cl100k-tiny", "o200k-tiny"))
     found = parity.parity(a, b, ["Hello world 2023"])
     assert found.mismatch is not None
-    for differing, said in ((1, "1 of 1 differ"), (0, "none of the 1 that were run differ")):
+    none = r"no text that was run differs \(of 1 given text\); a proof found the one that does"
+    for differing, said in ((1, "1 of 1 given text differs"), (0, none)):
         report = replace(found, differing=differing)
         monkeypatch.setattr(parity, "parity", lambda *_, report=report, **__: report)
         with pytest.raises(AssertionError, match=said):

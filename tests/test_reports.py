@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import json
 import re
 import sys
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
 from click.testing import CliRunner, Result
-from reports import CL100K, GPT2, TOKENIZERS, few_texts, real
+from reports import CL100K, GPT2, TOKENIZERS, example, few_texts, real
 
 from bpe_interop import pages
 from bpe_interop.cli import cli
 from bpe_interop.errors import TargetError
 from bpe_interop.verify import Report
+from bpe_interop.verify.corpus_report import Source
 
 SCHEMA = json.loads((Path(pages.__file__).parent / "report.schema.json").read_text("utf-8"))
 
@@ -74,6 +78,34 @@ def test_one_report_that_cannot_be_written_does_not_cost_the_others(
         pages.write_reports(report, ["out.txt"])
 
 
+def words_of(page: str) -> str:
+    """What a page or Markdown says, without markup."""
+    return html.unescape(re.sub("<[^>]*>", "", page)).replace("\n", " ")
+
+
+def test_each_form_says_that_a_proof_found_the_text(report: Report) -> None:
+    found = replace(report, differing=0, compared=969)
+    sentence = "o text that was run differs (of 969 awkward texts); a proof found the one that does"
+    for text in (pages.to_json(found), pages.to_html(found), pages.to_markdown(found), str(found)):
+        assert sentence in words_of(text)
+    again = replace(report, differing=7, compared=969)
+    for text in (pages.to_json(again), pages.to_html(again), pages.to_markdown(again), str(again)):
+        assert "7 of 969 awkward texts differ" in words_of(text)
+
+
+def test_each_form_says_where_a_text_was_made_from_a_document(report: Report) -> None:
+    document, left = "It was hello.", "hello"
+    made = "the text was made from what stands there, with fewer and other characters"
+    digest = sha256(document.encode()).hexdigest()[:16]
+    source = Source("part.txt", 12, 345, len(document), True, digest)
+    for text in (document, left):
+        shown = replace(report, examples=(example(text, source),))
+        for page in (pages.to_html(shown), pages.to_markdown(shown)):
+            place = "found in part.txt at line 12, byte 345"
+            assert place in words_of(page)
+            assert (f"{place}; {made}" in words_of(page)) == (text == left)
+
+
 # The command line
 
 
@@ -93,13 +125,23 @@ def test_verify_writes_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert sorted(tmp_path.iterdir()) == sorted(paths)
 
 
-def test_junit_follows_what_is_required(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_required_is_followed_by_junit_and_said_in_each_head(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     few_texts(monkeypatch)
     both = [TOKENIZERS / "spm-tiny" / name for name in ("sentencepiece", "huggingface")]
     for require, code, errors in (("tested", 0, "0"), ("proved", 2, "1")):
-        path = tmp_path / f"{require}.xml"
-        assert run(*both, "--report", path, "--require", require).exit_code == code
+        path, page, text = (tmp_path / f"{require}{end}" for end in (".xml", ".html", ".md"))
+        files = [word for file in (path, page, text) for word in ("--report", file)]
+        done = run(*both, *files, "--require", require)
+        assert done.exit_code == code
         assert ElementTree.parse(path).getroot().get("errors") == errors
+        first, second = done.stdout.splitlines()[:2]
+        heads = [text.read_text("utf-8").splitlines()[0], first]
+        heads.append(re.findall("<h1>.*?<span>(.*?)</span>", page.read_text("utf-8"), re.S)[0])
+        assert {head.endswith("; but not accepted") for head in heads} == {require == "proved"}
+        why = "because     --require proved asks for a proof"
+        assert (second == why) == (require == "proved")
 
 
 def test_a_lock_file_gives_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

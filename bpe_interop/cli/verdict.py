@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len, set_cell_size
 
 from ..text.counting import many
 from ..verify import Example, Mismatch, Report
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import CorpusReport, Counts, Source
-from ..verify.summary import omitted, reason, subject
+from ..verify.summary import but_not_accepted, found_in, omitted, reason, subject, texts_differ
 from .screen import LABEL, folded, lines, short_text, show_text
 from .terminal import say, say_line
 
@@ -24,12 +26,17 @@ _MORE = 3
 """How many further texts are shown; JSON has all that are kept."""
 
 
-def show_report(report: Report, *, full: bool = False) -> None:
+def show_report(report: Report, *, reasons: Sequence[str] = (), full: bool = False) -> None:
     """Prints a report: the verdict and the text that shows it, the stages, what was run.
 
-    Without ``full``, long patterns have no middle.
+    Args:
+        report: what was found.
+        reasons: why it is not accepted, whatever the verdict is.
+        full: show long patterns whole; without it they have no middle.
     """
-    _show_verdict(report)
+    _show_verdict(report, but_not_accepted(report, reasons))
+    lines("because", list(reasons))
+    lines("scope", [subject(report)] if _names_scope(report) else [])
     lines("but", [report.narrower] if report.narrower else [])
     for stage in report.stages:
         shown = "" if stage.witness is None else f"; a text: {show_text(stage.witness)}"
@@ -50,18 +57,22 @@ def show_report(report: Report, *, full: bool = False) -> None:
     lines("failed", _failed(report))
 
 
-def _show_verdict(report: Report) -> None:
-    scope = subject(report)
+def _names_scope(report: Report) -> bool:
+    """Whether the scope has a line of its own."""
+    return report.verdict == "tested" or (report.verdict == "unknown" and report.compared > 0)
+
+
+def _show_verdict(report: Report, accepted: str) -> None:
+    """The first line, at whose end ``accepted`` says where it is not accepted."""
     if report.mismatch is not None:
         _show_mismatch(report, report.mismatch)
     elif report.verdict == "proved":
-        lines("PROVED", [f"equal for {scope}"])
+        lines("PROVED", [f"equal for {subject(report)}{accepted}"])
     elif report.verdict == "tested":
         some = "" if report.compared == report.texts else f" of {report.texts:,}"
         ended = "interrupted before all were compared; " if report.interrupted else ""
         sentence = f"equal on {report.compared:,}{some} texts ({report.bytes:,} bytes); {ended}"
-        lines("TESTED", [f"{sentence}not proved"])
-        lines("scope", [scope])
+        lines("TESTED", [f"{sentence}not proved{accepted}"])
     elif report.compared:
         some = "" if report.compared == report.texts else f" of {report.texts:,}"
         sentence = f"equal on {report.compared:,}{some} texts ({report.bytes:,} bytes)"
@@ -69,10 +80,10 @@ def _show_verdict(report: Report) -> None:
         failed = 0 if corpus is None else max(corpus.counts.failed_a, corpus.counts.failed_b)
         why = f"a side failed on {failed:,} of the corpora's documents; " if failed else ""
         why += f"{unstated}; " if (unstated := omitted(report)) else ""
-        lines("UNKNOWN", [f"{sentence}; {why}not enough to tell"])
-        lines("scope", [scope])
+        lines("UNKNOWN", [f"{sentence}; {why}not enough to tell{accepted}"])
     else:
-        lines("UNKNOWN", [f"no side answered any of {report.texts:,} texts that the other did"])
+        none = f"no side answered any of {report.texts:,} texts that the other did"
+        lines("UNKNOWN", [f"{none}{accepted}"])
 
 
 def _show_mismatch(report: Report, mismatch: Mismatch) -> None:
@@ -89,12 +100,10 @@ def _show_mismatch(report: Report, mismatch: Mismatch) -> None:
     first, *others = report.examples or [None]
     if first is not None:
         _show_aligned(first)
-        lines("found in", [] if first.source is None else [_document(first.source)])
+        place = found_in(first).removeprefix("found in ")
+        lines("found in", [place] if place else [])
     lines("replayed", [f"in {', '.join(report.replayed)}"] if report.replayed else [])
-    ran = f"{report.differing:,} of {report.compared:,} differ"
-    if not report.differing:
-        ran = f"none of the {report.compared:,} that were run differ; a proof found the one above"
-    lines("texts", [ran])
+    lines("texts", [texts_differ(report)])
     shown = [_example(other) for other in others[:_MORE] if other is not None]
     more = [f"... {len(others) - _MORE:,} more in --json"] if len(others) > _MORE else []
     lines("another", shown + more)
@@ -135,13 +144,9 @@ def _padded(cell: str, width: int) -> str:
 
 
 def _example(example: Example) -> str:
-    where = "" if example.source is None else f"; found in {_document(example.source)}"
-    return f"{short_text(example.mismatch.text)} ({example.mismatch.mode.scope}){where}"
-
-
-def _document(source: Source) -> str:
-    """Where the document begins that a text was made of: it need not stand there."""
-    return f"the document at line {source.line} of {source.file}; made small, with plain characters"
+    where = found_in(example)
+    asked = example.mismatch.mode.scope
+    return f"{short_text(example.mismatch.text)} ({asked}){f'; {where}' if where else ''}"
 
 
 def _place(source: Source) -> str:

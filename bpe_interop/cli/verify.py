@@ -19,7 +19,7 @@ from ..errors import TargetError
 from ..io import keep_apart
 from ..pages import SUFFIXES, Require, check_targets, to_json, write_reports
 from ..verify import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
-from ..verify.summary import other_metadata
+from ..verify.summary import other_metadata, unmet
 from .completion import file_names, preset_names
 from .manual import command, nearest
 from .options import (
@@ -147,18 +147,18 @@ class _Asked:
     require: Require
     metadata: bool
 
+    def unmet(self, report: Report) -> tuple[str, ...]:
+        """Why the verdict is not accepted."""
+        return unmet(report, self.require, metadata=self.metadata)
+
     def code(self, report: Report) -> int:
-        """The exit code. Metadata that differs is named on standard error."""
+        """The exit code."""
         verdict = report.verdict
         if report.interrupted and verdict != "refuted":
             return _INTERRUPTED
-        other = other_metadata(report) if self.metadata else ()
-        if other and verdict != "refuted":
-            fields = " and ".join(each.split(":")[0] for each in other)
-            tell(f"different: {fields}, which --metadata asks to be the same")
+        if self.metadata and verdict != "refuted" and other_metadata(report):
             return _CODES["refuted"]
-        enough = verdict != "tested" or self.require == "tested"
-        return _CODES[verdict] if enough else _CODES["unknown"]
+        return _CODES["unknown"] if self.unmet(report) else _CODES[verdict]
 
 
 @command(
@@ -276,13 +276,20 @@ def verify_command(
         report = verify(a, b, corpora=texts.read(), options=options, **sides)
         report = replace(report, seconds=monotonic() - began)
     try:
-        if json_output:
-            click.echo(to_json(report), nl=False)
-        else:
-            show_report(report, full=full)
+        _show(report, asked.unmet(report), full=full, json_output=json_output)
     finally:  # a closed pipe must not cost the reports
         write_reports(report, reports, asked.require, metadata=asked.metadata)
     sys.exit(asked.code(report))
+
+
+def _show(report: Report, reasons: tuple[str, ...], *, full: bool, json_output: bool) -> None:
+    """Prints the report. JSON is the same whatever is required, so what is not met is told."""
+    if not json_output:
+        show_report(report, reasons=reasons, full=full)
+        return
+    click.echo(to_json(report), nl=False)
+    for each in reasons:
+        tell(f"not accepted: {each}")
 
 
 def _check_corpora_are_named(texts: _Texts, scheduler: str | None) -> None:

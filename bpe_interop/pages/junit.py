@@ -17,7 +17,7 @@ from ..verify import Stage, counts
 from ..verify.corpus_report import CorpusReport, Counts, Found
 from ..verify.report import Report
 from ..verify.sides import Mismatch
-from ..verify.summary import other_metadata, summary
+from ..verify.summary import MADE, other_metadata, summary
 from .visible import shortened
 from .words import accepted, file_outcome, place, word
 
@@ -131,7 +131,8 @@ def _stage(stage: Stage, report: Report) -> Case:
 def _files(corpus: CorpusReport) -> Iterator[Case]:
     where: dict[str, list[str]] = {}
     for witness in corpus.witnesses:
-        origin = f"{place(witness.source)}, made small"
+        made = "" if witness.source.holds(witness.text) else f"; {MADE}"
+        origin = f"{place(witness.source)}{made}"
         sentence = f"{origin}: {_difference(witness, witness.scope)}"
         where.setdefault(witness.source.file, []).append(sentence)
     for failed in corpus.failures:

@@ -14,9 +14,9 @@ from ..text.visible import is_ambiguous
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import Counts
 from ..verify.report import Example, Report
-from ..verify.summary import subject, summary
+from ..verify.summary import but_not_accepted, found_in, subject, summary, unmet
 from .visible import shortened
-from .words import differences, examples, file_outcome, place, troubles, word
+from .words import differences, examples, file_outcome, troubles, word
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -37,12 +37,21 @@ SIGNS = {
 _FILES = {"equal": "☑️ equal", "different": "❌ different", "failed": "❌ failed"}
 
 
-def to_markdown(report: Report) -> str:
-    """The report as Markdown, of less than 1 MiB; it says which ends of lists are left out."""
+def to_markdown(report: Report, require: str = "tested", metadata: bool = False) -> str:
+    """The report as Markdown, of less than 1 MiB; it says which ends of lists are left out.
+
+    Args:
+        report: what was found.
+        require: ``"proved"``: what is only tested is not accepted, and the head says so.
+        metadata: whether other metadata is not accepted.
+    """
     page = _templates().get_template("report.md")
+    reasons = unmet(report, require, metadata=metadata)
     for rows in (ROWS, ROWS // 4, ROWS // 20, 0):
         text = page.render(
             report=report,
+            accepted=but_not_accepted(report, reasons),
+            reasons=reasons,
             scope=subject(report),
             examples=examples(report)[: rows // 2 + 1],
             rows=rows,
@@ -69,7 +78,7 @@ def _templates() -> Environment:
     )
     texts = {"plain": plain, "code": code, "shown": shown, "ids": ids}
     numbers = {"number": "{:,}".format, "many": many}
-    told = {"place": place, "summary": summary, "aligned": _aligned, "of_file": _of_file}
+    told = {"found_in": found_in, "summary": summary, "aligned": _aligned, "of_file": _of_file}
     made.filters.update({**texts, **numbers, **told})
     made.globals.update({"HEADLINES": HEADLINES, "SIGNS": SIGNS, "word": word})
     return made

@@ -11,7 +11,7 @@ from ..model import escaped, show
 from ..notebook import HEADLINES, SIGNS
 from ..verify import counts
 from ..verify.report import Report
-from ..verify.summary import subject, summary
+from ..verify.summary import but_not_accepted, subject, summary, unmet
 from .document import installed
 from .rows import rows
 from .visible import Part, parts, shortened, token_parts
@@ -20,7 +20,6 @@ from .words import (
     examples,
     failed,
     file_outcome,
-    place,
     troubles,
     word,
 )
@@ -34,13 +33,22 @@ FILES = 400
 TROUBLES = 20
 
 
-def to_html(report: Report) -> str:
-    """The report as a page. It is well-formed XML as well, and every text in it is escaped."""
+def to_html(report: Report, require: str = "tested", metadata: bool = False) -> str:
+    """The report as a page. It is well-formed XML as well, and every text in it is escaped.
+
+    Args:
+        report: what was found.
+        require: ``"proved"``: what is only tested is not accepted, and the head says so.
+        metadata: whether other metadata is not accepted.
+    """
+    reasons = unmet(report, require, metadata=metadata)
     listed = troubles(report)
     files = [] if report.corpus is None else sorted(report.corpus.files.items(), key=_troubled)
     page = templates().get_template("report.html")
     return page.render(
         report=report,
+        accepted=but_not_accepted(report, reasons),
+        reasons=reasons,
         scope=subject(report),
         summary=summary(report),
         failed=failed(report),
@@ -74,7 +82,7 @@ def templates() -> Environment:
         keep_trailing_newline=True,
     )
     style = made.get_template("style.css").render()
-    filters = {"parts": parts, "shortened": shortened, "place": place, "of_file": file_outcome}
+    filters = {"parts": parts, "shortened": shortened, "of_file": file_outcome}
     filters |= {"exact": _exact, "breakable": _breakable, "number": "{:,}".format}
     filters |= {"token": _token}
     made.filters.update(filters)

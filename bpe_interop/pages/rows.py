@@ -9,8 +9,8 @@ from itertools import groupby
 from ..text.visible import is_ambiguous
 from ..verify.alignment import Span
 from ..verify.report import Example
+from ..verify.summary import found_in
 from .visible import Part, parts, right_to_left, shortened, token_parts
-from .words import place
 
 AROUND = 6
 """How many columns that are alike are shown on each side of one that differs."""
@@ -85,7 +85,7 @@ def rows(example: Example) -> Rows:
         escapes=ascii(start) if len(start) <= _ESCAPED and is_ambiguous(start) else "",
         cut=cut,
         asked=mismatch.mode.scope,
-        found_in=place(example.source),
+        found_in=found_in(example),
         columns=tuple(columns[:COLUMNS]),
         more=len(columns[COLUMNS:]),
         right_to_left=right_to_left(start),

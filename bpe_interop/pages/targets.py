@@ -55,8 +55,9 @@ def write_reports(
     Args:
         report: what was found.
         paths: a file, or several, whose names end in one of ``SUFFIXES``.
-        require: what is accepted; the cases of JUnit XML follow it.
-        metadata: whether roles and chat template must be the same: a case of JUnit XML.
+        require: what is accepted. The cases of JUnit XML follow it, and the heads of pages and
+            Markdown say where a verdict is not accepted.
+        metadata: whether roles and chat template must be the same; said in the same places.
 
     Returns:
         The files written.
@@ -82,8 +83,8 @@ def _written(report: Report, path: Path, require: Require, metadata: bool) -> by
     write: Mapping[str, Callable[[Report], str]] = {
         ".json": to_json,
         ".xml": partial(to_junit, require=require, metadata=metadata),
-        ".html": to_html,
-        ".md": to_markdown,
+        ".html": partial(to_html, require=require, metadata=metadata),
+        ".md": partial(to_markdown, require=require, metadata=metadata),
     }
     return write[_suffix(path)](report).encode("utf-8")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -87,6 +88,15 @@ class Source:
     size: int
     plain: bool
     digest: str
+
+    def holds(self, text: str) -> bool:
+        """Whether a text is the document itself, and not what is left of it."""
+        return len(text) == self.size and digest_of(text) == self.digest
+
+
+def digest_of(document: str) -> str:
+    """The start of the sha256 of a document's UTF-8."""
+    return hashlib.sha256(document.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -89,22 +90,30 @@ def parity(
             return _with_lock(held, str(source), side, texts, scope, first=source is a)
     notes: list[str] = []
     left, right = _open(a, notes, preset_a), _open(b, notes, preset_b)
-    given = chain(awkward(left.model), awkward(right.model, seed=1)) if texts is None else texts
-    return _compare(left, right, given, scope, proof, notes)
+    return _compare(left, right, texts, scope, proof, notes)
 
 
 def _compare(
-    left: Side, right: Side, texts: Iterable[str], scope: Scope, proof: bool, notes: list[str]
+    left: Side,
+    right: Side,
+    texts: Iterable[str] | None,
+    scope: Scope,
+    proof: bool,
+    notes: list[str],
 ) -> Report:
     one, two = models = left.model, right.model
     engines = left.engine, right.engine
     modes = modes_of(scope, models, engines, notes)
     proved = prove(one, two, scope) if proof and one is not None and two is not None else None
     inside = Inside(scope, models)
+    given = texts is not None
+    if texts is None:
+        texts = chain(awkward(one), awkward(two, seed=1))
     tally = compare(*engines, inside.of(texts), modes, patience=PATIENCE)
     if inside.left_out:
         notes.append(f"outside the scope, as added tokens are in them: {inside.left_out:,} texts")
-    return report_of(scope, (left, right), modes, proved, Ran(tally), notes)
+    report = report_of(scope, (left, right), modes, proved, Ran(tally), notes)
+    return replace(report, given=given)
 
 
 def _with_lock(

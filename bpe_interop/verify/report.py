@@ -15,7 +15,7 @@ from .prove import Proof
 from .runs import Ran, mismatch_of
 from .sides import Failure, Mismatch, Mode, Side, unstated
 from .stages.stage import Scope, Stage, counts
-from .summary import summary
+from .summary import summary, texts_differ
 from .verdict import Verdict, conclude
 
 
@@ -51,6 +51,7 @@ class Report:
     ``interrupted`` says that Ctrl-C ended it before all texts were compared. ``unstated`` has the
     sides, ``a`` or ``b``, that do not state their special tokens though they count. ``whole`` is
     the text that was run and of which that of ``mismatch`` was made small, None where it is other.
+    ``given`` says that the texts are the caller's, and none of ours.
     ``seconds`` is how long it all took, 0 where nobody measured it.
     """
 
@@ -80,13 +81,11 @@ class Report:
     unstated: tuple[str, ...] = ()
     whole: str | None = None
     narrower: str = ""
+    given: bool = False
     seconds: float = field(default=0.0, compare=False)
 
     def __repr__(self) -> str:
-        return (
-            f"<Report {self.verdict}: {self.a} and {self.b}, "
-            f"{self.differing:,} of {self.compared:,} texts differ>"
-        )
+        return f"<Report {self.verdict}: {self.a} and {self.b}, {_texts(self)}>"
 
     def __bool__(self) -> bool:
         """Never: ``assert verify(a, b)`` would pass whatever was found."""
@@ -101,7 +100,7 @@ class Report:
         mismatch = self.mismatch
         told = {
             "sides": [f"{self.a} in {self.engine_a}", f"{self.b} in {self.engine_b}"],
-            "texts": [f"{self.differing:,} of {self.compared:,} differ ({self.bytes:,} bytes)"],
+            "texts": [f"{_texts(self)} ({self.bytes:,} bytes)"],
             "scopes": self.scopes,
             "stage": [self.stage] if self.stage else [],
             "text": [show(mismatch.text)] if mismatch else [],
@@ -120,6 +119,12 @@ class Report:
         sides = f"{self.a} in {self.engine_a}", f"{self.b} in {self.engine_b}"
         rest = [line for line in str(self).splitlines()[1:] if not line.startswith("  sides: ")]
         return verdict_block(self.verdict, sides, summary(self), rest)
+
+
+def _texts(report: Report) -> str:
+    if report.verdict == "refuted":
+        return texts_differ(report)
+    return f"{report.differing:,} of {report.compared:,} texts differ"
 
 
 def _ids(ids: tuple[int, ...]) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..text.counting import many
+from .corpus_report import Counts
 from .prove import about
 from .sides import AROUND, PARSED, TEMPLATED
 from .stages.stage import Scope, Stage, counts
 
 if TYPE_CHECKING:
-    from .report import Report
+    from .report import Example, Report
 
 
 def subject(report: Report) -> str:
@@ -18,8 +21,7 @@ def subject(report: Report) -> str:
     A proof is about the whole scope; a run, and a lock file, about what both sides were asked.
     """
     whole = about(report.scope, report.stages)
-    locked = any(stage.name == "text" for stage in report.stages)
-    if report.scope != "all" or (report.verdict == "proved" and not locked):
+    if report.scope != "all" or (report.verdict == "proved" and not _locked(report)):
         return whole
     asked = {*report.scopes}
     if asked.isdisjoint({PARSED.scope, TEMPLATED.scope}):
@@ -29,6 +31,64 @@ def subject(report: Report) -> str:
     if asked.isdisjoint({AROUND.scope, TEMPLATED.scope}) and whole == about("all", ()):
         return "every text, special tokens included; the sequence template is not compared"
     return whole
+
+
+def _locked(report: Report) -> bool:
+    """Whether a side is a lock file."""
+    return any(stage.name == "text" for stage in report.stages)
+
+
+def texts_differ(report: Report) -> str:
+    """On how many of the texts that were run the sides differ; on none where a proof found one.
+
+    The texts of a corpus are counted apart: how many of the awkward ones differ is no rate.
+    """
+    counts = Counts() if report.corpus is None else report.corpus.counts
+    kind = "locked" if _locked(report) else "given" if report.given else "awkward"
+    ran = [(report.differing - counts.differing, report.compared - counts.compared, f"{kind} text")]
+    if report.corpus is not None:
+        ran.append((counts.differing, counts.compared, "document"))
+    if not report.differing:
+        whole = " and ".join(many(compared, what) for _, compared, what in ran)
+        return f"no text that was run differs (of {whole}); a proof found the one that does"
+    return " and ".join(
+        f"{differing:,} of {many(compared, what)} {'differs' if differing == 1 else 'differ'}"
+        for differing, compared, what in ran
+    )
+
+
+def found_in(example: Example) -> str:
+    """Where in a corpus a text was found; empty where it is of none."""
+    source = example.source
+    if source is None:
+        return ""
+    made = "" if source.holds(example.mismatch.text) else f"; {MADE}"
+    return f"found in {source.file} at line {source.line:,}, byte {source.offset:,}{made}"
+
+
+MADE = "the text was made from what stands there, with fewer and other characters"
+"""What is said of a text that is not the document in which it was found."""
+
+
+def unmet(report: Report, require: str = "tested", *, metadata: bool = False) -> tuple[str, ...]:
+    """Why a verdict that is not "different" is not accepted, though it may be a good one.
+
+    Args:
+        report: what was found.
+        require: what is required: ``"tested"`` or ``"proved"``.
+        metadata: whether roles and chat template must be the same.
+    """
+    if report.verdict == "refuted":
+        return ()
+    other = [f"{each}; --metadata asks for the same" for each in other_metadata(report)]
+    proof = report.verdict == "tested" and require == "proved"
+    return (*(other if metadata else ()), *(["--require proved asks for a proof"] if proof else ()))
+
+
+def but_not_accepted(report: Report, reasons: Sequence[str]) -> str:
+    """What stands behind a verdict that is not accepted; nothing where there are no reasons."""
+    joined = "and" if report.verdict == "unknown" else "but"
+    return f"; {joined} not accepted" if reasons else ""
 
 
 def other_metadata(report: Report) -> tuple[str, ...]:
@@ -70,4 +130,5 @@ def summary(report: Report) -> str:
         return f"None of {report.texts:,} texts was answered by both."
     at = f"The first stage that differs is: {report.stage}. " if report.stage else ""
     but = f" But they are {report.narrower}." if report.narrower else ""
-    return f"{at}{report.differing:,} of {ran} differ.{but}"
+    differ = texts_differ(report)
+    return f"{at}{differ[:1].upper()}{differ[1:]}.{but}"

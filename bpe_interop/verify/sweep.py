@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 import sys
@@ -45,6 +44,7 @@ from .corpus_report import (
     Found,
     SideName,
     Source,
+    digest_of,
     is_plain,
     keep,
     read_report,
@@ -429,7 +429,7 @@ def _source(document: Document, common: int) -> Source:
         offset=place.offset + size_of(before),
         size=len(text),
         plain=is_plain(text),
-        digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+        digest=digest_of(text),
     )
 
 
