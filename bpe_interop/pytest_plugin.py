@@ -118,7 +118,8 @@ def assert_parity(
             matches).
         require: ``"proved"`` asks for a proof that covers every text of the scope, whatever
             ``texts`` are; ``"tested"`` for no difference.
-        metadata: whether roles of tokens and the chat template must be the same, too.
+        metadata: whether the metadata must be the same, too: roles of tokens, the chat template,
+            truncation and padding.
         preset_a: says what ``a``, a path or a name, leaves unsaid: the special tokens of a rank
             file, for example.
         preset_b: the same for ``b``.

@@ -1,4 +1,4 @@
-"""``verify --metadata``: roles and the chat template, which change no id, can fail a build."""
+"""``verify --metadata``: what changes no id, such as roles of tokens, can fail a build."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from click.testing import CliRunner
 from conftest import FIXTURES
 from transformers import AutoTokenizer
 
+from bpe_interop import pages
 from bpe_interop.cli import cli
 from bpe_interop.pytest_plugin import assert_parity
+from bpe_interop.verify import verify
 
 CONFIG = {
     "tokenizer_class": "PreTrainedTokenizerFast",
@@ -21,7 +23,7 @@ CONFIG = {
     "chat_template": "{{ messages }}",
 }
 CHANGES = [
-    ({"eos_token": "<|fim_prefix|>"}, "added"),
+    ({"eos_token": "<|fim_prefix|>"}, "roles"),
     ({"chat_template": "{{ messages[0] }}"}, "chat_template"),
     ({"chat_template": None}, "chat_template"),
 ]
@@ -35,6 +37,92 @@ def served(path: Path, changes: dict[str, str | None]) -> str:
     config = {key: value for key, value in {**CONFIG, **changes}.items() if value is not None}
     (path / "tokenizer_config.json").write_text(json.dumps(config))
     return str(path)
+
+
+TRUNCATION = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
+PADDING = {
+    "strategy": {"Fixed": 8},
+    "direction": "Left",
+    "pad_to_multiple_of": None,
+    "pad_id": 0,
+    "pad_type_id": 0,
+    "pad_token": "!",
+}
+
+
+def with_settings(path: Path, settings: dict[str, object], flags: dict[str, bool]) -> str:
+    """A directory of cl100k-tiny with these settings, whose first added token has these flags."""
+    folder = Path(served(path, {}))
+    content = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    content["added_tokens"][0].update(flags)
+    (folder / "tokenizer.json").write_text(json.dumps({**content, **settings}), "utf-8")
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            {"truncation": TRUNCATION},
+            'truncation: none and direction "Right" max_length 8 strategy "LongestFirst" stride 0',
+        ),
+        (
+            {"padding": PADDING},
+            'padding: none and direction "Left" strategy Fixed 8 pad_id 0 '
+            'pad_type_id 0 pad_token "!"',
+        ),
+        ({"padding": None, "truncation": None}, None),
+    ],
+)
+def test_other_truncation_or_padding_fails_where_it_is_asked_for(
+    settings: dict[str, object], said: str | None, tmp_path: Path
+) -> None:
+    same, other = served(tmp_path / "same", {}), with_settings(tmp_path / "other", settings, {})
+    page = tmp_path / "report.xml"
+    ran = CliRunner().invoke(cli, ["verify", same, other, "--metadata", "--report", str(page)])
+    assert ran.exit_code == (0 if said is None else 1)
+    told = [] if said is None else [said]
+    assert [x for x in ran.stdout.splitlines() if x.startswith("because")] == [
+        f"because     {each}; --metadata asks for the same" for each in told
+    ]
+    failed = ElementTree.parse(page).getroot().findall(".//failure")
+    assert [each.text for each in failed] == told
+
+
+def test_only_the_settings_that_differ_are_named(tmp_path: Path) -> None:
+    del (unsaid := dict(TRUNCATION))["direction"]  # tokenizers takes Right
+    one = with_settings(tmp_path / "one", {"truncation": TRUNCATION, "padding": PADDING}, {})
+    changed = {**PADDING, "strategy": "BatchLongest", "pad_to_multiple_of": 4}
+    two = with_settings(tmp_path / "two", {"truncation": unsaid, "padding": changed}, {})
+    report = verify(one, two)
+    assert [(each.field, each.how) for each in report.metadata] == [
+        (
+            "padding",
+            'strategy Fixed 8 pad_to_multiple_of none and strategy "BatchLongest" '
+            "pad_to_multiple_of 4",
+        )
+    ]
+
+
+def test_flags_that_change_no_id_of_the_scope_are_no_metadata(tmp_path: Path) -> None:
+    same = served(tmp_path / "same", {})
+    other = with_settings(tmp_path / "other", {}, {"lstrip": True})
+    command = ["verify", same, other, "--metadata"]
+    assert CliRunner().invoke(cli, [*command, "--scope", "ordinary"]).exit_code == 0
+    ran = CliRunner().invoke(cli, command)
+    assert ran.exit_code == 1
+    assert ran.stdout.startswith("DIFFERENT at stage: special tokens")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/ci.md", "docs/report.md"])
+def test_every_page_says_the_same_list(page: str) -> None:
+    listed = "roles of tokens, the chat template, truncation and padding"
+    assert listed in (FIXTURES.parent / page).read_text("utf-8")
+    told = CliRunner().invoke(cli, ["verify", "--help"]).stdout
+    assert listed in " ".join(told.split())
+    schema = json.loads((Path(pages.__file__).parent / "report.schema.json").read_text("utf-8"))
+    assert listed in schema["properties"]["metadata"]["description"]
+    assert listed in " ".join((assert_parity.__doc__ or "").split())
 
 
 @pytest.mark.parametrize("locked", [False, True], ids=["a directory", "a lock file"])

@@ -19,6 +19,7 @@ from ..errors import TargetError
 from ..io import keep_apart
 from ..pages import SUFFIXES, Require, check_targets, to_json, write_reports
 from ..verify import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
+from ..verify.metadata import COVERED
 from ..verify.summary import other_metadata, unmet
 from .completion import file_names, preset_names
 from .manual import command, nearest
@@ -103,7 +104,7 @@ _CODES = {"proved": 0, "tested": 0, "refuted": 1, "unknown": 2}
 _INTERRUPTED = 130
 _HELP_CODES = {
     0: "proved, or the same on everything that was run",
-    1: "different; with --metadata, also other roles or another chat template",
+    1: "different; with --metadata, also where only the metadata is other",
     2: "could not tell",
     _INTERRUPTED: "interrupted before a difference was found",
 }
@@ -194,7 +195,7 @@ class _Asked:
 @click.option(
     "--metadata",
     is_flag=True,
-    help="Roles of tokens and the chat template must be the same, too: else exit code 1.",
+    help=f"The same metadata as well, else exit code 1: {COVERED}.",
 )
 @_preset_option("A")
 @_preset_option("B")

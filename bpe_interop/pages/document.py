@@ -10,7 +10,7 @@ from ..engines import own_version, versions
 from ..verify import counts
 from ..verify.report import Example, Report
 from ..verify.sides import Mismatch
-from ..verify.summary import summary
+from ..verify.summary import metadata_of, summary
 from .words import differences, examples, failed
 
 KIND = "bpe-interop verification"
@@ -58,6 +58,7 @@ def as_data(report: Report) -> dict[str, Any]:
         "failures": [asdict(failure) for failure in report.failures],
         "unstated": list(report.unstated),
         "narrower": report.narrower or None,
+        "metadata": [asdict(each) for each in metadata_of(report)],
         "notes": list(report.notes),
         "versions": installed(),
     }

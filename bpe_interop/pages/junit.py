@@ -15,9 +15,10 @@ from ..model import escaped, show
 from ..notebook import HEADLINES
 from ..verify import Stage, counts
 from ..verify.corpus_report import CorpusReport, Counts, Found
+from ..verify.metadata import COVERED
 from ..verify.report import Report
 from ..verify.sides import Mismatch
-from ..verify.summary import MADE, other_metadata, summary
+from ..verify.summary import MADE, metadata_of, other_metadata, summary
 from .visible import shortened
 from .words import accepted, file_outcome, place, word
 
@@ -46,7 +47,7 @@ def to_junit(report: Report, require: str = "tested", metadata: bool = False) ->
     Args:
         report: what was found.
         require: ``"proved"``: what is only tested is an error.
-        metadata: whether other roles or another chat template are a failure.
+        metadata: whether other metadata is a failure; the names of its fields are in the message.
     """
     suites = [
         ("verdict", [_verdict(report, require)._replace(seconds=report.seconds)]),
@@ -80,7 +81,8 @@ def _verdict(report: Report, require: str) -> Case:
 
 def _metadata(report: Report) -> Case:
     other = other_metadata(report)
-    sentence = "roles and chat template differ" if other else "the same roles and chat template"
+    fields = ", ".join(each.field for each in metadata_of(report))
+    sentence = f"other {fields}" if other else f"the same {COVERED}"
     return Case("metadata", "failure" if other else "", sentence, "\n".join(map(escaped, other)))
 
 

@@ -57,7 +57,7 @@ def write_reports(
         paths: a file, or several, whose names end in one of ``SUFFIXES``.
         require: what is accepted. The cases of JUnit XML follow it, and the heads of pages and
             Markdown say where a verdict is not accepted.
-        metadata: whether roles and chat template must be the same; said in the same places.
+        metadata: whether the metadata must be the same; said in the same places.
 
     Returns:
         The files written.

@@ -11,6 +11,7 @@ from ..model import BPEModel, show
 from ..notebook import verdict_block
 from .alignment import Span, align
 from .corpus_report import CorpusReport, Source
+from .metadata import metadata_apart
 from .prove import Proof
 from .runs import Ran, mismatch_of
 from .sides import Failure, Mismatch, Mode, Side, unstated
@@ -51,7 +52,9 @@ class Report:
     ``interrupted`` says that Ctrl-C ended it before all texts were compared. ``unstated`` has the
     sides, ``a`` or ``b``, that do not state their special tokens though they count. ``whole`` is
     the text that was run and of which that of ``mismatch`` was made small, None where it is other.
-    ``given`` says that the texts are the caller's, and none of ours.
+    ``metadata`` is in which roles and settings they differ that change no id of a text: whoever
+    asks for the same metadata does not accept these. It is empty with a lock file, of which
+    ``differences`` has them. ``given`` says that the texts are the caller's, and none of ours.
     ``seconds`` is how long it all took, 0 where nobody measured it.
     """
 
@@ -82,6 +85,7 @@ class Report:
     whole: str | None = None
     narrower: str = ""
     given: bool = False
+    metadata: tuple[Difference, ...] = ()
     seconds: float = field(default=0.0, compare=False)
 
     def __repr__(self) -> str:
@@ -282,6 +286,7 @@ def report_of(
         if proof is None
         else matters(differences, replace(proof, stages=concluded.stages)),
         interrupted=ran.interrupted,
+        metadata=metadata_apart(one or a.source.model, two or b.source.model, differences),
         unstated=silent,
         whole=tally.whole if concluded.mismatch is tally.mismatch else None,
     )

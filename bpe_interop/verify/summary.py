@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from ..text.counting import many
 from .corpus_report import Counts
+from .metadata import of_lock
 from .prove import about
 from .sides import AROUND, PARSED, TEMPLATED
 from .stages.stage import Scope, Stage, counts
 
 if TYPE_CHECKING:
+    from ..diff import Difference
     from .report import Example, Report
 
 
@@ -76,7 +78,7 @@ def unmet(report: Report, require: str = "tested", *, metadata: bool = False) ->
     Args:
         report: what was found.
         require: what is required: ``"tested"`` or ``"proved"``.
-        metadata: whether roles and chat template must be the same.
+        metadata: whether the metadata must be the same.
     """
     if report.verdict == "refuted":
         return ()
@@ -91,16 +93,14 @@ def but_not_accepted(report: Report, reasons: Sequence[str]) -> str:
     return f"; {joined} not accepted" if reasons else ""
 
 
-def other_metadata(report: Report) -> tuple[str, ...]:
-    """What differs of the added tokens (roles are theirs) and of the chat template, as lines.
+def metadata_of(report: Report) -> tuple[Difference, ...]:
+    """In which metadata the sides differ; with a lock file that is all it lists as fields."""
+    return of_lock(report.differences) if _locked(report) else report.metadata
 
-    What one side does not state differs too: a chat template that is gone is not served.
-    """
-    return tuple(
-        f"{each.field}: {each.how}"
-        for each in report.differences
-        if each.field in ("added", "chat_template")
-    )
+
+def other_metadata(report: Report) -> tuple[str, ...]:
+    """What differs of the metadata, as lines."""
+    return tuple(f"{each.field}: {each.how}" for each in metadata_of(report))
 
 
 def omitted(report: Report) -> str:

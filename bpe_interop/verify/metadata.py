@@ -1,0 +1,104 @@
+"""What changes no id of a text, and still what a served model does: ``--metadata`` compares it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ..diff import Difference
+from ..model import BPEModel, Json, show
+
+COVERED = "roles of tokens, the chat template, truncation and padding"
+"""What is compared; pages and helps say it in these words. Truncation and padding are those of a
+``tokenizer.json``, which are not applied."""
+
+
+def metadata_apart(
+    a: BPEModel | None, b: BPEModel | None, differences: Iterable[Difference]
+) -> tuple[Difference, ...]:
+    """In which metadata two models differ: roles, chat template, truncation and padding.
+
+    What one side does not state differs too: a chat template that is gone is not served. Flags of
+    added tokens are not among these: those that change ids are compared as such.
+
+    Args:
+        a: one model; None where a side's files cannot be read as one.
+        b: the other.
+        differences: the fields in which the two differ.
+    """
+    if a is None or b is None:
+        how = "a side's files cannot be read as a model, so it is not compared"
+        return (Difference("metadata", "unstated", how),)
+    chat = (each for each in differences if each.field == "chat_template")
+    return (*_roles(a, b), *chat, *_batching(a, b))
+
+
+def of_lock(differences: Iterable[Difference]) -> tuple[Difference, ...]:
+    """The metadata that is not as a lock file has it; of added tokens that is their roles."""
+    return tuple(
+        replace(each, field="roles") if each.field == "added" else each for each in differences
+    )
+
+
+def _roles(a: BPEModel, b: BPEModel) -> Iterator[Difference]:
+    if a.added is None and b.added is None:
+        return
+    if a.added is None or b.added is None:
+        silent = "first" if a.added is None else "second"
+        yield Difference("roles", "unstated", f"the {silent} does not say")
+        return
+    left, right = _by_role(a), _by_role(b)
+    apart = [
+        f"{role} {_listed(left.get(role, ()))} and {_listed(right.get(role, ()))}"
+        for role in dict.fromkeys((*left, *right))
+        if left.get(role) != right.get(role)
+    ]
+    if apart:
+        yield Difference("roles", "different", ", ".join(apart))
+
+
+def _by_role(model: BPEModel) -> dict[str, list[str]]:
+    """The texts of the tokens that have a role, in order."""
+    held: dict[str, list[str]] = {}
+    for token in model.added or ():
+        for role in token.roles:
+            held.setdefault(role, []).append(token.text)
+    return {role: sorted(texts) for role, texts in held.items()}
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return "/".join(map(show, texts)) or "none"
+
+
+def _batching(a: BPEModel, b: BPEModel) -> Iterator[Difference]:
+    for key in ("truncation", "padding"):
+        left, right = _settings(a, key), _settings(b, key)
+        if left != right:
+            apart = [name for name in {**left, **right} if left.get(name) != right.get(name)]
+            how = f"{_said(left, apart)} and {_said(right, apart)}"
+            yield Difference(key, "different", how)
+
+
+def _settings(model: BPEModel, key: str) -> dict[str, Json]:
+    """What a ``tokenizer.json`` asks for, with what tokenizers takes where it says nothing."""
+    own = model.extras.get("huggingface")
+    asked = own.get(key) if isinstance(own, dict) else None
+    if not isinstance(asked, dict):
+        return {}
+    settings: dict[str, Json] = {"direction": "Right"}
+    settings.update({name: value for name, value in asked.items() if value is not None})
+    return settings
+
+
+def _said(settings: Mapping[str, Json], names: Iterable[str]) -> str:
+    if not settings:
+        return "none"
+    return " ".join(f"{name} {_value(settings.get(name))}" for name in names)
+
+
+def _value(value: Json) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{key} {_value(inner)}" for key, inner in value.items())
+    if value is None:
+        return "none"
+    return show(value) if isinstance(value, str) else str(value)
