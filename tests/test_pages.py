@@ -248,6 +248,15 @@ def test_junit_accepts_what_the_exit_code_does(
     assert check_junit(text)["verdict"][0][1] == outcome
 
 
+@every_kind
+def test_junit_has_the_notes_of_a_verdict(reports: Reports, kind: str) -> None:
+    report = replace(reports[kind], notes=("first note", "second\u202e\nnote"))
+    root = ElementTree.fromstring(pages.to_junit(report))
+    said = [case.findtext("system-out") or "" for case in root.iter("testcase")]
+    assert said[0].splitlines()[-2:] == ["note: first note", "note: second\\u202e\\nnote"]
+    assert not any("note: " in each for each in said[1:])
+
+
 def test_junit_takes_no_interrupted_run_for_a_whole_one(reports: Reports) -> None:
     report = replace(reports["tested"], interrupted=True)
     assert check_junit(pages.to_junit(report))["verdict"][0][1] == "error"

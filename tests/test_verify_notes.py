@@ -11,6 +11,7 @@ from conftest import FIXTURES
 from transformers import AutoTokenizer
 
 from bpe_interop.cli import cli
+from bpe_interop.verify.parity import parity
 
 CONFIG, MAP = "<|endoftext|>", "<|fim_prefix|>"
 
@@ -54,3 +55,31 @@ def test_a_note_on_both_sides_stands_once(tmp_path: Path) -> None:
     assert note.startswith(f"{one} and {two}: eos token: ")
     (note,) = notes(one, one)
     assert note.startswith(f"{one}: eos token: ")
+
+
+def test_the_fixture_of_pytest_notes_it_too(tmp_path: Path) -> None:
+    one = disagreeing(tmp_path / "one")
+    report = parity(one, one, ["a"])
+    assert [n.partition(": special")[0] for n in report.notes if CONFIG in n] == [
+        f"{one}: eos token"
+    ]
+
+
+def test_transformers_as_the_engine_does_not_say_it_twice(tmp_path: Path) -> None:
+    folder = disagreeing(tmp_path / "one")
+    path = folder / "tokenizer_config.json"
+    settings = json.loads(path.read_text())
+    (number,) = (
+        token["id"]
+        for token in json.loads((folder / "tokenizer.json").read_text("utf-8"))["added_tokens"]
+        if token["content"] == CONFIG
+    )
+    flags = dict.fromkeys(("lstrip", "normalized", "single_word"), False)
+    token = {"content": CONFIG, "special": True, "rstrip": True, **flags}
+    path.write_text(json.dumps({**settings, "added_tokens_decoder": {str(number): token}}))
+    ran = CliRunner().invoke(
+        cli, ["verify", str(folder), str(folder), "--engine-b", "transformers"]
+    )
+    said = [line for line in ran.stdout.splitlines() if "tokenizer.json says otherwise" in line]
+    assert len(said) == 1
+    assert said[0].split()[:2] == ["note", f"{folder}:"]

@@ -29,13 +29,17 @@ _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
 class Case(NamedTuple):
-    """A test case: its name, what came of it (nothing: it passed), and what is said about it."""
+    """A test case: its name, what came of it (nothing: it passed), and what is said about it.
+
+    ``notes`` are said whatever came of it.
+    """
 
     name: str
     kind: Kind
     message: str
     detail: str = ""
     seconds: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 def to_junit(report: Report, require: str = "tested", metadata: bool = False) -> str:
@@ -49,8 +53,9 @@ def to_junit(report: Report, require: str = "tested", metadata: bool = False) ->
         require: ``"proved"``: what is only tested is an error.
         metadata: whether other metadata is a failure; the names of its fields are in the message.
     """
+    verdict = _verdict(report, require)._replace(seconds=report.seconds, notes=report.notes)
     suites = [
-        ("verdict", [_verdict(report, require)._replace(seconds=report.seconds)]),
+        ("verdict", [verdict]),
         ("metadata", [_metadata(report)] if metadata else []),
         ("stages", [_stage(stage, report) for stage in report.stages]),
         ("corpora", [] if report.corpus is None else list(_files(report.corpus))),
@@ -173,9 +178,10 @@ def _suite(root: ElementTree.Element, name: str, cases: list[Case], report: Repo
             result.text = _legal(case.detail or case.message)
             if case.kind != "skipped":
                 result.set("type", case.kind)
-        else:
-            output = "\n".join(filter(None, (case.message, case.detail)))
-            ElementTree.SubElement(item, "system-out").text = _legal(output)
+        passing = () if case.kind else (case.message, case.detail)
+        output = [*filter(None, passing), *(f"note: {escaped(each)}" for each in case.notes)]
+        if output:
+            ElementTree.SubElement(item, "system-out").text = _legal("\n".join(output))
 
 
 def _count(element: ElementTree.Element, cases: list[Case]) -> None:

@@ -29,7 +29,7 @@ from .lock_report import compare_with_lock, locked
 from .prove import SCOPES, prove
 from .report import Report, report_of
 from .runs import PATIENCE, Ran
-from .sides import Inside, Own, Side, in_engine, modes_of, open_side
+from .sides import Inside, Own, Side, in_engine, modes_of, noted_on_files, open_side
 from .stages.stage import Scope
 from .stress import awkward
 
@@ -102,6 +102,7 @@ def _compare(
     notes: list[str],
 ) -> Report:
     one, two = models = left.model, right.model
+    notes += noted_on_files(left.source, right.source)
     engines = left.engine, right.engine
     modes = modes_of(scope, models, engines, notes)
     proved = prove(one, two, scope) if proof and one is not None and two is not None else None

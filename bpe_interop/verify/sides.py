@@ -374,7 +374,11 @@ def run_in_transformers(
     if choice is not None:
         fields = [d.field for d in diff(own, served) if d.field in WORDS]
         sentence = explain(choice.choice, fields, engine.class_name)
-        notes += [*([sentence] if sentence else []), *choice.on_tokens]
+        told = own.origin.notes  # noted_on_files tells these, with the side
+        notes += [
+            *([sentence] if sentence else []),
+            *(n for n in choice.on_tokens if n not in told),
+        ]
     return served
 
 
