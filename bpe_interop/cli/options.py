@@ -98,6 +98,21 @@ def _names(kind: type[Any]) -> Set[str]:
     return kind.__annotations__.keys()
 
 
+def ends_in(what: str, *suffixes: str) -> Callable[..., Path | None]:
+    """A callback that refuses before anything is read a name that does not say what is written.
+
+    A file of another kind is never replaced by it.
+    """
+
+    def checked(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+        if path is not None and not path.name.lower().endswith(suffixes):
+            fix = f"end its name in {' or '.join(suffixes)}"
+            raise click.BadParameter(f"{path}: {what}\n  {fix}", ctx=context, param=option)
+        return path
+
+    return checked
+
+
 format_option = click.option(
     "--from",
     "format",
