@@ -32,7 +32,7 @@ from .options import (
     gathers,
     json_option,
     offline_option,
-    preset_option,
+    presets_option,
     scheduler_options,
     workers_of,
 )
@@ -68,7 +68,7 @@ _FOLDED = ("normalize", "split", "decode", "pre")
     help="Draw what was measured, as SVG.",
 )
 @format_option
-@preset_option
+@presets_option
 @click.option("--full", is_flag=True, help="Show long patterns and lists whole.")
 @offline_option
 @json_option
@@ -81,6 +81,7 @@ def inspect_command(
     state: str | None,
     plot: Path | None,
     reading: SourceOptions,
+    presets: tuple[str, ...],
     full: bool,
     json_output: bool,
 ) -> None:
@@ -90,7 +91,7 @@ def inspect_command(
     never met, and how long tokens are.
     """
     _check_options(sources, corpora, plot, scheduler or state)
-    each = readings(sources, reading)
+    each = readings(sources, reading, presets)
     loaded = [load_source(source, **how) for source, how in zip(sources, each, strict=True)]
     if corpora:
         measured = [*zip(sources, loaded, strict=True)]

@@ -21,7 +21,7 @@ from ..sources import SourceOptions, load_source, readings
 from .completion import file_names
 from .interrupts import INTERRUPTED
 from .manual import CODES, command
-from .options import OneOf, ends_in, source_options
+from .options import OneOf, ends_in, format_option, gathers, offline_option, presets_option
 from .screen import as_text, lines, read_stdin
 from .terminal import tell
 
@@ -74,7 +74,10 @@ from .terminal import tell
     show_default=True,
     help="What a special token's text is: ordinary text, or the token.",
 )
-@source_options
+@format_option
+@presets_option
+@offline_option
+@gathers(reading=SourceOptions)
 def view_command(
     sources: tuple[str, ...],
     file: str | None,
@@ -84,11 +87,11 @@ def view_command(
     port: int,
     special: Special,
     reading: SourceOptions,
+    presets: tuple[str, ...],
 ) -> None:
     """Show a text as coloured tokens, in one tokenizer or in several side by side.
 
     With -o: a page of one text that needs nothing else. With --serve: a live page, until Ctrl-C.
-    Of several sources, --preset is for those that leave the pattern or special tokens unsaid.
     """
     if serve and output is not None:
         raise click.UsageError("give -o PAGE.html or --serve, not both")
@@ -98,7 +101,7 @@ def view_command(
         raise click.UsageError("--text is for a page of one text: -o PAGE.html")
     if output is not None:
         keep_apart([*sources, *([file] if file else [])], output)
-    each = zip(sources, readings(sources, reading), strict=True)
+    each = zip(sources, readings(sources, reading, presets), strict=True)
     sides = [_viewed(source, how) for source, how in each]
     if output is None:
         _serve(sides, host, port, partial(_added, offline=reading["offline"]))
