@@ -117,7 +117,7 @@ def readings(
         return [{**reading, "preset": named[0]}]
     models = (load_source(source, **reading).model for source in sources)
     unsaid = [None in (model.pretokenizer, model.added) for model in models]
-    each = iter(named if named[1:] else named * len(sources))
+    each = iter(named if named[1:] else [named[0]] * len(sources))
     if named[1:] and sum(unsaid) != len(named):
         lacking = [source for source, is_lacking in zip(sources, unsaid, strict=True) if is_lacking]
         raise SourceError(
