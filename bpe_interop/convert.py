@@ -216,7 +216,7 @@ def _conversion(
         rewrote=tuple(_rewrote(model, again)),
         losses=done.losses,
         notes=(
-            *_passed_over(loaded),
+            *loaded.passed_over,
             *_given(again, loaded.by_user),
             *_notes(model, again, done.losses),
             *_embedded(row, done.files),
@@ -225,15 +225,6 @@ def _conversion(
         checks=done.checks,
         verdict=done.verdict,
     )
-
-
-def _passed_over(loaded: TokenizerSource[BPEModel]) -> Iterable[str]:
-    """Which of several tokenizers in a folder was read."""
-    if loaded.twins:
-        yield (
-            f"{next(iter(loaded.files))} was read; beside it there is {', '.join(loaded.twins)}, "
-            "which was not: to read another, name its file, or its format with --from (format=...)"
-        )
 
 
 def _check_names(reading: Iterable[str]) -> None:

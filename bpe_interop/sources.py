@@ -99,17 +99,33 @@ def load_source(
     )
 
 
-def readings(sources: Sequence[str], reading: SourceOptions) -> list[SourceOptions]:
+def readings(
+    sources: Sequence[str], reading: SourceOptions, named: Sequence[str] = ()
+) -> list[SourceOptions]:
     """How each of several sources is read: a preset is for those that leave something unsaid.
 
-    That is the pattern or the special tokens. A source that is alone is read with the preset. The
-    errors are those of :func:`load_source`.
+    That is the pattern or the special tokens. A source that is alone is read with the preset. Of
+    several presets there is one for each such source, in their order.
+
+    Raises:
+        SourceError: there are several presets, and not as many as such sources.
+        The errors of :func:`load_source`.
     """
-    if not reading.get("preset") or len(sources) == 1:
+    if not named:
         return [reading] * len(sources)
-    plain: SourceOptions = {**reading, "preset": None}
-    models = (load_source(source, **plain).model for source in sources)
-    return [reading if None in (m.pretokenizer, m.added) else plain for m in models]
+    if len(sources) == len(named) == 1:
+        return [{**reading, "preset": named[0]}]
+    models = (load_source(source, **reading).model for source in sources)
+    unsaid = [None in (model.pretokenizer, model.added) for model in models]
+    each = iter(named if named[1:] else [named[0]] * len(sources))
+    if named[1:] and sum(unsaid) != len(named):
+        lacking = [source for source, is_lacking in zip(sources, unsaid, strict=True) if is_lacking]
+        raise SourceError(
+            f"{len(named)} presets are named, and the sources that leave the pattern or the "
+            f"special tokens unsaid are {', '.join(lacking) or 'none'}",
+            fix="name one for all of these, or one for each in their order",
+        )
+    return [{**reading, "preset": next(each)} if is_one else reading for is_one in unsaid]
 
 
 def _preset(preset: str) -> presets.Preset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ import pytest
 import tiktoken
 import tokenizers
 from command_line import Command
+from conftest import Data
 
 from bpe_interop.cli import cli
 
@@ -329,6 +331,25 @@ def test_inspect_shows_all_and_its_json_keeps_its_shape(run: Command, folder: Pa
     how = encoding["because"] or "by the native kernel"
     assert f"encoding    {how}"[:40] in shown.out.replace("in Python: ", "")
     assert (encoding["by"] == "native") == (encoding["because"] == "")
+
+
+def test_inspect_of_what_states_no_pattern_says_how_to_state_it(
+    run: Command, tmp_path: Path, data: Data
+) -> None:
+    name = tmp_path / "my ranks.tiktoken"
+    tokens = [(bytes([number]), number) for number in range(256)] + [(b"ab", 100257)]
+    lines = [f"{base64.b64encode(token).decode()} {rank}\n" for token, rank in tokens]
+    name.write_text("".join(lines), "ascii")
+    shown = " ".join(run("inspect", name).out.split())
+    assert "no preset knows these files by their sha256; they contradict none of: gpt2, " in shown
+    assert "cl100k_base" not in shown  # 100257 is <|endoftext|> in it
+    assert f"to state bpe-interop inspect '{name}' --preset NAME, or --preset FILE.json" in shown
+    assert "to state" not in run("inspect", name, "--preset", "gpt2").out
+
+    qwen = " ".join(run("inspect", data("qwen/qwen.tiktoken")).out.split())
+    assert "presets qwen, qwen2, qwen2.5 fit by sha256" in qwen
+    assert 'presets qwen2.5 has 22 added tokens, 151646 is "<|object_ref_start|>"; from ' in qwen
+    assert "qwen/qwen.tiktoken --preset NAME" in qwen
 
 
 def test_inspect_of_holes_and_unreachable_tokens(run: Command) -> None:

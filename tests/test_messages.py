@@ -25,6 +25,7 @@ from bpe_interop.verify import RunOptions
 pytestmark = pytest.mark.usefixtures("few_texts")
 
 TINY = FIXTURES / "tokenizers"
+ENGLISH = FIXTURES / "corpora" / "english.txt"
 RANKS, HUB = TINY / "gpt2-tiny" / "tiktoken", TINY / "gpt2-tiny" / "huggingface"
 
 
@@ -35,6 +36,10 @@ RANKS, HUB = TINY / "gpt2-tiny" / "tiktoken", TINY / "gpt2-tiny" / "huggingface"
         (("convert", RANKS, "x", "--add-special-tokens"), "around each text: --template"),
         (("decode", RANKS, "--skip-special-token", "1"), "Did you mean '--skip-special-tokens'?"),
         (("view", RANKS, "hello", "-o", "page.html"), "to show a text: --text FILE"),
+        (
+            ("view", RANKS, ENGLISH, "-o", "page.html"),
+            f"to show the text in it: --text {ENGLISH.as_posix()}",
+        ),
     ],
 )
 def test_what_was_meant_is_named(
@@ -351,8 +356,17 @@ def test_a_conversion_says_which_of_several_tokenizers_it_read(
         "note        tokenizer.json was read; beside it there is gpt2-tiny.tiktoken, which was not"
     )
     assert told in done.out
+    extending = ("--no-verify", "--force", "--special", "<new>")
+    assert told in command("extend", both, tmp_path / "out", *extending).out
+    done = command("extend", both, tmp_path / "out", *extending, "--json")
+    (note,) = [each for each in json.loads(done.out)["notes"] if "was read" in each]
+    assert told.endswith(note.partition(":")[0])
+    assert told in command("lock", both, "-o", tmp_path / "both.lock").out
+    for sides in ((both, HUB), (tmp_path / "both.lock", both)):
+        assert note in " ".join(command("verify", *sides).out.split())
     for source in (both / "tokenizer.json", HUB):
-        assert "was read" not in command("convert", source, tmp_path / "out", *given).out
+        for way in (("convert", *given), ("extend", *extending)):
+            assert "was read" not in command(way[0], source, tmp_path / "out", *way[1:]).out
 
 
 def test_json_of_a_verdict_that_cannot_be_had_is_nothing(command: Command, tmp_path: Path) -> None:

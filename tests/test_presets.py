@@ -379,3 +379,13 @@ def test_a_preset_that_was_named_is_not_asked_for_again(monkeypatch: pytest.Monk
     with pytest.raises(UnstatedError, match=said) as known:
         Tokenizer(fill(own, silent)).encode("hi", add_special_tokens=True)
     assert "of the presets that these files serve, says says it" in known.value.fix
+
+
+@pytest.mark.parametrize(("preset", "is_theirs"), [("qwen2", True), ("o200k_harmony", False)])
+def test_a_preset_of_other_files_than_these_is_noted(
+    data: Data, preset: str, is_theirs: bool
+) -> None:
+    notes = load_source(data("qwen/qwen.tiktoken"), preset=preset).model.origin.notes
+    told = f"by sha256 these files are of qwen, qwen2, qwen2.5, not of the preset {preset}"
+    assert (told in notes) is not is_theirs
+    assert any("by sha256" in note for note in notes) is not is_theirs

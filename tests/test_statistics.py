@@ -192,6 +192,7 @@ def test_standard_input_is_read_once_for_all(run: Command) -> None:
     [
         ((GPT2, CL100K), "--corpus"),
         ((GPT2, "--plot", "out.svg"), "--corpus"),
+        ((GPT2, "--corpus", EMOJI, "--plot", "out.png"), "in SVG\n  end its name in .svg"),
         ((GPT2, "--corpus", "missing.txt"), "No such file"),
         ((GPT2, "--corpus", EMOJI, "--plot", "no/folder/out.svg"), "No such file"),
     ],
@@ -201,3 +202,4 @@ def test_what_makes_no_sense_is_refused(run: Command, arguments: tuple[object], 
     assert (code, out) == (2, "")
     assert said in err
     assert not Path("out.svg").exists()
+    assert not Path("out.png").exists()

@@ -88,7 +88,9 @@ def test_an_engine_that_is_missing_is_told_before_anything_is_learned(
     assert (done.code, done.out) == (2, "")
     done = run(ENGLISH, *given)
     assert (done.code, done.out) == (2, "")
-    assert "xllamacpp is not installed" in done.err
+    told = "llama.cpp is to check what is written, and xllamacpp is not installed"
+    assert told in done.err
+    assert "write without the check: --no-verify" in " ".join(done.err.split())
     assert not Path("out.gguf").exists()
     done = run(ENGLISH, *given, "--no-verify")
     assert done.code == 0, done.err

@@ -571,6 +571,34 @@ def test_a_source_that_does_not_say_how_it_encodes_is_refused(run: Command) -> N
     assert "--preset" in err
 
 
+def test_each_source_that_leaves_something_unsaid_has_its_own_preset(run: Command) -> None:
+    lines = [f"{base64.b64encode(bytes([number])).decode()} {number}\n" for number in range(256)]
+    for name, number in (("one", 300), ("two", 400)):
+        Path(f"{name}.tiktoken").write_text("".join(lines), "ascii")
+        stated = {"pat_str": "(?s:.+)", "special_tokens": {"<a>": number}}
+        Path(f"{name}.json").write_text(json.dumps(stated), "utf-8")
+    Path("text.txt").write_text("<a>", "utf-8")
+    stating, given = TOKENIZERS / NAMES[0], ("-o", "page.html", "--special", "parse")
+
+    def ids(*presets: str) -> list[str]:
+        named = [each for preset in presets for each in ("--preset", preset)]
+        sources = ("one.tiktoken", stating, "two.tiktoken")
+        code, _, err = run(*sources, "--text", "text.txt", *given, *named)
+        assert (code, err) == (0, "")
+        return re.findall(r"<i>([34]00)</i></b>", Path("page.html").read_text("utf-8"))
+
+    assert ids("one.json", "two.json") == ["300", "400"]
+    assert ids("two.json", "one.json") == ["400", "300"]
+    assert ids("two.json") == ["400", "400"]
+    three = [each for name in ("one.json", "two.json", "one.json") for each in ("--preset", name)]
+    code, _, err = run(
+        "one.tiktoken", stating, "two.tiktoken", "--text", "text.txt", *given, *three
+    )
+    assert code == 2
+    assert "3 presets are named" in err
+    assert "special tokens unsaid are one.tiktoken, two.tiktoken\n" in err
+
+
 @pytest.mark.parametrize("arguments", [(), ("-o", "x.html", "--serve"), ("--serve", "--text", "x")])
 def test_a_page_or_a_server_is_asked_for(run: Command, arguments: tuple[str, ...]) -> None:
     assert run(TOKENIZERS / NAMES[0], *arguments)[0] == 2

@@ -118,10 +118,11 @@ def extend_command(
             if asked.to is None:
                 error.fix = f"name a format that holds it, such as --to hf; or {error.fix}"
             raise
+    notes = (*loaded.passed_over, *done.notes)
     if json_output:
-        as_json(_as_dict(source, target, row, changes, done))
+        as_json(_as_dict(source, target, row, changes, notes, done))
     else:
-        _show(target, changes, said, done)
+        _show(target, changes, said, notes, done)
         show_how_to_load(row, done.files, target)
 
 
@@ -174,7 +175,9 @@ def _config(loaded: TokenizerSource[BPEModel], config: Path | None) -> bytes | N
     return None if config is None else read(config)
 
 
-def _show(target: Path, changes: Surgery, said: Statement, done: Written) -> None:
+def _show(
+    target: Path, changes: Surgery, said: Statement, notes: tuple[str, ...], done: Written
+) -> None:
     lines("wrote", [plain_names(dict.fromkeys(done.files, b""), target)])
     lines("new", [_said(token) for token in changes.new])
     lines(
@@ -186,7 +189,7 @@ def _show(target: Path, changes: Surgery, said: Statement, done: Written) -> Non
         lines("chat", [f"the chat template has {len(said.chat_template):,} characters"])
     lines("rows", [_rows(changes)])
     lines("dropped", [describe(loss, happened=True) for loss in done.losses])
-    lines("note", [*changes.notes, *done.notes])
+    lines("note", [*changes.notes, *notes])
     show_outcome(done.checks, done.verdict, to="to the source with these tokens ")
 
 
@@ -218,7 +221,12 @@ def _rows(changes: Surgery) -> str:
 
 
 def _as_dict(
-    source: str, target: Path, row: Format, changes: Surgery, done: Written
+    source: str,
+    target: Path,
+    row: Format,
+    changes: Surgery,
+    notes: tuple[str, ...],
+    done: Written,
 ) -> dict[str, object]:
     return {
         "source": spelled(source),
@@ -226,6 +234,7 @@ def _as_dict(
         "target_format": row.name,
         "files": list(done.files),
         "surgery": {**asdict(changes), "rows_added": changes.rows_added},
+        "notes": list(notes),
         "losses": [asdict(loss) for loss in done.losses],
         "checks": [asdict(check) for check in done.checks],
         "verdict": None if done.verdict is None else asdict(done.verdict),

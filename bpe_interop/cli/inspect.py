@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ..model import (
     Json,
     show,
 )
+from ..presets import fitting, telling_apart
 from ..shards import Here, Pool
 from ..sources import SourceOptions, load_source, readings
 from ..text.counting import many
@@ -25,11 +27,12 @@ from .facts import facts_of
 from .manual import command
 from .options import (
     corpus_option,
+    ends_in,
     format_option,
     gathers,
     json_option,
     offline_option,
-    preset_option,
+    presets_option,
     scheduler_options,
     workers_of,
 )
@@ -58,10 +61,14 @@ _FOLDED = ("normalize", "split", "decode", "pre")
     help="Keep here which parts of the corpora were measured, and go on from it.",
 )
 @click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="OUT.svg", help="Draw what was measured."
+    "--plot",
+    type=click.Path(path_type=Path),
+    callback=ends_in("a drawing is written, in SVG", ".svg"),
+    metavar="OUT.svg",
+    help="Draw what was measured, as SVG.",
 )
 @format_option
-@preset_option
+@presets_option
 @click.option("--full", is_flag=True, help="Show long patterns and lists whole.")
 @offline_option
 @json_option
@@ -74,6 +81,7 @@ def inspect_command(
     state: str | None,
     plot: Path | None,
     reading: SourceOptions,
+    presets: tuple[str, ...],
     full: bool,
     json_output: bool,
 ) -> None:
@@ -83,7 +91,7 @@ def inspect_command(
     never met, and how long tokens are.
     """
     _check_options(sources, corpora, plot, scheduler or state)
-    each = readings(sources, reading)
+    each = readings(sources, reading, presets)
     loaded = [load_source(source, **how) for source, how in zip(sources, each, strict=True)]
     if corpora:
         measured = [*zip(sources, loaded, strict=True)]
@@ -146,8 +154,8 @@ def _rows(
         yield "also kept", f"{key}: {_extra(value)}"
     if facts["unsaid"]:
         yield "not stated", ", ".join(facts["unsaid"])
-    if facts["presets"]:
-        yield "presets", f"{', '.join(facts['presets'])} (name one with --preset)"
+    if model.pretokenizer is None or model.added is None:
+        yield from _to_state(loaded, facts["presets"])
     yield "encoding", _encoding(facts["encoding"])
     engines = ", ".join(f"{name} {number}" for name, number in facts["unicode"]["engines"].items())
     yield "unicode", f"{facts['unicode']['version']}, as in {engines}"
@@ -156,6 +164,21 @@ def _rows(
         yield "served", tell_served(facts["served"], f"to see: bpe-interop {asked}")
     for note in facts["notes"]:
         yield "note", note
+
+
+def _to_state(loaded: TokenizerSource[BPEModel], presets: list[str]) -> Iterator[tuple[str, str]]:
+    """How to say the pattern and the special tokens that a source does not state."""
+    fits = presets or fitting(loaded.model)
+    if presets:
+        yield "presets", f"{', '.join(presets)} fit by sha256"
+        for line in telling_apart(presets).splitlines():
+            yield "presets", line.strip()
+    else:
+        known = "no preset knows these files by their sha256"
+        yield "presets", f"{known}; they contradict none of: {', '.join(fits)}" if fits else known
+    name = fits[0] if fits[:1] == fits else "NAME"
+    command = f"bpe-interop inspect {shlex.quote(loaded.label)} --preset {name}"
+    yield "to state", f"{command}, or --preset FILE.json, your own (see ERROR-unstated)"
 
 
 def _extra(value: Json) -> str:

@@ -55,6 +55,7 @@ def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     rest = f" of {every:,} (the others are in no valid text)" if tokens < every else ""
     lines("locked", [f"the ids of {texts:,} awkward texts and of {tokens:,} tokens{rest}"])
     lines("fingerprint", [frozen.fingerprint["all"]])
+    lines("note", loaded.passed_over)
     if loaded.model.added is None:
         what = "special tokens are not stated, so they are not locked; name them with --preset"
         lines("note", [what])

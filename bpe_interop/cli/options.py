@@ -98,6 +98,21 @@ def _names(kind: type[Any]) -> Set[str]:
     return kind.__annotations__.keys()
 
 
+def ends_in(what: str, *suffixes: str) -> Callable[..., Path | None]:
+    """A callback that refuses before anything is read a name that does not say what is written.
+
+    A file of another kind is never replaced by it.
+    """
+
+    def checked(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+        if path is not None and not path.name.lower().endswith(suffixes):
+            fix = f"end its name in {' or '.join(suffixes)}"
+            raise click.BadParameter(f"{path}: {what}\n  {fix}", ctx=context, param=option)
+        return path
+
+    return checked
+
+
 format_option = click.option(
     "--from",
     "format",
@@ -105,12 +120,19 @@ format_option = click.option(
     metavar="F",
     help="The source's format, if it is not recognised.",
 )
-preset_option = click.option(
+_PRESET = (
+    "Known facts that the source does not state: pattern, special tokens. Or a file of your own "
+    "that says them, FILE.json."
+)
+preset_option = click.option("--preset", shell_complete=preset_names, metavar="NAME", help=_PRESET)
+presets_option = click.option(
     "--preset",
+    "presets",
+    multiple=True,
     shell_complete=preset_names,
     metavar="NAME",
-    help="Known facts that the source does not state: pattern, special tokens. Or a file of "
-    "your own that says them, FILE.json.",
+    help=f"{_PRESET} Of several sources it is for those that do not state them; give one for "
+    "all of these, or one for each in their order.",
 )
 offline_option = click.option("--offline", is_flag=True, help="Never use the network.")
 json_option = click.option("--json", "json_output", is_flag=True, help="Print JSON.")

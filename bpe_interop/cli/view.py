@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import click
 
 from ..engines import Special
 from ..errors import SourceError, UnstatedError
-from ..io import keep_apart, replace_file, unreadable
+from ..io import OWN_FILE, keep_apart, replace_file, unreadable
 from ..pages.live import Load
 from ..pages.panels import Viewed, check_size
 from ..pages.server import LOOPBACK, listen
@@ -20,20 +21,9 @@ from ..sources import SourceOptions, load_source, readings
 from .completion import file_names
 from .interrupts import INTERRUPTED
 from .manual import CODES, command
-from .options import OneOf, source_options
+from .options import OneOf, ends_in, format_option, gathers, offline_option, presets_option
 from .screen import as_text, lines, read_stdin
 from .terminal import tell
-
-SUFFIXES = (".html", ".htm")
-"""What the name of a page ends in: a file of another kind is never replaced by one."""
-
-
-def _page(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """Refuses before anything is read what is not named as a page."""
-    if path is not None and not path.name.lower().endswith(SUFFIXES):
-        what = f"{path}: a page is written, in HTML\n  end its name in {' or '.join(SUFFIXES)}"
-        raise click.BadParameter(what, ctx=context, param=option)
-    return path
 
 
 @command(
@@ -59,7 +49,7 @@ def _page(context: click.Context, option: click.Parameter, path: Path | None) ->
     "--output",
     metavar="PAGE.html",
     type=click.Path(path_type=Path),
-    callback=_page,
+    callback=ends_in("a page is written, in HTML", ".html", ".htm"),
     help="The page, a file that ends in .html or .htm; one that is there is replaced.",
 )
 @click.option("--serve", is_flag=True, help="Serve a live page: type a text, see its tokens.")
@@ -84,7 +74,10 @@ def _page(context: click.Context, option: click.Parameter, path: Path | None) ->
     show_default=True,
     help="What a special token's text is: ordinary text, or the token.",
 )
-@source_options
+@format_option
+@presets_option
+@offline_option
+@gathers(reading=SourceOptions)
 def view_command(
     sources: tuple[str, ...],
     file: str | None,
@@ -94,11 +87,11 @@ def view_command(
     port: int,
     special: Special,
     reading: SourceOptions,
+    presets: tuple[str, ...],
 ) -> None:
     """Show a text as coloured tokens, in one tokenizer or in several side by side.
 
     With -o: a page of one text that needs nothing else. With --serve: a live page, until Ctrl-C.
-    Of several sources, --preset is for those that leave the pattern or special tokens unsaid.
     """
     if serve and output is not None:
         raise click.UsageError("give -o PAGE.html or --serve, not both")
@@ -108,7 +101,7 @@ def view_command(
         raise click.UsageError("--text is for a page of one text: -o PAGE.html")
     if output is not None:
         keep_apart([*sources, *([file] if file else [])], output)
-    each = zip(sources, readings(sources, reading), strict=True)
+    each = zip(sources, readings(sources, reading, presets), strict=True)
     sides = [_viewed(source, how) for source, how in each]
     if output is None:
         _serve(sides, host, port, partial(_added, offline=reading["offline"]))
@@ -130,7 +123,9 @@ def _viewed(source: str, reading: SourceOptions, way: str = "--preset") -> Viewe
     try:
         model = load_source(source, **reading).model
     except SourceError as error:
-        if not re.match(r"[\w-]+:", source) and not Path(source).exists():
+        if error.fix == OWN_FILE:
+            error.fix += f"; to show the text in it: --text {shlex.quote(source)}"
+        elif not re.match(r"[\w-]+:", source) and not Path(source).exists():
             error.fix += "; to show a text: --text FILE, or echo TEXT | bpe-interop view ..."
         raise
     side = Viewed.of(source, model)

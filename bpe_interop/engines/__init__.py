@@ -96,7 +96,8 @@ def check_installed(name: str) -> None:
     if versions().get(name, "") is None:
         package = FACTS[name].distribution or name
         raise EngineMissingError(
-            f"not checked: {package} is not installed", fix=to_install(package)
+            f"{name} is to check what is written, and {package} is not installed",
+            fix=f"{to_install(package)}; or write without the check: --no-verify (verify=False)",
         )
 
 

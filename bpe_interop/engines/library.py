@@ -39,8 +39,8 @@ def to_install(distribution: str) -> str:
     return f"pip install {distribution}" if extra is None else by_extra(extra)
 
 
-def library(name: str, distribution: str = "") -> ModuleType:
-    """Imports a library, or a module of a distribution.
+def library(name: str, distribution: str = "", without: str = "not checked") -> ModuleType:
+    """Imports a library, or a module of a distribution; ``without`` says what is not done else.
 
     Raises:
         EngineMissingError: it is not installed, or cannot be imported, or a module of ours stands
@@ -51,14 +51,14 @@ def library(name: str, distribution: str = "") -> ModuleType:
     except ImportError as error:
         named = distribution or name
         if installed(named) is None or error.name == name:
-            what = f"not checked: {named} is not installed"
+            what = f"{without}: {named} is not installed"
         else:
-            what = f"not checked: {named} cannot be imported ({error})"
+            what = f"{without}: {named} cannot be imported ({error})"
         raise EngineMissingError(what, fix=to_install(named)) from error
     own = getattr(module, "__name__", name)
     if own.startswith("bpe_interop."):
         raise EngineMissingError(
-            f"not checked: {own} stands in for {name} (sys.modules), so {name} itself is not there",
+            f"{without}: {own} stands in for {name} (sys.modules), so {name} itself is not there",
             fix=f"run this where {name} is not replaced",
         )
     return module

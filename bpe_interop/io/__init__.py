@@ -9,7 +9,7 @@ from ..exports import exported
 if TYPE_CHECKING:
     from .host_file import Existing, existing_file
     from .names import spelled
-    from .reader import TokenizerSource, beginning, find, find_head, read, unreadable
+    from .reader import OWN_FILE, TokenizerSource, beginning, find, find_head, read, unreadable
     from .replacement import keep_apart
     from .temporary import held_alone, take_lock
     from .tiktoken_cache import cached
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "OWN_FILE",
     "Existing",
     "TokenizerSource",
     "alone_at",
@@ -58,7 +59,15 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
         {
             "host_file": ("Existing", "existing_file"),
             "names": ("spelled",),
-            "reader": ("TokenizerSource", "beginning", "find", "find_head", "read", "unreadable"),
+            "reader": (
+                "OWN_FILE",
+                "TokenizerSource",
+                "beginning",
+                "find",
+                "find_head",
+                "read",
+                "unreadable",
+            ),
             "replacement": ("keep_apart",),
             "temporary": ("held_alone", "take_lock"),
             "tiktoken_cache": ("cached",),

@@ -28,7 +28,7 @@ from .names import (
     spelled,
 )
 
-_OWN_FILE = "name the file of the tokenizer itself, or the directory that it is in"
+OWN_FILE = "name the file of the tokenizer itself, or the directory that it is in"
 _COPY = "devices and pipes are not read: copy what it gives to a file, and name that"
 _AGAIN = "the file is damaged, or another one was meant: get it again, or name that"
 _FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -67,6 +67,18 @@ class TokenizerSource(Generic[M_co]):
     refusal: str = ""
     says_template: bool = True
     by_user: tuple[str, ...] = ()
+
+    @property
+    def passed_over(self) -> tuple[str, ...]:
+        """A note that says which of several tokenizers in a folder was read."""
+        if not self.twins:
+            return ()
+        there = "are" if self.twins[1:] else "is"
+        was = "were" if self.twins[1:] else "was"
+        return (
+            f"{next(iter(self.files))} was read; beside it there {there} {', '.join(self.twins)}, "
+            f"which {was} not: to read another, name its file",
+        )
 
     def with_model(self, model: M) -> TokenizerSource[M]:
         """The same source with another model."""
@@ -295,7 +307,7 @@ def read(path: Path) -> bytes:
             size = status.st_size
             data = b"" if size > FILE_BYTES.most else file.read(FILE_BYTES.most + 1)
         if max(size, len(data)) > FILE_BYTES.most:
-            raise SourceError(FILE_BYTES.passed("the file"), where=str(path), fix=_OWN_FILE)
+            raise SourceError(FILE_BYTES.passed("the file"), where=str(path), fix=OWN_FILE)
         return data
     except OSError as error:
         raise unreadable(error, str(path)) from None
@@ -404,7 +416,7 @@ def _find_in_directory(directory: Path, wanted: Format | None) -> TokenizerSourc
     what = f"no {wanted.title} is here" if wanted else "no tokenizer is here"
     inner = [entry.name for entry in _entries(directory) if entry.is_dir()]
     listed = ", ".join(inner[:8]) + (", ..." if len(inner) > 8 else "")
-    fix = f"name a file, or one of the folders in it: {listed}" if inner else _OWN_FILE
+    fix = f"name a file, or one of the folders in it: {listed}" if inner else OWN_FILE
     raise SourceError(what, where=str(directory), fix=fix)
 
 
@@ -457,7 +469,7 @@ def _explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
         raise SourceError(
             f"this is no {wanted.title}",
             where=str(path),
-            fix=f"{_OWN_FILE}, or another format with --from (format=...)",
+            fix=f"{OWN_FILE}, or another format with --from (format=...)",
         )
     if data.startswith(b"\x1f\x8b"):
         raise SourceError(
@@ -469,7 +481,7 @@ def _explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
     raise SourceError(
         f"this is none of: {titles}",
         where=str(path),
-        fix=_OWN_FILE,
+        fix=OWN_FILE,
     )
 
 

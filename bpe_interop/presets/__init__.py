@@ -32,6 +32,7 @@ __all__ = [
     "candidates",
     "fill",
     "fill_template",
+    "fitting",
     "read_preset",
     "telling_apart",
     "ways_to_say",
@@ -71,6 +72,11 @@ def by_sha256(hashes: Iterable[str]) -> list[Preset]:
 def candidates(model: BPEModel) -> list[str]:
     """Names of the presets whose files this model was read from."""
     return [preset.name for preset in by_sha256(model.origin.files.values())]
+
+
+def fitting(model: BPEModel) -> list[str]:
+    """Names of the presets that contradict nothing that a model states; none need be its own."""
+    return [preset.name for preset in PRESETS.values() if not _clash(model, preset)]
 
 
 def telling_apart(names: Iterable[str]) -> str:
@@ -133,10 +139,15 @@ def fill(model: BPEModel, preset: Preset | None = None, where: str = "") -> BPEM
     Raises:
         SourceError: the preset contradicts what the model states.
     """
+    known = by_sha256(model.origin.files.values())
     if preset is not None:
         _check(model, preset, where)
-        return _supply(model, [preset], f"the preset {preset.name} ({preset.source})")
-    known = by_sha256(model.origin.files.values())
+        filled = _supply(model, [preset], f"the preset {preset.name} ({preset.source})")
+        if not known or preset in known or preset.name not in PRESETS:
+            return filled
+        origin = filled.origin
+        note = f"by sha256 these files are of {_names(known)}, not of the preset {preset.name}"
+        return replace(filled, origin=replace(origin, notes=(*origin.notes, note)))
     if not known:
         return model
     return _supply(model, known, f"the files' sha256, known as {_names(known)}")

@@ -43,7 +43,7 @@ def learn_with_tokenizers(texts: Texts, request: Request, tick: Tick) -> Trainin
             f"{smallest:,}, which this algorithm counts in",
             fix=f"give {smallest:,} or more",
         )
-    tokenizers = library("tokenizers")
+    tokenizers = library("tokenizers", without="the algorithm huggingface cannot train")
     row = by_name("huggingface")
     # Our writer knows how tokenizers has to spell the pattern.
     bare = row.dump(untrained(replace(request, special_tokens=())))["tokenizer.json"]

@@ -47,7 +47,7 @@ def learn_with_sentencepiece(texts: Texts, request: Request, tick: Tick) -> Trai
             raise SourceError(
                 f"the option {name} is not passed on to sentencepiece", fix="leave it out"
             )
-    library("sentencepiece")
+    library("sentencepiece", without="the algorithm sentencepiece cannot train")
     handed = Handed(
         read_texts(texts, LINES, tick), lambda read: tick("reading", read), names_of(texts)
     )

@@ -172,7 +172,7 @@ def _own_engine(
     except EngineMissingError as error:
         raise EngineMissingError(
             error.what,
-            fix=f"{error.fix}; or convert without the check: --no-verify (verify=False); "
+            fix=f"{error.fix}; or write without the check: --no-verify (verify=False); "
             "nothing was written",
         ) from error
     except UnstatedError as error:  # the pattern was dropped on purpose

@@ -341,7 +341,8 @@ def noted_on_files(*sides: TokenizerSource[BPEModel | None]) -> list[str]:
     """What was noted when the files were read: where those of a directory disagree, and more."""
     labels: dict[str, dict[str, None]] = {}
     for side in sides:
-        for note in () if side.model is None else side.model.origin.notes:
+        read = () if side.model is None else side.model.origin.notes
+        for note in (*side.passed_over, *read):
             labels.setdefault(note, {})[side.label] = None
     return [f"{' and '.join(held)}: {note}" for note, held in labels.items()]
 
