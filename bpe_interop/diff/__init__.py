@@ -26,7 +26,7 @@ from .tokens import (
     compare_vocab,
 )
 
-__all__ = ["Difference", "describe_step", "diff", "normalized_matters"]
+__all__ = ["Difference", "describe_step", "diff", "normalized_matters", "template_parts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,11 +209,11 @@ def _sequence_template(a: BPEModel, b: BPEModel) -> str:
     if left is None or right is None or left == right:
         return ""
     if left.single == right.single:
-        return f"for a pair {_parts(left.pair)} and {_parts(right.pair)}"
-    return f"{_parts(left.single)} and {_parts(right.single)}"
+        return f"for a pair {template_parts(left.pair)} and {template_parts(right.pair)}"
+    return f"{template_parts(left.single)} and {template_parts(right.single)}"
 
 
-def _parts(parts: tuple[TemplatePart, ...]) -> str:
+def template_parts(parts: tuple[TemplatePart, ...]) -> str:
     """What is placed around texts, in order, as ``inspect`` shows it."""
     words = [
         f"text {part.which}" if isinstance(part, TemplateText) else _placed(part) for part in parts
