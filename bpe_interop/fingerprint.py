@@ -56,6 +56,25 @@ def fingerprint(model: BPEModel) -> dict[str, str]:
     return hashes
 
 
+def fields_of(model: BPEModel) -> dict[str, str]:
+    """The sha256 (hex) of each field of the lines ``text`` and ``decoder``, by its name.
+
+    They say which field makes a line another. Equal fingerprints are not decided by them.
+    """
+    text, decoder = _text(model), _decoder(model)
+    named = {**text, "decoder": decoder["steps"], "contents": decoder["ids"]}
+    return {name: _digest({name: value}) for name, value in named.items()}
+
+
+def added_of(model: BPEModel) -> list[AddedToken] | None:
+    """The added tokens as the line ``specials`` has them, by id; None where they are not stated."""
+    if model.added is None:
+        return None
+    added = list(model.added)
+    late = bool(model.normalizer) or normalized_matters(added)
+    return [_matching(token, late) for token in _by_id(added)]
+
+
 def states(line: str) -> bool:
     """Whether a line (``specials``, ``template``) is of something that the source states."""
     return line != _digest(None)
@@ -132,7 +151,7 @@ def _plain(value: object) -> Json:
     raise TypeError(f"{type(value).__name__} has no normal form")
 
 
-def _text(model: BPEModel) -> Form:
+def _text(model: BPEModel) -> Mapping[str, Json | _Rows]:
     looked_up = _looked_up(model)
     return {
         "alphabet": model.alphabet,
@@ -248,11 +267,8 @@ def _split(step: object, place: int, model: BPEModel) -> Json:
 
 
 def _specials(model: BPEModel) -> Json:
-    if model.added is None:
-        return None
-    added = list(model.added)
-    late = bool(model.normalizer) or normalized_matters(added)
-    return [_plain(_matching(token, late)) for token in _by_id(added)]
+    added = added_of(model)
+    return None if added is None else [_plain(token) for token in added]
 
 
 def _by_id(added: Iterable[AddedToken]) -> list[AddedToken]:
@@ -263,7 +279,7 @@ def _matching(token: AddedToken, late: bool) -> AddedToken:
     return replace(token, roles=(), normalized=token.normalized and late)
 
 
-def _decoder(model: BPEModel) -> Form:
+def _decoder(model: BPEModel) -> Mapping[str, Json | _Rows]:
     added: dict[int, Json] = {
         token.id: decoded_text(token, model.normalizer or ())
         for token in reversed(model.added or ())

@@ -567,3 +567,56 @@ def test_only_single_patterns_are_said_to_split_a_text_otherwise() -> None:
     for left, right in (((one, more), (two,)), ((one,), (two, more))):
         pair = (replace(PLAIN, pretokenizer=steps) for steps in (left, right))
         assert "they split" not in str(diff(*pair))
+
+
+_BRANCHES = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|@| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+(?!\S)|\s+"
+)
+
+
+def _branched(digits: str) -> Split:
+    return Split(Pattern(_BRANCHES.replace("@", digits), "oniguruma"), "isolated")
+
+
+def test_of_long_patterns_only_the_parts_that_differ_are_said() -> None:
+    a = replace(PLAIN, pretokenizer=(ByteChars(), _branched(r"\p{N}{1,3}")))
+    b = replace(PLAIN, pretokenizer=(ByteChars(), _branched(r"\p{N}")))
+    [found] = diff(a, b)
+    place = _BRANCHES.index("@") + 1
+    said = rf"step 2, pattern at character {place}: `\p{{N}}{{1,3}}` and `\p{{N}}`"
+    assert found.how == said
+    for digits in (r"\p{N}{1,3}", r"\p{N}"):
+        assert _BRANCHES.replace("@", digits) in found.whole
+    more = replace(PLAIN, pretokenizer=(PrefixSpace(), *(a.pretokenizer or ())))
+    assert diff(a, more)[0].how == "only in the second: step 1, PrefixSpace"
+    assert diff(more, a)[0].how == "only in the first: step 1, PrefixSpace"
+    assert _BRANCHES[:40] in diff(more, a)[0].whole
+
+
+def test_a_long_part_of_a_pattern_is_said_with_a_little_around_it() -> None:
+    """Branches are what is between bars; a bar in a class is one too, for people."""
+    many = "".join(map(chr, range(0x4E00, 0x4E50)))
+    a, b = (
+        replace(PLAIN, pretokenizer=(_branched(f"{many}{each}{many}"),)) for each in ("x", "yz")
+    )
+    [found] = diff(a, b)
+    start = _BRANCHES.index("@") + len(many) - 12
+    one, two = (f"{many[-12:]}{each}{many[:12]}" for each in ("x", "yz"))
+    assert f"pattern at character {start + 1}: `{one}` and `{two}`" in found.how
+    gone = replace(PLAIN, pretokenizer=(_branched("x|y"),))
+    less = replace(PLAIN, pretokenizer=(_branched("y"),))
+    assert f"character {_BRANCHES.index('@') + 1}: `x` and nothing" in diff(gone, less)[0].how
+
+
+def test_short_patterns_and_other_kinds_of_steps_are_said_whole() -> None:
+    short = [
+        replace(PLAIN, pretokenizer=(Split(Pattern(each, "oniguruma"), "isolated"),))
+        for each in ("a+", "b+")
+    ]
+    [found] = diff(short[0], short[1])
+    assert found.how.startswith("Split a+ (oniguruma) isolated and Split b+ (oniguruma) isolated")
+    assert not found.whole
+    other = replace(PLAIN, pretokenizer=(Metaspace("_", "always"),))
+    [found] = diff(replace(PLAIN, pretokenizer=(_branched("x"),)), other)
+    assert found.how.startswith("Split ")
+    assert not found.whole

@@ -86,13 +86,13 @@ def test_locking_again_gives_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"bpe_interop_lock": 3', '"bpe_interop_lock": 4', "layout 4"),
+        ('"bpe_interop_lock": 4', '"bpe_interop_lock": 5', "layout 5"),
         (
-            '"bpe_interop_lock": 3',
+            '"bpe_interop_lock": 4',
             '"bpe_interop_lock": 1',
             "layout 1(?s:.)*lock the token",
         ),
-        ('"bpe_interop_lock": 3', '"bpe_interop_lock": "1"', "expected"),
+        ('"bpe_interop_lock": 4', '"bpe_interop_lock": "1"', "expected"),
         ('["text","",', '["aloud","",', "expected one of"),
         ('["text","",', '["",', "expected"),
         ('"golden"', '"silver"', "golden|silver"),
@@ -139,7 +139,7 @@ def cut(data: bytes) -> bytes:
 
 
 def newer(data: bytes) -> bytes:
-    return data.replace(b'"bpe_interop_lock": 3', b'"bpe_interop_lock": 7')
+    return data.replace(b'"bpe_interop_lock": 4', b'"bpe_interop_lock": 7')
 
 
 def edited(data: bytes) -> bytes:
@@ -150,7 +150,7 @@ def edited(data: bytes) -> bytes:
     ("damage", "said"),
     [
         (cut, "tokenizer.lock"),
-        (newer, "layout 7; this version reads layout 3\n  update bpe-interop"),
+        (newer, "layout 7; this version reads layouts 3 and 4\n  update bpe-interop"),
         (edited, "edited or damaged: its sha256 is that of other contents\n  take the file"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

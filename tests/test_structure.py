@@ -671,7 +671,7 @@ def test_relative_imports_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mon
         ("from bpe_interop.verify import Scope", {"stages", "stages.stage"}),
         ("from bpe_interop.verify import counts", {"stages", "stages.stage"}),
         ("from bpe_interop.verify.stress import awkward", {"stress"}),
-        ("from bpe_interop.verify.lock import lock", {"lock", "stress"}),
+        ("from bpe_interop.verify.lock import lock", {"lock", "lock_stated", "stress"}),
     ],
 )
 def test_verify_imports_what_is_asked_for(statement: str, needed: set[str]) -> None:

@@ -51,7 +51,7 @@ def show_report(report: Report, *, reasons: Sequence[str] = (), full: bool = Fal
     lines("b", [f"{report.b} ({report.engine_b})"])
     lines("assumed", list(report.assumptions))
     for difference, matter in zip(report.differences, report.matters, strict=True):
-        how = difference.how if full else folded(difference.how, _HOW)
+        how = difference.whole or difference.how if full else folded(difference.how, _HOW)
         lines("field", [f"{difference.field:<18} {matter}; {how}"])
     lines("note", list(report.notes))
     lines("failed", _failed(report))

@@ -17,6 +17,7 @@ from ..theory.automata import first_difference, uncovered
 from ..theory.cuts import preferred_in
 from ..theory.plain import plain_normalizer
 from ..theory.pretokens import occurrence
+from .places import Place, alike, places, quoted, step_form
 from .tokens import (
     builds_the_same,
     compare_added,
@@ -26,7 +27,7 @@ from .tokens import (
     compare_vocab,
 )
 
-__all__ = ["Difference", "describe_step", "diff", "normalized_matters"]
+__all__ = ["Difference", "describe_step", "diff", "normalized_matters", "template_parts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,14 @@ class Difference:
     """One field in which two models differ.
 
     ``kind`` is ``"unstated"`` where one of them does not say (None), else ``"different"``.
+    ``how`` says in which way; of long patterns it has the parts that differ only, and ``whole``
+    has both sides whole then, else nothing.
     """
 
     field: str
     kind: Literal["different", "unstated"]
     how: str
+    whole: str = ""
 
 
 def diff(a: BPEModel, b: BPEModel) -> tuple[Difference, ...]:
@@ -64,8 +68,15 @@ def diff(a: BPEModel, b: BPEModel) -> tuple[Difference, ...]:
             differences.append(Difference(field, "unstated", unstated))
             continue
         how = _COMPARE.get(field, _plain(field))(a, b)
-        if how:
-            differences.append(Difference(field, "different", how))
+        if not how:
+            continue
+        long = field in _STEPS and len(how) > _LONG
+        parts = _steps_apart(left, right) if long else ""
+        more = _split_otherwise(a, b) if field == "pretokenizer" else ""
+        if parts:
+            differences.append(Difference(field, "different", parts + more, whole=how + more))
+        else:
+            differences.append(Difference(field, "different", how + more))
     return tuple(differences)
 
 
@@ -127,7 +138,7 @@ def _normalizer(a: BPEModel, b: BPEModel) -> str:
 def _pretokenizer(a: BPEModel, b: BPEModel) -> str:
     if _steps(a) == _steps(b):
         return ""
-    return _said(a.pretokenizer or (), b.pretokenizer or ()) + _split_otherwise(a, b)
+    return _said(a.pretokenizer or (), b.pretokenizer or ())
 
 
 def _decoder(a: BPEModel, b: BPEModel) -> str:
@@ -138,6 +149,34 @@ def _said(a: tuple[object, ...], b: tuple[object, ...]) -> str:
     if a == b:
         return ""
     return " and ".join(" then ".join(map(describe_step, steps)) or "none" for steps in (a, b))
+
+
+_STEPS = ("normalizer", "pretokenizer", "decoder")
+_LONG = 160
+"""Characters of a sentence with two patterns that is too long to be compared by eye."""
+
+
+def _steps_apart(a: tuple[object, ...], b: tuple[object, ...]) -> str:
+    """What differs of two lists of steps; empty where other kinds of steps stand there."""
+    left, right = (list(map(step_form, steps)) for steps in (a, b))
+    ahead = alike(left, right)
+    behind = alike(left[ahead:][::-1], right[ahead:][::-1])
+    old, new = left[ahead : len(left) - behind], right[ahead : len(right) - behind]
+    if not old or not new:
+        which, steps = ("first", a) if old else ("second", b)
+        only = steps[ahead : len(steps) - behind]
+        said = (f"step {n}, {describe_step(step)}" for n, step in enumerate(only, ahead + 1))
+        return f"only in the {which}: {'; '.join(said)}"
+    if [step["step"] for step in old] != [step["step"] for step in new]:
+        return ""
+    pairs = enumerate(zip(old, new, strict=True), ahead + 1)
+    return "; ".join(f"step {n}, {_place(each)}" for n, pair in pairs for each in places(*pair))
+
+
+def _place(place: Place) -> str:
+    name = f"{place.name} at character {place.at:,}:" if place.at else place.name
+    one, two = (quoted(each) if each else "nothing" for each in (place.first, place.second))
+    return f"{name} {one} and {two}"
 
 
 def describe_step(step: object) -> str:
@@ -209,11 +248,11 @@ def _sequence_template(a: BPEModel, b: BPEModel) -> str:
     if left is None or right is None or left == right:
         return ""
     if left.single == right.single:
-        return f"for a pair {_parts(left.pair)} and {_parts(right.pair)}"
-    return f"{_parts(left.single)} and {_parts(right.single)}"
+        return f"for a pair {template_parts(left.pair)} and {template_parts(right.pair)}"
+    return f"{template_parts(left.single)} and {template_parts(right.single)}"
 
 
-def _parts(parts: tuple[TemplatePart, ...]) -> str:
+def template_parts(parts: tuple[TemplatePart, ...]) -> str:
     """What is placed around texts, in order, as ``inspect`` shows it."""
     words = [
         f"text {part.which}" if isinstance(part, TemplateText) else _placed(part) for part in parts

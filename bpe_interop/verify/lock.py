@@ -1,9 +1,10 @@
 """Lock files: what a tokenizer does today, to compare with what it does tomorrow.
 
-A lock file is one JSON object: ``bpe_interop_lock`` (the version of this layout, 3), ``source``
+A lock file is one JSON object: ``bpe_interop_lock`` (the version of this layout, 4), ``source``
 (how the tokenizer was named), ``fingerprint`` (:mod:`bpe_interop.fingerprint`), ``versions``
 (of this library and the engines), ``roles`` and ``chat_template`` (which change no id),
-``merges``: hashes of blocks of them, ``golden``: texts with their ids, for each of the ways of
+``merges``: hashes of blocks of them, ``stated`` (:mod:`.lock_stated`): steps and added tokens to
+read, not in layout 3, which is read too, ``golden``: texts with their ids, for each of the ways of
 asking for ids that the tokenizer answers, ``tokens``: the ids of each token's own texts, both
 packed, and ``sha256`` of all that, so that a file that was cut, merged or edited is refused.
 Equal fingerprints mean equal tokenizers. Where they are not equal, the texts' ids show whether
@@ -17,7 +18,7 @@ import bz2
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import NamedTuple, cast
 
@@ -27,10 +28,11 @@ from ..fingerprint import PARTS, fingerprint
 from ..merging.canonical import canonical
 from ..model import MAX_ID, BPEModel, show
 from ..strict_json import Node, parse
+from .lock_stated import Stated, read_stated, stated_by
 from .stress import around_added, code_points, fixed, random_texts, texts_with, tokens
 
 KEY = "bpe_interop_lock"
-VERSION = 3
+VERSION, OLDER = 4, 3
 BLOCK = 256
 """How many merges a hash is of."""
 
@@ -43,7 +45,8 @@ class Lock:
     """What a lock file says. ``golden``: (how asked, text, ids).
 
     ``merges``: see :func:`merge_blocks`; ``tokens``: every token in a text; ``roles``: see
-    :func:`roles_of`; ``chat_template``: its sha256 (hex), empty where there is none.
+    :func:`roles_of`; ``chat_template``: its sha256 (hex), empty where there is none; ``stated``:
+    what people can read of it, None in layout 3.
     """
 
     source: str
@@ -54,6 +57,7 @@ class Lock:
     tokens: tuple[OwnText, ...]
     roles: tuple[str, ...]
     chat_template: str
+    stated: Stated | None = None
 
 
 def lock(model: BPEModel, source: str, versions: Mapping[str, str]) -> Lock:
@@ -77,6 +81,7 @@ def lock(model: BPEModel, source: str, versions: Mapping[str, str]) -> Lock:
         tokens,
         roles_of(model),
         chat_template_of(model),
+        stated_by(model),
     )
 
 
@@ -177,23 +182,41 @@ def _texts(model: BPEModel) -> Iterator[str]:
 
 def dump(frozen: Lock) -> bytes:
     """A lock file. The same bytes for the same lock."""
-    head = json.dumps({**_head(frozen), "sha256": _digest(frozen)}, indent=2)
-    written = [head[:-2]]
+    head = {**_head(frozen), "sha256": _digest(frozen)}
+    stated = head.pop("stated", None)
+    written = [json.dumps(head, indent=2)[:-2]]
+    if isinstance(stated, dict):
+        fields = (f"    {json.dumps(key)}: {_listed(value)}" for key, value in stated.items())
+        written.append('  "stated": {\n' + ",\n".join(fields) + "\n  }")
     for name, table in (("golden", frozen.golden), ("tokens", as_table(frozen.tokens))):
         listed = ",\n".join("    " + json.dumps(line) for line in pack(table))
         written.append(f'  "{name}": [\n{listed}\n  ]')
     return (",\n".join(written) + "\n}\n").encode("ascii")
 
 
+def _listed(value: object) -> str:
+    """JSON with each step, each token and each setting on a line of its own."""
+    if isinstance(value, dict) and value:
+        rows = [f"{json.dumps(key)}: {json.dumps(each)}" for key, each in value.items()]
+    elif isinstance(value, (list, tuple)) and value:
+        rows = [json.dumps(each) for each in value]
+    else:
+        return json.dumps(value)
+    left, right = "{}" if isinstance(value, dict) else "[]"
+    return f"{left}\n      " + ",\n      ".join(rows) + f"\n    {right}"
+
+
 def _head(frozen: Lock) -> dict[str, object]:
+    stated = {} if frozen.stated is None else {"stated": asdict(frozen.stated)}
     return {
-        KEY: VERSION,
+        KEY: VERSION if stated else OLDER,
         "source": frozen.source,
         "fingerprint": {part: frozen.fingerprint[part] for part in PARTS},
         "versions": dict(frozen.versions),
         "roles": frozen.roles,
         "chat_template": frozen.chat_template,
         "merges": frozen.merges,
+        **stated,
     }
 
 
@@ -243,13 +266,13 @@ _KEYS = (
 def _read(data: bytes, name: str) -> Lock:
     root = parse(data, name)
     version = root[KEY].be(int)
-    if version != VERSION:
+    if version not in (OLDER, VERSION):
         raise FormatError(
-            f"the lock file has layout {version}; this version reads layout {VERSION}",
+            f"the lock file has layout {version}; this version reads layouts {OLDER} and {VERSION}",
             where=name,
             fix=_UPDATE if version > VERSION else _AGAIN,
         )
-    root.only(KEY, *_KEYS)
+    root.only(KEY, *_KEYS, *(["stated"] if version == VERSION else []))
     prints = {part: root["fingerprint"][part].be(str) for part in PARTS}
     versions = root["versions"]
     named = {key: versions[key].be(str) for key in cast("dict[str, object]", versions.be(dict))}
@@ -259,7 +282,9 @@ def _read(data: bytes, name: str) -> Lock:
     tokens = from_table(unpack(root["tokens"], name), name)
     roles = tuple(role.be(str) for role in root["roles"].items())
     chat_template = root["chat_template"].be(str)
-    lock = Lock(root["source"].be(str), prints, named, golden, merges, tokens, roles, chat_template)
+    stated = read_stated(root["stated"]) if version == VERSION else None
+    source = root["source"].be(str)
+    lock = Lock(source, prints, named, golden, merges, tokens, roles, chat_template, stated)
     if digest != _digest(lock):
         raise FormatError(
             "the lock file was edited or damaged: its sha256 is that of other contents", where=name

@@ -33,6 +33,7 @@ from .lock import (
     merge_blocks,
     roles_of,
 )
+from .lock_stated import Stated, first_of, other_fields, stated_by, what_changed
 from .report import Example, Report
 from .sides import (
     ORDINARY,
@@ -109,17 +110,17 @@ def compare_with_lock(
     model = source.model
     if model is None:
         raise SourceError(source.refusal, where=source.label, fix="give the tokenizer's own files")
-    lines = _Lines(held.fingerprint, fingerprint(model))
+    lines = _lines(held, model)
     changed = [part for part in _LINES if not lines.same(part) and counts(part, scope)]
     ways = _ways(lines, model, side, scope)
     derived = _derived(held, lines, ways, model) if "specials" in changed else []
-    asked = chain(_asked(held, ways, model, scope), derived)
-    answered = _hold(asked, side, first, tick)
+    answered = _hold(chain(_asked(held, ways, model, scope), derived), side, first, tick)
     mismatch = answered.mismatch
     letters = ("a", "b") if first else ("b", "a")
     unsaid = tuple(part for part in changed if any(lines.silent(part)))
     notes = [_unsaid(part, lines, letters, model) for part in unsaid]
-    notes += _notes(held, model, side, changed, mismatch)
+    notes += changes(held, model, lines.stated, changed) if changed else ()
+    notes += _on_lock(held, "" if changed or mismatch is None else side.name)
     notes += noted_on_files(source)
     notes += served_otherwise(letters[1], source, side)
     if mismatch is not None and mismatch.text in {text for _, text, _ in derived}:
@@ -158,29 +159,35 @@ def compare_with_lock(
     )
 
 
-def _notes(
-    held: Lock,
-    model: BPEModel,
-    side: Engine,
-    changed: Sequence[str],
-    mismatch: Mismatch | None,
-) -> Iterator[str]:
-    """What was locked with which versions, and what is other than it was."""
+_OLDER = (
+    "this lock file was written in layout 3, which does not hold flags of tokens and patterns: "
+    "lock again (bpe-interop lock SRC -o FILE), and the next report names those that changed"
+)
+
+
+def _on_lock(held: Lock, apart: str) -> Iterator[str]:
+    """With what it was written, what it does not hold, and who gives other ids all the same."""
+    if apart:
+        yield f"the fingerprint is the locked one, but {apart} gives other ids"
     if held.versions:
         versions = ", ".join(f"{name} {number}" for name, number in held.versions.items())
         yield f"locked with {versions}"
-    if changed:
-        yield from changes(held, model)
-    elif mismatch is not None:
-        yield f"the fingerprint is the locked one, but {side.name} gives other ids"
+    if held.stated is None:
+        yield _OLDER
 
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """The lines of two fingerprints: the locked one, and that of the tokenizer now."""
+    """The lines of two fingerprints: the locked one, and that of the tokenizer now.
+
+    ``stated`` is what the tokenizer states now, where a line is another one and the lock file
+    says what was stated; ``others`` has the fields that make a line another, in words.
+    """
 
     locked: Mapping[str, str]
     now: Mapping[str, str]
+    stated: Stated | None
+    others: Mapping[str, str]
 
     def same(self, part: str) -> bool:
         """Whether a line is the locked one."""
@@ -189,6 +196,17 @@ class _Lines:
     def silent(self, part: str) -> tuple[bool, bool]:
         """Whether the lock file does not state what a line is of, and whether the source."""
         return not states(self.locked[part]), not states(self.now[part])
+
+
+def _lines(held: Lock, model: BPEModel) -> _Lines:
+    prints, others = fingerprint(model), dict[str, str]()
+    changed = [part for part in _LINES if prints[part] != held.fingerprint[part]]
+    now = stated_by(model) if changed and held.stated is not None else None
+    for part in changed:
+        if held.stated is not None and now is not None:
+            fields = other_fields(held.stated, now, part)
+            others[part] = f" ({', '.join(fields)})" if fields else ""
+    return _Lines(held.fingerprint, prints, now, others)
 
 
 def _unstated(lines: _Lines, letters: tuple[str, str]) -> tuple[str, ...]:
@@ -283,9 +301,10 @@ def _stages(lines: _Lines, shown: str, ways: Sequence[str]) -> Iterator[Stage]:
         elif lines.same(part):
             yield Stage(name, "proved", "the same fingerprint")
         elif part == shown:
-            yield Stage(name, "refuted", "another fingerprint, and a text with other ids")
+            why = f"another fingerprint{lines.others.get(part, '')}, and a text with other ids"
+            yield Stage(name, "refuted", why)
         else:
-            yield Stage(name, "unknown", "another fingerprint")
+            yield Stage(name, "unknown", f"another fingerprint{lines.others.get(part, '')}")
 
 
 _WHO = {
@@ -453,14 +472,16 @@ def _derived(held: Lock, lines: _Lines, ways: Iterable[str], model: BPEModel) ->
     return list(answered_by(before, asked))
 
 
-_SHOWN = 3
-
-
-def changes(held: Lock, model: BPEModel) -> Iterator[str]:
+def changes(
+    held: Lock, model: BPEModel, now: Stated | None, changed: Sequence[str]
+) -> Iterator[str]:
     """Sentences; none where none of these changed, whatever else did."""
+    if held.stated is not None and now is not None:
+        yield from what_changed(held.stated, now, changed)
     yield from _tokens(held, model)
     yield from _merges(held, model)
-    yield from _added(held, model)
+    if held.stated is None:
+        yield from _added(held, model)
 
 
 def _tokens(held: Lock, model: BPEModel) -> Iterator[str]:
@@ -479,7 +500,7 @@ def _tokens(held: Lock, model: BPEModel) -> Iterator[str]:
         if next(texts_with(content, model), None) is not None
     )
     sentences.reverse()
-    yield from _first(sentences + list(new), "ids have other tokens")
+    yield from first_of(sentences + list(new), "ids have other tokens")
 
 
 def _merges(held: Lock, model: BPEModel) -> Iterator[str]:
@@ -506,10 +527,4 @@ def _added(held: Lock, model: BPEModel) -> Iterator[str]:
         f"added token {show(token.text)} (id {token.id}) is new"
         for token in new_tokens(held, model)
     ]
-    yield from _first(new, "added tokens are new")
-
-
-def _first(sentences: list[str], what: str) -> Iterator[str]:
-    yield from sentences[:_SHOWN]
-    if len(sentences) > _SHOWN:
-        yield f"{len(sentences):,} {what} in all"
+    yield from first_of(new, "added tokens are new")
