@@ -210,4 +210,6 @@ def _show(written: Written, asked: CorpusOptions, as_data: bool) -> None:
         lines("note", [f"{many(empty, 'document')} without ids {have} no row"])
     if replaced:
         lines("note", [f"{many(replaced, 'document')} had malformed UTF-8, read as U+FFFD"])
-    lines("check", [f"bpe-interop verify-shards {asked.folder}"])
+    again = all(origin.path for origin in manifest.origins)
+    files_only = "" if again else " --sample 0 (what came from a pipe cannot be read again)"
+    lines("check", [f"bpe-interop verify-shards {asked.folder}{files_only}"])

@@ -18,6 +18,10 @@ _CODES = {
     UNKNOWN: "it could not be told; the message says why",
 }
 
+_LEFT = (
+    "whether the ids are those of the texts; --sample 0 checks the files only, without the texts"
+)
+
 
 @command(
     "verify-shards",
@@ -62,7 +66,11 @@ def verify_shards_command(folder: str, sample: int, seed: int, json_output: bool
         counts = checked.manifest.counts
         lines("files", [f"{checked.files:,}, {counts['tokens']:,} ids"])
         same = f"{checked.same_bytes:,} decode to the source's bytes"
-        lines("sample", [f"{checked.sampled:,} documents have the right ids; {same}"])
+        compared = f"{checked.sampled:,} documents have the right ids; {same}"
+        lines("sample", [compared if checked.sampled else "no document was compared"])
         lines("not read", list(checked.unread))
-        lines("wrong", list(checked.wrong) or ["nothing"])
+        nothing = "nothing in the files" if checked.unread or not sample else "nothing"
+        lines("wrong", list(checked.wrong) or [nothing])
+        if checked.unread and not checked.wrong:
+            lines("not known", [_LEFT])
     sys.exit(NO if checked.wrong else UNKNOWN if checked.unread else YES)

@@ -34,6 +34,7 @@ from .selection import (
     stamp,
     whole_name,
 )
+from .spool import spooled
 from .streams import naming, opened
 
 __all__ = [
@@ -68,6 +69,7 @@ __all__ = [
     "signatures",
     "size_of",
     "sizes_of",
+    "spooled",
     "stamp",
     "whole_name",
 ]

@@ -74,7 +74,8 @@ class Shard:
     """One file of a corpus. ``path`` is None for standard input, and a URL's file for a URL.
 
     ``label`` is what reports call it, ``name`` its path below what was named for the corpus,
-    ``field`` the key (JSONL) or column (Parquet) that holds the texts.
+    ``field`` the key (JSONL) or column (Parquet) that holds the texts. ``spooled`` says that it
+    is a copy, for one run, of what can be read only once.
     """
 
     label: str
@@ -82,6 +83,7 @@ class Shard:
     kind: Kind = "text"
     field: str = "text"
     name: str = ""
+    spooled: bool = False
 
     @property
     def local(self) -> Path | None:

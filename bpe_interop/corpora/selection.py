@@ -453,10 +453,10 @@ def signatures(shards: Iterable[Shard]) -> list[list[str]]:
 
 
 def whole_name(shard: Shard) -> str:
-    """A name by which a file is found from any folder; empty for standard input."""
+    """A name by which a file is found from any folder; empty for what is read only once."""
     if isinstance(shard.path, RemoteFile):
         return shard.path.url
-    return "" if shard.path is None else str(shard.path.resolve())
+    return "" if shard.path is None or shard.spooled else str(shard.path.resolve())
 
 
 def named(name: str) -> Path | RemoteFile:

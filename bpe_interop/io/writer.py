@@ -32,11 +32,10 @@ def staged(target: Path, files: Files, *, force: bool = False) -> Iterator[Path]
     check_target(target, force=force)
     if _is_file(target, files):
         _check_names(target, files)
-    place = target.resolve() if os.path.isdir(target) else target
+    place = _place_of(target)
     with contextlib.ExitStack() as last:
+        made = last.enter_context(stage_beside(target)) / "files"
         with naming_target(target):
-            last.enter_context(_parents_of(place))
-            made = last.enter_context(stage_in(place.parent)) / "files"
             made.mkdir()
             for name, data in files.items():
                 _write(made, name, data)
@@ -45,6 +44,27 @@ def staged(target: Path, files: Files, *, force: bool = False) -> Iterator[Path]
         with naming_target(target), _uninterrupted():
             _commit(made, place, list(files))
             last.close()
+
+
+@contextlib.contextmanager
+def stage_beside(target: Path) -> Iterator[Path]:
+    """An empty folder beside a target, removed with all that is in it when the block ends.
+
+    Folders above it that are made for it are removed where the block fails.
+
+    Raises:
+        TargetError: it cannot be made.
+    """
+    place = _place_of(target)
+    with contextlib.ExitStack() as last:
+        with naming_target(target):
+            last.enter_context(_parents_of(place))
+            stage = last.enter_context(stage_in(place.parent))
+        yield stage
+
+
+def _place_of(target: Path) -> Path:
+    return target.resolve() if os.path.isdir(target) else target
 
 
 def replace_file(target: Path, data: bytes) -> None:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import cast
 
-from ..corpora import Document, Part, PartReader, Shard, identity, named
+from ..corpora import Document, Part, PartReader, Shard, identity, named, naming
 from ..corpora.documents import Kind
 from ..errors import SourceError
 from ..fingerprint import fingerprint
@@ -31,9 +31,10 @@ class Checked:
     """What a check found.
 
     ``wrong`` names everything that is not as it should be, each with its file; ``unread`` the
-    sources that are not there, or not as they were. Of ``sampled`` documents the ids are those
-    that our encoder gives, and ``same_bytes`` of them decode to the source's bytes; the others
-    are texts that the tokenizer itself does not give back (a normalizer, an unknown token).
+    sources that are not there, not as they were, or were read from a pipe. Of ``sampled``
+    documents the ids are those that our encoder gives, and ``same_bytes`` of them decode to the
+    source's bytes; the others are texts that the tokenizer itself does not give back (a
+    normalizer, an unknown token).
     """
 
     manifest: Manifest
@@ -158,7 +159,13 @@ def _part(manifest: Manifest, number: int) -> Part:
     piece: Piece = manifest.shards[number]
     origin = manifest.origins[piece.file]
     kind = cast(Kind, origin.kind)
-    shard = Shard(origin.label, named(origin.path), kind, origin.field, origin.name)
+    if not origin.path:
+        raise SourceError("it was read from a pipe, and cannot be read again", where=origin.label)
+    file = named(origin.path)
+    with naming(origin.label):
+        if not file.is_file():
+            raise SourceError("it is not there any more", where=origin.label)
+    shard = Shard(origin.label, file, kind, origin.field, origin.name)
     own = identity(shard)
     if own != origin.identity:
         raise SourceError("it is not as it was when it was encoded", where=origin.label)

@@ -19,6 +19,7 @@ from ..corpora import (
     Shard,
     check_parts_can_be_read,
     find_shards,
+    spooled,
     whole_name,
 )
 from ..errors import SourceError, TargetError
@@ -148,13 +149,12 @@ def encode_corpora(
     check_parts_can_be_read(settings.selection)
     carried = carry(loaded.label, loaded.format.name, loaded.files, preset)
     _check_files_say(loaded, carried)
-    corpus = CutCorpus(find_shards(corpora, field=field), shard_bytes)
-    parts = corpus.parts
+    shards = find_shards(corpora, field=field)
     files = {f"{TOKENIZER}/{name}": data for name, data in carried.files.items()}
     state = way.state
     kept = staged(place, files) if state is None else _kept(place, files)
     try:
-        with kept as folder:
+        with _cut(shards, place, shard_bytes, state) as corpus, kept as folder:
             threads = _THREADS if way.executor is None else 1
             job = EncodeJob(carried.ticket, settings, dtype, str(folder.resolve()), threads)
             run = _run(job, carried, _about(job, place), corpus, way)
@@ -164,10 +164,19 @@ def encode_corpora(
             _clean(folder, manifest)
             replace_file(folder / NAME, manifest.to_json().encode("ascii"))
     except _InterruptedError:
-        return _written(None, run, len(parts))
+        return _written(None, run, len(corpus.parts))
     if state is not None:
         Path(state).unlink(missing_ok=True)
-    return _written(manifest, run, len(parts), _cut_texts(corpus, run))
+    return _written(manifest, run, len(corpus.parts), _cut_texts(corpus, run))
+
+
+@contextlib.contextmanager
+def _cut(
+    shards: tuple[Shard, ...], place: Path, size: int, state: str | Path | None
+) -> Iterator[CutCorpus]:
+    """The corpora in parts; what can be read only once is copied first."""
+    with spooled(shards, place, again=state is not None) as files:
+        yield CutCorpus(files, size)
 
 
 def _manifest(
