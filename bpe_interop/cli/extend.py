@@ -226,6 +226,7 @@ def _as_dict(
         "target_format": row.name,
         "files": list(done.files),
         "surgery": {**asdict(changes), "rows_added": changes.rows_added},
+        "notes": list(done.notes),
         "losses": [asdict(loss) for loss in done.losses],
         "checks": [asdict(check) for check in done.checks],
         "verdict": None if done.verdict is None else asdict(done.verdict),
