@@ -307,9 +307,16 @@ def write_checked(
         losses, again = _admitted(source, trip, target)
         with staged(target.place, trip.files, force=target.force) as stage:
             written = Written(trip.files, again, losses, _put_into(base, trip.files, stage))
-    if not row.served or trip.alone:
-        return written
-    return replace(written, notes=(*written.notes, *_without_roles(written.again)))
+    again = written.again
+    roles = () if trip.alone or not row.served else _without_roles(again)
+    chat = () if again.chat_template is None else _on_chats(again)
+    return replace(written, notes=(*written.notes, *roles, *chat))
+
+
+def _on_chats(model: BPEModel) -> tuple[str, ...]:
+    from .chat_notes import chat_notes  # it imports Jinja, and most have no chat template
+
+    return chat_notes(model)
 
 
 def _without_roles(model: BPEModel) -> Iterator[str]:

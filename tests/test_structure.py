@@ -39,7 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("witnesses",),
     ("formats", "presets"),
     ("extend",),
-    ("completions", "gate", "fingerprint", "statement"),
+    ("chat_notes", "completions", "gate", "fingerprint", "statement"),
     ("vocabulary",),
     ("io",),
     ("engines", "corpora"),

@@ -97,8 +97,16 @@ def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
         "presets": candidates(model) if model.pretokenizer is None or model.added is None else [],
         "unicode": {"version": UNICODE_TABLES.unicode, "engines": dict(UNICODE_TABLES.engines)},
         "served": served_facts(loaded.files, model, loaded.directory),
-        "notes": list(model.origin.notes),
+        "notes": [*model.origin.notes, *_on_chats(model)],
     }
+
+
+def _on_chats(model: BPEModel) -> tuple[str, ...]:
+    if model.chat_template is None:
+        return ()
+    from ..chat_notes import chat_notes  # it imports Jinja, and most have no chat template
+
+    return chat_notes(model)
 
 
 def token(content: bytes, number: int) -> dict[str, Any]:

@@ -333,7 +333,7 @@ def _as_dict(done: Training, target: Path, written: Written) -> dict[str, object
         "ids": Tokenizer(done.model).n_vocab,
         "merges": _made(done.model),
         "first_merges": [list(merge) for merge in (done.merges or ())[:FIRST]],
-        "notes": list(done.notes),
+        "notes": [*done.notes, *written.notes],
         "losses": [asdict(loss) for loss in written.losses],
         "files": list(written.files),
         "checks": [asdict(check) for check in written.checks],

@@ -338,13 +338,25 @@ def open_side(
 
 
 def noted_on_files(*sides: TokenizerSource[BPEModel | None]) -> list[str]:
-    """What was noted when the files were read: where those of a directory disagree, and more."""
+    """What was noted when the files were read: where those of a directory disagree, and more.
+
+    That is also which markers of a chat template are no tokens.
+    """
     labels: dict[str, dict[str, None]] = {}
     for side in sides:
-        read = () if side.model is None else side.model.origin.notes
+        model = side.model
+        read = () if model is None else (*model.origin.notes, *_on_markers(model))
         for note in (*side.passed_over, *read):
             labels.setdefault(note, {})[side.label] = None
     return [f"{' and '.join(held)}: {note}" for note, held in labels.items()]
+
+
+def _on_markers(model: BPEModel) -> tuple[str, ...]:
+    if model.chat_template is None:
+        return ()
+    from ..chat_notes import marker_notes  # it imports Jinja, and most have no chat template
+
+    return marker_notes(model)
 
 
 def run_in_transformers(
