@@ -15,9 +15,11 @@ import click
 import pytest
 from command_line import Command, in_process
 from conftest import FIXTURES, ROOT
+from mistral_common.tokens.tokenizers.base import TokenizerVersion
 from site_links import broken
 
 from bpe_interop.cli import cli
+from bpe_interop.formats import each_format
 
 DOCS = ROOT / "docs"
 PAGES = {
@@ -122,3 +124,17 @@ def test_commands_have_options_that_there_are() -> None:
         known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
         asked = {word.partition("=")[0] for word in words if word.startswith("-") and word != "-"}
         assert asked <= {*known, "--help", "--version"}, (page, line)
+
+
+def test_the_page_of_formats_names_all_that_is_read() -> None:
+    page = PAGES["formats.md"]
+    *most, last = [version.value for version in TokenizerVersion]
+    assert f"versions {', '.join(most)} and {last}." in page
+    kinds = re.search(r"^- Kinds: (.*?)\. All other kinds", page, re.M)
+    assert kinds
+    assert {*re.findall(r"`(\w+)` \(", kinds[1])} == {"gpt2", "gemma4", "llama"}
+    for row in each_format():
+        assert re.search(rf"^## .*\(`{row.name}`[,)]", page, re.M), row.name
+        for beside in row.names.beside:
+            for name in beside.names:
+                assert name.partition("*")[0].format("NAME.tiktoken") in page, name
