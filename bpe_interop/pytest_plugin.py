@@ -171,7 +171,7 @@ def _problem(report: Report, require: Required, given: int) -> str | None:
     if report.verdict == "unknown":
         from .verify.summary import omitted
 
-        why = f"; {unstated}" if (unstated := omitted(report)) else ""
+        why = "".join(f"; {each}" for each in (report.known, omitted(report)) if each)
         return f"no answer: no difference in {report.compared:,} compared{why}"
     if require == "proved" and report.verdict != "proved":
         return f"not proved, which is required; no difference in {report.compared:,} compared"
@@ -213,7 +213,7 @@ def _details(report: Report, *, given: bool) -> Iterator[str]:
             yield f"  {side} gives    {' '.join(map(str, ids)) or 'no ids'}"
         yield from (f"  {side} decodes  {show(text)}" for side, text in answers)
         yield from _aligned(report)
-        ran = f"{report.differing:,} of {report.compared:,} differ"
+        ran = report.differ
         if not report.differing:
             ran = f"none of the {report.compared:,} that were run differ; a proof found this one"
         yield f"  texts      {ran}"

@@ -65,11 +65,13 @@ def _show_verdict(report: Report) -> None:
     elif report.compared:
         some = "" if report.compared == report.texts else f" of {report.texts:,}"
         sentence = f"equal on {report.compared:,}{some} texts ({report.bytes:,} bytes)"
+        sentence = f"{report.known}: {sentence}" if report.known else sentence
         corpus = report.corpus
         failed = 0 if corpus is None else max(corpus.counts.failed_a, corpus.counts.failed_b)
         why = f"a side failed on {failed:,} of the corpora's documents; " if failed else ""
         why += f"{unstated}; " if (unstated := omitted(report)) else ""
-        lines("UNKNOWN", [f"{sentence}; {why}not enough to tell"])
+        why += "" if report.known and not why else "not enough to tell"
+        lines("UNKNOWN", ["; ".join(filter(None, (sentence, why)))])
         lines("scope", [scope])
     else:
         lines("UNKNOWN", [f"no side answered any of {report.texts:,} texts that the other did"])
@@ -91,7 +93,7 @@ def _show_mismatch(report: Report, mismatch: Mismatch) -> None:
         _show_aligned(first)
         lines("found in", [] if first.source is None else [_document(first.source)])
     lines("replayed", [f"in {', '.join(report.replayed)}"] if report.replayed else [])
-    ran = f"{report.differing:,} of {report.compared:,} differ"
+    ran = report.differ
     if not report.differing:
         ran = f"none of the {report.compared:,} that were run differ; a proof found the one above"
     lines("texts", [ran])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,8 @@ def parity(
     notes: list[str] = []
     left, right = _open(a, notes, preset_a), _open(b, notes, preset_b)
     given = chain(awkward(left.model), awkward(right.model, seed=1)) if texts is None else texts
-    return _compare(left, right, given, scope, proof, notes)
+    report = _compare(left, right, given, scope, proof, notes)
+    return replace(report, counted="awkward texts") if texts is None else report
 
 
 def _compare(

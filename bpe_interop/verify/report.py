@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from ..diff import Difference, diff
 from ..encode import Encoder
@@ -51,6 +52,8 @@ class Report:
     ``interrupted`` says that Ctrl-C ended it before all texts were compared. ``unstated`` has the
     sides, ``a`` or ``b``, that do not state their special tokens though they count. ``whole`` is
     the text that was run and of which that of ``mismatch`` was made small, None where it is other.
+    ``counted`` says what ``texts`` are: awkward ones of this library, locked ones, or any.
+    ``known`` is what is known all the same where a verdict on a lock file is ``"unknown"``.
     ``seconds`` is how long it all took, 0 where nobody measured it.
     """
 
@@ -80,12 +83,20 @@ class Report:
     unstated: tuple[str, ...] = ()
     whole: str | None = None
     narrower: str = ""
+    counted: Literal["awkward texts", "locked texts", "texts"] = "texts"
+    known: str = ""
     seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def differ(self) -> str:
+        """How many of the texts that both sides answered differ; for a line about texts."""
+        which = "" if self.counted == "texts" else f"{self.counted} "
+        return f"{self.differing:,} of {self.compared:,} {which}differ"
 
     def __repr__(self) -> str:
         return (
             f"<Report {self.verdict}: {self.a} and {self.b}, "
-            f"{self.differing:,} of {self.compared:,} texts differ>"
+            f"{self.differing:,} of {self.compared:,} {self.counted} differ>"
         )
 
     def __bool__(self) -> bool:
@@ -101,7 +112,8 @@ class Report:
         mismatch = self.mismatch
         told = {
             "sides": [f"{self.a} in {self.engine_a}", f"{self.b} in {self.engine_b}"],
-            "texts": [f"{self.differing:,} of {self.compared:,} differ ({self.bytes:,} bytes)"],
+            "known": [self.known] if self.known else [],
+            "texts": [f"{self.differ} ({self.bytes:,} bytes)"],
             "scopes": self.scopes,
             "stage": [self.stage] if self.stage else [],
             "text": [show(mismatch.text)] if mismatch else [],
