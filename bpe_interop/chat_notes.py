@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from difflib import get_close_matches
 
 from jinja2 import TemplateSyntaxError, nodes
 
@@ -159,6 +158,8 @@ def _near(marker: str, texts: Iterable[str]) -> str:
     """
     like = {text.casefold(): text for text in texts if _ends(text) == _ends(marker)}
     wanted = marker.casefold()
+    from difflib import get_close_matches  # only a marker that is no token needs it
+
     near = wanted if wanted in like else next(iter(get_close_matches(wanted, like, 1, 0.85)), "")
     meant = near == wanted or _stem(near) != _stem(wanted)
     return like[near] if near and meant else ""

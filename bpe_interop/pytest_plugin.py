@@ -172,7 +172,7 @@ def _problem(report: Report, require: Required, given: int) -> str | None:
     if report.verdict == "unknown":
         from .verify.summary import omitted
 
-        why = f"; {unstated}" if (unstated := omitted(report)) else ""
+        why = "".join(f"; {each}" for each in (report.known, omitted(report)) if each)
         return f"no answer: no difference in {report.compared:,} compared{why}"
     if require == "proved" and report.verdict != "proved":
         return f"not proved, which is required; no difference in {report.compared:,} compared"

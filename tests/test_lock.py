@@ -375,6 +375,49 @@ def test_the_commands(tmp_path: Path) -> None:
     assert json.loads(out.read_text("ascii"))["fingerprint"]["all"] in prints.stdout
 
 
+def test_what_reading_the_source_noted_is_said_once(command: Command, tmp_path: Path) -> None:
+    def misnumber(root: dict[str, Any]) -> None:
+        root["added_tokens"][0]["id"] = 9_000
+
+    copy = edited_file(HUB, tmp_path, misnumber)
+    done = command("lock", copy, "-o", tmp_path / "x.lock")
+    assert done.code == 0
+    for out in (done.out, command("verify", tmp_path / "x.lock", copy).out):
+        [line] = (line for line in out.splitlines() if "has id 9000" in line)
+        assert line.startswith("note        ")
+
+
+def test_a_table_has_no_column_for_texts_that_are_not_known(
+    command: Command, tmp_path: Path
+) -> None:
+    """What a locked token stood for is not always known; of two tokenizers it is."""
+    path, report = locked(HUB, tmp_path), tmp_path / "report.md"
+    other = edited_copy(HUB, tmp_path, delete_merge)
+    for side, heading in ((path, "| | A | B |"), (HUB, "| | text | A | B |")):
+        command("verify", side, other, "--report", report)
+        assert heading in report.read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize("side", [HUB, None])
+def test_what_the_texts_are_is_said_with_their_number(
+    command: Command, tmp_path: Path, side: Path | None
+) -> None:
+    a, other = side or locked(HUB, tmp_path), TOKENIZERS / "gpt2-tiny" / "huggingface"
+    what = "awkward texts" if side else "locked texts"
+    report = verify(a, other)
+    said = f"{report.differing:,} of {report.compared:,} {what} differ"
+    assert f"\ntexts       {said}\n" in command("verify", a, other).out
+    assert said in repr(report)
+    assert f"texts: {said} (" in str(report)
+    with pytest.raises(AssertionError, match=f" of [0-9,]+ {what} differ"):
+        assert_parity(a, other)
+
+
+def test_texts_of_ones_own_are_called_given() -> None:
+    with pytest.raises(AssertionError, match="texts      1 of 1 given text differs"):
+        assert_parity(HUB, TOKENIZERS / "gpt2-tiny" / "huggingface", ["a 12345 b"])
+
+
 def test_only_a_lock_file_is_replaced(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -548,10 +591,17 @@ def test_a_changed_fingerprint_without_a_text_is_no_yes(command: Command, tmp_pa
     for words in ((), ("--engine-b", "tokenizers"), ("--require", "tested")):
         done = command("verify", path, copy, *words, "--report", tmp_path / "lock.md")
         assert done.code == 2
-        assert done.out.startswith("UNKNOWN     equal on")
-        assert "another fingerprint" in done.out
-        assert "Could not tell" in (tmp_path / "lock.md").read_text("utf-8")
-    with pytest.raises(AssertionError, match=r"no answer(?s:.)*is not the locked one"):
+        first = done.out.splitlines()[0]
+        said = "not the locked tokenizer (other merges), but no text shows whether ids changed"
+        assert first.startswith(f"UNKNOWN     {said}: equal on ")
+        assert "not enough to tell" not in first
+        assert "another fingerprint (merges)" in done.out
+        assert "git show REV:PATH > OLD, then bpe-interop verify OLD NEW decides" in done.out
+        page = (tmp_path / "lock.md").read_text("utf-8")
+        assert "Could not tell" in page
+        assert "Not the locked tokenizer (other merges), but no text shows" in page
+    assert verify(HUB, copy).verdict == "proved"
+    with pytest.raises(AssertionError, match=r"no answer(?s:.)*; not the locked(?s:.)*is not the"):
         assert_parity(path, copy)
 
 

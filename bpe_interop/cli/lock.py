@@ -59,6 +59,7 @@ def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     if loaded.model.added is None:
         what = "special tokens are not stated, so they are not locked; name them with --preset"
         lines("note", [what])
+    lines("note", list(loaded.model.origin.notes))
 
 
 def _check_replaceable(output: Path) -> None:

@@ -121,15 +121,15 @@ def compare_with_lock(
     notes = [_unsaid(part, lines, letters, model) for part in unsaid]
     notes += changes(held, model, lines.stated, changed) if changed else ()
     notes += _on_lock(held, "" if changed or mismatch is None else side.name)
-    notes += noted_on_files(source)
-    notes += served_otherwise(letters[1], source, side)
+    notes += _on_source(letters[1], source, side, mismatch)
     if mismatch is not None and mismatch.text in {text for _, text, _ in derived}:
         notes.append(_DERIVED)
-    if mismatch is not None and facts(side.name).directories:
-        run_in_transformers(source, notes)  # it notes which class is to blame, and what to do
     beside = tuple(_beside(held, model, roles=not any(lines.silent("specials"))))
     chance = left_to_chance(model) if counts("specials", scope) else ""
-    verdict = _verdict(answered, changed, unsaid, side, chance, notes)
+    unfound = [part for part in changed if part in _IDS and mismatch is None]
+    verdict = _verdict(answered, changed, unfound, side, chance, notes)
+    meant = [part for part in unfound if part not in unsaid]
+    notes[:0] = map(_unfound, [meant] if meant else [])
     shown_by = _shown_by(mismatch, changed, held, model)
     names = (spelled(str(path)), "locked ids"), (source.label, f"{side.name} {side.version}")
     (a, engine_a), (b, engine_b) = names if first else names[::-1]
@@ -156,7 +156,18 @@ def compare_with_lock(
         notes=tuple(notes),
         unstated=_unstated(lines, letters) if scope == "all" else (),
         examples=() if mismatch is None else (_example(mismatch, held, model, first),),
+        known=_known(lines, meant),
     )
+
+
+def _on_source(
+    letter: str, source: TokenizerSource[BPEModel | None], side: Engine, mismatch: Mismatch | None
+) -> list[str]:
+    """What its files say otherwise, and what the libraries that serve them do."""
+    notes = [*noted_on_files(source), *served_otherwise(letter, source, side)]
+    if mismatch is not None and facts(side.name).directories:
+        run_in_transformers(source, notes)  # it notes which class is to blame, and what to do
+    return notes
 
 
 _OLDER = (
@@ -318,7 +329,7 @@ _WHAT = {"specials": "which there are", "template": "what is placed around a tex
 def _verdict(
     answered: _Held,
     changed: Sequence[str],
-    unsaid: Sequence[str],
+    unfound: Sequence[str],
     side: Engine,
     chance: str,
     notes: list[str],
@@ -327,9 +338,6 @@ def _verdict(
     if chance:
         notes.append(f"{chance}, and tokenizers takes one of them by chance: nothing is proved")
     same = answered.mismatch is None
-    unfound = [name for name in changed if name in _IDS and same]
-    if meant := [name for name in unfound if name not in unsaid]:
-        notes.insert(0, _unfound(meant))
     complete = bool(answered.asked) and not answered.failures
     speaks = same and not changed and _speaks_for_all_texts(side, notes) and not chance
     return verdict_of(refuted=not same, proved=complete and speaks, tested=complete and not unfound)
@@ -348,8 +356,19 @@ def _unfound(lines: list[str]) -> str:
     names = ", ".join(_NAMES.get(line, line) for line in lines)
     return (
         f"the fingerprint is not the locked one ({names}): all locked texts still have the same "
-        "ids, but other texts may have changed; if you meant the change, lock again"
+        "ids, but other texts may have changed; if you meant the change, lock again; else compare "
+        "with the old files: git show REV:PATH > OLD, then bpe-interop verify OLD NEW decides"
     )
+
+
+def _known(lines: _Lines, meant: Sequence[str]) -> str:
+    """What is known where no text shows that ids changed; empty where nothing was changed."""
+    if not meant:
+        return ""
+    fields = "; ".join(
+        lines.others.get(part, "").strip(" ()") or _NAMES.get(part, part) for part in meant
+    )
+    return f"not the locked tokenizer (other {fields}), but no text shows whether ids changed"
 
 
 def _speaks_for_all_texts(side: Engine, notes: list[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from ..diff import Difference, diff
 from ..encode import Encoder
@@ -55,6 +56,7 @@ class Report:
     ``metadata`` is in which roles and settings they differ that change no id of a text: whoever
     asks for the same metadata does not accept these. It is empty with a lock file, of which
     ``differences`` has them. ``given`` says that the texts are the caller's, and none of ours.
+    ``known`` is what is known all the same where a verdict on a lock file is ``"unknown"``.
     ``seconds`` is how long it all took, 0 where nobody measured it.
     """
 
@@ -86,6 +88,7 @@ class Report:
     narrower: str = ""
     given: bool = False
     metadata: tuple[Difference, ...] = ()
+    known: str = ""
     seconds: float = field(default=0.0, compare=False)
 
     def __repr__(self) -> str:
@@ -104,6 +107,7 @@ class Report:
         mismatch = self.mismatch
         told = {
             "sides": [f"{self.a} in {self.engine_a}", f"{self.b} in {self.engine_b}"],
+            "known": [self.known] if self.known else [],
             "texts": [f"{_texts(self)} ({self.bytes:,} bytes)"],
             "scopes": self.scopes,
             "stage": [self.stage] if self.stage else [],

@@ -119,13 +119,15 @@ def summary(report: Report) -> str:
     """The verdict in a sentence or two."""
     if report.verdict == "proved":
         return f"Both give the same ids for {subject(report)}."
-    ran = f"{report.compared:,} texts ({report.bytes:,} bytes)"
+    ran = f"{many(report.compared, 'locked text' if _locked(report) else 'text')}"
+    ran += f" ({report.bytes:,} bytes)"
     if report.verdict == "tested":
         return f"Both gave the same ids for each of {ran}; that is not every text."
     if report.verdict == "unknown" and report.compared:
         why = omitted(report)
         but = f"; but {why}" if why else "; that is not enough to tell"
-        return f"Both gave the same ids for each of {ran}{but}."
+        known = f"{report.known[:1].upper()}{report.known[1:]}. " if report.known else ""
+        return f"{known}Both gave the same ids for each of {ran}{but}."
     if report.verdict == "unknown":
         return f"None of {report.texts:,} texts was answered by both."
     at = f"The first stage that differs is: {report.stage}. " if report.stage else ""
