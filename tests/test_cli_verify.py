@@ -153,10 +153,10 @@ def test_what_was_found_and_what_it_is_about_are_two_facts(run: Command) -> None
 def test_whether_fields_matter(run: Command) -> None:
     _, out, _ = run(HUB, OTHER)
     fields = {line.split()[0]: line.split(maxsplit=1)[1] for line in said(out, "field")}
-    assert fields["merges"].startswith("may change ids: see stage core; ")
-    assert fields["added"].startswith("changes ids: see stage special tokens; ")
+    assert fields["merges"].startswith("may change ids (see stage core); ")
+    assert fields["added"].startswith("changes ids (see stage special tokens); ")
     _, out, _ = run(HUB, OTHER, "--scope", "text")
-    assert "see stage special tokens (outside the scope); " in out
+    assert "(see stage special tokens, outside the scope); " in out
 
 
 def test_a_stage_that_does_not_count_says_so(run: Command) -> None:
@@ -457,3 +457,13 @@ def test_bad_settings(
     assert (code, out) == (2, "")
     assert what in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stage_shows_one_text(run: Command) -> None:
+    """The one whose ids differ, and no second one that the patterns cut otherwise."""
+    a, b = (TINY / name / "huggingface" for name in ("cl100k-tiny", "o200k-tiny"))
+    (line,) = (each for each in said(run(a, b).out, "stage") if each.startswith("pre-tokenizer"))
+    (stage,) = (each for each in verify(a, b).stages if each.name == "pre-tokenizer")
+    assert stage.witness is not None
+    assert ids_of(a, stage.witness) != ids_of(b, stage.witness)
+    assert line.split(maxsplit=2)[2] == f"they split {show_text(stage.witness)} differently"

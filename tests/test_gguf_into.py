@@ -144,7 +144,13 @@ def test_a_role_that_only_the_existing_file_names_is_explained(tmp_path: Path) -
     more = {"tokenizer.ggml.padding_token_id": (made.UINT32, ROWS - 1)}
     done, new = put(tmp_path, model_file(more=more), verify=False)
     assert [token.roles for token in find_model(new).added or ()] == [("bos", "eos", "pad")]
-    assert [loss.grade for loss in done.losses if loss.field == "added"] == ["metadata"]
+    assert [(loss.grade, loss.what) for loss in done.losses if loss.field == "added"] == [
+        (
+            "metadata",
+            'roles: "<|endoftext|>" becomes pad: the source names no token for it, '
+            "llama.cpp or the file does",
+        )
+    ]
 
 
 def test_the_command_says_what_became_of_the_file(tmp_path: Path, command: Command) -> None:

@@ -592,20 +592,20 @@ def test_a_field_is_blamed_only_where_no_other_can_be() -> None:
         "does not change ids: metadata",
     ]
     assert said("merges decoder", core="refuted") == [
-        "changes ids: see stage core",
+        "changes ids (see stage core)",
         "proved to decode to the same text",
     ]
-    assert said("merges vocab", core="refuted") == ["may change ids: see stage core"] * 2
+    assert said("merges vocab", core="refuted") == ["may change ids (see stage core)"] * 2
     assert said("normalizer merges", normalizer="refuted", core="unknown") == [
-        "may change ids: see stage normalizer",
-        "not established: see stage core",
+        "may change ids (see stage normalizer)",
+        "not established (see stage core)",
     ]
     assert said("added merges", special_tokens="refuted", core="refuted") == [
-        "changes ids: see stage special tokens",
-        "changes ids: see stage core",
+        "changes ids (see stage special tokens)",
+        "changes ids (see stage core)",
     ]
     assert said("added", scope="ordinary", special_tokens="refuted") == [
-        "changes ids: see stage special tokens (outside the scope)"
+        "changes ids (see stage special tokens, outside the scope)"
     ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 
 from ..text.counting import many
-from ..verify import Example, Mismatch, Report
+from ..verify import Example, Mismatch, Report, Stage
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import CorpusReport, Counts, Source
 from ..verify.summary import but_not_accepted, found_in, omitted, reason, subject, texts_differ
@@ -39,9 +39,7 @@ def show_report(report: Report, *, reasons: Sequence[str] = (), full: bool = Fal
     lines("scope", [subject(report)] if _names_scope(report) else [])
     lines("but", [report.narrower] if report.narrower else [])
     for stage in report.stages:
-        shown = "" if stage.witness is None else f"; a text: {show_text(stage.witness)}"
-        why = reason(stage, report.scope)
-        lines("stage", [f"{stage.name:<18} {_OUTCOMES[stage.outcome]:<10} {why}{shown}"])
+        lines("stage", [f"{stage.name:<18} {_OUTCOMES[stage.outcome]:<10} {_why(stage, report)}"])
     lines(
         "ran", [f"{report.compared:,} texts ({report.bytes:,} bytes): {'; '.join(report.scopes)}"]
     )
@@ -55,6 +53,14 @@ def show_report(report: Report, *, reasons: Sequence[str] = (), full: bool = Fal
         lines("field", [f"{difference.field:<18} {matter}; {how}"])
     lines("note", list(report.notes))
     lines("failed", _failed(report))
+
+
+def _why(stage: Stage, report: Report) -> str:
+    """What is known of a stage, and the text that shows it, where that is not named yet."""
+    why = reason(stage, report.scope)
+    if stage.witness is None or show_text(stage.witness) in why:
+        return why
+    return f"{why}; a text: {show_text(stage.witness)}"
 
 
 def _names_scope(report: Report) -> bool:

@@ -64,7 +64,8 @@ def native(model: BPEModel) -> Native:
     try:
         tables = split_tables(steps)
     except PatternError as error:
-        return Native(None, f"the pre-tokenizer has no table: {error.what}")
+        why = error.what.removeprefix("not decided: ")
+        return Native(None, f"the pre-tokenizer has no table: {why}")
     splitter = splitter_of(tables)
     if steps and splitter is None:
         return Native(None, "the tables of the pre-tokenizer are too large for the kernel")

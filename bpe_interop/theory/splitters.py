@@ -299,7 +299,7 @@ def meaning(step: PreTokenizerStep) -> tuple[Node, Behavior, bool]:
         words = alternation([repeat(Leaf(word), 1, None), repeat(Leaf(other), 1, None)])
         return words, "removed", True
     if not isinstance(step, Split):
-        raise PatternError(f"not decided: {type(step).__name__} is no splitter by pattern")
+        raise PatternError(f"not decided: {type(step).__name__} does not split by a pattern")
     pattern = step.pattern
     if isinstance(pattern, str):
         return sequence([Leaf(chars(char)) for char in pattern]), step.behavior, step.invert

@@ -215,13 +215,13 @@ def _said(difference: Difference, differences: Sequence[Difference], proof: Proo
     mine = [stage for stage in proof.stages if stage.name in names]
     for stage in mine:
         if stage.outcome == "refuted" and stage.name == "decoding":
-            return f"changes texts: see stage {stage.name}"
+            return f"changes texts (see stage {stage.name})"
         if stage.outcome == "refuted":
             verb = "may change" if _beside_others(names, differences, proof) else "changes"
-            return f"{verb} ids: see stage {stage.name}{_outside(stage, proof)}"
+            return f"{verb} ids (see stage {stage.name}{_outside(stage, proof)})"
     for stage in mine:
         if stage.outcome == "unknown":
-            return f"not established: see stage {stage.name}{_outside(stage, proof)}"
+            return f"not established (see stage {stage.name}{_outside(stage, proof)})"
     same = "decode to the same text" if difference.field == "decoder" else "give the same ids"
     return f"proved to {same}"
 
@@ -235,7 +235,7 @@ def _beside_others(names: tuple[str, ...], differences: Sequence[Difference], pr
 
 
 def _outside(stage: Stage, proof: Proof) -> str:
-    return "" if counts(stage.name, proof.scope) else " (outside the scope)"
+    return "" if counts(stage.name, proof.scope) else ", outside the scope"
 
 
 def report_of(

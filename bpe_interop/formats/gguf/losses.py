@@ -292,10 +292,22 @@ def _added(contents: Contents) -> Losses:
         yield Loss(
             "added",
             "metadata",
-            "roles: llama.cpp takes some ids for bos, eos and unk where none are named, and does "
-            "not know all names",
+            f"roles: {_roles_apart(contents.model.added or (), contents.added)}",
             "no id changes",
         )
+
+
+def _roles_apart(ours: Iterable[AddedToken], theirs: Iterable[AddedToken]) -> str:
+    """Which roles tokens lose in llama.cpp, and which they gain."""
+    left, right = ([(t.text, role) for t in each for role in t.roles] for each in (ours, theirs))
+    lost = [f"{show(text)} is no longer {role}" for text, role in left if (text, role) not in right]
+    gained = [f"{show(text)} becomes {role}" for text, role in right if (text, role) not in left]
+    parts = [f"{', '.join(lost)}: a GGUF file cannot say it"] if lost else []
+    if gained:
+        parts.append(
+            f"{', '.join(gained)}: the source names no token for it, llama.cpp or the file does"
+        )
+    return "; ".join(parts) or "those of a token stand in another order"
 
 
 def _found_otherwise(

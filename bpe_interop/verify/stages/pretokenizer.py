@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, islice, product
 
 from ...merging.canonical import whole_lookups
@@ -59,7 +60,7 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
     texts = (context.format(compared.text) for context in CONTEXTS)
     why = f"they split {show(compared.text)} differently"
     strings = _cut_apart(left, right)[0]
-    return pair.tried(
+    stage = pair.tried(
         _NAME,
         why,
         chain(
@@ -73,6 +74,15 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         ),
         "pretokenizer",
     )
+    return _naming_its_text(stage, compared.text, left, right)
+
+
+def _naming_its_text(stage: Stage, named: str, left: Steps, right: Steps) -> Stage:
+    """The stage, whose reason names the text that shows it where the two split that otherwise."""
+    text = stage.witness
+    if text is None or split(left, text) == split(right, text):
+        return stage
+    return replace(stage, why=stage.why.replace(show(named), show(text), 1))
 
 
 def _looked_up(pair: TwoModels, text: str) -> Iterator[str]:
