@@ -256,6 +256,63 @@ def test_an_id_that_is_not_there_leaves_the_stream_as_it_was() -> None:
             call()
 
 
+# Many at a time.
+
+
+@pytest.mark.parametrize("errors", ["replace", "strict"])
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f"{f.parent.name}/{f.name}")
+def test_batches_give_the_text_of_their_ids_one_by_one(folder: Path, errors: Any) -> None:
+    tokenizer = read(folder)
+    absent = tokenizer.n_vocab + 7
+
+    @settings(max_examples=50)
+    @given(st.lists(sequences(tokenizer), max_size=4), st.booleans())
+    def same(batches: list[list[int]], wrong: bool) -> None:
+        batches = [*batches, [absent]] if wrong else batches
+        told: list[list[str]] = []
+        ends: list[str] = []
+        for texts in (
+            tokenizer.decode_stream(errors=errors).texts_of(batches),
+            tokenizer.decode_stream(errors=errors).texts(n for batch in batches for n in batch),
+        ):
+            told.append([])
+            try:
+                told[-1].extend(texts)
+            except (DecodeError, UnicodeDecodeError) as error:
+                ends.append(str(error))
+            else:
+                ends.append("")
+        assert "".join(told[0]) == "".join(told[1])
+        assert ends[0] == ends[1]
+        if errors == "replace" and not wrong:
+            ids = [number for batch in batches for number in batch]
+            assert "".join(told[0]) == engine_of(folder)(ids)
+
+    same()
+
+
+@settings(max_examples=600)
+@given(
+    st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=4),
+    st.lists(st.lists(st.sampled_from(PARTS), min_size=1, max_size=4), max_size=4),
+)
+def test_any_chain_gives_what_tokenizers_gives_for_tokens_that_come_together(
+    names: list[str], batches: list[list[str]]
+) -> None:
+    chain = Chain([STEPS[name][0] for name in names], "replace")
+    engine = decoders.Sequence([STEPS[name][1] for name in names])
+    tokens = [token for batch in batches for token in batch]
+    assert "".join([*map(chain.add_all, batches), chain.end()]) == engine.decode(tokens)
+
+
+def test_many_ids_of_a_stream_are_one_text(command: Command, monkeypatch: Any) -> None:
+    folder = TOKENIZERS / "gpt2-tiny" / "huggingface"
+    written: list[bytes] = []
+    monkeypatch.setattr("bpe_interop.cli.decode.write_stdout", written.append)
+    assert command("decode", folder, "--stream", stdin=b"39 " * 5_000).code == 0
+    assert written == [b"H" * 5_000]
+
+
 # The command.
 
 

@@ -11,6 +11,7 @@ from typing import Literal, cast
 
 import click
 
+from ..encode.stream import DecodeStream
 from ..errors import BpeInteropError, SourceError, UnstatedError
 from ..model import show
 from ..presets import ways_to_say
@@ -78,7 +79,8 @@ def decode_command(
     tokenizer = Tokenizer(load_source(source, **reading).model)
     with _explained(tokenizer):
         if stream:
-            _write_stream(_settled(tokenizer, _coming(), skip_special_tokens, strict))
+            coming = _stream_of(tokenizer, skip_special_tokens, strict)
+            _write_stream(coming.texts_of(_coming()))
             return
         texts = (
             _decode(tokenizer, _numbers(row), skip_special_tokens, strict)
@@ -124,26 +126,35 @@ def _rows(ids: tuple[str, ...], by_line: bool) -> Iterator[str]:
         yield as_text(read_stdin())
 
 
-def _coming() -> Iterator[int]:
-    """The ids on standard input, each when it is there as a whole."""
+def _coming() -> Iterator[list[int]]:
+    """The ids on standard input: those that are there, each when it is there as a whole."""
     rest = b""
     stdin = cast(BufferedIOBase, sys.stdin.buffer)
     while data := stdin.read1(1 << 16):
         *whole, rest = _PART.split(rest + data)
-        for word in whole:
-            yield from _numbers(as_text(word))
-    yield from _numbers(as_text(rest))
+        yield from _batches(whole)
+    yield from _batches([rest])
+
+
+def _batches(words: list[bytes]) -> Iterator[list[int]]:
+    """The ids of words; those before a word that is none come alone, and then its error."""
+    try:
+        numbers = _numbers(as_text(b" ".join(words)))
+    except SourceError:
+        yield from (_numbers(as_text(word)) for word in words)
+        return
+    yield numbers
 
 
 def _decode(tokenizer: Tokenizer, ids: list[int], skip: bool, strict: bool) -> str:
     if strict:
-        return "".join(_settled(tokenizer, ids, skip, strict))
+        return "".join(_stream_of(tokenizer, skip, strict).texts_of([ids]))
     return tokenizer.decode(ids, skip_special_tokens=skip)
 
 
-def _settled(tokenizer: Tokenizer, ids: Iterable[int], skip: bool, strict: bool) -> Iterator[str]:
+def _stream_of(tokenizer: Tokenizer, skip: bool, strict: bool) -> DecodeStream:
     errors: Literal["replace", "strict"] = "strict" if strict else "replace"
-    return tokenizer.decode_stream(errors=errors, skip_special_tokens=skip).texts(ids)
+    return tokenizer.decode_stream(errors=errors, skip_special_tokens=skip)
 
 
 @contextlib.contextmanager

@@ -188,12 +188,22 @@ class Decoder:
         def finder(table: Mapping[int, T]) -> Callable[[int], T | None]:
             return lambda number: None if number in skipped else self._look_up((number,), table)[0]
 
+        def finder_of_all(table: Mapping[int, T]) -> Callable[[Sequence[int]], list[T]]:
+            return lambda numbers: self._look_up([n for n in numbers if n not in skipped], table)
+
+        def joined(numbers: Sequence[int]) -> list[bytes]:
+            kept = [number for number in numbers if number not in skipped]
+            return [bytes(self._joined(kept, "text"))]
+
         only = steps[0] if len(steps) == 1 else None
         if self._model.alphabet == "byte" and isinstance(only, JoinBytes):
-            return DecodeStream(finder(self._decoded), Bytes(errors))
+            return DecodeStream(finder(self._decoded), Bytes(errors), joined)
         if isinstance(only, JoinPieces):
-            return DecodeStream(finder(self._pieces), PieceJoiner(only, errors))
-        return DecodeStream(finder(self._spelled), Chain(steps, errors))
+            many = finder_of_all(self._pieces) if errors == "replace" else None
+            return DecodeStream(finder(self._pieces), PieceJoiner(only, errors), many)
+        chain = Chain(steps, errors)
+        several = finder_of_all(self._spelled) if chain.takes_many else None
+        return DecodeStream(finder(self._spelled), chain, several)
 
     def join(self, ids: Sequence[int]) -> bytes:
         """The tokens' own bytes, joined.

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import index
 from typing import Protocol, TypeVar
 
+from ..errors import DecodeError
 from ..steps import (
     ByteTokens,
     DecoderStep,
@@ -26,7 +27,7 @@ from ..steps import (
     WordEnds,
     WordPieces,
 )
-from ..text.decoders import Malformed, apply_step, decode_tokens, token_bytes
+from ..text.decoders import Malformed, apply_step, byte_of, decode_tokens, token_bytes
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -37,6 +38,10 @@ class Sink(Protocol[T_contra]):
 
     def add(self, token: T_contra) -> str:
         """The text that one more token settles."""
+        ...
+
+    def add_all(self, tokens: Sequence[T_contra]) -> str:
+        """The text that some more tokens settle: what :meth:`add` gives for each, joined."""
         ...
 
     def end(self) -> str:
@@ -50,12 +55,27 @@ class DecodeStream:
     Made by ``Tokenizer.decode_stream``.
     """
 
-    def __init__(self, find: Callable[[int], T | None], sink: Sink[T]) -> None:
+    def __init__(
+        self,
+        find: Callable[[int], T | None],
+        sink: Sink[T],
+        find_all: Callable[[Sequence[int]], Sequence[T]] | None = None,
+    ) -> None:
+        """``find_all`` is for sinks that take many tokens, or fail and are as they were."""
+
         def add(number: int) -> str:
             token = find(number)
             return "" if token is None else sink.add(token)
 
-        self._add, self._end = add, sink.end
+        def add_all(numbers: Sequence[int]) -> str | None:
+            if find_all is None:
+                return None
+            try:
+                return sink.add_all(find_all(numbers))
+            except (DecodeError, UnicodeDecodeError):
+                return None  # one by one, the ids before that one give their text
+
+        self._add, self._add_all, self._end = add, add_all, sink.end
         self._finished = False
 
     def step(self, id: int) -> str:
@@ -92,6 +112,36 @@ class DecodeStream:
         if text := self.finish():
             yield text
 
+    def texts_of(self, batches: Iterable[Sequence[int]]) -> Iterator[str]:
+        """As :meth:`texts`, for ids that come many at a time: a text for each batch at most.
+
+        Raises:
+            The errors of :meth:`step` and :meth:`finish`, after the text of the ids before.
+        """
+        for numbers in batches:
+            self._check()
+            text, error = self._add_all(numbers), None
+            if text is None:
+                text, error = self._one_by_one(numbers)
+            if text:
+                yield text
+            if error is not None:
+                raise error
+        if text := self.finish():
+            yield text
+
+    def _one_by_one(
+        self, numbers: Sequence[int]
+    ) -> tuple[str, DecodeError | UnicodeDecodeError | None]:
+        """The text up to the first id that has none, and the error of that id."""
+        parts: list[str] = []
+        try:
+            for number in numbers:
+                parts.append(self.step(number))
+        except (DecodeError, UnicodeDecodeError) as error:
+            return "".join(parts), error
+        return "".join(parts), None
+
     def _check(self) -> None:
         if self._finished:
             raise ValueError("this stream is finished; begin another one")
@@ -107,6 +157,10 @@ class Bytes:
         """The characters that are complete."""
         return self._decoder.decode(token)
 
+    def add_all(self, tokens: Sequence[bytes]) -> str:
+        """The characters that are complete."""
+        return self._decoder.decode(b"".join(tokens))
+
     def end(self) -> str:
         """What is left of a character."""
         return self._decoder.decode(b"", True)
@@ -117,10 +171,15 @@ class Chain:
 
     def __init__(self, steps: Sequence[DecoderStep], errors: Malformed) -> None:
         self._stages = _stages(steps or (JoinTokens(),), errors)
+        self.takes_many = _takes_many(self._stages, errors)
 
     def add(self, token: str) -> str:
         """What comes out of the last step."""
-        return "".join(self._through([token], self._stages))
+        return self.add_all([token])
+
+    def add_all(self, tokens: Sequence[str]) -> str:
+        """What comes out of the last step; only where ``takes_many`` is it for many tokens."""
+        return "".join(self._through([*tokens], self._stages))
 
     def end(self) -> str:
         """What the steps have held back, each through those after it."""
@@ -132,14 +191,14 @@ class Chain:
     @staticmethod
     def _through(tokens: list[str], stages: Iterable[_Stage]) -> list[str]:
         for stage in stages:
-            tokens = [ready for token in tokens for ready in stage.add(token)]
+            tokens = stage.add(tokens) if tokens else tokens
         return tokens
 
 
 class _Stage(Protocol):
     """A step of a decoder, by tokens; behind one that joins all of them, by parts of that one."""
 
-    def add(self, token: str) -> list[str]: ...
+    def add(self, tokens: list[str]) -> list[str]: ...
 
     def end(self) -> list[str]: ...
 
@@ -161,6 +220,15 @@ def _stages(steps: Sequence[DecoderStep], errors: Malformed) -> list[_Stage]:
     return stages
 
 
+def _takes_many(stages: Sequence[_Stage], errors: Malformed) -> bool:
+    """Whether stages that fail on one of many tokens are as they were before all of them."""
+    alone = [isinstance(stage, _Each) and not stage.of_first for stage in stages]
+    read = [at for at, stage in enumerate(stages) if isinstance(stage, (_Runs, _Joined))]
+    if any(isinstance(stage, _Each) and stage.may_fail for stage in stages):
+        return False
+    return errors == "replace" or not read or all(alone[: read[-1]])
+
+
 def _by_token(step: DecoderStep, errors: Malformed) -> _Stage:
     if isinstance(step, ByteTokens):
         return _Runs(step, errors)
@@ -179,13 +247,16 @@ class _Each:
 
     def __init__(self, step: DecoderStep, *, of_first: bool) -> None:
         self._step = step
-        self._of_first = of_first
+        self.of_first = of_first
         self._before: list[str] = []
+        self.may_fail = isinstance(step, StripToken) or (
+            isinstance(step, Replace) and not isinstance(step.pattern, str)
+        )
 
-    def add(self, token: str) -> list[str]:
+    def add(self, tokens: list[str]) -> list[str]:
         # An empty token is enough for the step to see that another one is not the first.
-        ready = apply_step(self._step, [*self._before, token])[len(self._before) :]
-        if self._of_first:
+        ready = apply_step(self._step, [*self._before, *tokens])[len(self._before) :]
+        if self.of_first:
             self._before = [""]
         return ready
 
@@ -200,9 +271,9 @@ class _Ends:
         self._step = step
         self._held: list[str] = []
 
-    def add(self, token: str) -> list[str]:
-        ready = apply_step(self._step, [*self._held, ""])[:-1]
-        self._held = [token]
+    def add(self, tokens: list[str]) -> list[str]:
+        ready = apply_step(self._step, [*self._held, *tokens[:-1], ""])[:-1]
+        self._held = tokens[-1:]
         return ready
 
     def end(self) -> list[str]:
@@ -217,17 +288,26 @@ class _Runs:
         self._strict = errors == "strict"
         self._run: list[str] = []
 
-    def add(self, token: str) -> list[str]:
-        if apply_step(self._step, [token]) != [token]:
-            self._run.append(token)
+    def add(self, tokens: list[str]) -> list[str]:
+        over = len(tokens)
+        while over and byte_of(tokens[over - 1]) is not None:
+            over -= 1
+        if not over:
+            self._run += tokens
             return []
-        return [*self.end(), token]
+        ready = self._read([*self._run, *tokens[:over]])
+        self._run = tokens[over:]
+        return ready
 
     def end(self) -> list[str]:
         run, self._run = self._run, []
+        return self._read(run)
+
+    def _read(self, tokens: list[str]) -> list[str]:
         if self._strict:
-            bytes(int(token[3:5], 16) for token in run).decode("utf-8")
-        return apply_step(self._step, run)
+            run = map(byte_of, tokens)
+            bytes(byte for byte in run if byte is not None).decode("utf-8")
+        return apply_step(self._step, tokens)
 
 
 class _Joined:
@@ -236,8 +316,8 @@ class _Joined:
     def __init__(self, errors: Malformed) -> None:
         self._bytes = Bytes(errors)
 
-    def add(self, token: str) -> list[str]:
-        return [self._bytes.add(token_bytes(token))]
+    def add(self, tokens: list[str]) -> list[str]:
+        return [self._bytes.add_all([*map(token_bytes, tokens)])]
 
     def end(self) -> list[str]:
         return [self._bytes.end()]
@@ -249,8 +329,8 @@ class _Spaced:
     def __init__(self) -> None:
         self._space = ""
 
-    def add(self, token: str) -> list[str]:
-        ready = self._space + token
+    def add(self, tokens: list[str]) -> list[str]:
+        ready = self._space + " ".join(tokens)
         self._space = " "
         return [ready]
 
@@ -265,7 +345,8 @@ class _Start:
         self._content = step.content
         self._left = step.start
 
-    def add(self, token: str) -> list[str]:
+    def add(self, tokens: list[str]) -> list[str]:
+        token = "".join(tokens)
         while self._left and token:
             if not token.startswith(self._content):
                 self._left = 0
@@ -286,8 +367,8 @@ class _Replaced:
         self._content = content
         self._pending = ""
 
-    def add(self, token: str) -> list[str]:
-        *done, rest = (self._pending + token).split(self._pattern)
+    def add(self, tokens: list[str]) -> list[str]:
+        *done, rest = "".join([self._pending, *tokens]).split(self._pattern)
         kept = next(
             n
             for n in range(min(len(self._pattern) - 1, len(rest)), -1, -1)
@@ -307,8 +388,8 @@ class _Whole:
         self._steps = steps
         self._parts: list[str] = []
 
-    def add(self, token: str) -> list[str]:
-        self._parts.append(token)
+    def add(self, tokens: list[str]) -> list[str]:
+        self._parts += tokens
         return []
 
     def end(self) -> list[str]:

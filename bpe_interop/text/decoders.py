@@ -77,6 +77,8 @@ def decode_tokens(steps: Sequence[DecoderStep], tokens: Sequence[str]) -> str:
 
 def apply_step(step: DecoderStep, tokens: list[str]) -> list[str]:
     """The tokens after one step; otherwise as :func:`decode_tokens`."""
+    if isinstance(step, Replace) and isinstance(step.pattern, str) and step.pattern:
+        return [token.replace(step.pattern, step.content) for token in tokens]
     if isinstance(step, Replace):
         return [normalize((step,), token) for token in tokens]
     if isinstance(step, ByteTokens):
@@ -104,7 +106,7 @@ def _byte_tokens(tokens: Iterable[str]) -> list[str]:
     decoded: list[str] = []
     run = bytearray()
     for token in tokens:
-        byte = byte_of(token)
+        byte = byte_of(token) if token.startswith("<0x") else None
         if byte is not None:
             run.append(byte)
             continue
