@@ -436,6 +436,11 @@ def _notes(model: BPEModel, again: BPEModel, losses: Iterable[Loss]) -> tuple[st
     stated = []
     if model.normalizer is None and again.normalizer is not None:
         stated.append("the source does not say its normalizer; the target says there is none")
+    if again.vocab.scores and not model.vocab.scores:
+        stated.append(
+            "the source has no scores, so those that are written follow the ranks; scores and "
+            "trainer settings of a .model that it was once made from are not known here"
+        )
     asked, served = model.origin.served_as, again.origin.served_as
     if asked and again.origin.format == model.origin.format and asked != served:
         stated.append(

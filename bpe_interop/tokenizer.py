@@ -166,8 +166,8 @@ class Tokenizer(Vocabulary):
     def save(
         self,
         target: str | Path,
-        *,
         format: str | None = None,
+        *,
         drop: Iterable[str] = (),
         force: bool = False,
         options: Iterable[str] = (),

@@ -70,6 +70,8 @@ def test_one_name_is_one_name(tmp_path: Path) -> None:
     assert done.files
     TOK.save(tmp_path / "y", format="tiktoken", drop="extras", options="plugin")
     assert list((tmp_path / "y").rglob("pyproject.toml"))
+    TOK.save(tmp_path / "z", "hf", drop="extras")
+    assert (tmp_path / "z" / "tokenizer.json").is_file()
 
 
 def test_a_field_that_there_is_not_is_in_the_tree(tmp_path: Path) -> None:

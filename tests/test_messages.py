@@ -50,6 +50,88 @@ def test_what_was_meant_is_named(
     assert answer in done.err
 
 
+@pytest.mark.parametrize(
+    ("preset", "answer"),
+    [
+        ("llama-3.2", "name llama-3.1: its tokens are those of the tokenizer.json of Llama 3.2; "),
+        ("llama3.2", "name llama-3.1: its tokens are those of the tokenizer.json of Llama 3.2; "),
+        ("llama-4", "llama-3 is another version, whose tokens may be others; "),
+        ("qwen3", "qwen is another version, whose tokens may be others; "),
+        ("gpt-5", "name o200k_base, which gpt-5 has; "),
+        ("gpt-oss", "name o200k_harmony: tiktoken has it for gpt-oss; "),
+        ("llama3.1", "did you mean llama-3.1? "),
+        ("cl100kbase", "did you mean cl100k_base? "),
+        ("phi-4", ""),
+    ],
+)
+def test_a_preset_of_another_version_is_not_called_a_misspelling(
+    command: Command, preset: str, answer: str
+) -> None:
+    done = command("inspect", RANKS, "--preset", preset)
+    assert done.code == 2
+    assert done.err.splitlines()[1].startswith(f"  {answer}presets: gpt2, ")
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_harmony", "gpt-4o"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("encode", "{}", "x"),
+        ("decode", "{}", "1"),
+        ("inspect", "{}"),
+        ("convert", "{}", "out", "--to", "hf"),
+        ("verify", "{}", RANKS),
+        ("lock", "{}", "-o", "a.lock"),
+    ],
+)
+def test_a_name_of_tiktoken_is_known_where_a_path_is_meant(
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[object, ...],
+    name: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = command(*(str(word).format(name) for word in words))
+    assert done.code == 2
+    assert f"{name}: there is no such file or directory" in done.err
+    assert f"did you mean tiktoken:{name}?" in done.err
+
+
+def test_a_name_that_nothing_has_is_only_a_path(command: Command) -> None:
+    assert "did you mean" not in command("inspect", "nonesuch").err
+
+
+def test_scores_that_are_made_up_are_told(command: Command, tmp_path: Path) -> None:
+    """On the way back from a format without scores; not where the source has its own."""
+    source, dropped = (
+        TINY / "spm-tiny" / "sentencepiece",
+        ("--drop", "decoder", "--drop", "extras", "--no-verify"),
+    )
+    there = command("convert", source, tmp_path / "hf", "--to", "hf", "--template", "bos", *dropped)
+    assert there.code == 0, there.err
+    for read, is_told in ((source, False), (tmp_path / "hf", True)):
+        target = tmp_path / f"back-{is_told}"
+        done = command("convert", read, target, "--to", "spm", *dropped)
+        assert done.code == 0, done.err
+        assert ("note        the source has no scores, so those" in done.out) is is_told
+
+
+def test_who_names_a_file_for_what_needs_a_directory_is_told(
+    command: Command, tmp_path: Path
+) -> None:
+    source = TINY / "spm-tiny" / "sentencepiece"
+    words = ("--to", "spm", "--template", "bos", "--no-verify")
+    refused = command("convert", source, tmp_path / "a.model", *words)
+    assert refused.code == 1
+    assert "sequence_template: " in refused.err
+    assert "to keep it, name a directory as the target, not a file" in refused.err
+    assert command("convert", source, tmp_path / "a", *words).code == 0
+    options = ("--drop", "sequence_template")
+    assert "to convert without it: " + " ".join(options) in refused.err
+    assert command("convert", source, tmp_path / "b.model", *words, *options).code == 0
+
+
 def test_a_number_that_is_negative_is_no_option(command: Command) -> None:
     done = command("decode", RANKS, "-5")
     assert (done.code, done.out) == (2, "")

@@ -147,7 +147,7 @@ def _left_out(trip: RoundTrip) -> Iterator[Loss]:
             each.field,
             grade,
             f"{_WORDS.get(each.field, each.how)}: it belongs in {beside}, and one file is written",
-            "it is left out; a target that is a directory keeps it",
+            "it is left out; to keep it, name a directory as the target, not a file",
             shown=grade != "ids",
         )
 

@@ -16,6 +16,7 @@ from ..formats import Files, Format, all_formats, by_name, each_format, file_nam
 from ..formats.names import FileNames
 from ..limits import FILE_BYTES
 from ..model import BPEModel
+from ..presets.openai import REGISTERED
 from .names import (
     beside_one_file,
     common_endings,
@@ -176,7 +177,9 @@ def _absent(path: Path) -> SourceError:
             where=str(path),
             fix="write both again (convert ... --force)",
         )
-    guess = f"; did you mean hf:{path}?" if _may_be_on_the_hub(path) else ""
+    name = f"tiktoken:{path}" if str(path) in REGISTERED else f"hf:{path}"
+    known = str(path) in REGISTERED or _may_be_on_the_hub(path)
+    guess = f"; did you mean {name}?" if known else ""
     return SourceError(
         "there is no such file or directory",
         where=str(path),

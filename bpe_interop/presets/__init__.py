@@ -7,6 +7,7 @@ presets (o200k_base and o200k_harmony): then only what all of them agree on is s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from ..model import (
     show,
 )
 from ..steps import Pattern, Split
+from .openai import MODEL_TO_ENCODING
 from .own import SUFFIX, read_preset
 from .preset import Preset
 from .table import FAMILIES, PRESETS
@@ -53,14 +55,44 @@ def by_name(name: str) -> Preset:
         return read_preset(name.encode(), "the preset")
     preset = PRESETS.get(name)
     if preset is None:
-        import difflib
-
-        near = difflib.get_close_matches(name.lower(), PRESETS, n=1, cutoff=0.5)
-        guess = f"did you mean {near[0]}? " if near else ""
         raise SourceError(
-            f"there is no preset {show(name)}", fix=f"{guess}presets: {', '.join(PRESETS)}"
+            f"there is no preset {show(name)}", fix=f"{_meant(name)}presets: {', '.join(PRESETS)}"
         )
     return preset
+
+
+def _meant(name: str) -> str:
+    """Which preset was probably meant.
+
+    One of another version is no misspelling of a name: its tokens may be others.
+    """
+    import difflib
+
+    for pattern, preset, why in _KNOWN_AS:
+        if re.fullmatch(pattern, name.lower()):
+            return f"name {preset}: {why}; "
+    encoding = MODEL_TO_ENCODING.get(name.lower())
+    if encoding is not None:
+        return f"name {encoding}, which {name} has; "
+    near = next(iter(difflib.get_close_matches(name.lower(), PRESETS, n=1, cutoff=0.5)), "")
+    if near and _numbers(near) != _numbers(name) and _letters(near) == _letters(name.lower()):
+        return f"{near} is another version, whose tokens may be others; "
+    return f"did you mean {near}? " if near else ""
+
+
+_KNOWN_AS = (
+    (r"llama-?3\.2", "llama-3.1", "its tokens are those of the tokenizer.json of Llama 3.2"),
+    (r"gpt-oss.*", "o200k_harmony", "tiktoken has it for gpt-oss"),
+)
+"""Names of models that have the tokenizer of a preset with another name, and how that is known."""
+
+
+def _numbers(name: str) -> str:
+    return re.sub(r"\D", "", name)
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\d._-]", "", name)
 
 
 def by_sha256(hashes: Iterable[str]) -> list[Preset]:

@@ -84,6 +84,10 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
 """The sha256 of each published file (hex) to its address."""
 
 
+REGISTERED = frozenset({*MODEL_TO_ENCODING, *ENCODINGS})
+"""What tiktoken has under a name: encodings, and models."""
+
+
 def meant(name: str, names: Iterable[str]) -> str:
     """Which of some names was probably meant, as a question; or nothing, where none is near.
 
