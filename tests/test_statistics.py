@@ -190,7 +190,7 @@ def test_standard_input_is_read_once_for_all(run: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((GPT2, CL100K), "--corpus"),
+        ((GPT2, CL100K), "name some with --corpus; or inspect one, or compare two with"),
         ((GPT2, "--plot", "out.svg"), "--corpus"),
         ((GPT2, "--corpus", EMOJI, "--plot", "out.png"), "in SVG\n  end its name in .svg"),
         ((GPT2, "--corpus", "missing.txt"), "No such file"),

@@ -118,7 +118,10 @@ def _check_options(
     if by_parts is not None:
         raise click.UsageError("--scheduler and --state are about corpora: name one with --corpus")
     if len(sources) > 1:
-        raise click.UsageError("several sources are shown beside each other on a --corpus only")
+        raise click.UsageError(
+            "several sources are measured beside each other on texts: name some with --corpus; or "
+            "inspect one, or compare two with bpe-interop verify A B"
+        )
     if plot is not None:
         raise click.UsageError("--plot draws what is measured on a --corpus: name one")
 
