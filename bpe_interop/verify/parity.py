@@ -92,7 +92,7 @@ def parity(
     left, right = _open(a, notes, preset_a), _open(b, notes, preset_b)
     given = chain(awkward(left.model), awkward(right.model, seed=1)) if texts is None else texts
     report = _compare(left, right, given, scope, proof, notes)
-    return replace(report, counted="awkward texts") if texts is None else report
+    return report if texts is None else replace(report, counted="texts")
 
 
 def _compare(

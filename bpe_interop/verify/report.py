@@ -291,4 +291,5 @@ def report_of(
         interrupted=ran.interrupted,
         unstated=silent,
         whole=tally.whole if concluded.mismatch is tally.mismatch else None,
+        counted="awkward texts" if ran.corpus is None else "texts",
     )
