@@ -165,8 +165,8 @@ def _steps_apart(a: tuple[object, ...], b: tuple[object, ...]) -> str:
     if not old or not new:
         which, steps = ("first", a) if old else ("second", b)
         only = steps[ahead : len(steps) - behind]
-        extra = (f"step {n}, {describe_step(step)}" for n, step in enumerate(only, ahead + 1))
-        return f"only in the {which}: {'; '.join(extra)}"
+        listed = (f"step {n}, {describe_step(step)}" for n, step in enumerate(only, ahead + 1))
+        return f"only in the {which}: {'; '.join(listed)}"
     if [step["step"] for step in old] != [step["step"] for step in new]:
         return ""
     pairs = enumerate(zip(old, new, strict=True), ahead + 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -74,6 +73,8 @@ def _parts(one: str, two: str) -> Iterator[tuple[int, str, str]]:
 
     Branches are what is between bars, whatever these mean: people find them so.
     """
+    from difflib import SequenceMatcher  # most pairs of patterns are the same: not imported then
+
     left, right = one.split("|"), two.split("|")
     for tag, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if tag != "equal":

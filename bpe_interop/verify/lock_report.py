@@ -121,15 +121,13 @@ def compare_with_lock(
     notes = [_unsaid(part, lines, letters, model) for part in unsaid]
     notes += changes(held, model, lines.stated, changed) if changed else ()
     notes += _on_lock(held, "" if changed or mismatch is None else side.name)
+    notes += [_DERIVED] if mismatch and mismatch.text in {text for _, text, _ in derived} else []
     notes += _on_source(letters[1], source, side, mismatch)
-    if mismatch is not None and mismatch.text in {text for _, text, _ in derived}:
-        notes.append(_DERIVED)
     beside = tuple(_beside(held, model, roles=not any(lines.silent("specials"))))
     chance = left_to_chance(model) if counts("specials", scope) else ""
     unfound = [part for part in changed if part in _IDS and mismatch is None]
     verdict = _verdict(answered, changed, unfound, side, chance, notes)
     meant = [part for part in unfound if part not in unsaid]
-    notes[:0] = map(_unfound, [meant] if meant else [])
     shown_by = _shown_by(mismatch, changed, held, model)
     names = (spelled(str(path)), "locked ids"), (source.label, f"{side.name} {side.version}")
     (a, engine_a), (b, engine_b) = names if first else names[::-1]
@@ -153,7 +151,7 @@ def compare_with_lock(
         failures=tuple(answered.failures),
         differences=beside,
         matters=tuple(_MATTERS[each.field] for each in beside),
-        notes=tuple(notes),
+        notes=(*_unfound(meant), *notes),
         unstated=_unstated(lines, letters) if scope == "all" else (),
         examples=() if mismatch is None else (_example(mismatch, held, model, first),),
         known=_known(lines, meant),
@@ -351,14 +349,16 @@ def _ways(lines: _Lines, model: BPEModel, side: Engine, scope: Scope) -> tuple[s
     return tuple(how for how in answers(model) if how != "template" or placed)
 
 
-def _unfound(lines: list[str]) -> str:
+def _unfound(lines: list[str]) -> Iterator[str]:
     """Another tokenizer than was locked must not pass because the texts were the wrong ones."""
-    names = ", ".join(_NAMES.get(line, line) for line in lines)
-    return (
-        f"the fingerprint is not the locked one ({names}): all locked texts still have the same "
-        "ids, but other texts may have changed; if you meant the change, lock again; else compare "
-        "with the old files: git show REV:PATH > OLD, then bpe-interop verify OLD NEW decides"
-    )
+    if lines:
+        names = ", ".join(_NAMES.get(line, line) for line in lines)
+        yield (
+            f"the fingerprint is not the locked one ({names}): all locked texts still have the "
+            "same ids, but other texts may have changed; if you meant the change, lock again; "
+            "else compare with the old files: git show REV:PATH > OLD, then bpe-interop verify "
+            "OLD NEW decides"
+        )
 
 
 def _known(lines: _Lines, meant: Sequence[str]) -> str:
