@@ -16,7 +16,7 @@
     ├── TargetError            a target cannot be written
     ├── CheckFailedError       a written file does not give the source's ids
     ├── EncodeError            a text has no encoding in this model (also ValueError)
-    ├── DecodeError            an id is not in this model (also KeyError)
+    ├── DecodeError            an id has no text in this model (also KeyError)
     │   └── OutOfRangeError    a number that no id can be (also OverflowError)
     ├── SpecialTokenError      a special token or role cannot be given (also ValueError)
     ├── ArgumentError          a word is not one of those that a function takes (also ValueError)
@@ -151,7 +151,7 @@ class EncodeError(BpeInteropError, ValueError):
 
 
 class DecodeError(BpeInteropError, KeyError):
-    """An id or a token is not in this model."""
+    """An id or a token is not in this model, or ids have no text that can be given."""
 
     __str__ = BpeInteropError.__str__
 

@@ -481,3 +481,43 @@ def test_the_usual_refusals_of_gguf_are_as_the_recipe_says(
 
 def test_a_default_that_help_shows_has_a_name() -> None:
     assert "lambda" not in str(inspect.signature(RunOptions))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("encode", "some text", HUB), ("encode", HUB, "'some text'")),
+        (("encode", "some text", "tiktoken:gpt2"), ("encode", "tiktoken:gpt2", "'some text'")),
+        (("decode", "12", "13", HUB), ("decode", HUB, "12", "13")),
+        (("convert", "--to", "hf", "new", HUB), ("convert", HUB, "new")),
+        (("extend", "new", HUB), ("extend", HUB, "new")),
+    ],
+)
+def test_a_source_behind_the_other_arguments_is_named(
+    command: Command, tmp_path: Path, arguments: tuple[object, ...], line: tuple[object, ...]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        done = command(*arguments)
+    assert (done.code, done.out) == (2, "")
+    said = " ".join(done.err.split())
+    assert "is no source, and" in said
+    assert f"did you mean: bpe-interop {' '.join(map(str, line))} see ERROR-source" in said
+
+
+def test_a_text_that_names_a_file_of_another_kind_is_no_source(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "README").write_text("words")
+    done = command("encode", tmp_path / "mistyped", tmp_path / "README")
+    assert "there is no such file or directory" in done.err
+    assert "did you mean" not in done.err
+
+
+def test_a_text_of_two_words_needs_quotes(command: Command) -> None:
+    done = command("encode", HUB, "hello", "world")
+    assert done.code == 2
+    assert "TEXT is one argument, and here are 2: put quotes around it: 'hello world'" in done.err
+    assert command("encode", HUB, "hello world", "--json").code == 0
+    assert command("encode", HUB, "", "--json").out == "[]\n"
+    assert command("encode", HUB, "--json", stdin=b"hello").out.startswith("[")

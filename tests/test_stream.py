@@ -256,6 +256,27 @@ def test_an_id_that_is_not_there_leaves_the_stream_as_it_was() -> None:
             call()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "page"),
+    [
+        (["--strict", "231"], b"", "ERROR-decode"),
+        (["--strict", "--stream"], b"231", "ERROR-decode"),
+        (["999999"], b"", "ERROR-decode"),
+        (["4294967296"], b"", "ERROR-out-of-range"),
+        (["--", "-100"], b"", "ERROR-out-of-range"),
+        (["--stream"], b"5 -100", "ERROR-out-of-range"),
+        (["9" * 30], b"", "ERROR-out-of-range"),
+        (["x"], b"", "ERROR-source"),
+    ],
+)
+def test_an_error_names_the_page_about_it(
+    command: Command, arguments: list[str], stdin: bytes, page: str
+) -> None:
+    found = command("decode", TOKENIZERS / "spm-tiny" / "sentencepiece", *arguments, stdin=stdin)
+    assert found.code == 2
+    assert found.err.endswith(f"see {page}\n")
+
+
 # Many at a time.
 
 

@@ -594,6 +594,8 @@ def test_encode_and_check_on_the_command_line(
     [
         (["--corpus", "{corpus}"], "-o"),
         (["-o", "x"], "--corpus"),
+        (["-o", "x"], "--corpus -"),
+        (["-o", "x"], "--layout"),
         (["--corpus", "{corpus}", "-o", "{corpus}"], "the target holds the source"),
         (["--corpus", "{corpus}", "-o", "{new}", "--scheduler", "local:0"], "number of processes"),
         (["--corpus", "{corpus}", "-o", "{new}", "--scheduler", "nonsense"], "no scheduler"),

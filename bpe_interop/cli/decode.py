@@ -12,8 +12,8 @@ from typing import Literal, cast
 import click
 
 from ..encode.stream import DecodeStream
-from ..errors import BpeInteropError, SourceError, UnstatedError
-from ..model import show
+from ..errors import BpeInteropError, DecodeError, OutOfRangeError, SourceError, UnstatedError
+from ..model import MAX_ID, show
 from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source
 from ..text.visible import replace_control_characters
@@ -26,6 +26,7 @@ from .screen import as_json, as_text, read_stdin, stdin_lines, write_stdout
 _LAID_OUT = "\n\t"
 """What a terminal may be given as it is; other control characters it would obey."""
 
+_NUMBER = re.compile("[+-]?[0-9]+")
 _PART = re.compile(rb"[\s,\[\]]")
 
 
@@ -140,7 +141,7 @@ def _batches(words: list[bytes]) -> Iterator[list[int]]:
     """The ids of words; those before a word that is none come alone, and then its error."""
     try:
         numbers = _numbers(as_text(b" ".join(words)))
-    except SourceError:
+    except (SourceError, OutOfRangeError):
         yield from (_numbers(as_text(word)) for word in words)
         return
     yield numbers
@@ -167,7 +168,7 @@ def _explained(tokenizer: Tokenizer) -> Iterator[None]:
             error.what, where=error.where, fix=ways_to_say(tokenizer.model, "--preset")
         ) from None
     except UnicodeDecodeError as error:
-        raise SourceError(
+        raise DecodeError(
             f"not UTF-8: {error.object[error.start : error.end]!r}, {error.reason}",
             where="the bytes of the ids",
             fix="leave --strict out to have U+FFFD there",
@@ -180,10 +181,10 @@ def _numbers(row: str) -> list[int]:
     numbers = []
     for word in row.split():
         if not (word.isascii() and word.isdigit() and len(word) < 20):
-            raise SourceError(
-                f"{show(word[:40])} is not an id",
-                where="the ids",
-                fix="give whole numbers from 0, or a JSON array of them",
-            )
+            what = f"{show(word[:40])} is not an id"
+            fix = "give whole numbers from 0, or a JSON array of them"
+            if _NUMBER.fullmatch(word):
+                raise OutOfRangeError(f"{what}: they are 0 to {MAX_ID}", where="the ids", fix=fix)
+            raise SourceError(what, where="the ids", fix=fix)
         numbers.append(int(word))
     return numbers

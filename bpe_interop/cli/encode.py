@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -35,6 +36,15 @@ from .tokens import (
 T = TypeVar("T")
 
 
+def _one_text(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> str | None:
+    if len(words) > 1:
+        whole = shlex.quote(" ".join(words))
+        raise click.UsageError(
+            f"TEXT is one argument, and here are {len(words)}: put quotes around it: {whole}", ctx
+        )
+    return words[0] if words else None
+
+
 @command(
     "encode",
     short_help="Print the ids of TEXT, its tokens, or how they were merged.",
@@ -47,7 +57,7 @@ T = TypeVar("T")
     },
 )
 @click.argument("source", shell_complete=file_names, metavar="SRC")
-@click.argument("text", required=False)
+@click.argument("text", nargs=-1, metavar="[TEXT]", callback=_one_text)
 @click.option("--lines", "by_line", is_flag=True, help="Encode each line (split at LF only).")
 @click.option(
     "--special",

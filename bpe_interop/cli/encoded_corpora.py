@@ -52,7 +52,9 @@ class CorpusOptions:
         ):
             raise click.UsageError(
                 "-o, --dtype, --eos, --max-length, --field, --sample, --state and --scheduler are "
-                "about corpora: name one with --corpus"
+                "about corpora: name one with --corpus FILE, or --corpus - for standard input; "
+                f"--layout says in which files ({', '.join(LAYOUTS)}). The ids of one text go to "
+                "standard output: > FILE"
             )
 
     def settings(self, special: Special, template: bool) -> Settings:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
+
+from ..errors import BpeInteropError, SourceError
+from ..model import show
 
 YES, NO, UNKNOWN = 0, 1, 2
 
@@ -54,6 +60,15 @@ class Explained(click.Command):
             what = f"there is no option {error.option_name} here; {does}: {alike}"
             raise click.UsageError(what, ctx) from None
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does; a source that stands behind what it is for is answered with the order.
+
+        Raises:
+            SourceError: the first argument is no source, and another one is.
+        """
+        check_order(self.name or "", ctx.params)
+        return super().invoke(ctx)
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the examples as they can be copied, and a list of exit codes."""
         with formatter.section("Examples"):
@@ -79,6 +94,44 @@ def command(
         )
 
     return made
+
+
+def check_order(command: str, given: Mapping[str, Any]) -> None:
+    """Refuses a source that stands behind the text, the ids or the target of a command.
+
+    Raises:
+        SourceError: the first argument is no source, and another one is.
+    """
+    first = given.get("source")
+    if not isinstance(first, str) or ":" in first or os.path.exists(first):
+        return
+    ids, others = given.get("ids", ()), (given.get("text"), given.get("target"))
+    behind = [str(each) for each in (*ids, *others) if each is not None]
+    source = next(filter(_is_source, behind), None)
+    if source is None:
+        return
+    behind.remove(source)
+    line = shlex.join([source, first, *behind])
+    raise SourceError(
+        f"this is no source, and {source} is one: the source comes first",
+        where=show(first) if len(first.split()) > 1 else first,
+        fix=f"did you mean: bpe-interop {command} {line}",
+    )
+
+
+def _is_source(name: str) -> bool:
+    """Whether there is a tokenizer of a name, as far as can be told without the network."""
+    if name.startswith(("tiktoken:", "hf:")):
+        return True
+    if not os.path.exists(name):
+        return False
+    from ..io import find  # only a mistake needs it
+
+    try:
+        find(Path(name))
+    except BpeInteropError:
+        return False
+    return True
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
