@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import partial
+from itertools import accumulate, pairwise
 from math import inf
 from random import Random
 from typing import Any
@@ -17,8 +18,10 @@ from golden_models import FIXTURES, NAMES, model_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bpe_interop import load
 from bpe_interop.encode import Encoder
 from bpe_interop.encode.explain import Explained, Explainer, Run
+from bpe_interop.encode.offsets import in_bytes
 from bpe_interop.errors import EncodeError
 from bpe_interop.model import Affixes, BPEModel, Fallback, PairList, Vocab
 
@@ -204,8 +207,8 @@ def test_tokens_and_merges_as_json(run: Command) -> None:
     tokens = json.loads(run(CL100K, "--show", "--json", "--lines", stdin=b"the\n")[1])
     assert tokens == [
         [
-            {"id": 83, "hex": "74", "text": "t", "characters": [0, 1]},
-            {"id": 256, "hex": "6865", "text": "he", "characters": [1, 3]},
+            {"id": 83, "hex": "74", "text": "t", "characters": [0, 1], "bytes": [0, 1]},
+            {"id": 256, "hex": "6865", "text": "he", "characters": [1, 3], "bytes": [1, 3]},
         ]
     ]
     (found,) = json.loads(run(CL100K, "the", "--explain", "--json")[1])
@@ -214,6 +217,27 @@ def test_tokens_and_merges_as_json(run: Command) -> None:
     ]
     around = json.loads(run(TEMPLATE, "", "--show", "--json", "--add-special-tokens")[1])
     assert [token["characters"] for token in around] == [None, None]
+    assert [token["bytes"] for token in around] == [None, None]
+
+
+@pytest.mark.parametrize("text", ["the 日本 🎉 é!", "👩‍👩‍👧\n\nخارج e\u0301", "plain"])
+def test_places_in_bytes_are_those_of_the_tokens_bytes(run: Command, text: str) -> None:
+    """Also of tokens that hold parts of characters; characters begin where tiktoken says."""
+    shown = json.loads(run(CL100K, text, "--show", "--json")[1])
+    ends = [*accumulate(len(bytes.fromhex(token["hex"])) for token in shown)]
+    assert [token["bytes"] for token in shown] == [[*pair] for pair in pairwise([0, *ends])]
+    assert any(token["text"] is None for token in shown) == (not text.isascii())
+    engine = load(CL100K).to_tiktoken()
+    starts = engine.decode_with_offsets([token["id"] for token in shown])[1]
+    assert [token["characters"][0] for token in shown] == starts
+
+
+def test_places_in_bytes_are_whole_characters_where_the_text_was_changed() -> None:
+    # A normalizer made one byte of three; a token of the added space; a character in two tokens.
+    places = [(b"e", (0, 2)), (b" ", (2, 3)), (b"\xe4\xb8", (2, 3)), (b"\xad", (2, 3))]
+    tokens = [*places, (b"x", (3, 4)), (b"new", None)]
+    found = in_bytes("e\u0301中x", tokens)
+    assert found == [(0, 3), (3, 6), (3, 5), (5, 6), (6, 7), None]
 
 
 def test_what_encoding_refuses_is_refused(run: Command) -> None:

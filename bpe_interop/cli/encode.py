@@ -50,6 +50,9 @@ def _one_text(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]
     short_help="Print the ids of TEXT, its tokens, or how they were merged.",
     examples={
         'bpe-interop encode my-tok "Hello world" --show': "Show each token",
+        'bpe-interop encode my-tok "Hello world" --show --json': (
+            "Offsets: where in the text each token stands, in characters and in bytes"
+        ),
         "bpe-interop encode my-tok --lines --json < story.txt": "Encode each line of a file",
         "bpe-interop encode my-tok --corpus story.txt -o ids --special text": (
             "Encode a corpus to files that Megatron-LM reads"
@@ -95,7 +98,8 @@ def encode_command(
     With --corpus: write the ids of all documents to the folder -o, by shards, with a manifest.
 
     With --json: one array of ids; with --lines as well, an array of such arrays. With --show or
-    --explain, an array of objects in place of ids.
+    --explain, an array of objects in place of ids; those of --show have offsets: "characters" and
+    "bytes" say where in the text each token stands, [start, end].
     """
     if shown and explain:
         raise click.UsageError("--show and --explain are two views: give one")
@@ -158,7 +162,7 @@ class _Shown:
             for text in texts:
                 show_tokens(text, self._placed(text))
             return
-        data = [tokens_as_data(self._placed(text)) for text in texts]
+        data = [tokens_as_data(text, self._placed(text)) for text in texts]
         as_json(data if by_line else data[0])
 
     def explain(self, texts: Iterator[str], by_line: bool, as_data: bool) -> None:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ..encode import Encoder
 from ..encode.explain import Explained, Merge, Run
+from ..encode.offsets import in_bytes
 from ..model import escaped, show, text_of
 from ..text.counting import many
 from .screen import console_on_stdout, lines
@@ -64,16 +65,18 @@ def _inner(content: bytes) -> str:
         return "".join(f"\\x{byte:02x}" for byte in content)
 
 
-def tokens_as_data(tokens: Sequence[Placed]) -> list[dict[str, Any]]:
+def tokens_as_data(text: str, tokens: Sequence[Placed]) -> list[dict[str, Any]]:
     """What ``encode --show --json`` prints."""
+    places = in_bytes(text, ((token.content, token.place) for token in tokens))
     return [
         {
             "id": token.id,
             "hex": token.content.hex(),
             "text": text_of(token.content),
             "characters": None if token.place is None else list(token.place),
+            "bytes": None if place is None else list(place),
         }
-        for token in tokens
+        for token, place in zip(tokens, places, strict=True)
     ]
 
 

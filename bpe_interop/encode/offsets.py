@@ -5,7 +5,9 @@ The kernel has a twin of what is done within a segment, ``native/src/offsets.rs`
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ..text.normalize import Spans
 
@@ -43,3 +45,35 @@ def through(spans: Spans, places: Spans) -> Spans:
 def shifted(places: Spans, start: int) -> Spans:
     """Places in a segment that begins at ``start``, as places in the text."""
     return [(start + first, start + last) for first, last in places] if start else places
+
+
+def in_bytes(
+    text: str, tokens: Iterable[tuple[bytes, tuple[int, int] | None]]
+) -> list[tuple[int, int] | None]:
+    """The bytes (start, end) of a text's UTF-8 that tokens stand for.
+
+    A token that holds a part of a character stands for those bytes of it, where its own bytes are
+    the text's. Where they are not (a normalizer, an unknown token), it stands for all bytes of its
+    characters.
+
+    Args:
+        text: the text.
+        tokens: for each token its own bytes, and its characters (start, end) of the text; None
+            for what does not come from the text.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    starts = [0, *accumulate(len(char.encode("utf-8", "surrogatepass")) for char in text)]
+    spans: list[tuple[int, int] | None] = []
+    reached = 0
+    for content, place in tokens:
+        if place is None:
+            spans.append(None)
+            continue
+        first, last = starts[place[0]], starts[place[1]]
+        # Where the token before ends inside the first character, this one goes on there.
+        start = reached if first < reached < starts[place[0] + 1] else first
+        stop = start + len(content)
+        exact = data[start:stop] == content and starts[place[1] - 1] < stop <= last
+        spans.append((start, stop) if exact else (first, last))
+        reached = stop if exact else last
+    return spans
