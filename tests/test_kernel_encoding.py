@@ -270,7 +270,7 @@ def test_what_a_model_has_decides_who_encodes() -> None:
         "another token": small(fallback=Fallback("unknown", unknown=300)),
         "not stated": small(pretokenizer=None),
         "no table": small(pretokenizer=(PrefixSpace(),)),
-        "irregular": small(vocab=Vocab({**small().vocab.ids, b"": 999})),
+        "irregular": small(vocab=Vocab({**small().vocab.ids, b"": 999}), lookup_first=True),
         "irregular ": small(vocab=Vocab({**small().vocab.ids, b"ab": 2**32 - 1})),
         "no table ": small(pretokenizer=(one("a{600}b"),)),
     }
@@ -278,6 +278,32 @@ def test_what_a_model_has_decides_who_encodes() -> None:
         found = native(model)
         assert found.encoder is None
         assert why.strip() in found.why_not
+
+
+@needs_library
+def test_an_empty_token_is_never_an_id_and_the_kernel_takes_the_rest() -> None:
+    model = small(vocab=Vocab({**small().vocab.ids, b"": 999}))
+    assert native(model).encoder is not None
+    encoder = Encoder(model)
+    assert encoder.encode("abab a") == [257, 258]
+    assert encoder.encode("") == []
+    for text in ("", " ", "xyz abab<s> \u00e9\n", "\x00"):
+        answer = encoder.encode_with_offsets(text, frozenset({"<s>"}))
+        with set_aside():
+            assert Encoder(replace(model)).encode_with_offsets(text, frozenset({"<s>"})) == answer
+
+
+@needs_library
+def test_whisper_has_an_empty_token_and_the_ids_of_its_engine(data: Data) -> None:
+    file = data("whisper-tiny/tokenizer.json")
+    model = load(file).model
+    assert b"" in model.vocab.ids
+    assert native(model).encoder is not None
+    engine = EngineTokenizer.from_file(str(file))
+    for name in ("udhr/udhr_rus.txt", "udhr/udhr_jpn.txt", "code/server.cpp"):
+        text = data(f"corpora/{name}").read_text("utf-8")
+        wanted = engine.encode(text, add_special_tokens=False).ids
+        assert Encoder(model).encode(text) == wanted
 
 
 @needs_library

@@ -82,7 +82,10 @@ def native(model: BPEModel) -> Native:
         return _with_metaspace(model, spacing, pieces)
     if isinstance(model.merges, PairList):
         encoder = encoder_of_list(
-            ids, model.merges.pairs, splitter, lookup_first=model.lookup_first
+            _without_empty(model, ids),
+            model.merges.pairs,
+            splitter,
+            lookup_first=model.lookup_first,
         )
     else:
         encoder = encoder_of_form(
@@ -91,6 +94,19 @@ def native(model: BPEModel) -> Native:
     if encoder is None:
         return Native(None, "its merges or tokens are irregular")
     return Native(encoder, raw=encoder if model.normalizer == () else None)
+
+
+def _without_empty(model: BPEModel, ids: Mapping[bytes, int]) -> Mapping[bytes, int]:
+    """The tokens, without the empty one where it is never an id of a text (Whisper has one).
+
+    No symbol is empty, and two that are not merge into none that is. Where pretokens are looked
+    up first, or a merge names the empty token, all stays as it is, and the kernel refuses it.
+    """
+    if b"" not in ids or model.lookup_first or not isinstance(model.merges, PairList):
+        return ids
+    if not all(left and right for left, right in model.merges.pairs):
+        return ids
+    return {token: number for token, number in ids.items() if token}
 
 
 def native_encoder(model: BPEModel) -> TextEncoder | None:
