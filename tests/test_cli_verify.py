@@ -195,6 +195,15 @@ def test_json_says_the_same(run: Command, tmp_path: Path) -> None:
     assert 50 <= again["corpus"]["counts"]["bytes"] < 100
 
 
+def test_a_note_says_that_only_a_part_of_the_corpora_was_read(run: Command, tmp_path: Path) -> None:
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text('{"text": "0123456789"}\n' * 3)
+    said = "corpora: only a part was read, as --max-bytes"
+    for most, cut in ((10, True), (20, True), (30, False), (31, False)):
+        report = json.loads(run(HUB, OTHER, "--corpus", corpus, "--max-bytes", most, "--json")[1])
+        assert any(note.startswith(said) for note in report["notes"]) == cut
+
+
 def test_progress_is_for_terminals(
     run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ import importlib
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -344,6 +344,7 @@ def select(
     selection: Selection = EVERYTHING,
     start: Mark = BEGINNING,
     taken: int = 0,
+    ended: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, Document]]:
     """The chosen documents in order, each with the number of its shard.
 
@@ -352,6 +353,7 @@ def select(
         selection: which of their documents.
         start: where reading ended before.
         taken: how many bytes were taken before.
+        ended: called where ``max_bytes`` leaves documents out.
 
     Raises:
         The errors of :func:`read_documents`.
@@ -359,6 +361,7 @@ def select(
     limit = drawn_limit(shards, selection)
     for number, document in _all(shards, selection.errors, start):
         if selection.max_bytes is not None and taken >= selection.max_bytes:
+            ended()
             return
         if limit is None or draw(number, document, selection.seed) <= limit:
             taken += document.size

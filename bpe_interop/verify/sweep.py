@@ -167,7 +167,15 @@ def compare_corpora(
     if processes is None:
         processes = cores() if _pays(sides, sizes) else 0
     run = _Run(sides, max(processes, int(isolate)), report, mark, saved, patience, tick, sizes)
-    return run.over(batches(select(shards, corpora.selection, mark, report.counts.bytes), wanted))
+    notes: list[str] = []
+
+    def cut() -> None:
+        most = corpora.selection.max_bytes or 0
+        notes[:] = [f"only a part was read, as --max-bytes {most} asks (max_bytes)"]
+
+    documents = select(shards, corpora.selection, mark, report.counts.bytes, cut)
+    done = run.over(batches(documents, wanted))
+    return done if done.interrupted else replace(done, notes=(*done.notes, *notes))
 
 
 def check_corpora(sides: Sides, corpora: Corpora) -> None:
