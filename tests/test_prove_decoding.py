@@ -26,19 +26,24 @@ from bpe_interop.steps import (
     Replace,
     StripToken,
 )
+from bpe_interop.tokenizer import Tokenizer
+from bpe_interop.verify.parity import parity
 from bpe_interop.verify.prove import prove
 from bpe_interop.verify.stages.stage import Scope, Stage
 from fixtures.piece_model import (
     BYTE_PIECES,
     CONTROL_PIECES,
+    TRAINER,
     UNKNOWN,
     USER_DEFINED,
     Piece,
     small_model,
+    with_field,
 )
 
 PAIRS = int(os.environ.get("BPE_INTEROP_DECODED") or 300)
 SEEDS = 3
+UNK_SURFACE = 44
 VOCAB = {char: number for number, char in enumerate("ab _\u2581")}
 BYTE_LEVEL: Json = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
 FUSE: Json = {"type": "Fuse"}
@@ -282,6 +287,30 @@ def test_what_replaces_the_unknown_token_must_not_be_joined_before() -> None:
     spelled = replace(other, decoder=(STEPS[0], Replace("<unk>", "?"), Fuse(), SPACE))
     assert engine.decode(engine.encode("az")) == "a \u2047 "
     assert stage_of(pieces, spelled) != "proved"
+
+
+@pytest.mark.parametrize("fallback", [False, True])
+def test_what_the_unknown_piece_becomes_counts_where_a_text_gives_it(fallback: bool) -> None:
+    """With byte fallback only the name of the special token gives it, and sentencepiece has none
+    in a text: its ids are decoded beside."""
+    listed = [*HEAD, *LETTERS, *(BYTES if fallback else [])]
+    one = pieces_of(listed, fallback=fallback)
+    other = with_field(one, TRAINER, UNK_SURFACE, b"?")
+    engines = [sentencepiece.SentencePieceProcessor(model_proto=data) for data in (one, other)]
+    sides = [by_name("sentencepiece").load({"tokenizer.model": data}) for data in (one, other)]
+    proof = prove(*sides, "all")
+    assert (proof.outcome, proof.stage) == ("refuted", "decoding")
+    [text] = [stage.witness for stage in proof.stages if stage.name == "decoding"]
+    assert text is not None
+    ids = Encoder(sides[0]).encode(text, {"<unk>"})
+    assert 0 in ids
+    assert engines[0].decode(ids) != engines[1].decode(ids)
+    assert [Encoder(side).decode(ids) for side in sides] == [e.decode(ids) for e in engines]
+    assert parity(*map(Tokenizer, sides), proof=False).verdict == "refuted"
+    assert prove(*sides, "ordinary").outcome == ("proved" if fallback else "refuted")
+    missing = engines[0].encode("z")
+    assert (0 in missing) is not fallback
+    assert (engines[0].decode(missing) == engines[1].decode(missing)) is fallback
 
 
 def test_a_piece_is_named_with_its_kind() -> None:

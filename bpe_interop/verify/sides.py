@@ -140,12 +140,17 @@ TEMPLATED = Mode("special tokens parsed, template applied", "parse", True)
 def decoding(modes: Iterable[Mode], models: Iterable[BPEModel | None]) -> list[Mode]:
     """The modes, without decoding special tokens where one of the models is SentencePiece's.
 
-    To its control pieces no text encodes, and what they decode to is each format's own.
+    To its control pieces no text encodes, and what they decode to is each format's own. Two of
+    SentencePiece's decode them in the same way, or differ.
     """
-    steps = (step for model in models if model is not None for step in model.decoder or ())
-    if not any(isinstance(step, JoinPieces) for step in steps):
+    joined = [_joins_pieces(model) for model in models if model is not None]
+    if not any(joined) or (len(joined) > 1 and all(joined)):
         return list(modes)
     return [mode if mode == ORDINARY else replace(mode, decodes=False) for mode in modes]
+
+
+def _joins_pieces(model: BPEModel) -> bool:
+    return any(isinstance(step, JoinPieces) for step in model.decoder or ())
 
 
 @dataclass(frozen=True, slots=True)

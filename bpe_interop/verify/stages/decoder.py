@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice, takewhile
 
 from ...encode import Encoder
@@ -44,6 +45,8 @@ def decoding_stage(pair: TwoModels) -> Stage:
     if a is None or b is None:
         return Stage(_NAME, "unknown", f"{silent(pair, 'decoder')} how ids become text")
     left, right = Encoder(pair.a), Encoder(pair.b)
+    if a != b and _differ_in_unknown(a, b):
+        return _other_unknown(pair, left.meanings(a), right.meanings(b))
     joined = _joins_bytes(a) and _joins_bytes(b)
     if a != b and not joined:
         return _other_steps(pair, a, b, left.meanings(a), right.meanings(b))
@@ -66,6 +69,30 @@ def _perhaps_apart(pair: TwoModels) -> set[int]:
     for ids in (pair.a.vocab.ids, pair.b.vocab.ids):
         numbers.update(ids[token] for token in entries.apart if token in ids)
     return numbers
+
+
+def _differ_in_unknown(a: Sequence[DecoderStep], b: Sequence[DecoderStep]) -> bool:
+    """Whether both join pieces, and write another text for the unknown one only."""
+    if len(a) != 1 or len(b) != 1:
+        return False
+    one, two = a[0], b[0]
+    if not isinstance(one, JoinPieces) or not isinstance(two, JoinPieces):
+        return False
+    return replace(one, unknown="") == replace(two, unknown="")
+
+
+def _other_unknown(pair: TwoModels, one: Meanings, two: Meanings) -> Stage:
+    """Two steps that join pieces alike, and write another text for the unknown one."""
+    pieces = one.keys() | two.keys()
+    apart = [n for n in pieces if one.get(n) != two.get(n) or _is_unknown(one.get(n))]
+    apart = _possible(pair, {*apart, *_by_chance(pair)})
+    if apart:
+        return _tried(pair, apart, one, two)
+    return Stage(_NAME, "proved", "the same steps but for the unknown token, which no text gives")
+
+
+def _is_unknown(meaning: Meaning | None) -> bool:
+    return isinstance(meaning, tuple) and meaning[1] == "unknown"
 
 
 def _other_steps(
