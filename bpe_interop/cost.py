@@ -54,7 +54,8 @@ class Cost:
         failed = f"; {self.failed:,} lines have no ids" if self.failed else ""
         return (
             f"{under}{self.file or 'all files'}: {self.other:,} of {self.lines:,} lines "
-            f"({share:.1f} %) have other ids, {more:+.1f} % tokens{failed}"
+            f"({share:.1f} %) have other ids, {more:+.1f} % tokens, "
+            f"special strings as text{failed}"
         )
 
 

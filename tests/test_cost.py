@@ -73,6 +73,20 @@ def test_a_refusal_says_it_as_a_user_asks(tmp_path: Path, command: Command) -> N
     assert not (tmp_path / "a.gguf").exists()
 
 
+def test_what_is_dropped_has_its_cost_too(tmp_path: Path, command: Command) -> None:
+    source = FIXTURES / "tokenizers/nfc-tiny/huggingface"
+    one = corpus_of(tmp_path)[0]
+    words = ("convert", source, "--to", "tiktoken", "--corpus", one, "--drop", "normalizer")
+    done = command(*words, tmp_path / "a")
+    theirs = Tokenizer.from_file(str(source / "tokenizer.json"))
+    apart = sum("\u0301" in line or "\u0300" in line for line in LINES)
+    assert apart == sum(theirs.normalizer.normalize_str(line) != line for line in LINES if line)
+    [cost] = (line for line in done.out.splitlines() if line.startswith("cost "))
+    assert f": {apart} of {len([*filter(None, LINES)])} lines (" in cost
+    told = json.loads(command(*words, tmp_path / "b", "--json").raw)
+    assert [row["other"] for row in told["costs"]] == [apart]
+
+
 def test_formats_without_names_are_measured_as_they_would_be_written(tmp_path: Path) -> None:
     """NFC is lost in a rank file."""
     source = FIXTURES / "tokenizers/nfc-tiny/huggingface"
@@ -84,10 +98,12 @@ def test_formats_without_names_are_measured_as_they_would_be_written(tmp_path: P
 def test_the_sentence() -> None:
     cost = Cost("gpt-4o", "a.txt", 94, 94, 1000, 1895, 1)
     assert str(cost) == (
-        "under gpt-4o, a.txt: 94 of 94 lines (100.0 %) have other ids, +89.5 % tokens; "
-        "1 lines have no ids"
+        "under gpt-4o, a.txt: 94 of 94 lines (100.0 %) have other ids, +89.5 % tokens, "
+        "special strings as text; 1 lines have no ids"
     )
-    assert str(Cost("", "")) == "all files: 0 of 0 lines (0.0 %) have other ids, +0.0 % tokens"
+    assert str(Cost("", "")) == (
+        "all files: 0 of 0 lines (0.0 %) have other ids, +0.0 % tokens, special strings as text"
+    )
 
 
 def test_gpt_oss_in_hindi(data: Data) -> None:

@@ -113,7 +113,7 @@ _TYPED = {"vocab-names": "--names vocab"}
     metavar="MODEL.gguf",
     help="Write DST as this file with the tokenizer of SRC in it; MODEL.gguf is not changed.",
 )
-@corpus_option("Where it is refused, say what it would cost on these texts")
+@corpus_option("Say what is refused, or dropped, costs on these texts")
 @click.option("--publish", is_flag=True, help="Send to hf:org/name; without it nothing is sent.")
 @click.option("--private", is_flag=True, help="A repository that --publish makes is private.")
 @statement_options
@@ -142,8 +142,9 @@ def convert_command(
     back and run in the target's own engine before it takes its place. The line "verdict" says
     whether the two are proved equal for every text.
 
-    With --corpus, a refusal says for each file how many lines would have other ids, and how many
-    tokens more they would take; for GGUF under each of the nearest names.
+    With --corpus, what is refused, or dropped with --drop, has its cost for each file: how many
+    lines have other ids, and how many tokens more they take; for GGUF under each of the nearest
+    names.
 
     With --into, DST is a copy of a GGUF file with another tokenizer in it. Tensors and all other
     keys are copied as they are, and compared.
@@ -173,15 +174,16 @@ def convert_command(
                 said=said,
                 **reading,
             )
+        costs = measured() if done.losses else []
         if is_repository(target):
             done, wanted = prepared(done, place, str(target))
             commit = send(wanted, force=asked.force, private=private) if publish else None
-            _show_published(done, wanted, commit, target, json_output=json_output)
+            _show_published(done, wanted, commit, target, costs, json_output=json_output)
             return
     if json_output:
-        as_json(asdict(done))
+        as_json(_as_dict(done, costs))
     else:
-        _show(done, target)
+        _show(done, target, costs)
         show_how_to_load(by_name(done.target_format), done.files, target)
 
 
@@ -195,13 +197,23 @@ def _measured(source: str, target: Path, asked: _Asked, reading: SourceOptions) 
         return costs(source, target_format(target, asked.to), asked.corpora, tick, **reading)
 
 
+def _as_dict(done: Conversion, costs: list[Cost]) -> dict[str, object]:
+    return {**asdict(done), **({"costs": [*map(asdict, costs)]} if costs else {})}
+
+
 def _show_published(
-    done: Conversion, wanted: Publication, commit: str | None, target: Path, *, json_output: bool
+    done: Conversion,
+    wanted: Publication,
+    commit: str | None,
+    target: Path,
+    costs: list[Cost],
+    *,
+    json_output: bool,
 ) -> None:
     if json_output:
-        as_json({**asdict(done), "published": commit})
+        as_json({**_as_dict(done, costs), "published": commit})
         return
-    _show(done, target)
+    _show(done, target, costs)
     if commit is None:
         show_unsent(wanted)
     else:
@@ -218,7 +230,7 @@ def _dropped(asked: _Asked) -> tuple[str, ...]:
     raise click.UsageError(f"--{_PRETOKENS} belongs to --to spm")
 
 
-def _show(done: Conversion, target: Path) -> None:
+def _show(done: Conversion, target: Path, costs: list[Cost]) -> None:
     lines(
         "made" if is_repository(target) else "wrote",
         [plain_names(dict.fromkeys(done.files, b""), target)],
@@ -226,6 +238,7 @@ def _show(done: Conversion, target: Path) -> None:
     lines("kept", ["; ".join(done.kept)])
     lines("rewrote", done.rewrote)
     lines("dropped", [describe(loss, happened=True) for loss in done.losses])
+    lines("cost", [str(cost) for cost in costs])
     lines("note", done.notes)
     show_outcome(done.checks, done.verdict)
 

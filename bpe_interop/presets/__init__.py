@@ -196,8 +196,8 @@ def fill_template(model: BPEModel) -> BPEModel:
     for family in FAMILIES:
         if family.file in origin.files.values():
             note = (
-                f"sequence template supplied by the file's sha256, known as {family.name} "
-                f"({family.source})"
+                f"sequence template supplied by the file's sha256: the file is that of "
+                f"{family.name} ({family.source})"
             )
             notes = (*origin.notes, note, *filter(None, [family.note]))
             return replace(

@@ -305,7 +305,8 @@ def _decoder(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
             "decoder",
             "metadata",
             "a chain of decoders is written as SentencePiece's own",
-            "ids of texts are decoded alike; malformed bytes and special tokens are not",
+            f"ids of texts are decoded alike; malformed bytes and special tokens are not: the "
+            f"unknown token becomes {show(target.unknown)}, other special tokens become nothing",
         )
     else:
         witness = _decoded_otherwise(model, target)

@@ -144,7 +144,8 @@ def _added_losses(model: BPEModel) -> Iterator[Loss]:
         yield _added_loss(
             f"{len(plain)} added tokens that are not special, which match in every text",
             "they would become special tokens with the same ids, which tiktoken matches only "
-            "where they are allowed, and takes for ordinary text elsewhere",
+            "where they are allowed; elsewhere encode refuses them, and encode_ordinary takes them "
+            "for text",
             next(iter(spelled), None),
         )
     flagged = [token for token in added if token.looks_around]
