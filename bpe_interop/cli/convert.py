@@ -142,6 +142,8 @@ def convert_command(
     back and run in the target's own engine before it takes its place. The line "verdict" says
     whether the two are proved equal for every text.
 
+    --template, --eos and the like say what SRC does not state. What it states, extend changes.
+
     With --corpus, what is refused, or dropped with --drop, has its cost for each file: how many
     lines have other ids, and how many tokens more they take; for GGUF under each of the nearest
     names.

@@ -74,6 +74,11 @@ def _meant(name: str) -> str:
     encoding = MODEL_TO_ENCODING.get(name.lower())
     if encoding is not None:
         return f"name {encoding}, which {name} has; "
+    if any(name.lower() == family.name for family in FAMILIES):
+        return (
+            "a .model states its tokens itself, and only its template may be unsaid: convert takes "
+            "--template, and all commands read a tokenizer_config.json beside it (add_bos_token); "
+        )
     near = next(iter(difflib.get_close_matches(name.lower(), PRESETS, n=1, cutoff=0.5)), "")
     if near and _numbers(near) != _numbers(name) and _letters(near) == _letters(name.lower()):
         return f"{near} is another version, whose tokens may be others; "
