@@ -82,7 +82,7 @@ _TYPED = {"vocab-names": "--names vocab"}
     examples={
         "bpe-interop convert my-tok out --to hf": "Write what transformers loads",
         "bpe-interop convert my-tok mine.tiktoken": "Write a rank file for tiktoken",
-        "bpe-interop convert my-tok a.gguf --corpus texts": "Say what a refused one would cost",
+        "bpe-interop convert my-tok a.gguf --corpus story.txt": "Say what it costs if it loses ids",
         "bpe-interop convert old-tok new.gguf --into old.gguf": "Mend the tokenizer in a GGUF file",
     },
     codes=DECIDING,
@@ -157,6 +157,7 @@ def convert_command(
     if asked.into is not None and is_repository(target):
         raise click.UsageError("--into writes a file: name one as DST")
     check_options(target, publish=publish, private=private, offline=reading["offline"])
+    _check_corpora(asked.corpora)
     measured = partial(_measured, source, target, asked, reading)
     told = refusals(source, target, json_output=json_output, costs=measured)
     with told, place_for(target) as place:
@@ -187,6 +188,14 @@ def convert_command(
     else:
         _show(done, target, costs)
         show_how_to_load(by_name(done.target_format), done.files, target)
+
+
+def _check_corpora(corpora: tuple[str, ...]) -> None:
+    """Names a corpus that is not there before anything is written."""
+    if corpora:
+        from ..corpora import find_shards  # most conversions need none
+
+        find_shards(corpora)
 
 
 def _measured(source: str, target: Path, asked: _Asked, reading: SourceOptions) -> list[Cost]:
