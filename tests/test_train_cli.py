@@ -338,6 +338,17 @@ def test_json_is_learned_as_text_where_that_is_said(run: Command, tmp_path: Path
             assert f"merges from {size} bytes" in done.out, done.err
 
 
+def test_a_field_of_standard_input_stands_behind_the_options(run: Command) -> None:
+    asked = ("-o", "out", "--to", "hf", "--merges", 2, "--no-verify")
+    done = run("-:text", *asked, stdin=RECORDS)
+    assert done.code == 2
+    assert (
+        "error: -:text looks like an option: put it last, behind --, as in: -- -:text" in done.err
+    )
+    assert "merges from 8 bytes" in run(*asked, "--", "-:text", stdin=RECORDS).out
+    assert "-- -:FIELD, behind all options" in " ".join(run("--help").out.split())
+
+
 @pytest.mark.parametrize("to", ["hf", "tiktoken"])
 def test_roles_of_what_is_learned(run: Command, tmp_path: Path, to: str) -> None:
     text = b"abab abab"
