@@ -37,7 +37,6 @@ def show_report(report: Report, *, reasons: Sequence[str] = (), full: bool = Fal
     _show_verdict(report, but_not_accepted(report, reasons))
     lines("because", list(reasons))
     lines("scope", [subject(report)] if _names_scope(report) else [])
-    lines("but", [report.narrower] if report.narrower else [])
     for stage in report.stages:
         lines("stage", [f"{stage.name:<18} {_OUTCOMES[stage.outcome]:<10} {_why(stage, report)}"])
     lines(
@@ -98,6 +97,7 @@ def _show_mismatch(report: Report, mismatch: Mismatch) -> None:
     at = f" at stage: {report.stage}" if report.stage else ""
     what = "the ids of a text" if mismatch.decoding else "a text"
     say(f"DIFFERENT{at}; {what}: {short_text(mismatch.text)} ({mismatch.mode.scope})")
+    lines("but", [report.narrower] if report.narrower else [])
     if mismatch.decoding:
         lines("ids", [_ids(mismatch.ids_a)])
         lines("a gives", [short_text(mismatch.decoding[0])])
@@ -168,12 +168,22 @@ def _corpus(corpus: CorpusReport) -> list[str]:
     if len(names) == 1:
         return [f"{names[0]}: {_counted(corpus.counts)}{ended}"]
     files = [f"  {name}: {_counted(corpus.files[name])}" for name in names[:_FILES]]
-    more = [f"  ... {many(len(names) - _FILES, 'file')} more"] if len(names) > _FILES else []
+    left = [corpus.files[name] for name in names[_FILES:]]
+    more = [f"  ... {many(len(left), 'file')} more{_events(left)}"] if left else []
     return [f"{len(names):,} files: {_counted(corpus.counts)}{ended}", *files, *more]
 
 
 def _eventless(counts: Counts) -> bool:
     return not (counts.differing or counts.failed_a or counts.failed_b)
+
+
+def _events(files: Sequence[Counts]) -> str:
+    """In how many files something was found, of those that are not shown."""
+    differing = sum(bool(counts.differing) for counts in files)
+    failed = sum(bool(counts.failed_a or counts.failed_b) for counts in files)
+    told = [f"{many(differing, 'differs', 'differ')}"] if differing else []
+    told += [f"a side failed in {failed:,}"] if failed else []
+    return f", of which {' and '.join(told)}" if told else ""
 
 
 def _counted(counts: Counts) -> str:
