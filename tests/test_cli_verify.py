@@ -139,6 +139,15 @@ def test_a_narrower_scope_stands_directly_below_the_verdict(run: Command, tmp_pa
     assert second.startswith("but         proved equal with --scope ordinary")
 
 
+def test_what_stands_against_a_proof_stands_below_the_verdict(run: Command) -> None:
+    why = "transformers may do more than the pipeline it built"
+    out = run(HUB, HUB, "--engine-b", "transformers").out
+    first, second, *rest = out.splitlines()
+    assert first.startswith("TESTED      equal on ")
+    assert second == f"not proved  {why}"
+    assert not any(why in line for line in rest)
+
+
 def silent(folder: Path) -> Path:
     """A rank file that does not state its special tokens."""
     folder.mkdir()

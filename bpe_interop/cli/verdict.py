@@ -11,6 +11,7 @@ from ..verify import Example, Mismatch, Report, Stage
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import CorpusReport, Counts, Source
 from ..verify.summary import but_not_accepted, found_in, omitted, reason, subject, texts_differ
+from ..verify.verdict import not_called_proved, reasons_against_proof
 from .screen import LABEL, folded, lines, short_text, show_text
 from .terminal import say, say_line
 
@@ -35,6 +36,8 @@ def show_report(report: Report, *, reasons: Sequence[str] = (), full: bool = Fal
         full: show long patterns whole; without it they have no middle.
     """
     _show_verdict(report, but_not_accepted(report, reasons))
+    against = () if report.verdict == "refuted" else reasons_against_proof(report.notes)
+    lines("not proved", list(against))
     lines("because", list(reasons))
     lines("scope", [subject(report)] if _names_scope(report) else [])
     for stage in report.stages:
@@ -50,7 +53,8 @@ def show_report(report: Report, *, reasons: Sequence[str] = (), full: bool = Fal
     for difference, matter in zip(report.differences, report.matters, strict=True):
         how = difference.whole or difference.how if full else folded(difference.how, _HOW)
         lines("field", [f"{difference.field:<18} {matter}; {how}"])
-    lines("note", list(report.notes))
+    told = {*map(not_called_proved, against)}
+    lines("note", [note for note in report.notes if note not in told])
     lines("failed", _failed(report))
 
 
