@@ -341,9 +341,13 @@ def test_inspect_of_what_states_no_pattern_says_how_to_state_it(
     lines = [f"{base64.b64encode(token).decode()} {rank}\n" for token, rank in tokens]
     name.write_text("".join(lines), "ascii")
     shown = " ".join(run("inspect", name).out.split())
-    assert "no preset knows these files by their sha256; they contradict none of: gpt2, " in shown
-    assert "cl100k_base" not in shown  # 100257 is <|endoftext|> in it
-    assert f"to state bpe-interop inspect '{name}' --preset NAME, or --preset FILE.json" in shown
+    assert "presets no preset knows these files by their sha256 to state" in shown
+    assert (
+        f"to state bpe-interop inspect '{name}' --preset FILE.json: a preset of your own" in shown
+    )
+    assert "with the pattern and the special tokens that the publisher states" in shown
+    assert "gpt2" not in shown
+    assert "cl100k_base" not in shown
     assert "to state" not in run("inspect", name, "--preset", "gpt2").out
 
     qwen = " ".join(run("inspect", data("qwen/qwen.tiktoken")).out.split())

@@ -110,6 +110,44 @@ def test_nothing_differs(run: Command, tmp_path: Path) -> None:
     assert fields["extras"].split(maxsplit=1)[1].startswith("does not change ids: metadata; ")
 
 
+def test_files_that_differ_are_counted_among_those_that_are_not_shown(
+    run: Command, tmp_path: Path
+) -> None:
+    content = json.loads((NFC / "tokenizer.json").read_text("utf-8"))
+    plain, corpus = tmp_path / "plain", tmp_path / "corpus"
+    plain.mkdir()
+    (plain / "tokenizer.json").write_text(json.dumps({**content, "normalizer": None}), "utf-8")
+    corpus.mkdir()
+    for number in range(9):
+        text = "fine" if number < 2 else "e\u0301"
+        (corpus / f"{number}.txt").write_text(text, "utf-8")
+    shown = run(NFC, plain, "--corpus", corpus).out
+    assert said(shown, "corpus")[0].startswith("9 files: 9 documents (")
+    assert said(shown, "corpus")[-1] == "  ... 3 files more, of which 1 differs"
+    (corpus / "8.txt").unlink()
+    shown = run(NFC, plain, "--corpus", corpus).out
+    assert said(shown, "corpus")[-1] == "  ... 2 files more"
+
+
+def test_a_narrower_scope_stands_directly_below_the_verdict(run: Command, tmp_path: Path) -> None:
+    content = json.loads((HUB / "tokenizer.json").read_text("utf-8"))
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    content["added_tokens"] += [{"id": 9_999, "content": "<think>", "special": True, **flags}]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content), "utf-8")
+    first, second, *_ = run(HUB, tmp_path).out.splitlines()
+    assert first.startswith("DIFFERENT at stage: ")
+    assert second.startswith("but         proved equal with --scope ordinary")
+
+
+def test_what_stands_against_a_proof_stands_below_the_verdict(run: Command) -> None:
+    why = "transformers may do more than the pipeline it built"
+    out = run(HUB, HUB, "--engine-b", "transformers").out
+    first, second, *rest = out.splitlines()
+    assert first.startswith("TESTED      equal on ")
+    assert second == f"not proved  {why}"
+    assert not any(why in line for line in rest)
+
+
 def silent(folder: Path) -> Path:
     """A rank file that does not state its special tokens."""
     folder.mkdir()

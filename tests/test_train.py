@@ -259,3 +259,13 @@ def test_text_that_the_pattern_leaves_is_counted() -> None:
 
 def test_lone_surrogates_are_what_encode_makes_of_them() -> None:
     assert learn("\ud83e\udd17\ud83e", Request(merges=0)).size == len("🤗\ufffd".encode())
+
+
+def test_a_file_that_begins_as_json_is_refused_and_a_text_is_not(tmp_path: Path) -> None:
+    content = '{"text": "abab"}\n'
+    file = tmp_path / "q.json"
+    file.write_text(content)
+    with pytest.raises(SourceError, match="begins as JSON does"):
+        learn(file, Request(merges=1))
+    assert learn(content, Request(merges=1)).size == len(content)
+    assert learn(Path(f"{file}:text"), Request(merges=1)).size == len("abab")

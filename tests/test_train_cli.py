@@ -291,6 +291,64 @@ def test_what_cannot_be_read_is_not_learned_from(
     assert not (corpora / "out").exists()
 
 
+RECORDS = b'{"text": "abab"}\n{"text": "abab"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("q.json", "q.json"),
+        ("q.dat", "q.dat"),
+        ("q.json.gz", "q.json.gz"),
+        ("folder/a.txt", "folder"),
+        ("", "-"),
+    ],
+)
+def test_json_is_not_learned_as_text(run: Command, tmp_path: Path, name: str, given: str) -> None:
+    if name:
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(gzip.compress(RECORDS) if name.endswith(".gz") else RECORDS)
+    asked = ("-o", "out", "--to", "hf", "--merges", 2, "--no-verify")
+    done = run(*asked, given, stdin=RECORDS)
+    assert (done.code, (tmp_path / "out").exists()) == (2, False)
+    assert "begins as JSON does, and would be read as plain text" in done.err
+    typed = name or given
+    assert f"put the field of the texts behind its name: {typed}:FIELD;" in done.err
+    assert f"if it is plain text all the same: {typed}:-\n" in done.err
+
+
+def test_json_of_a_pipe_is_not_learned_as_text(run: Command) -> None:
+    read, write = os.pipe()
+    with open(read, "rb"):
+        with open(write, "wb") as file:
+            file.write(RECORDS)
+        done = run(f"/dev/fd/{read}", "-o", "out", "--to", "hf", "--merges", 2, "--no-verify")
+    assert done.code == 2
+    assert done.err.startswith(f"error: /dev/fd/{read}: it begins as JSON does")
+    assert "behind its name: NAME:FIELD; if it is plain text all the same: NAME:-\n" in done.err
+
+
+def test_json_is_learned_as_text_where_that_is_said(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "q.json").write_bytes(RECORDS)
+    asked = ("-o", "out", "--to", "hf", "--merges", 2, "--no-verify", "--force")
+    for field, size in (("-", len(RECORDS)), ("text", 8)):
+        for name in (f"q.json:{field}", f"-:{field}"):
+            done = run(*asked, "--", name, stdin=RECORDS)
+            assert f"merges from {size} bytes" in done.out, done.err
+
+
+def test_a_field_of_standard_input_stands_behind_the_options(run: Command) -> None:
+    asked = ("-o", "out", "--to", "hf", "--merges", 2, "--no-verify")
+    done = run("-:text", *asked, stdin=RECORDS)
+    assert done.code == 2
+    assert (
+        "error: -:text looks like an option: put it last, behind --, as in: -- -:text" in done.err
+    )
+    assert "merges from 8 bytes" in run(*asked, "--", "-:text", stdin=RECORDS).out
+    assert "-- -:FIELD, behind all options" in " ".join(run("--help").out.split())
+
+
 @pytest.mark.parametrize("to", ["hf", "tiktoken"])
 def test_roles_of_what_is_learned(run: Command, tmp_path: Path, to: str) -> None:
     text = b"abab abab"

@@ -36,6 +36,7 @@ from bpe_interop.verify.runs import decode_alone
 from bpe_interop.verify.sides import ORDINARY, PARSED, Inside, Mismatch, Own, Side, open_side
 from bpe_interop.verify.stages.stage import Stage, TwoModels
 from bpe_interop.verify.stress import around_added, fixed
+from bpe_interop.verify.summary import summary
 from bpe_interop.verify.verdict import conclude
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
@@ -640,6 +641,6 @@ def test_what_its_engine_does_not_run_is_not_called_proved(
     source = TOKENIZERS / "gpt2-tiny/huggingface/tokenizer.json"
     report = verify(source, source)
     assert report.verdict == "tested"
-    assert any(
-        note.startswith("not called proved: tokenizers does not run") for note in report.notes
-    )
+    why = f"tokenizers does not run {source}: tokenizers failed on tokenizer.json: no"
+    assert [note for note in report.notes if why in note] == [f"not called proved: {why}"]
+    assert summary(report).endswith(f"that is not every text. Not called proved: {why}.")

@@ -18,7 +18,7 @@ from ..model import (
     Json,
     show,
 )
-from ..presets import fitting, telling_apart
+from ..presets import telling_apart
 from ..shards import Here, Pool
 from ..sources import SourceOptions, load_source, readings
 from ..text.counting import many
@@ -171,16 +171,20 @@ def _rows(
 
 def _to_state(loaded: TokenizerSource[BPEModel], presets: list[str]) -> Iterator[tuple[str, str]]:
     """How to say the pattern and the special tokens that a source does not state."""
-    fits = presets or fitting(loaded.model)
-    if presets:
-        yield "presets", f"{', '.join(presets)} fit by sha256"
-        for line in telling_apart(presets).splitlines():
-            yield "presets", line.strip()
-    else:
-        known = "no preset knows these files by their sha256"
-        yield "presets", f"{known}; they contradict none of: {', '.join(fits)}" if fits else known
-    name = fits[0] if fits[:1] == fits else "NAME"
-    command = f"bpe-interop inspect {shlex.quote(loaded.label)} --preset {name}"
+    label = shlex.quote(loaded.label)
+    if not presets:
+        yield "presets", "no preset knows these files by their sha256"
+        yield (
+            "to state",
+            f"bpe-interop inspect {label} --preset FILE.json: a preset of your own, with the "
+            "pattern and the special tokens that the publisher states (see ERROR-unstated)",
+        )
+        return
+    yield "presets", f"{', '.join(presets)} fit by sha256"
+    for line in telling_apart(presets).splitlines():
+        yield "presets", line.strip()
+    name = presets[0] if len(presets) == 1 else "NAME"
+    command = f"bpe-interop inspect {label} --preset {name}"
     yield "to state", f"{command}, or --preset FILE.json, your own (see ERROR-unstated)"
 
 

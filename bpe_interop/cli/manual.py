@@ -50,10 +50,18 @@ class Explained(click.Command):
         self.examples, self.codes = dict(examples), dict(codes)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does; an option that another command has for the same is answered with ours."""
+        """As click does; an option that another command has for the same is answered with ours.
+
+        And so is a name of standard input, which looks like an option.
+        """
+        given = [*args]
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
+            name = next(filter(_names_stdin, given), None)
+            if error.option_name == "-:" and name is not None:
+                what = f"{name} looks like an option: put it last, behind --, as in: -- {name}"
+                raise click.UsageError(what, ctx) from None
             alike, does = ALIKE.get(error.option_name, ("", ""))
             if not any(alike in parameter.opts for parameter in self.params):
                 raise
@@ -132,6 +140,10 @@ def _is_source(name: str) -> bool:
     except BpeInteropError:
         return False
     return True
+
+
+def _names_stdin(argument: str) -> bool:
+    return argument.startswith("-:")
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -158,10 +158,10 @@ def train_command(
     """Learn a tokenizer from FILES and write it.
 
     FILES are what --corpus of verify takes: files, directories, globs, FILE.jsonl:FIELD, Parquet,
-    gzip or zstd, hf:datasets/org/name, - for standard input. A file of plain text is one text, a
-    record of JSONL or a row of Parquet is one; no pair is counted from one text to the next. The
-    same texts and settings always give the same files. What was written is checked and proved as
-    with convert.
+    gzip or zstd, hf:datasets/org/name, - for standard input (JSONL of it: -- -:FIELD, behind all
+    options). A file of plain text is one text, a record of JSONL or a row of Parquet is one; no
+    pair is counted from one text to the next. The same texts and settings always give the same
+    files. What was written is checked and proved as with convert.
     """
     row = target_format(target, writing.to)
     check_name(row, asked.name)

@@ -11,6 +11,7 @@ from ..verify import Example, Mismatch, Report, Stage
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import CorpusReport, Counts, Source
 from ..verify.summary import but_not_accepted, found_in, omitted, reason, subject, texts_differ
+from ..verify.verdict import not_called_proved, reasons_against_proof
 from .screen import LABEL, folded, lines, short_text, show_text
 from .terminal import say, say_line
 
@@ -35,9 +36,10 @@ def show_report(report: Report, *, reasons: Sequence[str] = (), full: bool = Fal
         full: show long patterns whole; without it they have no middle.
     """
     _show_verdict(report, but_not_accepted(report, reasons))
+    against = () if report.verdict == "refuted" else reasons_against_proof(report.notes)
+    lines("not proved", list(against))
     lines("because", list(reasons))
     lines("scope", [subject(report)] if _names_scope(report) else [])
-    lines("but", [report.narrower] if report.narrower else [])
     for stage in report.stages:
         lines("stage", [f"{stage.name:<18} {_OUTCOMES[stage.outcome]:<10} {_why(stage, report)}"])
     lines(
@@ -51,7 +53,8 @@ def show_report(report: Report, *, reasons: Sequence[str] = (), full: bool = Fal
     for difference, matter in zip(report.differences, report.matters, strict=True):
         how = difference.whole or difference.how if full else folded(difference.how, _HOW)
         lines("field", [f"{difference.field:<18} {matter}; {how}"])
-    lines("note", list(report.notes))
+    told = {*map(not_called_proved, against)}
+    lines("note", [note for note in report.notes if note not in told])
     lines("failed", _failed(report))
 
 
@@ -98,6 +101,7 @@ def _show_mismatch(report: Report, mismatch: Mismatch) -> None:
     at = f" at stage: {report.stage}" if report.stage else ""
     what = "the ids of a text" if mismatch.decoding else "a text"
     say(f"DIFFERENT{at}; {what}: {short_text(mismatch.text)} ({mismatch.mode.scope})")
+    lines("but", [report.narrower] if report.narrower else [])
     if mismatch.decoding:
         lines("ids", [_ids(mismatch.ids_a)])
         lines("a gives", [short_text(mismatch.decoding[0])])
@@ -168,12 +172,22 @@ def _corpus(corpus: CorpusReport) -> list[str]:
     if len(names) == 1:
         return [f"{names[0]}: {_counted(corpus.counts)}{ended}"]
     files = [f"  {name}: {_counted(corpus.files[name])}" for name in names[:_FILES]]
-    more = [f"  ... {many(len(names) - _FILES, 'file')} more"] if len(names) > _FILES else []
+    left = [corpus.files[name] for name in names[_FILES:]]
+    more = [f"  ... {many(len(left), 'file')} more{_events(left)}"] if left else []
     return [f"{len(names):,} files: {_counted(corpus.counts)}{ended}", *files, *more]
 
 
 def _eventless(counts: Counts) -> bool:
     return not (counts.differing or counts.failed_a or counts.failed_b)
+
+
+def _events(files: Sequence[Counts]) -> str:
+    """In how many files something was found, of those that are not shown."""
+    differing = sum(bool(counts.differing) for counts in files)
+    failed = sum(bool(counts.failed_a or counts.failed_b) for counts in files)
+    told = [f"{many(differing, 'differs', 'differ')}"] if differing else []
+    told += [f"a side failed in {failed:,}"] if failed else []
+    return f", of which {' and '.join(told)}" if told else ""
 
 
 def _counted(counts: Counts) -> str:

@@ -5,7 +5,17 @@ Plain text, JSONL and Parquet, compressed or not, are read as a stream and never
 
 from __future__ import annotations
 
-from .documents import START, TEXT_BYTES, Document, Errors, Place, Shard, size_of
+from .documents import (
+    START,
+    STDIN,
+    TEXT_BYTES,
+    Document,
+    Errors,
+    Place,
+    Shard,
+    refuse_json,
+    size_of,
+)
 from .parts import (
     PART_BYTES,
     CutCorpus,
@@ -19,7 +29,6 @@ from .parts import (
 from .selection import (
     BEGINNING,
     EVERYTHING,
-    STDIN,
     Mark,
     Selection,
     find_shards,
@@ -65,6 +74,7 @@ __all__ = [
     "opened",
     "parse_sample",
     "read_documents",
+    "refuse_json",
     "select",
     "signatures",
     "size_of",

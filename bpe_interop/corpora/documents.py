@@ -37,6 +37,8 @@ GO_ON = (
 NAME_FIELD = "name the field that holds the texts: FILE:FIELD"
 ONE_OBJECT = "JSONL has one object per line; plain text needs another suffix, and no :FIELD"
 
+STDIN = "-"
+"""The name of standard input."""
 PLAIN = "-"
 """The field that says that a file is plain text, whatever it looks like: ``FILE:-``."""
 
@@ -89,6 +91,13 @@ class Shard:
     def local(self) -> Path | None:
         """Where it is on a disk of this machine, if it is."""
         return self.path if isinstance(self.path, Path) else None
+
+    @property
+    def command_name(self) -> str:
+        """The name that a command was given, or ``NAME`` for what a shell named (``<(...)``)."""
+        if self.path is None or (self.spooled and self.name == STDIN):
+            return STDIN
+        return "NAME" if self.label.startswith(("/dev/fd/", "/proc/self/fd/")) else self.label
 
     @property
     def size(self) -> int | None:
@@ -167,18 +176,30 @@ def texts(
         # A cut inside a line must not cut a character.
         kept = len(block) - (_unfinished(block) if data else 0)
         block, held = block[:kept], block[kept:]
-        if not place.offset and shard.field != PLAIN and _JSON.match(block):
-            raise SourceError(
-                "it begins as JSON does, and would be read as plain text, keys and quotes too",
-                where=shard.label,
-                fix=f"if each line is an object, name the field of the texts: {shard.label}:FIELD; "
-                f"if it is plain text all the same: {shard.label}:{PLAIN}",
-            )
+        if not place.offset:
+            refuse_json(shard, block)
         text, replaced = _decode(block, shard, place, errors)
         after = Place(place.line + block.count(b"\n"), place.offset + len(block))
         size = size_of(text) if replaced else len(block)
         yield Document(text, size, shard, place, after, told(), replaced)
         place = after
+
+
+def refuse_json(shard: Shard, head: bytes) -> None:
+    """Refuses a file of plain text that begins as JSON does, by its first bytes.
+
+    Raises:
+        SourceError: it does, and no field says what is meant (``PLAIN``: that it is plain text).
+    """
+    if shard.field == PLAIN or not _JSON.match(head):
+        return
+    name = shard.command_name
+    raise SourceError(
+        "it begins as JSON does, and would be read as plain text, keys and quotes too",
+        where=shard.label,
+        fix=f"if each line is an object, put the field of the texts behind its name: {name}:FIELD; "
+        f"if it is plain text all the same: {name}:{PLAIN}",
+    )
 
 
 def first_text(stream: BinaryIO, near: int) -> int:

@@ -16,13 +16,23 @@ from pathlib import Path
 from ..arguments import names
 from ..errors import SourceError
 from ..io import spelled, unreadable
-from .documents import PLAIN, START, Document, Errors, Kind, Place, Shard, records, texts
+from .documents import (
+    PLAIN,
+    START,
+    STDIN,
+    Document,
+    Errors,
+    Kind,
+    Place,
+    Shard,
+    records,
+    texts,
+)
 from .optional import optional
 from .parquet import rows
 from .remote import RemoteFile, expanded, has_magic, is_url, without_scheme
 from .streams import COMPRESSED, naming, opened, skip
 
-STDIN = "-"
 _HUB = "hf:datasets/"
 _DATASET = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)(@(?P<revision>[^/:]+))?(/(?P<inner>.*))?")
 _KINDS: dict[str, Kind] = {

@@ -34,7 +34,6 @@ __all__ = [
     "candidates",
     "fill",
     "fill_template",
-    "fitting",
     "read_preset",
     "telling_apart",
     "ways_to_say",
@@ -109,11 +108,6 @@ def by_sha256(hashes: Iterable[str]) -> list[Preset]:
 def candidates(model: BPEModel) -> list[str]:
     """Names of the presets whose files this model was read from."""
     return [preset.name for preset in by_sha256(model.origin.files.values())]
-
-
-def fitting(model: BPEModel) -> list[str]:
-    """Names of the presets that contradict nothing that a model states; none need be its own."""
-    return [preset.name for preset in PRESETS.values() if not _clash(model, preset)]
 
 
 def telling_apart(names: Iterable[str]) -> str:

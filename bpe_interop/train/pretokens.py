@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, Union
 
-from ..corpora import Shard, find_shards, names_file, naming, opened, read_documents
+from ..corpora import Shard, find_shards, names_file, naming, opened, read_documents, refuse_json
 from ..errors import EngineError, PatternError, SourceError, not_utf8
 from ..kernel import VARIABLE, PretokenCounter
 from ..steps import Pattern, PreTokenizerStep, Split
@@ -179,7 +179,7 @@ def _windows(
     """A file of plain text as one text, or as several where it may be cut."""
     held: list[str] = []
     with naming(shard.label), opened(shard.path, shard.label) as (stream, told):
-        for text in _decoded(stream, shard.label):
+        for text in _decoded(stream, shard):
             read(told())
             place = _last(cut, text) if cut else 0
             if place:
@@ -190,17 +190,19 @@ def _windows(
         yield "".join(held)
 
 
-def _decoded(file: BinaryIO, label: str) -> Iterator[str]:
+def _decoded(file: BinaryIO, shard: Shard) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")()
     read = 0
     while True:
         data, kept = file.read(WINDOW), decoder.getstate()[0]
+        if not read:
+            refuse_json(shard, data)
         try:
             text = decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             raise SourceError(
                 not_utf8(error, read - len(kept)),
-                where=label,
+                where=shard.label,
                 fix="a tokenizer learns from text, so make it UTF-8 first",
             ) from None
         if not data:

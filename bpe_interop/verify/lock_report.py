@@ -51,7 +51,7 @@ from .sides import (
 from .stages.around import left_to_chance
 from .stages.stage import Scope, Stage, counts
 from .stress import texts_with
-from .verdict import Verdict, doubts, verdict_of
+from .verdict import Verdict, doubts, not_called_proved, verdict_of
 
 Golden: TypeAlias = tuple[str, str, tuple[int, ...]]
 """How ids are asked for, a text, and its locked ids."""
@@ -374,7 +374,7 @@ def _known(lines: _Lines, meant: Sequence[str]) -> str:
 def _speaks_for_all_texts(side: Engine, notes: list[str]) -> bool:
     """Whether a side is known to do what our encoder does; a note where it is not."""
     reasons = doubts({side.name})
-    notes += (f"not called proved: {why}" for why in reasons)
+    notes += map(not_called_proved, reasons)
     return not reasons
 
 

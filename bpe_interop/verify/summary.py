@@ -11,6 +11,7 @@ from .metadata import of_lock
 from .prove import about
 from .sides import AROUND, PARSED, TEMPLATED
 from .stages.stage import Scope, Stage, counts
+from .verdict import reasons_against_proof
 
 if TYPE_CHECKING:
     from ..diff import Difference
@@ -122,7 +123,10 @@ def summary(report: Report) -> str:
     ran = f"{many(report.compared, 'locked text' if _locked(report) else 'text')}"
     ran += f" ({report.bytes:,} bytes)"
     if report.verdict == "tested":
-        return f"Both gave the same ids for each of {ran}; that is not every text."
+        why = "".join(
+            f" Not called proved: {each}." for each in reasons_against_proof(report.notes)
+        )
+        return f"Both gave the same ids for each of {ran}; that is not every text.{why}"
     if report.verdict == "unknown" and report.compared:
         why = omitted(report)
         but = f"; but {why}" if why else "; that is not enough to tell"

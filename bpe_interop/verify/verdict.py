@@ -35,6 +35,9 @@ Verdict: TypeAlias = Literal["proved", "tested", "refuted", "unknown"]
 """What is said of two tokenizers, or of what was written and its source."""
 
 
+_NOT_PROVED = "not called proved: "
+
+
 def verdict_of(*, refuted: bool, proved: bool, tested: bool) -> Verdict:
     """The verdict: a text that differs outweighs a proof, a proof outweighs texts that agree.
 
@@ -48,6 +51,16 @@ def verdict_of(*, refuted: bool, proved: bool, tested: bool) -> Verdict:
     if proved:
         return "proved"
     return "tested" if tested else "unknown"
+
+
+def not_called_proved(why: str) -> str:
+    """The note on why there is no proof, though the models may be equal."""
+    return f"{_NOT_PROVED}{why}"
+
+
+def reasons_against_proof(notes: Iterable[str]) -> tuple[str, ...]:
+    """What :func:`not_called_proved` says among the notes, each as the reason alone."""
+    return tuple(note.removeprefix(_NOT_PROVED) for note in notes if note.startswith(_NOT_PROVED))
 
 
 def doubts(engines: Iterable[str]) -> tuple[str, ...]:
@@ -108,7 +121,7 @@ def conclude(
         one, two = (side.model for side in sides)
         engines = engines_of(sides)
         reasons = doubts(engines)
-        notes += (f"not called proved: {why}" for why in reasons)
+        notes += map(not_called_proved, reasons)
         known = one is not None and two is not None and not reasons
         for side in sides:  # engines take much memory
             if isinstance(side.engine, Own):
@@ -140,12 +153,12 @@ def _runs_alike(side: Side, notes: list[str]) -> bool:
         notes.append(f"{source.label}: not run in {name}: {error.fix}")
         return True
     except (EngineError, UnstatedError) as error:
-        notes.append(f"not called proved: {name} does not run {source.label}: {error.what}")
+        notes.append(not_called_proved(f"{name} does not run {source.label}: {error.what}"))
         return False
     tally = compare(side.engine, engine, fixed(), [replace(ORDINARY, decodes=False)])
     if tally.mismatch is not None:
         text = show(tally.mismatch.text)
-        notes.append(f"not called proved: {name} gives {source.label} other ids on {text}")
+        notes.append(not_called_proved(f"{name} gives {source.label} other ids on {text}"))
     return tally.mismatch is None
 
 
