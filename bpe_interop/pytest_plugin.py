@@ -119,7 +119,7 @@ def assert_parity(
         require: ``"proved"`` asks for a proof that covers every text of the scope, whatever
             ``texts`` are; ``"tested"`` for no difference.
         metadata: whether the metadata must be the same, too: roles of tokens, the chat template,
-            truncation and padding.
+            truncation and padding (these two are not in a lock file).
         preset_a: says what ``a``, a path or a name, leaves unsaid: the special tokens of a rank
             file, for example.
         preset_b: the same for ``b``.

@@ -9,14 +9,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
+from xml.etree import ElementTree
 
 import pytest
+from click.testing import CliRunner
 from conftest import FIXTURES
+from tokenizers import Tokenizer as Engine
 
+from bpe_interop.cli import cli
 from bpe_interop.errors import FormatError
+from bpe_interop.pytest_plugin import assert_parity
 from bpe_interop.sources import load_source
 from bpe_interop.verify import Report, verify
 from bpe_interop.verify.lock import Lock, OwnText, dump, load, lock
+from bpe_interop.verify.stages.stage import Scope
 
 HUB = FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface"
 Edit: TypeAlias = Callable[[dict[str, Any]], None]
@@ -266,3 +272,60 @@ def no_text(stated: dict[str, Any]) -> None:
 def test_malformed_words_are_refused(written: bytes, edit: Edit, said: str) -> None:
     with pytest.raises(FormatError, match=said):
         load(forged(written, edit), "x")
+
+
+def strip_spaces(root: dict[str, Any]) -> None:
+    strip = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+    root["decoder"] = {"type": "Sequence", "decoders": [root["decoder"], strip]}
+
+
+@pytest.mark.parametrize("scope", ["all", "ordinary", "text"])
+@pytest.mark.parametrize("engine", [None, "tokenizers", "transformers"])
+def test_another_decoder_is_not_the_locked_tokenizer(
+    written: bytes, tmp_path: Path, scope: Scope, engine: str | None
+) -> None:
+    path, copy = tmp_path / "tokenizer.lock", edited(tmp_path, strip_spaces)
+    path.write_bytes(written)
+    then, now = (Engine.from_file(str(each / "tokenizer.json")) for each in (HUB, copy))
+    ids = then.encode(" the").ids
+    assert now.encode(" the").ids == ids
+    assert (then.decode(ids), now.decode(ids)) == (" the", "the")
+    report = verify(path, copy, scope=scope, engine_b=engine)
+    assert (report.verdict, report.differing) == ("unknown", 0)
+    which = "no locked text has other ids" if engine == "transformers" else "no id changed"
+    assert report.known == (
+        f"not the locked tokenizer (other decoder): {which}, "
+        "but what ids decode to may have changed"
+    )
+    [note] = (each for each in report.notes if "the fingerprint is not the locked one" in each)
+    assert "but what ids decode to is not in a lock file, and may have changed; " in note
+
+
+def test_another_decoder_fails_a_build(written: bytes, tmp_path: Path) -> None:
+    path, copy = tmp_path / "tokenizer.lock", edited(tmp_path, strip_spaces)
+    path.write_bytes(written)
+    page = tmp_path / "lock.xml"
+    command = ["verify", str(path), str(copy), "--engine-b", "tokenizers", "--report", str(page)]
+    ran = CliRunner().invoke(cli, command)
+    assert ran.exit_code == 2
+    assert ran.stdout.startswith("UNKNOWN     not the locked tokenizer (other decoder): no id ")
+    assert ElementTree.parse(page).getroot().get("errors") == "1"
+    with pytest.raises(AssertionError, match=r"tokenizer \(other decoder\): no id "):
+        assert_parity(path, copy)
+
+
+def test_other_added_tokens_outside_the_scope_are_no_other_decoder(
+    written: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "tokenizer.lock"
+    path.write_bytes(written)
+    fewer = edited(tmp_path / "fewer", forget)
+    assert verify(path, fewer, scope="text").verdict == "tested"
+
+    def both(root: dict[str, Any]) -> None:
+        forget(root)
+        strip_spaces(root)
+
+    report = verify(path, edited(tmp_path / "both", both), scope="text")
+    assert report.verdict == "unknown"
+    assert "(other decoder, contents of tokens): no id changed" in report.known

@@ -195,7 +195,8 @@ class _Asked:
 @click.option(
     "--metadata",
     is_flag=True,
-    help=f"The same metadata as well, else exit code 1: {COVERED}.",
+    help=f"The same metadata as well, else exit code 1: {COVERED} (these two are not in a lock "
+    "file).",
 )
 @_preset_option("A")
 @_preset_option("B")

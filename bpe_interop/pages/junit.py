@@ -15,10 +15,9 @@ from ..model import escaped, show
 from ..notebook import HEADLINES
 from ..verify import Stage, counts
 from ..verify.corpus_report import CorpusReport, Counts, Found
-from ..verify.metadata import COVERED
 from ..verify.report import Report
 from ..verify.sides import Mismatch
-from ..verify.summary import MADE, metadata_of, other_metadata, summary
+from ..verify.summary import MADE, covered, metadata_of, other_metadata, summary
 from .visible import shortened
 from .words import accepted, file_outcome, place, word
 
@@ -87,7 +86,7 @@ def _verdict(report: Report, require: str) -> Case:
 def _metadata(report: Report) -> Case:
     other = other_metadata(report)
     fields = ", ".join(each.field for each in metadata_of(report))
-    sentence = f"other {fields}" if other else f"the same {COVERED}"
+    sentence = f"other {fields}" if other else f"the same {covered(report)}"
     return Case("metadata", "failure" if other else "", sentence, "\n".join(map(escaped, other)))
 
 

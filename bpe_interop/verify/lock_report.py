@@ -33,7 +33,15 @@ from .lock import (
     merge_blocks,
     roles_of,
 )
-from .lock_stated import Stated, first_of, other_fields, stated_by, what_changed
+from .lock_stated import (
+    Stated,
+    first_of,
+    other_decoder,
+    other_fields,
+    stated_by,
+    what_changed,
+)
+from .metadata import beyond_lock
 from .report import Example, Report
 from .sides import (
     ORDINARY,
@@ -118,16 +126,18 @@ def compare_with_lock(
     mismatch = answered.mismatch
     letters = ("a", "b") if first else ("b", "a")
     unsaid = tuple(part for part in changed if any(lines.silent(part)))
+    unfound = [part for part in changed if (part in _IDS or lines.decodes) and mismatch is None]
+    meant = [part for part in unfound if part not in unsaid]
     notes = [_unsaid(part, lines, letters, model) for part in unsaid]
+    notes += _unfound(meant)
     notes += changes(held, model, lines.stated, changed) if changed else ()
     notes += _on_lock(held, "" if changed or mismatch is None else side.name)
     notes += [_DERIVED] if mismatch and mismatch.text in {text for _, text, _ in derived} else []
+    notes += beyond_lock(model)
     notes += _on_source(letters[1], source, side, mismatch)
     beside = tuple(_beside(held, model, roles=not any(lines.silent("specials"))))
     chance = left_to_chance(model) if counts("specials", scope) else ""
-    unfound = [part for part in changed if part in _IDS and mismatch is None]
     verdict = _verdict(answered, changed, unfound, side, chance, notes)
-    meant = [part for part in unfound if part not in unsaid]
     shown_by = _shown_by(mismatch, changed, held, model)
     names = (spelled(str(path)), "locked ids"), (source.label, f"{side.name} {side.version}")
     (a, engine_a), (b, engine_b) = names if first else names[::-1]
@@ -151,10 +161,10 @@ def compare_with_lock(
         failures=tuple(answered.failures),
         differences=beside,
         matters=tuple(_MATTERS[each.field] for each in beside),
-        notes=(*_unfound(meant), *notes),
+        notes=tuple(notes),
         unstated=_unstated(lines, letters) if scope == "all" else (),
         examples=() if mismatch is None else (_example(mismatch, held, model, first),),
-        known=_known(lines, meant),
+        known=_known(lines, meant, sure=unfound == meant and not (doubts({side.name}) or chance)),
     )
 
 
@@ -191,12 +201,14 @@ class _Lines:
 
     ``stated`` is what the tokenizer states now, where a line is another one and the lock file
     says what was stated; ``others`` has the fields that make a line another, in words.
+    ``decodes`` says that the line ``decoder`` is another one for more than its added tokens.
     """
 
     locked: Mapping[str, str]
     now: Mapping[str, str]
     stated: Stated | None
     others: Mapping[str, str]
+    decodes: bool
 
     def same(self, part: str) -> bool:
         """Whether a line is the locked one."""
@@ -215,7 +227,13 @@ def _lines(held: Lock, model: BPEModel) -> _Lines:
         if held.stated is not None and now is not None:
             fields = other_fields(held.stated, now, part)
             others[part] = f" ({', '.join(fields)})" if fields else ""
-    return _Lines(held.fingerprint, prints, now, others)
+    decodes = "decoder" in changed
+    if "specials" in changed:  # it holds what their ids stand for, too
+        silent = not (states(prints["specials"]) and states(held.fingerprint["specials"]))
+        decodes &= (
+            not silent if held.stated is None or now is None else other_decoder(held.stated, now)
+        )
+    return _Lines(held.fingerprint, prints, now, others, decodes)
 
 
 def _unstated(lines: _Lines, letters: tuple[str, str]) -> tuple[str, ...]:
@@ -353,22 +371,31 @@ def _unfound(lines: list[str]) -> Iterator[str]:
     """Another tokenizer than was locked must not pass because the texts were the wrong ones."""
     if lines:
         names = ", ".join(_NAMES.get(line, line) for line in lines)
+        what = "but other texts may have changed"
+        if lines == ["decoder"]:
+            what = "but what ids decode to is not in a lock file, and may have changed"
         yield (
             f"the fingerprint is not the locked one ({names}): all locked texts still have the "
-            "same ids, but other texts may have changed; if you meant the change, lock again; "
-            "else compare with the old files: git show REV:PATH > OLD, then bpe-interop verify "
-            "OLD NEW decides"
+            f"same ids, {what}; if you meant the change, lock again; else compare with the old "
+            "files: git show REV:PATH > OLD, then bpe-interop verify OLD NEW decides"
         )
 
 
-def _known(lines: _Lines, meant: Sequence[str]) -> str:
-    """What is known where no text shows that ids changed; empty where nothing was changed."""
+def _known(lines: _Lines, meant: Sequence[str], *, sure: bool) -> str:
+    """What is known where no text shows that ids changed; empty where nothing was changed.
+
+    ``sure`` says that lines of ids that are the locked ones speak for every text.
+    """
     if not meant:
         return ""
     fields = "; ".join(
         lines.others.get(part, "").strip(" ()") or _NAMES.get(part, part) for part in meant
     )
-    return f"not the locked tokenizer (other {fields}), but no text shows whether ids changed"
+    other = f"not the locked tokenizer (other {fields})"
+    if meant == ["decoder"]:
+        ids = "no id changed" if sure else "no locked text has other ids"
+        return f"{other}: {ids}, but what ids decode to may have changed"
+    return f"{other}, but no text shows whether ids changed"
 
 
 def _speaks_for_all_texts(side: Engine, notes: list[str]) -> bool:

@@ -99,7 +99,7 @@ _LINES = {
         "tokens": "tokens and their ids",
         "lookup": "whole pretokens that are looked up",
     },
-    "decoder": {"decoder": "decoder", "contents": "what ids stand for"},
+    "decoder": {"decoder": "decoder", "contents": "contents of tokens"},
 }
 """The fields of a line of the fingerprint, and what they are called."""
 _STEPS = ("normalizer", "pretokenizer", "decoder")
@@ -111,6 +111,11 @@ def other_fields(then: Stated, now: Stated, line: str) -> list[str]:
     if "pretokenizer" in other:  # which tokens can be whole pretokens follows from it
         other = [key for key in other if key not in ("tokens", "lookup")]
     return [_LINES[line][key] for key in other]
+
+
+def other_decoder(then: Stated, now: Stated) -> bool:
+    """Whether the steps that decode are other ones."""
+    return then.fields.get("decoder") != now.fields["decoder"]
 
 
 def what_changed(then: Stated, now: Stated, changed: Sequence[str]) -> Iterator[str]:

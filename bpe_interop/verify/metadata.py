@@ -11,6 +11,11 @@ from ..model import BPEModel, Json, show
 COVERED = "roles of tokens, the chat template, truncation and padding"
 """What is compared; pages and helps say it in these words. Truncation and padding are those of a
 ``tokenizer.json``, which are not applied."""
+COVERED_BY_LOCK = (
+    "roles of tokens, the chat template; truncation and padding are not in a lock file"
+)
+"""The same where a side is a lock file."""
+_SETTINGS = ("truncation", "padding")
 
 
 def metadata_apart(
@@ -38,6 +43,13 @@ def of_lock(differences: Iterable[Difference]) -> tuple[Difference, ...]:
     return tuple(
         replace(each, field="roles") if each.field == "added" else each for each in differences
     )
+
+
+def beyond_lock(model: BPEModel) -> Iterator[str]:
+    """Which settings a model has that no lock file holds, as notes."""
+    for key in _SETTINGS:
+        if _settings(model, key):
+            yield f"{key} is not in a lock file: whether it changed is not compared"
 
 
 def _roles(a: BPEModel, b: BPEModel) -> Iterator[Difference]:
@@ -71,7 +83,7 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def _batching(a: BPEModel, b: BPEModel) -> Iterator[Difference]:
-    for key in ("truncation", "padding"):
+    for key in _SETTINGS:
         left, right = _settings(a, key), _settings(b, key)
         if left != right:
             apart = [name for name in {**left, **right} if left.get(name) != right.get(name)]

@@ -40,7 +40,7 @@ class Report:
     ``assumptions``), ``"refuted"`` (``mismatch`` has a text that has not, ``stage`` is the first
     that differs), ``"tested"`` (the sides agreed on every text that both answered, and that is
     every document of the corpora) or ``"unknown"`` (they answered none, or not every document, or
-    a lock file has another fingerprint and no text shows why, or special tokens are
+    a lock file has another fingerprint and no text shows what changed, or special tokens are
     ``unstated``): ``compared`` of ``texts`` were answered. ``stages`` says what was established of
     each stage; ``replayed`` in which engines the text of ``mismatch`` was run again.
     ``differences`` are the fields in which the models differ that the two sides really run, and

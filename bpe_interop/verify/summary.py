@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..text.counting import many
 from .corpus_report import Counts
-from .metadata import of_lock
+from .metadata import COVERED, COVERED_BY_LOCK, of_lock
 from .prove import about
 from .sides import AROUND, PARSED, TEMPLATED
 from .stages.stage import Scope, Stage, counts
@@ -97,6 +97,11 @@ def but_not_accepted(report: Report, reasons: Sequence[str]) -> str:
 def metadata_of(report: Report) -> tuple[Difference, ...]:
     """In which metadata the sides differ; with a lock file that is all it lists as fields."""
     return of_lock(report.differences) if _locked(report) else report.metadata
+
+
+def covered(report: Report) -> str:
+    """What is compared of the metadata."""
+    return COVERED_BY_LOCK if _locked(report) else COVERED
 
 
 def other_metadata(report: Report) -> tuple[str, ...]:
