@@ -278,18 +278,18 @@ def verify_command(
         report = verify(a, b, corpora=texts.read(), options=options, **sides)
         report = replace(report, seconds=monotonic() - began)
     try:
-        _show(report, asked.unmet(report), full=full, json_output=json_output)
+        if json_output:
+            click.echo(to_json(report), nl=False)
+            _tell_unmet(asked.unmet(report))
+        else:
+            show_report(report, reasons=asked.unmet(report), full=full)
     finally:  # a closed pipe must not cost the reports
         write_reports(report, reports, asked.require, metadata=asked.metadata)
     sys.exit(asked.code(report))
 
 
-def _show(report: Report, reasons: tuple[str, ...], *, full: bool, json_output: bool) -> None:
-    """Prints the report. JSON is the same whatever is required, so what is not met is told."""
-    if not json_output:
-        show_report(report, reasons=reasons, full=full)
-        return
-    click.echo(to_json(report), nl=False)
+def _tell_unmet(reasons: tuple[str, ...]) -> None:
+    """JSON is the same whatever is required, so what is not met is told beside it."""
     for each in reasons:
         tell(f"not accepted: {each}")
 
