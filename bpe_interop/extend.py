@@ -137,6 +137,7 @@ def surgery(before: BPEModel, after: BPEModel, config: bytes | None = None) -> S
         rows_after=needed,
         in_place=tuple(number for number in new if number < rows),
         notes=(
+            *_of_another(rows, max(taken)),
             *tell_model_config(told, after.added or (), (largest,)),
             *_holes(all_ids(after)),
             *_left(before, after),
@@ -154,6 +155,15 @@ def _config(model: BPEModel, config: bytes | None) -> Mapping[str, Json]:
         return read_model_config(read_companions({MODEL_CONFIG: config}))
     known = model.extras.get("model_config")
     return known if isinstance(known, dict) else {}
+
+
+def _of_another(rows: int, largest: int) -> Iterator[str]:
+    """Where the tokenizer that was there has ids for which ``config.json`` declares no rows."""
+    if rows <= largest:
+        yield (
+            f"{MODEL_CONFIG} is probably not of this tokenizer: it declares {rows:,} rows "
+            f"(vocab_size), and the source has ids up to {largest:,} already"
+        )
 
 
 def _holes(ids: Collection[int]) -> Iterator[str]:

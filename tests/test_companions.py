@@ -625,6 +625,15 @@ def test_the_models_own_configuration_is_kept_apart() -> None:
     assert set(FORMAT.dump(model)) == {"tokenizer.json", CONFIG, "special_tokens_map.json"}
     [loss] = FORMAT.losses(model)
     assert (loss.field, loss.grade) == ("extras", "metadata")
+    beside = "beside the tokenizer, which the network reads"
+    assert loss.what == f"config.json and generation_config.json {beside}"
+    assert loss.consequence == "not copied; no id and no text changes"
+    for left_out, name in (
+        ("generation_config.json", "config.json"),
+        ("config.json", "generation_config.json"),
+    ):
+        [loss] = FORMAT.losses(FORMAT.load({n: d for n, d in files.items() if n != left_out}))
+        assert loss.what == f"{name} {beside}"
 
 
 @pytest.mark.parametrize(

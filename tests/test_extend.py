@@ -340,7 +340,11 @@ def test_rows_are_those_that_the_configuration_declares(
     )
     assert found.rows_declared is (declared is not None)
     assert [*found.in_place] == in_place
-    assert found.notes == ()
+    other = (
+        "config.json is probably not of this tokenizer: it declares 650 rows (vocab_size), and the "
+        "source has ids up to 700 already"
+    )
+    assert found.notes == ((other,) if declared == 650 else ())
 
 
 def test_a_configuration_that_names_another_end_is_told(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from ..diff import diff
 from ..loss import Grade, Loss
 from ..merging.canonical import canonical
-from ..model import AddedToken, Affixes, BPEModel, show
+from ..model import AddedToken, Affixes, BPEModel, Json, show
 from ..steps import JoinBytes, PreTokenizerStep, Split
 from ..text.patterns import asks_other_tables, is_misread
 from ..theory.byte_ranks import as_byte_ranks
@@ -19,6 +19,9 @@ from ..theory.rewrite import Rewrite
 from ..theory.witness import decoded_otherwise, first_changed, with_affixes
 from ..witnesses import first_apart
 from .round_trip import RoundTrip
+
+NETWORK = "model_config"
+"""The further settings that are of the network beside a tokenizer."""
 
 Apart: TypeAlias = Callable[[Iterable[str]], "str | None"]
 """The first of some texts, or of a few plain ones, with other ids in the format, if any is."""
@@ -204,13 +207,30 @@ def alphabet_lost(rewrite: Rewrite, holder: str, witness: str | None) -> Loss:
     )
 
 
+def extras_told(extras: Mapping[str, Json], keys: Iterable[str]) -> str:
+    """Further settings for people: by their format, and those of the network by their files."""
+    return ", ".join(
+        f"those of the network ({' and '.join(network_files(extras))})" if key == NETWORK else key
+        for key in keys
+    )
+
+
+def network_files(extras: Mapping[str, Json]) -> tuple[str, ...]:
+    """The files of the network beside a tokenizer, of which some settings were kept."""
+    settings = extras.get(NETWORK)
+    keys = {*settings} if isinstance(settings, dict) else set[str]()
+    if "generation" not in keys:
+        return ("config.json",)
+    return (*(("config.json",) if len(keys) > 1 else ()), "generation_config.json")
+
+
 def extras_lost(model: BPEModel) -> Iterator[Loss]:
     """The loss of settings that only the source's format understands."""
     if model.extras:
         yield Loss(
             "extras",
             "metadata",
-            f"settings of the source format: {', '.join(sorted(model.extras))}",
+            f"settings of the source format: {extras_told(model.extras, sorted(model.extras))}",
             "they are left out; no id changes",
         )
 

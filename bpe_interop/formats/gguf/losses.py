@@ -20,7 +20,7 @@ from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.witness import decoded_otherwise, first_changed, text_for, text_with
 from ...witnesses import met_as_it_vanishes
 from ..bos_eos import ends_of, template_of
-from ..reasons import affixes_lost, changed_fields, flag_witness, merges_lost, shown_by
+from ..reasons import affixes_lost, changed_fields, extras_told, flag_witness, merges_lost, shown_by
 from ..round_trip import RoundTrip
 from .contents import Contents, contents_of
 from .overlaps import equally_long, in_order_of_length
@@ -445,7 +445,7 @@ def _extras(contents: Contents) -> Losses:
         yield Loss(
             "extras",
             "metadata",
-            f"settings of the source's file: {', '.join(settings)}",
+            f"settings of the source's file: {extras_told(contents.model.extras, settings)}",
             "the keys of the file that the tokenizer is put into stay as they are; no id changes",
         )
         return
@@ -454,7 +454,7 @@ def _extras(contents: Contents) -> Losses:
         yield Loss(
             "extras",
             "metadata",
-            f"settings of the source format: {', '.join(others)}",
+            f"settings of the source format: {extras_told(contents.model.extras, others)}",
             "they are left out; no id changes",
         )
 

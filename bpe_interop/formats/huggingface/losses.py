@@ -19,7 +19,7 @@ from ...text.bytechars import is_mapped, to_bytes
 from ...theory.plain import pairs_of
 from ...theory.pretokens import UTF8_BYTES, can_occur, occurrence
 from ...witnesses import beside_wide_space
-from ..reasons import built_of_missing, merges_lost, merges_of_missing
+from ..reasons import NETWORK, built_of_missing, merges_lost, merges_of_missing, network_files
 from ..round_trip import RoundTrip
 from .companions import settings_of_others
 from .piece_losses import piece_losses
@@ -51,11 +51,16 @@ def explain(trip: RoundTrip) -> Iterator[Loss]:
     yield from _decoder(written)
     for key in sorted(model.extras):
         if key != "huggingface" and key not in settings_of_others(model):
+            files = " and ".join(network_files(model.extras))
             yield Loss(
                 "extras",
                 "metadata",
-                f"settings of {key} have no place in a tokenizer.json",
-                "no id and no text changes",
+                f"{files} beside the tokenizer, which the network reads"
+                if key == NETWORK
+                else f"settings of {key} have no place in a tokenizer.json",
+                "not copied; no id and no text changes"
+                if key == NETWORK
+                else "no id and no text changes",
             )
 
 

@@ -33,7 +33,7 @@ from ...text.normalize import normalize
 from ...theory.piece_level import Obstruction, obstruction
 from ...witnesses import TEXTS, Probe, difference, missing_character, plain_texts
 from ..bos_eos import ends_of, template_of
-from ..reasons import changed_fields, shown_by
+from ..reasons import changed_fields, extras_told, shown_by
 from ..round_trip import RoundTrip, stated
 from .contents import added_losses, is_too_large, merge_losses, vocab_losses
 from .flags import begins_with_space_only, flags_of, has_byte_tokens, nearest, settings_of
@@ -388,7 +388,8 @@ def _extras(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
     yield Loss(
         "extras",
         "metadata",
-        f"settings of the source {'format' if others else 'file'}: {', '.join(named)}"
+        f"settings of the source {'format' if others else 'file'}: "
+        f"{extras_told(model.extras, named)}"
         if named
         else "settings that name or count tokens that are written otherwise",
         "they are left out; no id changes",

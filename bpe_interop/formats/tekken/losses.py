@@ -13,7 +13,7 @@ from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.pretokens import missing_bytes
 from ...theory.witness import text_for, text_with
 from ..one_pattern import express, read_pattern
-from ..reasons import Apart, Reason, explained, of_bytes, shown_by
+from ..reasons import Apart, Reason, explained, extras_told, of_bytes, shown_by
 from ..round_trip import RoundTrip
 from .extras import KEY, kept_of, unfit
 from .read import ROLES
@@ -183,7 +183,7 @@ def _extras(model: BPEModel, apart: Apart) -> Iterator[Loss]:
         yield Loss(
             "extras",
             "metadata",
-            f"settings of the source format: {', '.join(others)}",
+            f"settings of the source format: {extras_told(model.extras, others)}",
             "they are left out; no id changes",
         )
     kept = kept_of(model)
