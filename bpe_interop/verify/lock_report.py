@@ -133,8 +133,7 @@ def compare_with_lock(
     notes += changes(held, model, lines.stated, changed) if changed else ()
     notes += _on_lock(held, "" if changed or mismatch is None else side.name)
     notes += [_DERIVED] if mismatch and mismatch.text in {text for _, text, _ in derived} else []
-    notes += beyond_lock(model)
-    notes += _on_source(letters[1], source, side, mismatch)
+    notes += (*beyond_lock(model), *_on_source(letters[1], source, side, mismatch))
     beside = tuple(_beside(held, model, roles=not any(lines.silent("specials"))))
     chance = left_to_chance(model) if counts("specials", scope) else ""
     verdict = _verdict(answered, changed, unfound, side, chance, notes)
