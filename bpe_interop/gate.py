@@ -71,11 +71,11 @@ def refusal(
     fields = {loss.field for loss in refused}
     lost = sorted({*fields, *dropped})
     options = " ".join(f"--drop {field}" for field in lost)
-    what = "it" if len(fields) == 1 else "these"
+    what = "this loss" if len(refused) == 1 else "these losses"
     return LossyConversionError(
         f"{why}:\n" + "\n".join(f"  - {describe(loss)}" for loss in refused),
         refused,
-        fix=f"{fix}to convert without {what}: {options} (drop={lost})",
+        fix=f"{fix}to accept {what}: {options} (drop={lost})",
     )
 
 

@@ -128,7 +128,7 @@ def test_who_names_a_file_for_what_needs_a_directory_is_told(
     assert "to keep it, name a directory as the target, not a file" in refused.err
     assert command("convert", source, tmp_path / "a", *words).code == 0
     options = ("--drop", "sequence_template")
-    assert "to convert without it: " + " ".join(options) in refused.err
+    assert "to accept this loss: " + " ".join(options) in refused.err
     assert command("convert", source, tmp_path / "b.model", *words, *options).code == 0
 
 
@@ -186,7 +186,7 @@ def test_a_refusal_names_all_that_is_to_be_dropped(command: Command, tmp_path: P
     target = tmp_path / "pair"
     done = command("convert", source, target, "--to", "gpt2", "--drop", "added")
     assert (done.code, done.out) == (1, "")
-    [line] = [line for line in done.err.splitlines() if "to convert without it: " in line]
+    [line] = [line for line in done.err.splitlines() if "to accept this loss: " in line]
     shown, _, in_python = line.partition(": ")[2].partition(" (drop=")
     options = shown.split()
     assert in_python == f"{options[1::2]})"
@@ -234,7 +234,7 @@ def test_a_pair_is_extended_in_another_format(command: Command, tmp_path: Path) 
     given = ("extend", pair, tmp_path / "out", "--preset", "gpt2", "--special", "<new>")
     done = command(*given)
     assert done.code == 1
-    assert "name a format that holds it, such as --to hf; or to convert" in done.err
+    assert "name a format that holds it, such as --to hf; or to accept" in done.err
 
 
 def test_ids_beyond_the_size_that_was_asked_for_are_said(command: Command, tmp_path: Path) -> None:
