@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 from conftest import FIXTURES, ROOT
+from transformers import AutoTokenizer
 
 from bpe_interop import pytest_plugin
 from bpe_interop.pytest_plugin import assert_parity
@@ -108,6 +110,25 @@ def test_a_tokenizer_that_changed_fails_and_is_still_reported(
     assert done.stdout.startswith("DIFFERENT at stage: text")
     assert (folder / "lock.md").stat().st_size > 0
     assert (folder / "lock.xml").stat().st_size > 0
+
+
+def test_what_transformers_decodes_is_compared_by_the_directory_itself_only(
+    project: Path, tmp_path: Path
+) -> None:
+    folder, lasting = tmp_path / "project", "for_bpe_even_though_it_will_corrupt_output"
+    shutil.copytree(project, folder, ignore=shutil.ignore_patterns("lock.*", "parity.*"))
+    clean_up = {f"clean_up_tokenization_spaces{more}": True for more in ("", f"_{lasting}")}
+    assert all(f"`{name}`" in PAGE for name in clean_up)
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", **clean_up}
+    (folder / "my-tok" / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    served = AutoTokenizer.from_pretrained(folder / "my-tok")
+    assert served.decode(served(" !").input_ids) == "!"
+    for first, code, verdict in (("tokenizer.lock", 0, "TESTED"), ("my-tok", 1, "DIFFERENT")):
+        command = f"bpe-interop verify {first} my-tok --engine-b transformers"
+        assert f"`{command}`" in PAGE
+        done = run(command, folder)
+        assert done.returncode == code
+        assert done.stdout.startswith(verdict)
 
 
 def test_a_failing_test_reads_as_the_page_says(

@@ -346,6 +346,17 @@ def test_what_transformers_serves_otherwise_is_noted(tmp_path: Path) -> None:
     assert any("b is compared as its files say; AutoTokenizer" in note for note in run.notes)
 
 
+@pytest.mark.parametrize("with_lock", [True, False])
+def test_the_class_that_transformers_takes_is_noted_once(tmp_path: Path, with_lock: bool) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(HUB, copy)
+    (copy / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer"}', "utf-8")
+    report = verify(locked(copy, tmp_path) if with_lock else copy, copy, engine_b="transformers")
+    assert report.verdict == "refuted"
+    [note] = (each for each in report.notes if "names GPT2Tokenizer" in each)
+    assert note.startswith(f"{copy}: tokenizer_config.json names GPT2Tokenizer: ")
+
+
 def test_a_lock_file_without_answers_says_nothing(tmp_path: Path) -> None:
     whole = load(locked(TINY / "tiktoken", tmp_path).read_bytes(), "x")
     (tmp_path / "empty.lock").write_bytes(dump(replace(whole, golden=(), tokens=())))

@@ -139,7 +139,8 @@ def test_another_role_or_chat_template_fails_where_it_is_asked_for(
         assert CliRunner().invoke(cli, ["lock", same, "-o", held]).exit_code == 0
     page = tmp_path / "report.xml"
     for asked in ([], ["--metadata"]):
-        command = ["verify", held, "--require", "proved", "--report", str(page), *asked]
+        files = ["--report", str(page), "--report", str(page.with_suffix(".md"))]
+        command = ["verify", held, "--require", "proved", *files, *asked]
         assert CliRunner().invoke(cli, [*command, same]).exit_code == 0
         assert ElementTree.parse(page).getroot().get("failures") == "0"
         ran = CliRunner().invoke(cli, [*command, other])
@@ -148,6 +149,8 @@ def test_another_role_or_chat_template_fails_where_it_is_asked_for(
         assert head.startswith("PROVED ")
         assert head.endswith("; but not accepted") == bool(asked)
         assert below.startswith(f"because     {field}: ") == bool(asked)
+        sign = "❌" if asked else "✅"
+        assert page.with_suffix(".md").read_text("utf-8").startswith(f"## {sign} Proved equal")
         assert ran.stderr == ""
         told = CliRunner().invoke(cli, [*command, other, "--json"]).stderr
         assert told.startswith(f"not accepted: {field}: ") == bool(asked)

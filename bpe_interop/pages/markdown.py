@@ -52,6 +52,7 @@ def to_markdown(report: Report, require: str = "tested", metadata: bool = False)
             report=report,
             accepted=but_not_accepted(report, reasons),
             reasons=reasons,
+            sign="refuted" if reasons else report.verdict,
             scope=subject(report),
             examples=examples(report)[: rows // 2 + 1],
             rows=rows,

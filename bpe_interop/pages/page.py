@@ -49,6 +49,7 @@ def to_html(report: Report, require: str = "tested", metadata: bool = False) -> 
         report=report,
         accepted=but_not_accepted(report, reasons),
         reasons=reasons,
+        sign="refuted" if reasons else report.verdict,
         scope=subject(report),
         summary=summary(report),
         failed=failed(report),
