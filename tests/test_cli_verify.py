@@ -20,12 +20,13 @@ from conftest import FIXTURES
 from tokenizers import Tokenizer
 
 from bpe_interop.cli.screen import show_text
+from bpe_interop.cli.verdict import corpus_lines
 from bpe_interop.engines import from_files
 from bpe_interop.errors import EngineError
 from bpe_interop.model import BPEModel
 from bpe_interop.pages import to_markdown
 from bpe_interop.verify import runs, verify
-from bpe_interop.verify.corpus_report import CorpusReport, SideName
+from bpe_interop.verify.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.verify.prove import Proof
 from bpe_interop.verify.sides import side_of
 from bpe_interop.verify.summary import summary
@@ -127,6 +128,14 @@ def test_files_that_differ_are_counted_among_those_that_are_not_shown(
     (corpus / "8.txt").unlink()
     shown = run(NFC, plain, "--corpus", corpus).out
     assert said(shown, "corpus")[-1] == "  ... 2 files more"
+
+
+def test_what_is_not_shown_of_a_corpus_counts_failures_too() -> None:
+    differs, failed = Counts(1, 3, compared=1, differing=1), Counts(1, 3, failed_b=1)
+    files = {f"{at}.txt": each for at, each in enumerate([*[differs] * 7, failed, failed])}
+    side = SideName("a", "own", "1")
+    shown = corpus_lines(CorpusReport(side, side, (), Counts(9, 27), files))
+    assert shown[-1] == "  ... 3 files more, of which 1 differs and a side failed in 2"
 
 
 def test_a_narrower_scope_stands_directly_below_the_verdict(run: Command, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def show_report(report: Report, *, reasons: Sequence[str] = (), full: bool = Fal
         "ran", [f"{report.compared:,} texts ({report.bytes:,} bytes): {'; '.join(report.scopes)}"]
     )
     if report.corpus is not None:
-        lines("corpus", _corpus(report.corpus))
+        lines("corpus", corpus_lines(report.corpus))
     lines("a", [f"{report.a} ({report.engine_a})"])
     lines("b", [f"{report.b} ({report.engine_b})"])
     lines("assumed", list(report.assumptions))
@@ -165,7 +165,7 @@ def _place(source: Source) -> str:
     return f"{source.file}:{source.line}"
 
 
-def _corpus(corpus: CorpusReport) -> list[str]:
+def corpus_lines(corpus: CorpusReport) -> list[str]:
     """The counts of all files, then of those where something was found, then of some others."""
     names = sorted(corpus.files, key=lambda name: (_eventless(corpus.files[name]), name))
     ended = "; not read to its end" if corpus.interrupted else ""
