@@ -49,6 +49,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         ("*",), "train", "not UTF-8", "a file or folder of bytes that are no text, as a corpus"
     ),
+    Refusal(("*",), "train", "it begins as JSON does", "a file of JSON, as a corpus of plain text"),
     Refusal(("*",), "train", "merges were asked for", "a corpus in which no pair is twice"),
 )
 """Exit code 2 is right where a row fits the source and the command, and its words were said."""
