@@ -291,8 +291,10 @@ def test_what_replaces_the_unknown_token_must_not_be_joined_before() -> None:
 
 @pytest.mark.parametrize("fallback", [False, True])
 def test_what_the_unknown_piece_becomes_counts_where_a_text_gives_it(fallback: bool) -> None:
-    """With byte fallback only the name of the special token gives it, and sentencepiece has none
-    in a text: its ids are decoded beside."""
+    """Theorem 20. With byte fallback only the special token's own text gives the unknown id.
+
+    sentencepiece finds none in a text, so it is asked what it decodes the ids to.
+    """
     listed = [*HEAD, *LETTERS, *(BYTES if fallback else [])]
     one = pieces_of(listed, fallback=fallback)
     other = with_field(one, TRAINER, UNK_SURFACE, b"?")
