@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 import tiktoken
@@ -17,6 +17,7 @@ import tokenizers
 from click.testing import CliRunner
 from command_line import Command
 from conftest import FIXTURES
+from edited_files import Edit, edited_file
 
 from bpe_interop.cli import cli
 from bpe_interop.engines import Engine, Special, from_files
@@ -533,9 +534,6 @@ def test_a_source_without_a_pattern_names_the_preset_of_its_side(tmp_path: Path)
         verify(path, TOKENIZERS / "gpt2-tiny" / "gpt2")
 
 
-Edit: TypeAlias = Callable[[dict[str, Any]], None]
-
-
 def swap_ids(model: dict[str, Any]) -> None:
     vocab = model["vocab"]
     one, two = (next(token for token in vocab if vocab[token] == number) for number in (700, 701))
@@ -561,16 +559,6 @@ def rename_token(model: dict[str, Any]) -> None:
 
 def edited_copy(source: Path, folder: Path, edit: Edit) -> Path:
     return edited_file(source, folder, lambda root: edit(root["model"]))
-
-
-def edited_file(source: Path, folder: Path, edit: Edit) -> Path:
-    copy = folder / "edited"
-    shutil.copytree(source, copy)
-    path = copy / "tokenizer.json"
-    root = json.loads(path.read_text("utf-8"))
-    edit(root)
-    path.write_text(json.dumps(root, ensure_ascii=False), "utf-8")
-    return copy
 
 
 @pytest.mark.parametrize("edit", [swap_ids, delete_merge, rename_token])

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
 from conftest import FIXTURES
+from edited_files import Edit, edited_file
 from tokenizers import Tokenizer as Engine
 
 from bpe_interop.cli import cli
@@ -25,7 +25,6 @@ from bpe_interop.verify.lock import Lock, OwnText, dump, load, lock
 from bpe_interop.verify.stages.stage import Scope
 
 HUB = FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface"
-Edit: TypeAlias = Callable[[dict[str, Any]], None]
 
 LAYOUT_3 = r"""{
   "bpe_interop_lock": 3,
@@ -65,19 +64,9 @@ def written() -> bytes:
     return dump(lock(load_source(HUB).model, "x", {"bpe-interop": "0"}))
 
 
-def edited(folder: Path, edit: Edit) -> Path:
-    copy = folder / "edited"
-    shutil.copytree(HUB, copy)
-    path = copy / "tokenizer.json"
-    root = json.loads(path.read_text("utf-8"))
-    edit(root)
-    path.write_text(json.dumps(root, ensure_ascii=False), "utf-8")
-    return copy
-
-
 def held_against(data: bytes, folder: Path, edit: Edit) -> Report:
     (folder / "tokenizer.lock").write_bytes(data)
-    return verify(folder / "tokenizer.lock", edited(folder, edit))
+    return verify(folder / "tokenizer.lock", edited_file(HUB, folder, edit))
 
 
 def added(root: dict[str, Any], text: str) -> dict[str, Any]:
@@ -256,7 +245,7 @@ def test_words_that_contradict_the_hashes_decide_nothing(written: bytes, tmp_pat
     report = verify(path, HUB)
     assert (report.verdict, report.stage, report.differences) == ("proved", None, ())
     assert all(note.startswith("locked with") for note in report.notes)
-    other = verify(path, edited(tmp_path, swap_merges))
+    other = verify(path, edited_file(HUB, tmp_path, swap_merges))
     assert other.verdict == "unknown"
 
 
@@ -284,7 +273,7 @@ def strip_spaces(root: dict[str, Any]) -> None:
 def test_another_decoder_is_not_the_locked_tokenizer(
     written: bytes, tmp_path: Path, scope: Scope, engine: str | None
 ) -> None:
-    path, copy = tmp_path / "tokenizer.lock", edited(tmp_path, strip_spaces)
+    path, copy = tmp_path / "tokenizer.lock", edited_file(HUB, tmp_path, strip_spaces)
     path.write_bytes(written)
     then, now = (Engine.from_file(str(each / "tokenizer.json")) for each in (HUB, copy))
     ids = then.encode(" the").ids
@@ -302,7 +291,7 @@ def test_another_decoder_is_not_the_locked_tokenizer(
 
 
 def test_another_decoder_fails_a_build(written: bytes, tmp_path: Path) -> None:
-    path, copy = tmp_path / "tokenizer.lock", edited(tmp_path, strip_spaces)
+    path, copy = tmp_path / "tokenizer.lock", edited_file(HUB, tmp_path, strip_spaces)
     path.write_bytes(written)
     page = tmp_path / "lock.xml"
     command = ["verify", str(path), str(copy), "--engine-b", "tokenizers", "--report", str(page)]
@@ -319,13 +308,13 @@ def test_other_added_tokens_outside_the_scope_are_no_other_decoder(
 ) -> None:
     path = tmp_path / "tokenizer.lock"
     path.write_bytes(written)
-    fewer = edited(tmp_path / "fewer", forget)
+    fewer = edited_file(HUB, tmp_path / "fewer", forget)
     assert verify(path, fewer, scope="text").verdict == "tested"
 
     def both(root: dict[str, Any]) -> None:
         forget(root)
         strip_spaces(root)
 
-    report = verify(path, edited(tmp_path / "both", both), scope="text")
+    report = verify(path, edited_file(HUB, tmp_path / "both", both), scope="text")
     assert report.verdict == "unknown"
     assert "(other decoder, contents of tokens): no id changed" in report.known

@@ -17,7 +17,7 @@ from ..theory.automata import first_difference, uncovered
 from ..theory.cuts import preferred_in
 from ..theory.plain import plain_normalizer
 from ..theory.pretokens import occurrence
-from .places import Place, alike, places, quoted, step_form
+from .places import Place, changed_part, places, quoted, step_form
 from .tokens import (
     builds_the_same,
     compare_added,
@@ -159,12 +159,10 @@ _LONG = 160
 def _steps_apart(a: tuple[object, ...], b: tuple[object, ...]) -> str:
     """What differs of two lists of steps; empty where other kinds of steps stand there."""
     left, right = (list(map(step_form, steps)) for steps in (a, b))
-    ahead = alike(left, right)
-    behind = alike(left[ahead:][::-1], right[ahead:][::-1])
-    old, new = left[ahead : len(left) - behind], right[ahead : len(right) - behind]
+    ahead, old, new = changed_part(left, right)
     if not old or not new:
         which, steps = ("first", a) if old else ("second", b)
-        only = steps[ahead : len(steps) - behind]
+        only = steps[ahead : ahead + len(old or new)]
         listed = (f"step {n}, {describe_step(step)}" for n, step in enumerate(only, ahead + 1))
         return f"only in the {which}: {'; '.join(listed)}"
     if [step["step"] for step in old] != [step["step"] for step in new]:

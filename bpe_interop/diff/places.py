@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..model import escaped, show
 from ..steps import Pattern
+
+T = TypeVar("T")
 
 _WIDEST = 60
 """Characters of a part that are shown."""
@@ -92,6 +94,13 @@ def _narrowed(at: int, one: str, two: str) -> tuple[int, str, str]:
     ends = (len(each) - max(after - _BESIDE, 0) for each in (one, two))
     first, second = (each[start:end] for each, end in zip((one, two), ends, strict=True))
     return at + start + 1, first, second
+
+
+def changed_part(one: Sequence[T], two: Sequence[T]) -> tuple[int, Sequence[T], Sequence[T]]:
+    """Two sequences without what they begin and end with alike, and how much was alike ahead."""
+    ahead = alike(one, two)
+    behind = alike(one[ahead:][::-1], two[ahead:][::-1])
+    return ahead, one[ahead : len(one) - behind], two[ahead : len(two) - behind]
 
 
 def alike(one: Sequence[object], two: Sequence[object]) -> int:

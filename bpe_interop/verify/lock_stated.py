@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..diff import template_parts
-from ..diff.places import Place, alike, places, quoted, step_form
+from ..diff.places import Place, changed_part, places, quoted, step_form
 from ..fingerprint import added_of, fields_of
 from ..model import AddedToken, BPEModel, show
 from ..strict_json import Node, read_as
@@ -150,9 +150,7 @@ def _other_steps(name: str, then: Steps | None, now: Steps | None) -> Iterator[s
     if then is None or now is None:
         yield f"the {name} {_stated(then, 'was')}, {_stated(now, 'is')}"
         return
-    ahead = alike(then, now)
-    behind = alike(then[ahead:][::-1], now[ahead:][::-1])
-    old, new = then[ahead : len(then) - behind], now[ahead : len(now) - behind]
+    ahead, old, new = changed_part(then, now)
     if len(old) == len(new):
         for number, (one, two) in enumerate(zip(old, new, strict=True), ahead + 1):
             yield from _other_step(f"step {number} of the {name}", one, two)
