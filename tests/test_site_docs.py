@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 from command_line import Command, in_process
-from conftest import FIXTURES, ROOT
+from conftest import FIXTURES, ROOT, Data
 from mistral_common.tokens.tokenizers.base import TokenizerVersion
 from site_links import broken
 
@@ -27,7 +27,7 @@ PAGES = {
     for path in sorted(DOCS.rglob("*.md"))
 }
 RUN = [name for name in PAGES if name == "start.md" or name.startswith("recipes/")]
-BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^(<!-- example: real -->\n)?```(console|python)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"(?<!\!)\[[^\]]*\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 CHECKER = doctest.OutputChecker()
 
@@ -51,13 +51,28 @@ def console(text: str, call: Command) -> None:
 def test_examples_give_what_the_page_says(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    run_examples(page, tmp_path, monkeypatch, real=False)
+
+
+@pytest.mark.parametrize("page", [name for name in RUN if "<!-- example: real" in PAGES[name]])
+def test_examples_with_real_files_give_what_the_page_says(
+    page: str, data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data("tiktoken_cache")
+    run_examples(page, tmp_path, monkeypatch, real=True)
+
+
+def run_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, real: bool) -> None:
+    """The blocks of a page in their order; those marked as real need tiktoken's own files."""
     shutil.copytree(FIXTURES, tmp_path / "fixtures")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     names: dict[str, object] = {}
     report: list[str] = []
     with in_process(monkeypatch) as call:
-        for number, (kind, text) in enumerate(BLOCK.findall(PAGES[page])):
+        for number, (marked, kind, text) in enumerate(BLOCK.findall(PAGES[page])):
+            if marked and not real:
+                continue
             if kind == "console":
                 console(text, call)
                 continue
