@@ -150,9 +150,15 @@ class LlamaCppEngine:
         process = self._process
         late = threading.Event()
         timer = threading.Timer(_SECONDS, self._give_up, [process, late])
+        timer.daemon = True  # or an interrupted program would wait for it to end
         timer.start()
-        line = process.stdout.readline() if process and process.stdout else ""
-        timer.cancel()
+        try:
+            line = process.stdout.readline() if process and process.stdout else ""
+        except BaseException:
+            self.close()  # the answer that comes later is not that of the next question
+            raise
+        finally:
+            timer.cancel()
         if not line:
             code = process.wait() if process else 0
             self.close()

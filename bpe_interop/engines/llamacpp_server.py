@@ -133,6 +133,7 @@ class LlamaServerEngine(OneByOne):
         for last in (False, True):
             late = threading.Event()
             timer = threading.Timer(_IN_ALL, self._give_up, [late])
+            timer.daemon = True  # or an interrupted program would wait for it to end
             timer.start()
             try:
                 self._connection.request(method, f"{self._path}{path}", data, dict(headers))

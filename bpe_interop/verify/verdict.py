@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Literal, TypeAlias
 
 from ..encode import Encoder
@@ -172,11 +170,9 @@ def _refuted(
     stages, mismatch, stage = _first(proof, shown, tally.mismatch, sides)
     if proof is not None and proof.outcome == "proved":
         notes.append(_unexplained(mismatch, sides))
-    told: tuple[list[str], list[str]] = ([], [])
-    given = sides, (mismatch, mismatch), (mismatch.ids_a, mismatch.ids_b), told
-    with ThreadPoolExecutor(2) as pool:  # one engine may load in a process of its own
-        replayed = tuple(pool.map(_replay, *given))
-    notes.extend(chain.from_iterable(told))
+    # Not in threads: an interrupt would wait for the one that waits for a child process.
+    ids = mismatch.ids_a, mismatch.ids_b
+    replayed = [_replay(side, mismatch, each, notes) for side, each in zip(sides, ids, strict=True)]
     engines = tuple(dict.fromkeys(filter(None, replayed)))
     return Conclusion("refuted", stages, mismatch, stage, replayed=engines)
 

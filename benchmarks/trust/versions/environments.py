@@ -16,7 +16,7 @@ PACKAGES = ("tiktoken", "tokenizers", "sentencepiece", "protobuf", "regex", "tra
 """The libraries whose versions are told."""
 
 _BESIDE = (
-    "pytest>=8",
+    "pytest>=9.0",
     "hypothesis>=6.100",
     "mistral-common>=1.11",
     "xllamacpp>=2026.10",
