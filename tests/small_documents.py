@@ -10,7 +10,7 @@ import tokenizers
 
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel
-from bpe_interop.verify.stages.stage import Scope
+from bpe_interop.proof.stage import Scope
 from fixtures.json_documents import document_of, model_of
 
 Json: TypeAlias = dict[str, Any]

@@ -25,9 +25,9 @@ from bpe_interop.engines import from_files
 from bpe_interop.errors import EngineError
 from bpe_interop.model import BPEModel
 from bpe_interop.pages import to_markdown
+from bpe_interop.proof.prove import Proof
 from bpe_interop.verify import runs, verify
 from bpe_interop.verify.corpus_report import CorpusReport, Counts, SideName
-from bpe_interop.verify.prove import Proof
 from bpe_interop.verify.sides import side_of
 from bpe_interop.verify.summary import summary
 

@@ -37,8 +37,8 @@ from bpe_interop.model import (
     TemplateText,
     TemplateToken,
 )
+from bpe_interop.proof.prove import prove
 from bpe_interop.steps import JoinPieces, Prepend, Replace, SentencePieceText
-from bpe_interop.verify.prove import prove
 from fixtures.piece_model import (
     BYTE,
     CHARSMAP,

@@ -31,8 +31,8 @@ from bpe_interop.errors import (
 from bpe_interop.formats import by_name
 from bpe_interop.gate import refuse
 from bpe_interop.model import SequenceTemplate
+from bpe_interop.proof.prove import prove
 from bpe_interop.statement import Statement
-from bpe_interop.verify.prove import prove
 from bpe_interop.verify.stress import code_points, fixed
 
 TEKKEN = by_name("tekken")

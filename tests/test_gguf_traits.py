@@ -18,7 +18,7 @@ from bpe_interop.formats import by_name
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.write import dump
 from bpe_interop.model import BPEModel
-from bpe_interop.verify.prove import prove
+from bpe_interop.proof.prove import prove
 from fixtures import gguf_models as made
 
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]

@@ -18,11 +18,11 @@ from tokenizers import Tokenizer as Engine
 
 from bpe_interop.cli import cli
 from bpe_interop.errors import FormatError
+from bpe_interop.proof.stage import Scope
 from bpe_interop.pytest_plugin import assert_parity
 from bpe_interop.sources import load_source
 from bpe_interop.verify import Report, verify
 from bpe_interop.verify.lock import Lock, OwnText, dump, load, lock
-from bpe_interop.verify.stages.stage import Scope
 
 HUB = FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface"
 

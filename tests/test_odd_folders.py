@@ -13,7 +13,7 @@ import pytest
 from command_line import Command
 
 from bpe_interop import load
-from bpe_interop.verify.prove import prove
+from bpe_interop.proof.prove import prove
 
 TINY = Path(__file__).parent.parent / "fixtures" / "tokenizers" / "cl100k-tiny"
 TEXTS = ["low lower lowest", "Hello w\u00f6rld", "one\ntwo"]

@@ -16,6 +16,7 @@ from bpe_interop.errors import PatternError
 from bpe_interop.merging.canonical import whole_lookups
 from bpe_interop.merging.symbols import textual
 from bpe_interop.model import AddedToken, BPEModel, RankTable, Vocab
+from bpe_interop.proof.prove import prove
 from bpe_interop.sources import load_source
 from bpe_interop.steps import (
     Behavior,
@@ -39,7 +40,6 @@ from bpe_interop.text.split import Splitter
 from bpe_interop.theory.chains import chain, first_character_apart, pipeline
 from bpe_interop.theory.splitters import first_cut_apart
 from bpe_interop.theory.straddles import Places, _parts
-from bpe_interop.verify.prove import prove
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 LETTERS = "ab1 !"

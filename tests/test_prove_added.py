@@ -14,10 +14,10 @@ import pytest
 from small_documents import WITHIN, Json, Side, added, document
 
 from bpe_interop.model import AddedToken
+from bpe_interop.proof.around import _some
+from bpe_interop.proof.prove import prove
+from bpe_interop.proof.stage import Scope
 from bpe_interop.theory.added_tokens import Form, chains, joined, normalized_matters
-from bpe_interop.verify.prove import prove
-from bpe_interop.verify.stages.around import _some
-from bpe_interop.verify.stages.stage import Scope
 
 PAIRS = int(os.environ.get("BPE_INTEROP_ADDED") or 400)
 SEEDS = 4

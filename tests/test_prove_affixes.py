@@ -16,7 +16,7 @@ from bpe_interop.errors import BpeInteropError
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel
-from bpe_interop.verify.prove import Proof, prove
+from bpe_interop.proof.prove import Proof, prove
 
 Settings: TypeAlias = Mapping[str, Any]
 

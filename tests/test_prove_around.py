@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from small_documents import Json, Side, document
 
-from bpe_interop.verify.prove import prove
+from bpe_interop.proof.prove import prove
 
 VOCABULARY = {"a": 0, "b": 1, "x": 2}
 

@@ -23,6 +23,14 @@ from bpe_interop.errors import EngineError
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken, BPEModel, SequenceTemplate, TemplateText, TemplateToken
+from bpe_interop.proof import pretokenizer, stage
+from bpe_interop.proof.around import added_stages, template_stage
+from bpe_interop.proof.core import core_stage
+from bpe_interop.proof.decoder import decoding_stage
+from bpe_interop.proof.normalizer import normalizer_stage
+from bpe_interop.proof.pretokenizer import pretokenizer_stage
+from bpe_interop.proof.prove import prove
+from bpe_interop.proof.stage import Scope, Stage, TwoModels
 from bpe_interop.steps import (
     DecoderStep,
     Fuse,
@@ -37,14 +45,6 @@ from bpe_interop.steps import (
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.theory import straddles
 from bpe_interop.theory.straddles import Places
-from bpe_interop.verify.prove import prove
-from bpe_interop.verify.stages import pretokenizer, stage
-from bpe_interop.verify.stages.around import added_stages, template_stage
-from bpe_interop.verify.stages.core import core_stage
-from bpe_interop.verify.stages.decoder import decoding_stage
-from bpe_interop.verify.stages.normalizer import normalizer_stage
-from bpe_interop.verify.stages.pretokenizer import pretokenizer_stage
-from bpe_interop.verify.stages.stage import Scope, Stage, TwoModels
 from fixtures.piece_model import NORMAL, TRAINER, UNUSED, Piece, with_field
 
 _SUFFIX_FIELD = 24

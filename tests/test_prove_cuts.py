@@ -14,11 +14,11 @@ from bpe_interop.diff import diff
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel
+from bpe_interop.proof.prove import prove
 from bpe_interop.steps import Pattern
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.text.patterns import translate
 from bpe_interop.text.spellings import CL100K, CL100K_TRAILING
-from bpe_interop.verify.prove import prove
 
 FORMAT = by_name("huggingface")
 TRAILING = translate(Pattern(CL100K_TRAILING, "fancy-regex"), "oniguruma").source

@@ -17,6 +17,8 @@ from small_documents import WITHIN, Json, Side, added, document
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken, BPEModel, RankTable, SequenceTemplate, Vocab
+from bpe_interop.proof.prove import prove
+from bpe_interop.proof.stage import Scope, Stage
 from bpe_interop.steps import (
     ByteTokens,
     DecoderStep,
@@ -28,8 +30,6 @@ from bpe_interop.steps import (
 )
 from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.verify.parity import parity
-from bpe_interop.verify.prove import prove
-from bpe_interop.verify.stages.stage import Scope, Stage
 from fixtures.piece_model import (
     BYTE_PIECES,
     CONTROL_PIECES,

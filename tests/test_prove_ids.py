@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pytest
 from small_documents import Json, Side, document
 
-from bpe_interop.verify.prove import prove
+from bpe_interop.proof.prove import prove
 
 Vocabulary: TypeAlias = dict[str, int]
 

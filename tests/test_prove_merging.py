@@ -17,10 +17,10 @@ from benchmarks.trust.verdicts.sources import Source
 from bpe_interop.engines import from_files
 from bpe_interop.formats import by_name
 from bpe_interop.model import Fallback
+from bpe_interop.proof.core import core_stage
+from bpe_interop.proof.ids import ids_stage
+from bpe_interop.proof.stage import Stage, TwoModels
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
-from bpe_interop.verify.stages.core import core_stage
-from bpe_interop.verify.stages.ids import ids_stage
-from bpe_interop.verify.stages.stage import Stage, TwoModels
 from fixtures.gguf_models import BOOL, by_scores
 from fixtures.piece_model import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 

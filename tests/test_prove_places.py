@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import islice, product
 
+from bpe_interop.proof.pretokenizer import _cut_apart
 from bpe_interop.steps import Behavior, Pattern, Split
 from bpe_interop.text.split import split
 from bpe_interop.theory.straddles import Places
-from bpe_interop.verify.stages.pretokenizer import _cut_apart
 
 
 def at(source: str, behavior: Behavior = "isolated") -> Split:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from conftest import FIXTURES
 
 from bpe_interop.model import AddedToken, BPEModel
+from bpe_interop.proof.prove import SCOPES, about, narrower, prove
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Fuse
-from bpe_interop.verify.prove import SCOPES, about, narrower, prove
 
 GPT2: BPEModel = load_source(FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface").model
 

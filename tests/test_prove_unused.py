@@ -14,11 +14,11 @@ from bpe_interop.encode import Encoder
 from bpe_interop.formats import by_name
 from bpe_interop.merging.canonical import canonical
 from bpe_interop.model import Affixes, BPEModel, PairList, Vocab
+from bpe_interop.proof import stage
+from bpe_interop.proof.prove import prove
 from bpe_interop.steps import SentencePieceText
 from bpe_interop.theory.plain import has_plain_steps, is_as_good_as_normal, pairs_of
 from bpe_interop.theory.unused_pieces import without_idle
-from bpe_interop.verify.prove import prove
-from bpe_interop.verify.stages import stage
 from fixtures.piece_model import BYTE, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 
 

@@ -37,6 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("diff",),
     ("encode",),
     ("witnesses",),
+    ("proof",),
     ("formats", "presets"),
     ("extend",),
     ("chat_notes", "completions", "gate", "fingerprint", "statement"),
@@ -668,8 +669,8 @@ def test_relative_imports_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mon
     ("statement", "needed"),
     [
         ("import bpe_interop.verify", set[str]()),
-        ("from bpe_interop.verify import Scope", {"stages", "stages.stage"}),
-        ("from bpe_interop.verify import counts", {"stages", "stages.stage"}),
+        ("from bpe_interop.verify import Scope", set()),
+        ("from bpe_interop.verify import counts", set()),
         ("from bpe_interop.verify.stress import awkward", {"stress"}),
         ("from bpe_interop.verify.lock import lock", {"lock", "lock_stated", "stress"}),
     ],

@@ -16,9 +16,9 @@ from benchmarks.trust.verdicts.sources import Source
 from benchmarks.trust.verdicts.tally import STAGES, Tally, as_json
 from benchmarks.trust.verdicts.trial import Trial, random_pair, trial
 from bpe_interop.model import BPEModel
+from bpe_interop.proof import around
+from bpe_interop.proof.prove import Proof, prove
 from bpe_interop.verify import Scope
-from bpe_interop.verify.prove import Proof, prove
-from bpe_interop.verify.stages import around
 
 SEED = 7
 PAIRS = 60

@@ -25,16 +25,16 @@ from bpe_interop.diff import Difference
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, SourceError, UnstatedError
 from bpe_interop.model import FIELDS, AddedToken, BPEModel
+from bpe_interop.proof.prove import Proof, prove, text_stages
+from bpe_interop.proof.stage import Stage, TwoModels
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Lowercase
 from bpe_interop.verify import Report, Scope, counts, runs, verify
 from bpe_interop.verify.compare import LocalPair, Tally, compare, shrink
 from bpe_interop.verify.lock import dump, lock
-from bpe_interop.verify.prove import Proof, prove, text_stages
 from bpe_interop.verify.report import STAGES, matters
 from bpe_interop.verify.runs import decode_alone
 from bpe_interop.verify.sides import ORDINARY, PARSED, Inside, Mismatch, Own, Side, open_side
-from bpe_interop.verify.stages.stage import Stage, TwoModels
 from bpe_interop.verify.stress import around_added, fixed
 from bpe_interop.verify.summary import summary
 from bpe_interop.verify.verdict import conclude
@@ -449,7 +449,7 @@ def test_published_tokenizers_are_decided(
     two = load_source(b if ":" in b else data(b), preset=preset).model
     # What does not depend on the scope is established once.
     stages = list(text_stages(TwoModels(one, two)))
-    module = sys.modules["bpe_interop.verify.prove"]  # the function has the module's name
+    module = sys.modules["bpe_interop.proof"]  # the function has the module's name
     monkeypatch.setattr(module, "text_stages", lambda pair: iter(stages))
     for scope, refuted in expected.items():
         proof = prove(one, two, scope)

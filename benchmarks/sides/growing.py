@@ -42,7 +42,7 @@ def canonical(source: str) -> Side:
 
 def prove(source: str, target: str) -> Side:
     """A proof of two tokenizers that are loaded; it has to be one."""
-    from bpe_interop.verify.prove import prove as decide
+    from bpe_interop.proof.prove import prove as decide
 
     one, two = (import_module("bpe_interop").load(side).model for side in (source, target))
 

@@ -88,8 +88,8 @@ def proof_alone(source: str, other: str, preset: str) -> Side:
     """Reading both files and proving them equal, without running a text."""
 
     def run() -> Any:
+        from bpe_interop.proof.prove import prove
         from bpe_interop.sources import load_source
-        from bpe_interop.verify.prove import prove
 
         left, right = load_source(source).model, load_source(other, preset=preset).model
         return prove(left, right, "ordinary").outcome

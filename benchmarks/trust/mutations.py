@@ -49,12 +49,12 @@ _CUTS = (
 )
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "verify.stages.normalizer": _STAGES,
-    "verify.stages.pretokenizer": _CUTS,
-    "verify.stages.core": ("test_prove_merging.py", *_STAGES, "test_prove.py"),
-    "verify.stages.ids": ("test_prove_merging.py", *_STAGES),
-    "verify.stages.around": _STAGES,
-    "verify.stages.decoder": _STAGES,
+    "proof.normalizer": _STAGES,
+    "proof.pretokenizer": _CUTS,
+    "proof.core": ("test_prove_merging.py", *_STAGES, "test_prove.py"),
+    "proof.ids": ("test_prove_merging.py", *_STAGES),
+    "proof.around": _STAGES,
+    "proof.decoder": _STAGES,
     "theory.cuts": _CUTS,
     "theory.cuts_apart": _CUTS,
     "theory.straddles": _CUTS,
@@ -77,7 +77,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "theory.automata": ("test_automata.py", *_CUTS),
     "theory.splitters": ("test_automata.py", *_CUTS),
     "theory.split_tables": ("test_kernel_encoding.py", "test_misreadings.py"),
-    "verify.prove": (
+    "proof.prove": (
         "test_prove_scopes.py",
         "test_prove_decoding.py",
         "test_verify.py",

@@ -44,7 +44,7 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "_entry: not begun[1]": _REFUSED,
         "_prove_transitions: not empty": _REFUSED,
     },
-    "verify.prove": {
+    "proof.prove": {
         "narrower: not left": "it spares a proof that would say no",
     },
     "theory.splitters": {
@@ -66,7 +66,7 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "Contexts._grown: queue[0][0] < limit": _WORK,
         "Contexts.shortest: best is None": _WORK,
     },
-    "verify.stages.core": {
+    "proof.core": {
         "_decision: _whole_characters(a)": (
             "both sides have the same symbols; how texts are cut is the pre-tokenizer's to compare"
         ),
@@ -79,7 +79,7 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "_unused_apart: a.affixes != Affixes()": "no format has affixes and UNUSED tokens",
         "unused: 'unused' not in kinds.values()": _KEPT,
     },
-    "verify.stages.ids": {
+    "proof.ids": {
         "given_tokens: token in ids": "what is no token has no id to leave out",
         "unknown_id: has_utf8_bytes(model)": (
             "readers state no rule for missing symbols where every byte has a token"

@@ -110,7 +110,7 @@ def _show_check(check: Check) -> None:
 
 def _sentence(established: Established, to: str, has_source: bool) -> str:
     """The verdict as a sentence."""
-    from ..verify.prove import about  # a verdict was found, so its modules are there
+    from ..proof.prove import about  # a verdict was found, so its modules are there
 
     but = (
         f"apart from what was dropped ({', '.join(established.dropped)}): "

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..corpora import Errors, Selection
+    from ..proof.prove import SCOPES, about
+    from ..proof.stage import Scope, Stage, counts
     from ..shards import Progress
-    from .prove import SCOPES, about
     from .report import Example, Report
     from .runs import RunOptions
     from .sides import Failure, Mismatch
-    from .stages.stage import Scope, Stage, counts
     from .sweep import Corpora
     from .two_sources import verify
 
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "SCOPES": ".prove",
+    "SCOPES": "..proof.prove",
     "Corpora": ".sweep",
     "Errors": "..corpora",
     "Example": ".report",
@@ -47,11 +47,11 @@ _HOMES = {
     "Progress": "..shards",
     "Report": ".report",
     "RunOptions": ".runs",
-    "Scope": ".stages.stage",
+    "Scope": "..proof.stage",
     "Selection": "..corpora",
-    "Stage": ".stages.stage",
-    "about": ".prove",
-    "counts": ".stages.stage",
+    "Stage": "..proof.stage",
+    "about": "..proof.prove",
+    "counts": "..proof.stage",
     "verify": ".two_sources",
 }
 

@@ -23,6 +23,7 @@ from ..errors import EngineError, SourceError, UnsupportedError
 from ..formats import Files, by_name
 from ..io import TokenizerSource
 from ..model import BPEModel
+from ..proof.stage import Scope
 from ..shards import (
     LIMIT,
     Carried,
@@ -38,7 +39,6 @@ from .children import ChildPair
 from .compare import LocalPair, Pair
 from .corpus_report import CorpusReport, Failed, Found, SideName
 from .sides import Inside, Mode, side_of
-from .stages.stage import Scope
 from .sweep import (
     ENDED_EARLY,
     Corpora,

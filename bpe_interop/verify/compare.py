@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias
 from ..encode import Encoder
 from ..engines import Engine
 from ..errors import EncodeError
+from ..proof.stage import changed_by
 from .corpus_report import oddness_of
 from .sides import (
     Failure,
@@ -22,7 +23,6 @@ from .sides import (
     encode_one,
     encode_to_arrays,
 )
-from .stages.stage import changed_by
 
 
 @dataclass(slots=True)

@@ -18,13 +18,13 @@ from ..gate import refusal
 from ..io import TokenizerSource
 from ..loss import Loss
 from ..model import BPEModel, TemplateToken, show
+from ..proof.prove import Proof, prove
+from ..proof.stage import Scope, Stage
 from ..ticks import begin
 from .apart import Apart, expected, pays, without_tokens
 from .assumptions import EXAMINED, assumptions
 from .compare import Tally, compare
-from .prove import Proof, prove
 from .sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, decoding
-from .stages.stage import Scope, Stage
 from .stress import around_added, awkward, fixed
 from .verdict import Verdict, doubts, verdict_of
 

@@ -17,6 +17,8 @@ from ..fingerprint import PARTS, fingerprint, states
 from ..io import TokenizerSource, beginning, read, spelled
 from ..merging.canonical import canonical
 from ..model import AddedToken, BPEModel, show
+from ..proof.around import left_to_chance
+from ..proof.stage import Scope, Stage, counts
 from ..ticks import begin
 from .alignment import Span, align
 from .assumptions import EXAMINED, assumptions
@@ -56,8 +58,6 @@ from .sides import (
     served_otherwise,
     ways_to_name,
 )
-from .stages.around import left_to_chance
-from .stages.stage import Scope, Stage, counts
 from .stress import texts_with
 from .verdict import Verdict, doubts, not_called_proved, verdict_of
 

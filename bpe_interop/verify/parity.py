@@ -21,16 +21,16 @@ from ..errors import ArgumentError, EngineError, SourceError
 from ..formats import Files, by_name
 from ..io import TokenizerSource
 from ..model import BPEModel
+from ..proof.prove import SCOPES, prove
+from ..proof.stage import Scope
 from ..special import checked
 from ..tokenizer import Tokenizer
 from .compare import compare
 from .lock import Lock
 from .lock_report import compare_with_lock, locked
-from .prove import SCOPES, prove
 from .report import Report, report_of
 from .runs import PATIENCE, Ran
 from .sides import Inside, Own, Side, in_engine, modes_of, noted_on_files, open_side
-from .stages.stage import Scope
 from .stress import awkward
 
 _LIBRARIES = ("tiktoken", "tokenizers", "sentencepiece", "transformers")

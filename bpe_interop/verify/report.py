@@ -9,13 +9,13 @@ from ..diff import Difference, diff
 from ..encode import Encoder
 from ..model import BPEModel, show
 from ..notebook import verdict_block
+from ..proof.prove import STAGES, Proof
+from ..proof.stage import Scope, Stage, counts
 from .alignment import Span, align
 from .corpus_report import CorpusReport, Source
 from .metadata import metadata_apart
-from .prove import Proof
 from .runs import Ran, mismatch_of
 from .sides import Failure, Mismatch, Mode, Side, unstated
-from .stages.stage import Scope, Stage, counts
 from .summary import summary, texts_differ
 from .verdict import Verdict, conclude
 
@@ -175,23 +175,6 @@ def examples_of(
         for each in shown[:EXAMPLES]
     )
 
-
-STAGES: dict[str, tuple[str, ...]] = {
-    "alphabet": ("core", "ids"),
-    "affixes": ("core", "ids"),
-    "vocab": ("core", "ids"),
-    "merges": ("core",),
-    "lookup_first": ("lookup",),
-    "fallback": ("core", "ids"),
-    "normalizer": ("normalizer",),
-    "pretokenizer": ("pre-tokenizer",),
-    "added": ("added tokens", "special tokens"),
-    "sequence_template": ("sequence template",),
-    "decoder": ("decoding",),
-    "chat_template": (),
-    "extras": (),
-}
-"""The stages that look at a field of the model; none where it is metadata."""
 
 _TEXT = frozenset({"normalizer", "pre-tokenizer", "core", "lookup", "ids"})
 """The stages of texts in which no added token is looked for."""

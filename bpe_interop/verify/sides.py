@@ -42,11 +42,11 @@ from ..formats.huggingface.companions import WORDS, explain
 from ..io import TokenizerSource, find, spelled
 from ..model import BPEModel
 from ..presets import candidates
+from ..proof.stage import Scope
 from ..sources import load_source
 from ..steps import JoinPieces
 from ..text.added_tokens import Allowed
 from .corpus_report import SideName
-from .stages.stage import Scope
 
 How: TypeAlias = Literal["failed", "panicked", "killed"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..proof.prove import about
+from ..proof.stage import Scope, Stage, counts
 from ..text.counting import many
 from .corpus_report import Counts
 from .metadata import COVERED, COVERED_BY_LOCK, of_lock
-from .prove import about
 from .sides import AROUND, PARSED, TEMPLATED
-from .stages.stage import Scope, Stage, counts
 from .verdict import reasons_against_proof
 
 if TYPE_CHECKING:

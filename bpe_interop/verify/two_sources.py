@@ -12,11 +12,12 @@ from ..errors import SourceError, UnstatedError
 from ..io import TokenizerSource
 from ..model import BPEModel
 from ..presets import ways_to_say
+from ..proof.prove import SCOPES, narrower, prove
+from ..proof.stage import Scope, counts
 from ..shards import Carried, carry, pool_of
 from ..ticks import begin
 from .by_parts import ByParts
 from .lock_report import compare_with_lock, locked
-from .prove import SCOPES, narrower, prove
 from .report import Report, report_of
 from .runs import PATIENCE, Pairing, Ran, RunOptions, check_texts, run
 from .sides import (
@@ -31,7 +32,6 @@ from .sides import (
     served_otherwise,
     side_of,
 )
-from .stages.stage import Scope, counts
 from .sweep import Corpora, Sides
 from .verdict import doubts, engines_of, witnessed
 

@@ -11,9 +11,10 @@ from ..engines import NAMES, Engine, from_files
 from ..engines.facts import facts
 from ..errors import EngineError, EngineMissingError, UnstatedError
 from ..model import BPEModel, show
+from ..proof.prove import Proof
+from ..proof.stage import Scope, Stage, is_stray
 from .assumptions import assumptions, unexamined
 from .compare import Tally, compare, first_stage
-from .prove import Proof
 from .sides import (
     ORDINARY,
     PARSED,
@@ -26,7 +27,6 @@ from .sides import (
     decode,
     encode_one,
 )
-from .stages.stage import Scope, Stage, is_stray
 from .stress import fixed
 
 Verdict: TypeAlias = Literal["proved", "tested", "refuted", "unknown"]

@@ -14,9 +14,9 @@ from bpe_interop.formats import by_name
 from bpe_interop.kernel import Numbers
 from bpe_interop.model import BPEModel
 from bpe_interop.presets import PRESETS, fill
+from bpe_interop.proof.prove import prove
 from bpe_interop.text.bytechars import to_chars
 from bpe_interop.theory.core import plainly_equal, system_of
-from bpe_interop.verify.prove import prove
 
 from .comparing import Answered, Case
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 
+from bpe_interop.proof import core, decoder, ids, normalizer, pretokenizer, stage
 from bpe_interop.theory import chains
-from bpe_interop.verify.stages import core, decoder, ids, normalizer, pretokenizer, stage
 
 _NEAR = "ab \u2581\u00e9e\u0301\n\t\rA1.'xyzwc\u00c9\u65e5\ufb01<_-#\u00a0\u3000\U0001f642\x00"
 

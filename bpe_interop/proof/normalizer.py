@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Final
 
-from ...errors import EngineMissingError, PatternError
-from ...steps import Metaspace, Replace, SentencePieceText
-from ...theory import chains
+from ..errors import EngineMissingError, PatternError
+from ..steps import Metaspace, Replace, SentencePieceText
+from ..theory import chains
 from .stage import Stage, TwoModels, short_texts, silent
 
 _NAME: Final = "normalizer"

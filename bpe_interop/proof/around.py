@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice, product
 
-from ...diff.tokens import added_apart
-from ...model import AddedToken, BPEModel, show
-from ...steps import JoinPieces
-from ...theory.added_tokens import Form, chains, hiding, joined, normalized_matters
-from ...theory.plain import found_as_added, normal_form
+from ..diff.tokens import added_apart
+from ..model import AddedToken, BPEModel, show
+from ..steps import JoinPieces
+from ..theory.added_tokens import Form, chains, hiding, joined, normalized_matters
+from ..theory.plain import found_as_added, normal_form
 from .stage import NO_TEXT, Stage, TwoModels, counts, silent
 
 _BESIDE = (

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, islice, product
 
-from ...merging.canonical import whole_lookups
-from ...model import show
-from ...text.patterns import asks_other_tables
-from ...text.split import split
-from ...theory.chains import pipeline
-from ...theory.cuts_apart import Steps, compared_cuts, none_across, texts_across
-from ...theory.splitters import representatives
+from ..merging.canonical import whole_lookups
+from ..model import show
+from ..text.patterns import asks_other_tables
+from ..text.split import split
+from ..theory.chains import pipeline
+from ..theory.cuts_apart import Steps, compared_cuts, none_across, texts_across
+from ..theory.splitters import representatives
 from .stage import CONTEXTS, Stage, TwoModels, short_strings, short_texts, silent
 
 _NAME = "pre-tokenizer"

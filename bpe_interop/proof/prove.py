@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 from ..gc_pause import paused
 from ..model import BPEModel
-from .stages.around import NO_TEMPLATE, added_stages, template_stage
-from .stages.core import core_stage
-from .stages.decoder import decoding_stage
-from .stages.ids import ids_stage, lookup_stage
-from .stages.normalizer import normalizer_stage
-from .stages.pretokenizer import pretokenizer_stage
-from .stages.stage import Outcome, Scope, Stage, TwoModels, counts
+from .around import NO_TEMPLATE, added_stages, template_stage
+from .core import core_stage
+from .decoder import decoding_stage
+from .ids import ids_stage, lookup_stage
+from .normalizer import normalizer_stage
+from .pretokenizer import pretokenizer_stage
+from .stage import Outcome, Scope, Stage, TwoModels, counts
 
 SCOPES: dict[Scope, str] = {
     "all": "every text, special tokens and the sequence template included",
@@ -26,6 +26,24 @@ SCOPES: dict[Scope, str] = {
     "text": "every text; no added token matches",
 }
 """What a verdict is about, by name."""
+
+
+STAGES: dict[str, tuple[str, ...]] = {
+    "alphabet": ("core", "ids"),
+    "affixes": ("core", "ids"),
+    "vocab": ("core", "ids"),
+    "merges": ("core",),
+    "lookup_first": ("lookup",),
+    "fallback": ("core", "ids"),
+    "normalizer": ("normalizer",),
+    "pretokenizer": ("pre-tokenizer",),
+    "added": ("added tokens", "special tokens"),
+    "sequence_template": ("sequence template",),
+    "decoder": ("decoding",),
+    "chat_template": (),
+    "extras": (),
+}
+"""The stages that look at a field of the model; none where it is metadata."""
 
 
 def about(scope: Scope, stages: Iterable[Stage]) -> str:

@@ -1,4 +1,4 @@
-"""The stages of two tokenizers, compared one by one: equal for every text, or shown not to be.
+"""The proof that two tokenizers are equal, stage by stage, or a text that shows they are not.
 
 Each function says of one stage *proved* (equal for every text, and by which argument), *refuted*
 (a text gives other ids in the end) or *unknown* (neither was established). The theorems named

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice, product
 from typing import Literal, TypeAlias
 
-from ...diff import Difference, diff
-from ...encode import Encoder
-from ...errors import EncodeError, PatternError, UnstatedError
-from ...model import AddedToken, Affixes, BPEModel
-from ...steps import ByteChars, Metaspace, SentencePieceText
-from ...theory.plain import found_as_added
-from ...theory.pretokens import occurrence
+from ..diff import Difference, diff
+from ..encode import Encoder
+from ..errors import EncodeError, PatternError, UnstatedError
+from ..model import AddedToken, Affixes, BPEModel
+from ..steps import ByteChars, Metaspace, SentencePieceText
+from ..theory.plain import found_as_added
+from ..theory.pretokens import occurrence
 
 Outcome: TypeAlias = Literal["proved", "refuted", "unknown"]
 Scope: TypeAlias = Literal["all", "ordinary", "text"]

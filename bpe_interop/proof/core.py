@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 
-from ...merging.canonical import canonical
-from ...merging.symbols import UserDefined, spellings, textual, user_defined
-from ...model import Affixes, BPEModel, show
-from ...steps import ByteChars
-from ...theory.core import Decision, decide, system_of
-from ...theory.cuts import has_utf8_bytes
-from ...theory.plain import found_as_added, stays_symbol
-from ...theory.pretokens import UTF8_BYTES
-from ...theory.unused_pieces import decide_resplit, without_idle
+from ..merging.canonical import canonical
+from ..merging.symbols import UserDefined, spellings, textual, user_defined
+from ..model import Affixes, BPEModel, show
+from ..steps import ByteChars
+from ..theory.core import Decision, decide, system_of
+from ..theory.cuts import has_utf8_bytes
+from ..theory.plain import found_as_added, stays_symbol
+from ..theory.pretokens import UTF8_BYTES
+from ..theory.unused_pieces import decide_resplit, without_idle
 from .stage import Stage, TwoModels, single_characters
 
 _NAME = "core"

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice, takewhile
 
-from ...encode import Encoder
-from ...encode.decode import Meaning, shared_ids
-from ...entries import compare_entries
-from ...errors import DecodeError
-from ...model import BPEModel, TemplateToken, show
-from ...steps import (
+from ..encode import Encoder
+from ..encode.decode import Meaning, shared_ids
+from ..entries import compare_entries
+from ..errors import DecodeError
+from ..model import BPEModel, TemplateToken, show
+from ..steps import (
     ByteTokens,
     DecoderStep,
     Fuse,
@@ -23,8 +23,8 @@ from ...steps import (
     SentencePieceText,
     StripToken,
 )
-from ...text.decoders import apply_step
-from ...theory import chains
+from ..text.decoders import apply_step
+from ..theory import chains
 from .ids import given_tokens, unknown_id
 from .stage import NO_DECODED, Scope, Stage, TwoModels, silent, single_characters
 

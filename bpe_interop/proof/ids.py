@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import chain
 
-from ...entries import compare_entries, without
-from ...errors import EncodeError
-from ...kernel import as_dict
-from ...memo import Memo
-from ...merging.canonical import canonical, whole_lookups
-from ...merging.symbols import user_defined
-from ...model import BPEModel, show
-from ...theory.cuts import has_utf8_bytes
-from ...theory.pretokens import occurrence
+from ..entries import compare_entries, without
+from ..errors import EncodeError
+from ..kernel import as_dict
+from ..memo import Memo
+from ..merging.canonical import canonical, whole_lookups
+from ..merging.symbols import user_defined
+from ..model import BPEModel, show
+from ..theory.cuts import has_utf8_bytes
+from ..theory.pretokens import occurrence
 from .core import lone_symbols
 from .stage import Stage, TwoModels, single_characters
 
