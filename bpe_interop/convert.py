@@ -510,6 +510,11 @@ def _rewrote(model: BPEModel, again: BPEModel) -> list[str]:
         rewrote.append(
             f"{len(model.merges.pairs):,} listed merges as ranks; {firing:,} of them ever fire"
         )
+    steps, written = model.pretokenizer or (), again.pretokenizer or ()
+    names = [type(step).__name__ for step in steps]
+    if len(written) == 1 and names not in ([], ["Split"]):
+        rewrote.append(f"pattern: {', '.join(names)} as one that is proved to cut every text alike")
+        return rewrote
     for before, after in zip(_patterns(model), _patterns(again), strict=False):
         if before.source != after.source:
             rewrote.append(f"pattern: {_why_respelled(before, after)}")

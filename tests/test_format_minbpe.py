@@ -189,10 +189,11 @@ def test_what_a_step_keeps_must_all_be_matched() -> None:
         return {loss.field: loss.witness for loss in MINBPE.losses(model)}
 
     assert not lost(Split(Pattern(r"\S+|\s+", "oniguruma"), "isolated"))
-    assert lost(Split(Pattern("[^b]", "oniguruma"), "isolated")) == {"pretokenizer": "b"}
+    assert not lost(Split(Pattern("[^b]", "oniguruma"), "isolated"))  # as [^b]|b+ (Theorem 29)
+    assert lost(Split(Pattern("[^b]cde", "oniguruma"), "isolated")) == {"pretokenizer": "!"}
     assert lost(PrefixSpace()) == {"pretokenizer": "a"}
-    assert lost(Split("b", "isolated")).keys() == {"pretokenizer"}
-    assert lost(Split(Pattern("b", "oniguruma"), "removed")).keys() == {"pretokenizer"}
+    assert lost(Split("bcd", "isolated")).keys() == {"pretokenizer"}
+    assert not lost(Split(Pattern("b", "oniguruma"), "removed"))
 
 
 # What cannot be held.

@@ -46,12 +46,12 @@ from bpe_interop.model import (
 )
 from bpe_interop.presets import PRESETS
 from bpe_interop.steps import (
-    Digits,
     JoinBytes,
     Pattern,
     PrefixSpace,
     Split,
     UnicodeForm,
+    UnicodeScripts,
 )
 from bpe_interop.theory.pretokens import UTF8_BYTES
 from fixtures import piece_model
@@ -444,8 +444,8 @@ def test_nothing_is_lost_of_a_rank_file() -> None:
     [
         ({"normalizer": (UnicodeForm("NFC"),)}, "normalizer", "ids", "\u0340"),
         ({"pretokenizer": (PrefixSpace(),)}, "pretokenizer", "ids", "a"),
-        ({"pretokenizer": (Digits(True),)}, "pretokenizer", "ids", None),
-        ({"pretokenizer": (Split(" ", "isolated"),)}, "pretokenizer", "ids", None),
+        ({"pretokenizer": (UnicodeScripts(),)}, "pretokenizer", "ids", None),
+        ({"pretokenizer": (Split("abc", "isolated"),)}, "pretokenizer", "ids", None),
         ({"added": (AddedToken("<x>", 261, special=False),)}, "added", "text", "<x>"),
         ({"added": (AddedToken("<x>", 261, lstrip=True),)}, "added", "text", " <x>"),
         ({"added": (AddedToken("<x>", 261, rstrip=True),)}, "added", "text", "<x> "),
@@ -474,12 +474,11 @@ def test_normalized_matters_only_where_it_can() -> None:
 
 
 def test_a_pattern_that_keeps_unmatched_text_is_lost_with_that_text() -> None:
-    pattern = Pattern(r"\p{L}+", "oniguruma")
+    pattern = Pattern(r"\p{L}bc", "oniguruma")  # three characters tell where it matches
     (loss,) = FORMAT.losses(model(pretokenizer=(Split(pattern, "isolated"),)))
     assert loss.field == "pretokenizer"
     assert loss.shown
     assert loss.witness is not None
-    assert not any(char.isalpha() for char in loss.witness)
     assert lost(model(pretokenizer=(Split(pattern, "removed", invert=True),))) == set()
 
 

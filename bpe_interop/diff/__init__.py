@@ -17,6 +17,7 @@ from ..theory.automata import first_difference, uncovered
 from ..theory.cuts import preferred_in
 from ..theory.plain import plain_normalizer
 from ..theory.pretokens import occurrence
+from ..theory.splitters import first_cut_apart
 from .places import Place, changed_part, places, quoted, step_form
 from .tokens import (
     builds_the_same,
@@ -136,9 +137,25 @@ def _normalizer(a: BPEModel, b: BPEModel) -> str:
 
 
 def _pretokenizer(a: BPEModel, b: BPEModel) -> str:
-    if _steps(a) == _steps(b):
+    if _steps(a) == _steps(b) or _one_pattern_for_all(a.pretokenizer or (), b.pretokenizer or ()):
         return ""
     return _said(a.pretokenizer or (), b.pretokenizer or ())
+
+
+def _one_pattern_for_all(
+    left: tuple[PreTokenizerStep, ...], right: tuple[PreTokenizerStep, ...]
+) -> bool:
+    """Whether one side's pattern cuts every text as the other's sequence of steps (Theorem 29)."""
+    if _is_one_pattern(left) == _is_one_pattern(right) or not left or not right:
+        return False
+    try:
+        return first_cut_apart(left, right) is None
+    except PatternError:
+        return False
+
+
+def _is_one_pattern(steps: tuple[PreTokenizerStep, ...]) -> bool:
+    return len(steps) == 1 and isinstance(steps[0], Split) and steps[0].invert
 
 
 def _decoder(a: BPEModel, b: BPEModel) -> str:

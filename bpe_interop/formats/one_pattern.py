@@ -1,4 +1,7 @@
-"""A pre-tokenizer as one pattern, whose matches are the pretokens: tiktoken's, or another's."""
+"""A pre-tokenizer as one pattern, whose matches are the pretokens: tiktoken's, or another's.
+
+Several steps are one pattern by Theorem 29.
+"""
 
 from __future__ import annotations
 
@@ -46,26 +49,27 @@ def one_pattern(
         )
 
     step = steps[0]
-    if len(steps) > 1 or not isinstance(step, Split) or not isinstance(step.pattern, Pattern):
-        if isinstance(step, PrefixSpace):
-            return loss("a space put before each text", witness="a")
-        names = ", ".join(type(each).__name__ for each in steps)
-        return loss(f"the steps {names}", shown=False)
-    keeps = step.behavior == "isolated" or (
-        step.behavior in ("merged_with_previous", "merged_with_next") and not step.invert
-    )
-    if not keeps and not (step.behavior == "removed" and step.invert):
-        return loss(f"a split that is {step.behavior}", shown=False)
+    if isinstance(step, PrefixSpace):
+        return loss("a space put before each text", witness="a")
+    names = ", ".join(type(each).__name__ for each in steps)
+    what, left = f"the steps {names}", None
     from ..text.patterns import parse
     from ..theory.automata import uncovered
+    from ..theory.composition import composed
 
     try:
-        left = uncovered(parse(step.pattern)) if keeps else None
-        if left is not None:
-            return loss("a pattern that leaves text unmatched and keeps it", witness=left)
-        return say(step.pattern)
+        if len(steps) == 1 and isinstance(step, Split) and isinstance(step.pattern, Pattern):
+            what = f"a split that is {step.behavior}"
+            if step.behavior == "removed" and step.invert:
+                return say(step.pattern)
+            if step.behavior == "isolated" or (not step.invert and "merged" in step.behavior):
+                left = uncovered(parse(step.pattern))
+                if left is None:
+                    return say(step.pattern)
+                what = "a pattern that leaves text unmatched and keeps it"
+        return say(composed(steps))
     except PatternError as error:
-        return loss(f"a pattern of which it is not shown ({error.what})", shown=False)
+        return loss(f"{what} ({error.what})", witness=left, shown=left is not None)
 
 
 def pat_str(model: BPEModel) -> str | None:

@@ -37,7 +37,7 @@ from .regex_syntax import (
     repeat,
     sequence,
 )
-from .unicode import LAST, case_orbits, complement, merge
+from .unicode import LAST, SURROGATES, Ranges, case_orbits, complement, merge
 
 _ANCHORS: dict[Dialect, dict[str, str]] = {
     "fancy-regex": {
@@ -215,7 +215,7 @@ class _Emitter:
 
     def _ranges(self, charset: Chars) -> str:
         source = ""
-        for first, last in charset.ranges:
+        for first, last in _characters(charset.ranges):
             source += self._char(first, r"\[]^-&~|:")
             if last > first:
                 source += "-" * (last > first + 1) + self._char(last, r"\[]^-&~|:")
@@ -234,6 +234,16 @@ class _Emitter:
         if code <= 0xFFFF:
             return f"\\u{code:04x}"
         return f"\\U{code:08x}" if self.dialect == "python" else f"\\x{{{code:x}}}"
+
+
+def _characters(ranges: Ranges) -> Ranges:
+    """The ranges without surrogates, which no text holds and no engine can spell."""
+    low, high = SURROGATES
+    cut = [
+        (high + 1 if low <= first <= high else first, low - 1 if low <= last <= high else last)
+        for first, last in ranges
+    ]
+    return tuple((first, last) for first, last in cut if first <= last) or ranges
 
 
 def _counts(low: int, high: int | None) -> str:

@@ -335,18 +335,18 @@ class Machine:
         look = node if isinstance(node, Look) else Look(node, ahead=True, negative=False)
         if not look.ahead:
             _undecided("lookbehind")
-        charset, at_end = _next_character(look.part)
+        charset, at_end = next_character(look.part)
         self._emit("look not" if look.negative else "look", self._set(charset), int(at_end))
 
 
-def _next_character(node: Node) -> tuple[CharSet, bool]:
+def next_character(node: Node) -> tuple[CharSet, bool]:
     """What an assertion asks of the next character, and whether the end will do as well."""
     if isinstance(node, Leaf):
         return node.charset, False
     if isinstance(node, Anchor) and node.kind in ("text_end", "line_end"):
         return (chars("\n") if node.kind == "line_end" else NOTHING), True
     if isinstance(node, Alternation):
-        asked = [_next_character(option) for option in node.options]
+        asked = [next_character(option) for option in node.options]
         return unite(charset for charset, _ in asked), any(at_end for _, at_end in asked)
     if isinstance(node, Anchor):
         _undecided(f"an anchor ({node.kind.replace('_', ' ')})")

@@ -14,7 +14,7 @@ a shortest text (``docs/theory.md``, Theorem 14).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -31,7 +31,18 @@ from ..steps import (
     UnicodeScripts,
     Words,
 )
-from ..text.charsets import Chars, CharSet, chars, negate, unite
+from ..text.charsets import (
+    NOTHING,
+    Chars,
+    CharSet,
+    Property,
+    chars,
+    code_points,
+    intersect,
+    negate,
+    unite,
+)
+from ..text.class_parser import WORD
 from ..text.patterns import as_run
 from ..text.regex_syntax import (
     Leaf,
@@ -306,5 +317,19 @@ def meaning(step: PreTokenizerStep) -> tuple[Node, Behavior, bool]:
     return as_run(pattern), step.behavior, step.invert
 
 
+_NAMED: Mapping[ClassName, CharSet] = {
+    "numeric": Property("N"),
+    "punctuation": Property("P"),
+    "regex_space": Property("White_Space"),
+    "word": WORD["fancy-regex"],
+}
+"""What patterns call most of the characters of a class."""
+
+
 def _class(name: ClassName) -> CharSet:
-    return Chars(char_class(name).ranges)
+    """A class of tokenizers' own: as patterns name it, with the characters that differ."""
+    own, named = Chars(char_class(name).ranges), _NAMED.get(name, NOTHING)
+    more = Chars(code_points(intersect(own, negate(named))))
+    less = Chars(code_points(intersect(named, negate(own))))
+    both = unite((named, more))
+    return both if less == NOTHING else intersect(both, negate(less))
