@@ -15,6 +15,7 @@ from ..text.patterns import parse
 from ..theory.added_tokens import normalized_matters
 from ..theory.automata import first_difference, uncovered
 from ..theory.cuts import preferred_in
+from ..theory.idle import acting_splits
 from ..theory.plain import plain_normalizer
 from ..theory.pretokens import occurrence
 from ..theory.splitters import first_cut_apart
@@ -137,7 +138,7 @@ def _normalizer(a: BPEModel, b: BPEModel) -> str:
 
 
 def _pretokenizer(a: BPEModel, b: BPEModel) -> str:
-    if _steps(a) == _steps(b) or _one_pattern_for_all(a.pretokenizer or (), b.pretokenizer or ()):
+    if _steps(a) == _steps(b) or _one_pattern_for_all(acting_splits(a), acting_splits(b)):
         return ""
     return _said(a.pretokenizer or (), b.pretokenizer or ())
 
@@ -240,8 +241,9 @@ def _split_otherwise(a: BPEModel, b: BPEModel) -> str:
 
 
 def _steps(model: BPEModel) -> tuple[object, ...]:
-    steps = model.pretokenizer or ()
-    return tuple(_step(step, place, model) for place, step in enumerate(steps))
+    steps = acting_splits(model)
+    alone = model if steps == model.pretokenizer else replace(model, pretokenizer=steps)
+    return tuple(_step(step, place, alone) for place, step in enumerate(steps))
 
 
 def _step(step: PreTokenizerStep, place: int, model: BPEModel) -> object:

@@ -1,6 +1,7 @@
 """The pre-tokenizer: single patterns, sequences of splitters, and cuts that change nothing.
 
-Theorem 11 is about patterns, Theorem 14 about sequences, Theorems 10, 26 and 27 about cuts.
+Theorem 11 is about patterns, Theorem 14 about sequences, Theorems 10, 26 and 27 about cuts,
+Theorem 30 about steps that can never act.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ..text.patterns import asks_other_tables
 from ..text.split import split
 from ..theory.chains import pipeline
 from ..theory.cuts_apart import Steps, compared_cuts, none_across, texts_across
+from ..theory.idle import acting_splits
 from ..theory.splitters import representatives
 from .stage import CONTEXTS, Stage, TwoModels, short_strings, short_texts, silent
 
@@ -38,6 +40,11 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         return Stage(_NAME, "unknown", f"{silent(pair, 'pretokenizer')} how texts are split")
     if left == right:
         return Stage(_NAME, "proved", "the same steps" if left else "none on either side")
+    left, right = acting_splits(pair.a), acting_splits(pair.b)
+    if left == right:
+        return Stage(
+            _NAME, "proved", "the same steps, but for those that can never act (Theorem 30)"
+        )
     difference = pair.fields.get("pretokenizer")
     tables = [tuple(map(asks_other_tables, steps)) for steps in (left, right)]
     if difference is None and tables[0] == tables[1]:

@@ -29,6 +29,7 @@ from ..text.patterns import parse
 from ..text.regex_syntax import Leaf, Node
 from ..text.regex_syntax import Sequence as Parts
 from ..text.unicode import LAST, SURROGATES
+from .idle import acting_splits
 from .plain import plain_normalizer
 
 Pipeline = tuple[tuple[NormalizerStep, ...], tuple[PreTokenizerStep, ...]]
@@ -43,7 +44,7 @@ def pipeline(model: BPEModel) -> Pipeline | None:
     """
     if model.normalizer is None or model.pretokenizer is None:
         return None
-    steps, splits = plain_normalizer(model.normalizer), model.pretokenizer
+    steps, splits = plain_normalizer(model.normalizer), acting_splits(model)
     looked_for = any(token.normalized for token in model.added or ())
     first = splits[0] if splits and not looked_for else None
     if isinstance(first, Metaspace) and first.prepend == "never":

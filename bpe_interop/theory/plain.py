@@ -16,6 +16,7 @@ from ..model import AddedToken, BPEModel
 from ..steps import NormalizerStep, Pattern, Prepend, Replace, SentencePieceText
 from ..text.charsmap import SPACE, is_identity
 from ..text.normalize import normalize
+from .idle import acting_normalizer
 
 if TYPE_CHECKING:
     from .rewrite import Rewrite
@@ -54,14 +55,14 @@ def has_plain_steps(step: SentencePieceText) -> bool:
 
 
 def plain_normalizer(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ...]:
-    """The steps, those of SentencePiece as simple ones where these do the same."""
+    """The steps that can act, those of SentencePiece as simple ones where these do the same."""
     plain: list[NormalizerStep] = []
     for step in steps:
         if isinstance(step, SentencePieceText) and has_plain_steps(step):
             plain += plain_steps(step)
         else:
             plain.append(step)
-    return tuple(plain)
+    return acting_normalizer(plain)
 
 
 def found_as_added(model: BPEModel) -> tuple[AddedToken, ...]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from ...merging.canonical import canonical, whole_lookups
 from ...model import BPEModel, MergeRule, PairList, Vocab
 from ...steps import Pattern, PreTokenizerStep, Replace, Split
+from ...theory.idle import acting_normalizer, acting_splits
 from ..bos_eos import ends_of
 from .pre_names import same_cuts
 
@@ -74,7 +75,9 @@ def name_over_characters(model: BPEModel, kept: Mapping[str, Any]) -> str | None
     """
     if model.alphabet != "char" or not isinstance(model.merges, PairList):
         return None
-    if model.normalizer != NORMALIZER or same_cuts(STEPS, model.pretokenizer or ()) is None:
+    if acting_normalizer(model.normalizer or ()) != NORMALIZER:
+        return None
+    if same_cuts(STEPS, acting_splits(model)) is None:
         return None
     if whole_lookups(model):
         return None

@@ -14,6 +14,7 @@ from ...merging.canonical import whole_lookups
 from ...model import AddedToken, Affixes, BPEModel, Fallback, SequenceTemplate, Vocab, show
 from ...steps import JoinBytes, JoinPieces, MetaspaceText, PreTokenizerStep
 from ...text.normalize import normalize
+from ...theory.idle import acting_splits
 from ...theory.plain import plain_normalizer
 from ...theory.pretokens import missing_bytes
 from ...theory.rewrite import as_pairs, as_ranks
@@ -235,7 +236,7 @@ def _pretokenizer(contents: Contents) -> Losses:
             yield _cut_alike(f"texts are cut as llama.cpp does it under {contents.over_characters}")
         return
     if model.alphabet == "char":
-        if model.pretokenizer:
+        if acting_splits(model):
             yield shown_by(
                 None,
                 "pretokenizer",

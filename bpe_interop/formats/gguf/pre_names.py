@@ -20,6 +20,7 @@ from ...text.patterns import parse, preferred
 from ...text.split import split
 from ...theory.automata import first_difference
 from ...theory.cuts import only_merges_bytes
+from ...theory.idle import acting_splits
 from ...theory.splitters import first_cut_apart, representatives
 from ...theory.straddles import Places
 from ...witnesses import Probe
@@ -103,7 +104,7 @@ def chosen(model: BPEModel) -> Chosen | None:
     The name that the model was read with comes first, then those of the table in order; those
     that only the vocabulary makes equal come last.
     """
-    model = replace(model, pretokenizer=_respelled(model.pretokenizer or ()))
+    model = replace(model, pretokenizer=_respelled(acting_splits(model)))
     steps, lookups = model.pretokenizer or (), whole_lookups(model)
     names = [name for name in _in_order(model) if _looks_up_alike(name, model, lookups)]
     for name in names:

@@ -20,6 +20,7 @@ from ...steps import (
     Split,
 )
 from ...text.charsmap import SPACE
+from ...theory.idle import acting_normalizer, acting_splits
 from ...theory.plain import plain_steps
 from .scores import ranking
 
@@ -97,7 +98,7 @@ def settings_of(model: BPEModel) -> Flags | None:
     locality, a cut matters only where a token could stand across it (``docs/theory.md``). An
     unknown token could, if the space itself was one.
     """
-    steps, cuts = list(model.normalizer or ()), list(model.pretokenizer or ())
+    steps, cuts = list(acting_normalizer(model.normalizer or ())), list(acting_splits(model))
     if cuts and cuts[0] == Metaspace(SPACE, "never"):
         steps.append(Replace(" ", SPACE))
         del cuts[0]

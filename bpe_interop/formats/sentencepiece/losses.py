@@ -30,6 +30,7 @@ from ...text.bytechars import to_chars
 from ...text.charsmap import SPACE
 from ...text.decoders import decode_pieces, decode_tokens
 from ...text.normalize import normalize
+from ...theory.idle import acting_splits
 from ...theory.piece_level import Obstruction, obstruction
 from ...witnesses import TEXTS, Probe, difference, missing_character, plain_texts
 from ..bos_eos import ends_of, template_of
@@ -255,7 +256,7 @@ def _normalized_otherwise(model: BPEModel, again: BPEModel) -> str | None:
 def _pretokenizer(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
     fits = flags_of(model.normalizer or ()) is not None
     plain = model if fits else replace(model, normalizer=())
-    if not model.pretokenizer:
+    if not acting_splits(model):
         return
     if settings_of(plain) is not None:
         yield Loss(

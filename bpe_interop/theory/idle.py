@@ -1,0 +1,214 @@
+"""Steps that can never act after the steps before them (Theorem 30).
+
+What can stand in a text is followed through the steps: at first every character, after
+``Replace`` of the space no space. A step acts on certain characters only; where none of them can
+stand in its text, every text goes through it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from ..errors import EngineMissingError, PatternError
+from ..memo import Memo
+from ..model import BPEModel
+from ..steps import (
+    ByteChars,
+    Lowercase,
+    Metaspace,
+    Nmt,
+    NormalizerStep,
+    Pattern,
+    PrefixSpace,
+    Prepend,
+    PreTokenizerStep,
+    Replace,
+    SentencePieceText,
+    Split,
+    Strip,
+    StripAccents,
+)
+from ..text.charsets import (
+    EVERYTHING,
+    Chars,
+    CharSet,
+    Property,
+    chars,
+    code_points,
+    intersect,
+    negate,
+    unite,
+)
+from ..text.charsmap import is_identity
+from ..text.normalize import normalize
+from ..text.patterns import as_run
+from ..text.regex_syntax import Alternation, Atomic, Leaf, Node, Repeat
+from ..text.regex_syntax import Sequence as Parts
+from ..text.unicode import LAST, SURROGATES, merge
+from .splitters import meaning
+
+_SPACE = "\u2581"
+
+
+def acting_normalizer(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ...]:
+    """The normalizer's steps without those that can never act."""
+    return _through(steps)[0]
+
+
+@Memo
+def acting_splits(model: BPEModel) -> tuple[PreTokenizerStep, ...]:
+    """The pre-tokenizer's steps without those that can never act after the normalizer.
+
+    Where the source does not say how texts are normalized, any character may be there. Added
+    tokens cut a text, and add no character to what is left.
+    """
+    present = EVERYTHING if model.normalizer is None else _through(model.normalizer)[1]
+    acting: list[PreTokenizerStep] = []
+    for step in model.pretokenizer or ():
+        if _never_cuts(step, present):
+            continue
+        acting.append(step)
+        present = _after_split(step, present)
+    return tuple(acting)
+
+
+def _through(steps: Sequence[NormalizerStep]) -> tuple[tuple[NormalizerStep, ...], CharSet]:
+    """The steps that can act, and the characters that can stand in what they write."""
+    acting: list[NormalizerStep] = []
+    present: CharSet = EVERYTHING
+    for step in steps:
+        if _never_writes(step, present):
+            continue
+        acting.append(step)
+        present = _after(step, present)
+    return tuple(acting), present
+
+
+def _never_writes(step: NormalizerStep, present: CharSet) -> bool:
+    if isinstance(step, Replace):
+        return _never(step.pattern, present)
+    if isinstance(step, Strip):
+        return _apart(Property("White_Space"), present)
+    if isinstance(step, (Lowercase, StripAccents, Nmt)) and present != EVERYTHING:
+        changed = _changed(step)
+        return changed is not None and _apart(_set(changed), present)
+    return False
+
+
+def _after(step: NormalizerStep, present: CharSet) -> CharSet:
+    """The characters that can stand in a text after a step."""
+    if isinstance(step, Replace):
+        only = _one_character(step.pattern)
+        left = present if only is None else intersect(present, negate(only))
+        return unite((left, chars(step.content)))
+    if isinstance(step, Prepend):
+        return unite((present, chars(step.text)))
+    if isinstance(step, Strip):
+        return present
+    if isinstance(step, (Lowercase, StripAccents, Nmt)):
+        changed = _changed(step)
+        return EVERYTHING if changed is None else _written(changed, present)
+    if isinstance(step, SentencePieceText) and is_identity(step.charsmap) and step.escape:
+        held = any(" " in text for text in step.kept)
+        return present if held else unite((intersect(present, negate(chars(" "))), chars(_SPACE)))
+    return EVERYTHING
+
+
+def _never_cuts(step: PreTokenizerStep, present: CharSet) -> bool:
+    """Whether a step of the pre-tokenizer leaves every text of such characters as it is."""
+    if isinstance(step, Metaspace):
+        return step.prepend == "never" and _apart(chars(" "), present)
+    try:
+        node, behavior, invert = meaning(step)
+    except PatternError:
+        return False
+    # Inverted, what is not matched is the match: it is one, and only "removed" drops it.
+    return _never_matches(node, present) and not (behavior == "removed" and invert)
+
+
+def _after_split(step: PreTokenizerStep, present: CharSet) -> CharSet:
+    if isinstance(step, Metaspace):
+        return unite((intersect(present, negate(chars(" "))), chars(step.replacement)))
+    if isinstance(step, PrefixSpace):
+        return unite((present, chars(" ")))
+    if isinstance(step, Split) and step.behavior == "removed" and not step.invert:
+        only = _one_character(step.pattern)
+        return present if only is None else intersect(present, negate(only))
+    return EVERYTHING if isinstance(step, ByteChars) else present
+
+
+def _never(pattern: Pattern | str, present: CharSet) -> bool:
+    if isinstance(pattern, str):
+        return any(_apart(chars(char), present) for char in pattern)
+    try:
+        return _never_matches(as_run(pattern), present)
+    except PatternError:
+        return False
+
+
+def _never_matches(node: Node, present: CharSet) -> bool:
+    """Whether each way through a pattern reads a character that is not there."""
+    if isinstance(node, Leaf):
+        return _apart(node.charset, present)
+    if isinstance(node, Parts):
+        return any(_never_matches(part, present) for part in node.parts)
+    if isinstance(node, Alternation):
+        return all(_never_matches(option, present) for option in node.options)
+    if isinstance(node, Repeat):
+        return node.low > 0 and _never_matches(node.part, present)
+    return isinstance(node, Atomic) and _never_matches(node.part, present)
+
+
+def _one_character(pattern: Pattern | str) -> CharSet | None:
+    """The characters of which each is a match, where a pattern is one such set or a run of it."""
+    if isinstance(pattern, str):
+        return chars(pattern) if len(pattern) == 1 else None
+    try:
+        node = as_run(pattern)
+    except PatternError:
+        return None
+    if isinstance(node, Repeat) and node.low == 1 and node.high is None:
+        node = node.part
+    return node.charset if isinstance(node, Leaf) else None
+
+
+def _apart(one: CharSet, other: CharSet) -> bool:
+    if other == EVERYTHING:
+        return False
+    return not _ranges(intersect(one, other))
+
+
+def _ranges(charset: CharSet) -> list[tuple[int, int]]:
+    """The code points of a set that texts can hold: surrogates are none."""
+    low, high = SURROGATES
+    return [(first, last) for first, last in code_points(charset) if first < low or last > high]
+
+
+@cache
+def _changed(step: Lowercase | StripAccents | Nmt) -> dict[int, str] | None:
+    """The characters that a step writes otherwise, each by itself; None where nothing can say."""
+    points = [*range(SURROGATES[0]), *range(SURROGATES[1] + 1, LAST + 1)]
+    mark = "\ue000"
+    try:
+        images = normalize((step,), mark.join(map(chr, points))).split(mark)
+    except EngineMissingError:
+        return None
+    at = ord(mark) - (SURROGATES[1] + 1 - SURROGATES[0])
+    if len(images) != len(points) + 1:
+        return None
+    images = [*images[:at], mark, *images[at + 2 :]]
+    return {
+        point: image for point, image in zip(points, images, strict=True) if image != chr(point)
+    }
+
+
+def _written(changed: dict[int, str], present: CharSet) -> CharSet:
+    left = intersect(present, negate(_set(changed)))
+    here = _ranges(intersect(present, _set(changed)))
+    images = (changed[code] for first, last in here for code in range(first, last + 1))
+    return unite((left, chars("".join(images))))
+
+
+def _set(points: Iterable[int]) -> Chars:
+    return Chars(merge((point, point) for point in points))

@@ -1,0 +1,127 @@
+"""Steps that can never act after the steps before them, as tokenizers runs them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+
+from bpe_interop.formats.huggingface import FORMAT
+from bpe_interop.model import BPEModel
+from bpe_interop.theory.idle import acting_normalizer, acting_splits
+
+tokenizers = pytest.importorskip("tokenizers")
+
+Json = dict[str, Any]
+LETTERS = " \u2581aA\u00c9\u0301\u00a0\u01301.\n"
+
+
+def replaces(old: str, new: str) -> Json:
+    return {"type": "Replace", "pattern": {"String": old}, "content": new}
+
+
+def pattern(old: str, new: str) -> Json:
+    return {"type": "Replace", "pattern": {"Regex": old}, "content": new}
+
+
+def cuts(what: str, behavior: str = "Isolated", invert: bool = False) -> Json:
+    kind = "Regex" if what[:1] in "\\[" else "String"
+    return {"type": "Split", "pattern": {kind: what}, "behavior": behavior, "invert": invert}
+
+
+def metaspace(scheme: str) -> Json:
+    return {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": scheme, "split": False}
+
+
+ESCAPE = replaces(" ", "\u2581")
+LOWER: Json = {"type": "Lowercase"}
+NFKC: Json = {"type": "NFKC"}
+STRIP: Json = {"type": "Strip", "strip_left": True, "strip_right": True}
+DIGITS: Json = {"type": "Digits", "individual_digits": True}
+GONE = pattern(r"\s+", "")
+
+IDLE: list[tuple[list[Json], list[Json], int, int]] = [
+    # normalizer, pre-tokenizer, how many steps of each act
+    ([ESCAPE], [cuts(" ", "MergedWithPrevious")], 1, 0),  # Gemma 3's own
+    ([ESCAPE], [cuts(" ", "Removed")], 1, 0),
+    ([ESCAPE], [cuts("a b")], 1, 0),
+    ([ESCAPE], [cuts(" ", "Isolated", True)], 1, 0),
+    ([ESCAPE, ESCAPE], [], 1, 0),
+    ([ESCAPE, replaces("a b", "x")], [], 1, 0),
+    ([{"type": "Prepend", "prepend": "\u2581"}, ESCAPE], [metaspace("never")], 2, 0),
+    ([GONE], [cuts(r"\s"), cuts(r"[ \n]a")], 1, 0),
+    ([GONE, STRIP], [], 1, 0),
+    ([pattern(r"\d", "#")], [DIGITS], 1, 1),  # is_numeric is more than \d
+    ([pattern(r"[\p{N}\x{11de0}-\x{11de9}\x{16ff4}-\x{16ff6}]", "#")], [DIGITS], 1, 0),
+    ([LOWER], [cuts("[A-Z]")], 1, 0),
+    ([LOWER, LOWER], [], 1, 0),
+    ([{"type": "StripAccents"}], [cuts("[\u0300-\u036f]")], 1, 0),
+    ([], [cuts(" ", "Removed"), cuts(" ")], 0, 1),
+]
+ACTING: list[tuple[list[Json], list[Json]]] = [
+    # a relative in which the last step acts
+    ([ESCAPE], [cuts("\u2581")]),
+    ([ESCAPE], [cuts(" ", "Removed", True)]),  # all that is not matched goes
+    ([ESCAPE, replaces("a", " ")], [cuts(" ")]),
+    ([ESCAPE, NFKC], [cuts(" ")]),  # U+00A0 becomes a space
+    ([ESCAPE], [metaspace("never"), cuts(r"\s")]),
+    ([ESCAPE], [cuts(r"\s")]),
+    ([replaces("a b", "x")], [cuts(" ")]),
+    ([ESCAPE, STRIP], []),  # of other white space
+    ([LOWER], [cuts(r"[\p{Mn}]")]),  # U+0130 has a mark in lower case
+]
+
+
+def tokenizer_json(normalizers: list[Json], splits: list[Json]) -> str:
+    return json.dumps(
+        {
+            "version": "1.0", "truncation": None, "padding": None, "added_tokens": [],
+            "normalizer": {"type": "Sequence", "normalizers": normalizers},
+            "pre_tokenizer": {"type": "Sequence", "pretokenizers": splits},
+            "post_processor": None, "decoder": None,
+            "model": {
+                "type": "BPE", "dropout": None, "unk_token": None, "fuse_unk": False,
+                "continuing_subword_prefix": None, "end_of_word_suffix": None,
+                "byte_fallback": False, "ignore_merges": False, "vocab": {"a": 0}, "merges": [],
+            },
+        }
+    )  # fmt: skip
+
+
+def model_of(normalizers: list[Json], splits: list[Json]) -> BPEModel:
+    return FORMAT.load({"tokenizer.json": tokenizer_json(normalizers, splits).encode()})
+
+
+def cut_by_tokenizers(normalizers: list[Json], splits: list[Json], texts: list[str]) -> list[Any]:
+    tokenizer = tokenizers.Tokenizer.from_str(tokenizer_json(normalizers, splits))
+    normal = [tokenizer.normalizer.normalize_str(text) for text in texts]
+    cutter = tokenizer.pre_tokenizer
+    return [[part for part, _ in cutter.pre_tokenize_str(text) if part] for text in normal]
+
+
+TEXTS = ["".join(text) for size in (1, 2, 3) for text in itertools.product(LETTERS, repeat=size)]
+
+
+@pytest.mark.parametrize(("normalizers", "splits", "written", "cutting"), IDLE)
+def test_a_step_that_cannot_act_is_left_out(
+    normalizers: list[Json], splits: list[Json], written: int, cutting: int
+) -> None:
+    """Theorem 30: tokenizers gives every short text the same parts without it."""
+    model = model_of(normalizers, splits)
+    assert len(acting_normalizer(model.normalizer or ())) == written
+    assert len(acting_splits(model)) == cutting
+    with_all = cut_by_tokenizers(normalizers, splits, TEXTS)
+    assert cut_by_tokenizers(normalizers[:written], splits[:cutting], TEXTS) == with_all
+
+
+@pytest.mark.parametrize(("normalizers", "splits"), ACTING)
+def test_a_step_that_acts_stays(normalizers: list[Json], splits: list[Json]) -> None:
+    """Theorem 30: without it tokenizers gives some short text other parts."""
+    model = model_of(normalizers, splits)
+    assert acting_normalizer(model.normalizer or ()) == model.normalizer
+    assert acting_splits(model)[-1:] == (model.pretokenizer or ())[-1:]
+    less = (normalizers, splits[:-1]) if splits else (normalizers[:-1], splits)
+    with_all = cut_by_tokenizers(normalizers, splits, TEXTS)
+    assert cut_by_tokenizers(*less, TEXTS) != with_all
