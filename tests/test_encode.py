@@ -11,13 +11,11 @@ from itertools import product
 
 import pytest
 import tiktoken
-from conftest import FIXTURES
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken as EngineToken
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from bpe_interop import load
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import DecodeError, EncodeError, InvalidModelError, UnstatedError
 from bpe_interop.model import (
@@ -354,16 +352,6 @@ def test_it_pickles_and_threads_share_it() -> None:
     assert [again.encode(text) for text in texts] == expected
 
 
-def test_remembering_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bpe_interop.encode.segment._CACHED", 10)
-    encoder = Encoder(model_of(SMALL))
-    text = " ".join(map(str, range(1000)))
-    assert encoder.encode(text) == SMALL.encode_ordinary(text)
-    assert encoder.encode("a" * 1000) == SMALL.encode_ordinary("a" * 1000)
-    assert len(encoder._segment._remembered) <= 10
-    assert "a" * 1000 not in encoder._segment._remembered
-
-
 def test_a_pretoken_of_a_million_letters() -> None:
     """Expected of tokenizers: older versions of tiktoken fail on such a text."""
     encoder, engine = Encoder(model_of(SMALL)), byte_level().model
@@ -401,14 +389,3 @@ def test_long_pretokens_are_cut_only_where_nothing_merges() -> None:
 
 def ranked(tokens: list[bytes]) -> dict[bytes, int]:
     return {token: rank for rank, token in enumerate(tokens)}
-
-
-def test_what_is_remembered_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoding = load(FIXTURES / "tokenizers" / "cl100k-tiny" / "tiktoken").to_tiktoken()
-    ours = Encoder(model_of(encoding))
-    monkeypatch.setattr("bpe_interop.encode.segment._CACHED", 50)
-    rng = random.Random(3)
-    for size in (10, 45, 49, 50, 51, 60, 400, 20, 45):
-        text = " ".join(str(rng.randrange(10**9)) for _ in range(size))
-        assert ours.encode(text) == encoding.encode_ordinary(text)
-        assert len(ours._segment._words) <= 50

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from bpe_interop.encode import Encoder
-from bpe_interop.encode.parts import Parts
 from bpe_interop.encode.pretoken import PretokenEncoder
 from bpe_interop.errors import EncodeError, InvalidModelError
 from bpe_interop.merging.canonical import canonical, whole_lookups
@@ -452,49 +451,12 @@ WORDY = [
 ]
 
 
-def test_a_text_is_cut_where_nothing_merges() -> None:
-    parts = Parts(make(*WORDY).model())
-    text = "\u2581abc\u2581\u2581\u2581ab\u2581cab\u2581\u2581b\u2581"
-    whole = ["\u2581abc", "\u2581\u2581\u2581ab", "\u2581cab", "\u2581\u2581b", "\u2581"]
-    assert parts(text) == whole
-    assert parts("ab\u2581ab") == ["ab\u2581ab"]  # it is short
-    crossing = Parts(make(*WORDY, Piece("b\u2581", -9.0)).model())
-    assert crossing(text) == ["\u2581abc", "".join(whole[1:])]
-    frozen = Parts(make(*WORDY, Piece("c\u2581", kind=USER_DEFINED)).model())
-    assert frozen(text) == ["\u2581abc\u2581\u2581\u2581ab", *whole[2:]]
-
-
-def test_a_long_word_is_cut_between_what_never_stands_together() -> None:
-    assert Parts(make(*WORDY).model())("ab" * 9) == ["ab"] * 9
-    assert Parts(make(*WORDY).model())("abxyab" * 3) == ["ab", "xy", "ab"] * 3  # xy is one unknown
-    whole = Parts(make(*WORDY, Piece("ba", -9.0)).model())
-    assert whole("ab" * 9) == ["ab" * 9]
-    dropping = replace(make(*WORDY).model(), fallback=Fallback("drop"))
-    assert Parts(dropping)("abaxbcbcab" * 2) == ["ab", "axb", "c", "b", "c", "ab"] * 2
-
-
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from([" a", "ab", "c", "xé", "  ", " cab", "\u4e16"]), min_size=40))
 def test_long_texts_in_parts_as_in_sentencepiece(words: list[str]) -> None:
     text = "".join(words)
     for made in (make(*WORDY), make(*WORDY, Piece("b\u2581", -1.5)), make(*WORDY, dummy=True)):
         assert Encoder(made.model()).encode(text) == made.engine().encode(text)
-
-
-def test_a_megabyte_is_merged_word_by_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    longest = 0
-    plain = PretokenEncoder.ids
-
-    def watched(self: PretokenEncoder, content: bytes) -> list[int]:
-        nonlocal longest
-        longest = max(longest, len(content))
-        return plain(self, content)
-
-    monkeypatch.setattr(PretokenEncoder, "ids", watched)
-    made = make(*WORDY)
-    text = " ab c\u4e16 cab  abab" * 60_000
-    assert Encoder(made.model()).encode(text) == made.engine().encode(text)
-    assert longest < 64
 
 
 def test_a_megabyte_of_one_letter() -> None:

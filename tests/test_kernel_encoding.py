@@ -23,7 +23,7 @@ from benchmarks.trust.kernel import pieces
 from benchmarks.trust.kernel.works import compare
 from bpe_interop import load
 from bpe_interop.encode import Encoder
-from bpe_interop.encode.native import native
+from bpe_interop.encode.plan import plan_of
 from bpe_interop.engines import from_model
 from bpe_interop.errors import DecodeError, DisallowedSpecialError, EncodeError, PatternError
 from bpe_interop.formats import by_name
@@ -260,7 +260,7 @@ def test_the_kernel_answers_as_python_does(name: str, count: int) -> None:
 
 @needs_library
 def test_what_a_model_has_decides_who_encodes() -> None:
-    assert native(small()).encoder is not None
+    assert plan_of(small()).part is not None
     beyond = {
         "affixes": small(affixes=Affixes(suffix=b"x"), merges=PairList(())),
         "of several kinds": small(vocab=Vocab(small().vocab.ids, {256: "unused"})),
@@ -275,15 +275,15 @@ def test_what_a_model_has_decides_who_encodes() -> None:
         "no table ": small(pretokenizer=(one("a{600}b"),)),
     }
     for why, model in beyond.items():
-        found = native(model)
-        assert found.encoder is None
+        found = plan_of(model)
+        assert found.part is None
         assert why.strip() in found.why_not
 
 
 @needs_library
 def test_an_empty_token_is_never_an_id_and_the_kernel_takes_the_rest() -> None:
     model = small(vocab=Vocab({**small().vocab.ids, b"": 999}))
-    assert native(model).encoder is not None
+    assert plan_of(model).part is not None
     encoder = Encoder(model)
     assert encoder.encode("abab a") == [257, 258]
     assert encoder.encode("") == []
@@ -298,7 +298,7 @@ def test_whisper_has_an_empty_token_and_the_ids_of_its_engine(data: Data) -> Non
     file = data("whisper-tiny/tokenizer.json")
     model = load(file).model
     assert b"" in model.vocab.ids
-    assert native(model).encoder is not None
+    assert plan_of(model).part is not None
     engine = EngineTokenizer.from_file(str(file))
     for name in ("udhr/udhr_rus.txt", "udhr/udhr_jpn.txt", "code/server.cpp"):
         text = data(f"corpora/{name}").read_text("utf-8")
@@ -311,9 +311,9 @@ def test_in_python_only_nothing_is_native() -> None:
     model = small()
     encoder = Encoder(model)
     with set_aside():
-        assert encoder._native is None
+        assert plan_of(model).part is None
         assert encoder.encode("abab a") == [257, 258]
-    assert encoder._native is not None
+    assert plan_of(model).part is not None
     assert encoder.encode("abab a") == [257, 258]
 
 
@@ -338,7 +338,7 @@ def test_awkward_texts_have_the_ids_of_the_engines(engine: str) -> None:
                 added=(),
             )
         encoder = Encoder(model)
-        assert encoder._native is not None
+        assert plan_of(model).part is not None
         other = from_model(engine, model)
         for text in texts:
             assert encoder.encode(text) == other.encode(text), (name, text)
@@ -356,7 +356,7 @@ def test_lists_are_made_while_further_texts_are_encoded(
     for threads in (1, 2, 3):
         assert encoder.encode_each(texts, threads=threads) == wanted
         assert encoder.encode_each([], threads=threads) == []
-    native = encoder._native
+    native = plan_of(encoder.model).part
     assert native is not None
     odd = ["aba", "\ud800"]
     for threads in (1, 2):
@@ -382,19 +382,19 @@ def test_characters_merge_as_by_hand() -> None:
 @needs_library
 def test_the_kernel_says_where_tokens_stand() -> None:
     """In characters: fused unknown ones, a prefix, and none where characters have vanished."""
-    raw = native(characters()).raw
+    raw = plan_of(characters()).whole
     assert raw is not None
     assert raw.encode_placed("") == ([], [])
     assert raw.encode_placed("xy\u65e5 b") == ([5, 9, 5, 1], [(0, 1), (0, 3), (3, 4), (4, 5)])
     assert raw.encode_placed("aab") == ([6, 2], [(0, 1), (1, 3)])
-    apart = native(characters(fallback=Fallback("unknown", 9))).raw
+    apart = plan_of(characters(fallback=Fallback("unknown", 9))).whole
     assert apart is not None
     assert apart.encode_placed("xy") == ([5, 9, 9], [(0, 1), (0, 1), (1, 2)])
-    dropping = native(characters(fallback=Fallback("drop"))).raw
+    dropping = plan_of(characters(fallback=Fallback("drop"))).whole
     assert dropping is not None
     assert dropping.encode_placed("ab") == ([5, 2], [(0, 1), (0, 2)])
     assert dropping.encode_placed("axb") is None
-    in_bytes = native(small()).raw
+    in_bytes = plan_of(small()).whole
     assert in_bytes is not None
     placed = [259, 0xE6, 0x97, 0xA5, 97], [(0, 1), (1, 2), (1, 2), (1, 2), (2, 3)]
     assert in_bytes.encode_placed("\u00e9\u65e5a") == placed
@@ -406,7 +406,7 @@ def test_published_models_have_offsets_from_the_kernel(name: str, data: Data) ->
     """Text with characters that fall back to bytes, composed ones, special tokens."""
     text = "Na\u00efve caf\u00e9s, \u65e5\u672c\u8a9e\U0001f600\U000130de <s> x\n\n  123 'll"
     model = load(data(f"{name}/tokenizer.json")).model
-    encoder = native(model).raw or native(model).encoder
+    encoder = plan_of(model).whole or plan_of(model).part
     assert encoder is not None
     assert encoder.encode_placed(text) is not None
     allowed = frozenset(token.text for token in model.added or () if token.special)
@@ -426,7 +426,7 @@ def test_random_pieces_have_the_ids_of_sentencepiece(seed: int) -> None:
         model = by_name("sentencepiece").load({"tokenizer.model": data})
         processor = SentencePieceProcessor(model_proto=data)
         encoder = Encoder(model)
-        by_kernel += native(model).encoder is not None
+        by_kernel += plan_of(model).part is not None
         for _ in range(8):
             text = repair(pieces.random_text(rng))
             assert encoder.encode(text) == processor.encode(text), (seed, text)
@@ -440,7 +440,7 @@ def test_real_models_of_characters_have_the_ids_of_their_engines(name: str, data
         {"tokenizer.model": data(f"{name}/tokenizer.model").read_bytes()}
     )
     processor = SentencePieceProcessor(model_file=str(data(f"{name}/tokenizer.model")))
-    assert native(model).raw is not None
+    assert plan_of(model).whole is not None
     encoder = Encoder(model)
     for part in ("war-and-peace.txt", "xiyou.txt", "code/ggml.c", "utf8_sequence_0x10ffff.txt"):
         whole = data(f"corpora/{part}").read_text("utf-8", "replace")
@@ -461,7 +461,7 @@ def test_real_documents_of_characters_are_encoded_and_decoded_as_by_tokenizers(
 ) -> None:
     path = data(f"{name}/tokenizer.json")
     tokenizer, engine = load(path), EngineTokenizer.from_file(str(path))
-    assert native(tokenizer.model).raw is not None
+    assert plan_of(tokenizer.model).whole is not None
     for part in ("war-and-peace.txt", "xiyou.txt", "utf8_sequence_0x10ffff.txt"):
         whole = data(f"corpora/{part}").read_text("utf-8", "replace")
         text = whole[len(whole) // 3 :][:40_000]

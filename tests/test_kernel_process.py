@@ -129,7 +129,7 @@ before = library.objects_held()
 for _ in range(3):
     other = Encoder(replace(model))
     assert len(other.encode("ab c " * 5000)) == 20000
-    held = other._native
+    held = other._plan.part
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         try:
             copied(held)
@@ -149,10 +149,10 @@ def limit(more):
     pages = int(open("/proc/self/statm").read().split()[0])
     size = resource.getpagesize() * pages + more * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
-native = encoder._native
+native = encoder._plan.part
 steps = (split, Split("b", "removed"))
-again = Encoder(replace(model, pretokenizer=steps))._native
-bare = Encoder(replace(model, pretokenizer=()))._native
+again = Encoder(replace(model, pretokenizer=steps))._plan.part
+bare = Encoder(replace(model, pretokenizer=()))._plan.part
 for each in (native, again, bare):
     each.encode_each(["ab c"] * 5, 1)
 """
@@ -229,7 +229,7 @@ def test_no_more_threads_than_there_are_processors() -> None:
     """Also where their number is none, or below."""
     code = """
 texts = ["ab c " * 40] * 3000
-held, asked = encoder._native, []
+held, asked = encoder._plan.part, []
 library = held.library
 whole = library.encoder_encode_each
 library.encoder_encode_each = lambda *given: asked.append(given[-1]) or whole(*given)
@@ -252,7 +252,7 @@ texts = ["ab c", "", "z", "c" * 70, "azb", "ab"]
 wanted = [None if "z" in text else encoder.encode(text) for text in texts]
 for encoders._BATCH in (1 << 26, 1, 4, 5, 75):
     for threads in (1, 3):
-        given = encoder._native.encode_each(texts * 2, threads)
+        given = encoder._plan.part.encode_each(texts * 2, threads)
         assert [None if each is None else each.tolist() for each in given] == wanted * 2
 try:
     encoder.encode_each(texts)

@@ -23,7 +23,6 @@ from bpe_interop.io import read
 from bpe_interop.steps import Dialect, Pattern
 from bpe_interop.strict_json import parse as parse_json
 from bpe_interop.text.pattern_parser import parse
-from bpe_interop.text.spaces import begins_at_spaces
 
 ROOT = Path(__file__).parent.parent
 HUB = ROOT / "fixtures/tokenizers/cl100k-tiny/huggingface"
@@ -111,13 +110,6 @@ def test_what_is_within_the_limits_never_takes_long_nor_too_deep(
         assert done.code in (0, 1, 2)
         assert "bug" not in done.err
     assert time.process_time() - start < 20
-
-
-def test_repetitions_are_followed_once() -> None:
-    start = time.process_time()
-    for dialect in DIALECTS[:1]:
-        begins_at_spaces(parse(Pattern("a" + "{1,2}" * 14, dialect)))
-    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("key", ["pre_tokenizer", "normalizer", "decoder", "post_processor"])

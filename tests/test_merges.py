@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from tokenizers import models
 
 from bpe_interop.merging.canonical import canonical, canonical_of, whole_lookups
-from bpe_interop.merging.last_merges import last_merges
 from bpe_interop.merging.merger import Merger
 from bpe_interop.merging.symbols import symbols_of, textual
 from bpe_interop.model import (
@@ -177,7 +176,7 @@ def by_runs(rule: MergeRule, tokens: Sequence[bytes]) -> dict[bytes, tuple[bytes
 
 @pytest.mark.parametrize("kind", ["ranks", "one pair for each", "many pairs for each"])
 def test_last_merges_are_those_of_runs(kind: str) -> None:
-    """Theorem 16 in ``docs/theory.md``."""
+    """Theorem 16 in ``docs/theory.md``: the kernel finds them so, and Python by runs."""
     rng = random.Random(kind)
     late = 0
     for _ in range(3000):
@@ -191,22 +190,12 @@ def test_last_merges_are_those_of_runs(kind: str) -> None:
             ]
             most = 1 if kind.startswith("one") else 9
             rule = PairList(tuple(p for c in cuts for p in rng.sample(c, min(most, len(c)))))
-        found = last_merges(rule, tokens, "byte", None, lambda rule=rule: Merger(rule))
-        assert found is not None
-        assert dict(found.splits) == by_runs(rule, tokens)
-        assert {t: Merger(rule).priority(*p) for t, p in found.splits.items()} == found.priority
-        assert [*found.priority.values()] == sorted(found.priority.values())
-        late += bool(canonical_of(rule, tokens).disordered)
+        form = canonical_of(rule, tokens)
+        assert dict(form.splits) == by_runs(rule, tokens)
+        assert {t: Merger(rule).priority(*p) for t, p in form.splits.items()} == form.priority
+        assert [*form.priority.values()] == sorted(form.priority.values())
+        late += bool(form.disordered)
     assert late > 300
-
-
-def test_last_merges_are_left_to_runs_where_order_is_open() -> None:
-    """Theorem 16 in ``docs/theory.md``."""
-    tokens = [b"a", b"b", b"ab", b"ba", b"aba"]
-    tied = RankTable({token: len(token) for token in tokens})
-    mixed = PairList(((b"ab", b"a"), (b"a", b"b"), (b"a", b"ba"), (b"b", b"a")))
-    for rule in (tied, mixed):
-        assert last_merges(rule, tokens, "byte", None, lambda rule=rule: Merger(rule)) is None
 
 
 @given(

@@ -63,7 +63,9 @@ def test_random_classes_are_matched_as_by_tokenizers_and_the_automaton(seed: int
         texts = choose.sample(TEXTS, 40)
         expected = [matches(engine, text) for text in texts]
         ours = Matcher(pattern)
-        assert [list(filter(None, ours.findall(text))) for text in texts] == expected, pattern
+        assert [[text[a:b] for a, b in ours.spans(text) if a < b] for text in texts] == expected, (
+            pattern
+        )
         if not matches_empty(node):  # after these regex goes on elsewhere
             written = regex.compile(translate(pattern, "python").source)
             assert [[m.group() for m in written.finditer(text)] for text in texts] == expected
@@ -98,7 +100,8 @@ def test_no_negated_class_is_taken_for_another(
     source: str, text: str, expected: list[str], dialect: Dialect
 ) -> None:
     assert matches(source, text) == expected
-    assert Matcher(Pattern(source, dialect)).findall(text) == expected
+    spans = Matcher(Pattern(source, dialect)).spans(text)
+    assert [text[start:end] for start, end in spans] == expected
     pieces = pre_tokenizers.Split(Regex(source), "isolated").pre_tokenize_str(text)
     cut = Splitter((Split(Pattern(source, dialect), "isolated"),))(text)
     assert cut == [piece for piece, _ in pieces]
@@ -109,7 +112,7 @@ def test_a_part_that_ignores_case_is_found_whatever_other_flags_it_has() -> None
     source = r"(?mi:'s)?[^\p{Lu}k]+."
     assert matches(source.replace("?mi", "?i"), "\u00e9K") == ["\u00e9K"]
     pattern = Pattern(source, "fancy-regex")
-    assert Matcher(pattern).findall("\u00e9K") == ["\u00e9K"]
+    assert Matcher(pattern).spans("\u00e9K") == [(0, 2)]
     assert "i:" not in python_source(pattern, parse(pattern))
     with pytest.raises(PatternError, match="where \\(\\?i: begins a match"):
         as_run(Pattern(source, "python"))

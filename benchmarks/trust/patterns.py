@@ -87,7 +87,7 @@ def _of_tiktoken(source: str, texts: list[str]) -> Cutter:
 
 def ours(pattern: Pattern, text: str) -> list[str]:
     """What our matcher finds in a text, without empty matches."""
-    return [piece for piece in Matcher(pattern).findall(text) if piece]
+    return [text[start:end] for start, end in Matcher(pattern).spans(text) if start < end]
 
 
 @dataclass

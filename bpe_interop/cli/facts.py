@@ -50,7 +50,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
-from ..encode.native import native
+from ..encode.plan import plan_of
 from ..engines.transformers import served_facts
 from ..io import TokenizerSource
 from ..merging.canonical import canonical
@@ -181,5 +181,5 @@ def _template(model: BPEModel) -> dict[str, Any] | None:
 
 
 def _encoding(model: BPEModel) -> dict[str, str]:
-    held = native(model)
-    return {"by": "python" if held.encoder is None else "native", "because": held.why_not}
+    plan = plan_of(model)
+    return {"by": "python" if plan.part is None else "native", "because": plan.why_not}

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TypeAlias, TypeVar
 
 from ..errors import EncodeError, UnstatedError
-from ..kernel import TextEncoder, is_aside
+from ..kernel import TextEncoder
 from ..model import BPEModel, TemplatePart, TemplateText, checked_model
 from ..steps import DecoderStep
 from ..text.added_tokens import AddedMatcher, Allowed
@@ -29,10 +30,9 @@ from ..text.normalize import (
 )
 from ..text.split import Splitter, compiled
 from .decode import Decoder, Meaning
-from .native import native
 from .offsets import Piece, shifted, through
+from .plan import Plan, plan_of
 from .pretoken import Placed, PretokenEncoder
-from .segment import SegmentEncoder
 from .stream import DecodeStream
 
 T = TypeVar("T")
@@ -40,6 +40,9 @@ T = TypeVar("T")
 _Segment: TypeAlias = tuple["int | None", str, int, Spans]
 """An added token's id; or None, and a normalized text with ``first`` of its splitter
 (:meth:`Encoder._begins`). Then, for each character, the characters that it comes from."""
+
+_REMEMBERED, _SHORT = 1 << 16, 128
+"""How many pretokens are remembered with their ids, and of how many characters at most."""
 
 
 class Encoder:
@@ -66,26 +69,28 @@ class Encoder:
             EncodeError: the text has no encoding.
             PatternError: the pattern does not run to its end on this text.
         """
-        if not allowed_special and not is_aside() and self._bare is not None:
-            whole = self._bare.encode(text)
+        plan = self._plan
+        if plan.whole is not None and self._matcher(allowed_special).is_idle(allowed_special):
+            whole = plan.whole.encode(text)
             if whole is not None:
                 return whole
-        text = repair(text)
-        native = self._native
-        if self._matcher(allowed_special).is_idle(allowed_special):
-            normalized = self._normalize(text)
-            whole = None if native is None else native.encode(normalized)
-            return self._segment.ids(normalized, self._begins(text)) if whole is None else whole
         ids: list[int] = []
-        later = native if self._later is None or native is None else self._later
-        for number, part, begins, _ in self._segments(text, allowed_special, placed=False):
+        for number, part, begins, _ in self._segments(repair(text), allowed_special, placed=False):
             if number is not None:
                 ids.append(number)
                 continue
-            encoder = native if begins else later
-            whole = None if encoder is None else encoder.encode(part)
-            ids += self._segment.ids(part, begins) if whole is None else whole
+            encoder = plan.part if begins else plan.later
+            known = None if encoder is None else encoder.encode(part)
+            ids += self._in_python(part, begins) if known is None else known
         return ids
+
+    def _in_python(self, part: str, begins: int) -> list[int]:
+        """The ids of a normalized part in which no added token is looked for, without the kernel.
+
+        ``begins`` is ``first`` of :class:`.text.split.Splitter`.
+        """
+        pretokens = self._splitter(part, first=begins)
+        return [*chain.from_iterable(map(self._pretoken_ids, pretokens))]
 
     def encode_array(
         self, text: str, allowed_special: Allowed = frozenset()
@@ -95,14 +100,13 @@ class Encoder:
         Raises:
             The errors of :meth:`encode`.
         """
-        native = self._native
-        if native is not None and self._matcher(allowed_special).is_idle(allowed_special):
+        plan = self._plan
+        if plan.part is not None and self._matcher(allowed_special).is_idle(allowed_special):
             text = repair(text)
-            raw = self._raw
-            if raw is None:
-                ids = native.encode_array(self._normalize(text))
+            if plan.whole is not None:
+                ids = plan.whole.encode_array(text)
             else:
-                ids = raw.encode_array(text)
+                ids = plan.part.encode_array(self._normalize(text))
             if ids is not None:
                 return ids
         return self.encode(text, allowed_special)
@@ -115,29 +119,29 @@ class Encoder:
         Raises:
             The errors of :meth:`encode`.
         """
-        native = self._native
-        if native is None:
+        plan = self._plan
+        if plan.part is None:
             return [self.encode(text, allowed_special) for text in texts]
         whole: list[list[int] | None]
         if self._matcher(allowed_special).is_idle(allowed_special):
             ready = [*map(repair, texts)]
-            if self._raw is None:
+            if plan.whole is None:
                 ready = [*map(self._normalize, ready)]
-            whole = (self._raw or native).lists_of_each(ready, threads)
-        elif self._later is not None:
+            whole = (plan.whole or plan.part).lists_of_each(ready, threads)
+        elif plan.later is not plan.part:
             whole = [None] * len(texts)  # parts of one text have different encoders
         else:
             parts: list[str] = []
-            plans: list[list[int | None]] = []
+            rows: list[list[int | None]] = []
             for text in map(repair, texts):
-                plan: list[int | None] = []
+                row: list[int | None] = []
                 for number, part, _, _ in self._segments(text, allowed_special, placed=False):
-                    plan.append(number)
+                    row.append(number)
                     if number is None:
                         parts.append(part)
-                plans.append(plan)
-            each = iter(native.encode_each(parts, threads))
-            whole = [_joined(plan, each) for plan in plans]
+                rows.append(row)
+            each = iter(plan.part.encode_each(parts, threads))
+            whole = [_joined(row, each) for row in rows]
         return [
             self.encode(text, allowed_special) if ids is None else ids
             for text, ids in zip(texts, whole, strict=True)
@@ -151,11 +155,11 @@ class Encoder:
         Raises:
             The errors of :meth:`encode`.
         """
-        native, given = self._native, texts
-        if native is not None and self._matcher(allowed_special).is_idle(allowed_special):
+        part, given = self._plan.part, texts
+        if part is not None and self._matcher(allowed_special).is_idle(allowed_special):
             if self.model.normalizer != ():
                 texts = [self._normalize(repair(text)) for text in texts]
-            joined = native.encode_joined(texts, threads)
+            joined = part.encode_joined(texts, threads)
             if joined is not None:
                 return joined
         return joined_rows(self.encode_each(given, allowed_special, threads=threads))
@@ -176,10 +180,9 @@ class Encoder:
         placed = self._placed_by_kernel(repaired, allowed_special)
         if placed is None:
             placed = [], []
-            native = self._native
-            later = None if native is None else self._later or native
+            plan = self._plan
             for segment in self._segments(repaired, allowed_special, placed=True):
-                ids, spans = self._placed_in(segment, native if segment[2] else later)
+                ids, spans = self._placed_in(segment, plan.part if segment[2] else plan.later)
                 placed[0].extend(ids)
                 placed[1].extend(spans)
         if repaired is text:
@@ -311,32 +314,9 @@ class Encoder:
         steps = self._stated(self.model.normalizer, "normalizer")
         return (lambda text: normalize(steps, text)) if steps else str
 
-    @cached_property
-    def _bare(self) -> TextEncoder | None:
-        """The kernel's encoder of whole texts, where no special token is looked for."""
-        none = frozenset[str]()
-        if self.model.normalizer is None or not self._matcher(none).is_idle(none):
-            return None
-        return native(self.model).raw
-
     @property
-    def _later(self) -> TextEncoder | None:
-        """The kernel's encoder of what does not begin its text, where that is another one."""
-        return None if is_aside() else native(self.model).later
-
-    @property
-    def _raw(self) -> TextEncoder | None:
-        """The kernel's encoder of texts before the normalizer, where there is one."""
-        return None if is_aside() else native(self.model).raw
-
-    @property
-    def _native(self) -> TextEncoder | None:
-        """The kernel's encoder of this model, where there is one."""
-        return None if is_aside() else self._held
-
-    @cached_property
-    def _held(self) -> TextEncoder | None:
-        return native(self.model).encoder
+    def _plan(self) -> Plan:
+        return plan_of(self.model)
 
     @cached_property
     def _splitter(self) -> Splitter:
@@ -361,8 +341,16 @@ class Encoder:
         return PretokenEncoder(self.model)
 
     @cached_property
-    def _segment(self) -> SegmentEncoder:
-        return SegmentEncoder(self.model, self._splitter, self._pretoken)
+    def _pretoken_ids(self) -> Callable[[str], Sequence[int]]:
+        """The ids of a pretoken. Texts are mostly words, which are met again and again."""
+        spell: Callable[[str], bytes] = to_bytes if self._splitter.maps else str.encode
+        ids = self._pretoken.ids
+        short = lru_cache(_REMEMBERED)(lambda pretoken: tuple(ids(spell(pretoken))))
+
+        def of(pretoken: str) -> Sequence[int]:
+            return short(pretoken) if len(pretoken) <= _SHORT else ids(spell(pretoken))
+
+        return of
 
     def _begins(self, segment: str) -> int:
         """``first`` of :class:`.text.split.Splitter`, of a segment that begins its text."""
@@ -412,8 +400,8 @@ class Encoder:
 
     def _placed_by_kernel(self, text: str, allowed: Allowed) -> tuple[list[int], Spans] | None:
         """The ids and spans of a repaired text, where the kernel holds all but added tokens."""
-        native, later, matcher = self._native, self._later, self._matcher(allowed)
-        if native is None or not matcher.is_raw_only(allowed):
+        plan, matcher = self._plan, self._matcher(allowed)
+        if plan.part is None or not matcher.is_raw_only(allowed):
             return None
         ids: list[int] = []
         spans: Spans = []
@@ -423,9 +411,9 @@ class Encoder:
                 spans.append((start, end))
                 continue
             part = text[start:end]
-            encoder = self._raw if start == 0 or later is None else later
+            encoder = plan.whole if start == 0 or plan.later is plan.part else plan.later
             if encoder is None and leaves_in_place(self.model.normalizer or (), part):
-                encoder = native
+                encoder = plan.part
             placed = None if encoder is None else encoder.encode_placed(part)
             if placed is None:
                 return None
@@ -463,12 +451,12 @@ def joined_rows(rows: Iterable[Sequence[int]]) -> tuple[array[int], array[int]]:
     return ids, ends
 
 
-def _joined(plan: list[int | None], parts: Iterator[array[int] | None]) -> list[int] | None:
+def _joined(row: list[int | None], parts: Iterator[array[int] | None]) -> list[int] | None:
     """A text's ids: those of added tokens, and of its other parts in the place of None.
 
     None if a part has none.
     """
-    pieces = [next(parts) if number is None else (number,) for number in plan]
+    pieces = [next(parts) if number is None else (number,) for number in row]
     ids: list[int] = []
     for piece in pieces:
         if piece is None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias
 
-from ..merging.merger import Merger, Priority
+from ..merging.merger import Priority
 from ..text.added_tokens import Allowed
 from . import Encoder
 from .offsets import Piece
@@ -146,8 +145,12 @@ class _Noting(PretokenEncoder):
         yield from super()._merged(symbols, spans)
 
     def _run(self, symbols: list[bytes], spans: list[tuple[int, int]]) -> Run:
-        cut = len(self._model.affixes.prefix)
-        merges = tuple(_merges(self._merger, symbols, cut, self._ids))
+        cut, merging = len(self._model.affixes.prefix), symbols.copy()
+        merges = tuple(
+            Merge(rank, first, middle, end, left, right, token, self._ids.get(token))
+            for rank, first, middle, end, left, right in self._merger.steps(merging)
+            if (token := left + right[cut:])
+        )
         return Run(tuple(symbols), tuple(spans), merges)
 
     def looks_up(self, content: bytes) -> bool:
@@ -189,36 +192,3 @@ class _Noting(PretokenEncoder):
         numbers = (self._fallback.unknown if n is None else n for n, _, _ in parts)
         ids = tuple(number for number in numbers if number is not None)
         self.replaced.append(Replaced(symbol, became, ids, span))
-
-
-def _merges(
-    merger: Merger, symbols: Sequence[bytes], cut: int, ids: Mapping[bytes, int]
-) -> Iterator[Merge]:
-    """The merges of a run in order: least priority first, of equals the leftmost.
-
-    A pair waits under the places where its parts end; where one has grown since, it is past.
-    """
-    tokens, ends = list(symbols), [*range(1, len(symbols) + 1)]
-    before = [*range(-1, len(symbols))]
-    waiting: list[tuple[Priority, int, int, int]] = []
-
-    def wait(first: int) -> None:
-        middle = ends[first]
-        if middle < len(tokens):
-            rank = merger.priority(tokens[first], tokens[middle])
-            if rank is not None:
-                heappush(waiting, (rank, first, middle, ends[middle]))
-
-    for place in range(len(symbols) - 1):
-        wait(place)
-    while waiting:
-        rank, first, middle, last = heappop(waiting)
-        if ends[first] != middle or ends[middle] != last:
-            continue
-        left, right = tokens[first], tokens[middle]
-        token = tokens[first] = left + right[cut:]
-        ends[first], ends[middle], before[last] = last, -1, first
-        yield Merge(rank, first, middle, last, left, right, token, ids.get(token))
-        wait(first)
-        if before[first] >= 0:
-            wait(before[first])

@@ -9,7 +9,7 @@ from ..errors import EncodeError, InvalidModelError
 from ..kernel import as_dict
 from ..merging.merger import Merger
 from ..merging.symbols import Symbols, symbols_of, textual
-from ..model import Affixes, BPEModel, Fallback, PairList, show
+from ..model import BPEModel, Fallback, PairList, show
 
 Placed: TypeAlias = tuple[int, int, int]
 """A token's id, and the bytes (start, end) of the pretoken that it stands for."""
@@ -41,14 +41,6 @@ class PretokenEncoder:
         refuse_merged_fallback(model, self._byte_ids.values())
         self._symbols = Symbols(model)
         self._merger = Merger(model.merges, model.affixes)
-        self._lookup = self._ids if model.lookup_first else {}
-        # Nothing but merging and numbering is left to do with most pretokens of most models.
-        self.plain = (
-            self._merges_all
-            and not self._unused
-            and not self._symbols.user_defined
-            and model.affixes == Affixes()
-        )
 
     def ids(self, content: bytes) -> list[int]:
         """The ids of a pretoken.
@@ -56,40 +48,7 @@ class PretokenEncoder:
         Raises:
             EncodeError: a symbol is not in the vocabulary and the model has no fallback.
         """
-        ids = self._ids
-        if content in self._lookup and content:
-            return [ids[content]]
-        if self.plain:
-            try:
-                return self.merged(content)
-            except KeyError:
-                return [number for number, _, _ in self.placed(content)]
-        numbers: list[int] = []
-        for symbols in self._symbols.segments(content):
-            if not self._merges_all and not all(map(ids.__contains__, symbols)):
-                break
-            try:
-                numbers += map(ids.__getitem__, self._merger.run(symbols))
-            except KeyError:
-                break
-        else:
-            if not self._unused or self._unused.isdisjoint(numbers):
-                return numbers
-        # Something falls back or is split again, which needs to know where it stands.
         return [number for number, _, _ in self.placed(content)]
-
-    def looked_up(self, content: bytes) -> bool:
-        """Whether a pretoken is a token without being merged."""
-        return content in self._lookup
-
-    def merged(self, content: bytes) -> list[int]:
-        """The ids that merging alone gives, where nothing else is to be done (``plain``).
-
-        Raises:
-            KeyError: a symbol is not in the vocabulary.
-        """
-        ids = self._ids
-        return [ids[token] for token in self._merger.run(symbols_of(content, self._alphabet))]
 
     def placed(self, content: bytes) -> Iterator[Placed]:
         """The tokens of a pretoken and where they stand; otherwise as :meth:`ids`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..encode.native import native_encoder
+from ..encode.plan import plan_of
 from ..errors import EngineError, LossyConversionError, PatternError
 from ..formats.round_trip import RoundTrip
 from ..gate import describe
@@ -41,7 +41,7 @@ def fastest_engine(model: BPEModel) -> Engine | None:
     None where there is none, and where the native kernel encodes the model: no engine that is
     proved to give its ids is faster.
     """
-    if native_encoder(model) is not None:
+    if plan_of(model).part is not None:
         return None
     for name in FASTEST:
         trip = RoundTrip(model, engine_format(name))

@@ -15,7 +15,6 @@ from ..gc_pause import paused
 from ..kernel import form_of_list, form_of_ranks
 from ..memo import Memo
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, RankTable
-from .last_merges import last_merges
 from .merger import Merger, Priority
 from .symbols import NO_AFFIXES, spellings, symbols_of, textual, user_defined
 
@@ -60,11 +59,11 @@ def canonical_of(
     """The canonical form of a merge rule over a vocabulary.
 
     ``base`` are the symbols that are there before merging, None for all: with a symbol that is
-    dropped or replaced no token can be built. One run for each token and place, where the last
-    merges are not found faster (Theorem 16).
+    dropped or replaced no token can be built. One run for each token and place (Theorem 3); the
+    kernel finds the same from short tokens to long ones (Theorem 16).
     """
     if affixes == NO_AFFIXES:
-        whole = _from_shorter(rule, tokens, alphabet, base)
+        whole = _by_kernel(rule, tokens, alphabet, base)
         if whole is not None:
             return whole
     merger = Merger(rule, affixes)
@@ -106,13 +105,13 @@ def _disordered(
     )
 
 
-def _from_shorter(
+def _by_kernel(
     rule: MergeRule,
     tokens: Collection[bytes],
     alphabet: Alphabet,
     base: Container[bytes] | None,
 ) -> Canonical | None:
-    """The canonical form, found from short tokens to long ones; None where only runs tell."""
+    """The canonical form, where the kernel finds it."""
     known_only = base is not None
     if base is None or base is tokens or _same_symbols(base, tokens, alphabet):
         native = (
@@ -122,18 +121,7 @@ def _from_shorter(
         )
         if native is not None:
             return Canonical(native.splits, native.priority, native.unreachable, native.disordered)
-    known = last_merges(rule, tokens, alphabet, base, lambda: Merger(rule))
-    if known is None:
-        return None
-    kept = tokens if isinstance(tokens, Container) else frozenset(tokens)
-    splits, priority, disordered = known.splits, known.priority, known.disordered
-    if not all(map(kept.__contains__, splits)):
-        splits = {token: pair for token, pair in splits.items() if token in kept}
-        priority = {token: priority[token] for token in splits}
-        disordered = tuple(token for token in disordered if token in kept)
-    built = splits.keys() | known.symbols
-    unreachable = tuple(token for token in tokens if token not in built)
-    return Canonical(splits, priority, unreachable, disordered)
+    return None
 
 
 def _same_symbols(base: Container[bytes], tokens: Collection[bytes], alphabet: Alphabet) -> bool:

@@ -7,9 +7,10 @@ is assumed about the order of priorities.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from heapq import heappop, heappush
-from itertools import pairwise
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from heapq import heapify, heappop, heappush
+from itertools import islice, pairwise
 from math import inf
 from typing import Any, TypeAlias, Union
 
@@ -21,15 +22,15 @@ from .symbols import NO_AFFIXES
 Priority: TypeAlias = Union[int, float]
 """Least merges first. Equal priorities are ties: the leftmost pair merges."""
 
+Step: TypeAlias = tuple[Priority, int, int, int, bytes, bytes]
+"""One merge of a run: its priority, the places of the run's symbols where its left part begins,
+its right part begins, and it ends; the two parts."""
+
 
 @Memo
 def _places(rule: PairList) -> Mapping[tuple[bytes, bytes], int]:
     """Each pair with its place, the last one where it is listed twice."""
     return {pair: place for place, pair in enumerate(rule.pairs)}
-
-
-_SHORT = 150
-"""Up to this many symbols, looking through all of them at each step is the fastest."""
 
 
 class Merger:
@@ -60,112 +61,47 @@ class Merger:
 
     def run(self, symbols: list[bytes], keep: int = 1) -> list[bytes]:
         """Merges until nothing may merge, or ``keep`` symbols are left. Changes ``symbols``."""
-        if len(symbols) > _SHORT:
-            return self._link(symbols, keep)
-        if self._products:
-            return self._scan_products(symbols, keep)
-        return self._scan_pairs(symbols, keep)
+        most = len(symbols) - keep
+        if most > 0:
+            deque(islice(self.steps(symbols), most), maxlen=0)
+        return [symbol for symbol in symbols if symbol]
 
     def priority(self, left: bytes, right: bytes) -> Priority | None:
         """The priority of a pair, or None if it may not merge."""
         priority = self._get(left + right if self._products else (left, right), inf)
         return None if priority == inf else priority
 
-    def _scan_products(self, symbols: list[bytes], keep: int) -> list[bytes]:
-        get = self._get
-        ranks = [get(x + y, inf) for x, y in pairwise(symbols)]
-        left = len(ranks)
-        while left >= keep:
-            least = min(ranks)
-            if least == inf:
-                break
-            left -= 1
-            at = ranks.index(least)
-            symbols[at] = token = symbols[at] + symbols.pop(at + 1)
-            del ranks[at]
-            if at < left:
-                ranks[at] = get(token + symbols[at + 1], inf)
-            if at:
-                ranks[at - 1] = get(symbols[at - 1] + token, inf)
-        return symbols
+    def steps(self, symbols: list[bytes]) -> Iterator[Step]:
+        """The merges of a run, in order, each made in ``symbols`` before it is given.
 
-    def _scan_pairs(self, symbols: list[bytes], keep: int) -> list[bytes]:
-        get, cut = self._get, self._cut
-        ranks = [get(pair, inf) for pair in pairwise(symbols)]
-        left = len(ranks)
-        while left >= keep:
-            least = min(ranks)
-            if least == inf:
-                break
-            left -= 1
-            at = ranks.index(least)
-            symbols[at] = token = symbols[at] + symbols.pop(at + 1)[cut:]
-            del ranks[at]
-            if at < left:
-                ranks[at] = get((token, symbols[at + 1]), inf)
-            if at:
-                ranks[at - 1] = get((symbols[at - 1], token), inf)
-        return symbols
-
-    def _link(self, symbols: list[bytes], keep: int) -> list[bytes]:
-        """The same with a linked list and, for each priority, a heap of places.
-
-        A place is that of the left symbol; what a heap says is checked against ``ranks``,
-        which always holds the present pair's priority.
+        A product stands in the place of its left part, and an empty symbol in that of its right
+        one. The run costs ``n log n``: pairs wait in a heap by their priorities and places.
         """
         get, products, cut = self._get, self._products, self._cut
         last = len(symbols)
-        ranks = [get(x + y if products else (x, y), inf) for x, y in pairwise(symbols)]
-        ranks += (inf, inf)
-        following, previous = list(range(1, last + 2)), list(range(-1, last))
-        waiting: dict[Priority, list[int]] = {}
-        for place, rank in enumerate(ranks):
-            if rank != inf:
-                waiting.setdefault(rank, []).append(place)
-        order = sorted(waiting)
-        spare = last - keep
-        while order and spare > 0:
-            least = order[0]
-            places = waiting[least]
-            while places and spare > 0:
-                at = heappop(places)
-                if ranks[at] != least:
-                    continue
-                spare -= 1
-                second = following[at]
-                after = following[at] = following[second]
-                token = symbols[at] = symbols[at] + symbols[second][cut:]
-                previous[after] = at
-                ranks[second] = rank = inf
-                symbols[second] = b""
-                if after < last:
-                    right = symbols[after]
-                    rank = get(token + right if products else (token, right), inf)
-                ranks[at] = sooner = rank
+        ends, before = [*range(1, last + 1)], [*range(-1, last)]
+        waiting = [
+            (rank, place, place + 1, place + 2)
+            for place, (x, y) in enumerate(pairwise(symbols))
+            if (rank := get(x + y if products else (x, y), inf)) != inf
+        ]
+        heapify(waiting)
+        while waiting:
+            rank, first, middle, end = heappop(waiting)
+            if ends[first] != middle or ends[middle] != end:
+                continue  # one of its parts has grown since it was put here
+            left, right = symbols[first], symbols[middle]
+            token = symbols[first] = left + right[cut:]
+            symbols[middle] = b""
+            ends[first], ends[middle], before[end] = end, -1, first
+            yield rank, first, middle, end, left, right
+            if end < last:
+                rank = get(token + symbols[end] if products else (token, symbols[end]), inf)
                 if rank != inf:
-                    _wait(waiting, order, rank, at)
-                before = previous[at]
-                if before >= 0:
-                    left = symbols[before]
-                    rank = get(left + token if products else (left, token), inf)
-                    ranks[before] = rank
-                    if rank != inf:
-                        _wait(waiting, order, rank, before)
-                        sooner = min(rank, sooner)
-                if sooner < least:
-                    break
-            else:
-                del waiting[least]
-                heappop(order)
-        return [symbol for symbol in symbols if symbol]
-
-
-def _wait(
-    waiting: dict[Priority, list[int]], order: list[Priority], rank: Priority, place: int
-) -> None:
-    places = waiting.get(rank)
-    if places is None:
-        waiting[rank] = [place]
-        heappush(order, rank)
-    else:
-        heappush(places, place)
+                    heappush(waiting, (rank, first, end, ends[end]))
+            previous = before[first]
+            if previous >= 0:
+                left = symbols[previous]
+                rank = get(left + token if products else (left, token), inf)
+                if rank != inf:
+                    heappush(waiting, (rank, previous, first, end))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from ..errors import PatternError
@@ -35,7 +35,6 @@ from .regex_syntax import (
     leaves,
     matches_empty,
 )
-from .spaces import begins_at_spaces
 from .spellings import is_known
 from .unicode import Ranges
 
@@ -65,26 +64,9 @@ class Matcher:
         own = pattern.dialect == "python"
         self._plain = _compile(pattern.source if own else python_source(pattern, self._node))
         self._empty = pattern.dialect != "python" and matches_empty(self._node)
-        self._groups = self._plain.groups > 0
         # Known patterns end on every text; regex is half as fast where it watches the clock.
         self._timed = not is_known(self._node)
         self._copy: _Copy | None = None
-
-    @cached_property
-    def begins_at_spaces(self) -> bool:
-        """Whether a text may be cut before spaces (:func:`.spaces.begins_at_spaces`)."""
-        return self.pattern.dialect != "python" and begins_at_spaces(self._node)
-
-    def findall(self, text: str) -> list[str]:
-        """The matched texts, in order."""
-        compiled, copy = self._prepared(text)
-        if copy is text and not self._empty and not self._groups:
-            try:
-                matches: list[str] = compiled.findall(text, timeout=self._limit(text))
-            except TimeoutError:
-                raise self._endless(text) from None
-            return matches
-        return [text[start:end] for start, end in self._spans(compiled, copy)]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where the matches start and end, in characters."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import TypeAlias
 
 from ..errors import EngineMissingError
@@ -34,9 +33,6 @@ Flagged: TypeAlias = tuple[int, int, bool]
 """A stretch of text (start, end) and whether the pattern matched it."""
 
 Cutter: TypeAlias = Callable[[str], Iterable[Cut]]
-
-_CACHED, _SHORT = 1 << 16, 32
-"""How many pretokens between steps are remembered, and up to how many characters."""
 
 
 def split(
@@ -67,21 +63,10 @@ class Splitter:
     ``maps``: its pretokens are in the byte alphabet. ``asks_first``: they depend on ``first``,
     which says how many characters of the text, from its start on, come from where the whole
     text begins, before normalizing and before added tokens were cut out: 0 behind an added
-    token, mostly 1 else (:func:`.normalize.leading`). ``words``: gives what lies between the
-    spaces of a text; each of these with the space before it may be cut by itself, if nothing of
-    it is left unmatched. None where no text may be cut so.
+    token, mostly 1 else (:func:`.normalize.leading`).
     """
 
-    __slots__ = (
-        "_asks_late",
-        "_find_all",
-        "_keeps_rest",
-        "_parts",
-        "_steps",
-        "asks_first",
-        "maps",
-        "words",
-    )
+    __slots__ = ("_asks_late", "_steps", "asks_first", "maps")
 
     def __init__(self, steps: Sequence[PreTokenizerStep]) -> None:
         self.maps = any(isinstance(step, ByteChars) for step in steps)
@@ -92,51 +77,22 @@ class Splitter:
             step if isinstance(step, (PrefixSpace, ByteChars, Metaspace)) else _cutter(step)
             for step in steps
         ]
-        self._parts = {
-            place: _Parts(step) for place, step in enumerate(self._steps) if callable(step)
-        }
-        # The one split that most tokenizers have, whose matches are the pretokens.
-        self._find_all: Callable[[str], list[str]] | None = None
-        self.words: Callable[[str], list[str] | None] | None = None
-        self._keeps_rest = False
-        if len(steps) == 1 and isinstance(step := steps[0], Split):
-            self._keeps_rest = step.behavior == "isolated"
-            only_matches = step.behavior == "removed" and step.invert
-            if not isinstance(step.pattern, str) and (self._keeps_rest or only_matches):
-                from .patterns import Matcher
-                from .spaces import words_of
-
-                matcher = Matcher(step.pattern)
-                self._find_all = matcher.findall
-                if matcher.begins_at_spaces:
-                    self.words = words_of
 
     def __call__(self, text: str, *, first: int = 1) -> list[str]:
         """The pretokens of a text."""
-        if self._find_all is not None:
-            matches = self._find_all(text)
-            if not self._keeps_rest or len("".join(matches)) == len(text):
-                return list(filter(None, matches))
         if self._asks_late:
             return [pretoken for pretoken, _ in self.align(text, first=first)]
         pretokens = [text] if text else []
-        for place, step in enumerate(self._steps):
+        for step in self._steps:
             if isinstance(step, PrefixSpace):
                 pretokens = [p if p[0] == " " else " " + p for p in pretokens]
             elif isinstance(step, ByteChars):
                 pretokens = [to_chars(p.encode("utf-8")) for p in pretokens]
             elif isinstance(step, Metaspace):
                 pretokens = [_with_metaspace(step, p, begins=first > 0) for p in pretokens]
-            elif place:
-                pretokens = [*chain.from_iterable(map(self._parts[place].__getitem__, pretokens))]
             else:
                 pretokens = [p[a:b] for p in pretokens for a, b in step(p) if a < b]
         return pretokens
-
-    def all_matched(self, text: str) -> list[str] | None:
-        """The pretokens of a text that is matched from end to end; None where it is not."""
-        matches = self._find_all(text) if self._find_all is not None else []
-        return list(filter(None, matches)) if len("".join(matches)) == len(text) else None
 
     def align(self, text: str, *, first: int = 1) -> list[tuple[str, Spans]]:
         """The pretokens, and where in ``text`` each of their characters comes from.
@@ -167,27 +123,6 @@ class Splitter:
                     (p[a:b], spans[a:b]) for p, spans in pretokens for a, b in step(p) if a < b
                 ]
         return pretokens
-
-
-class _Parts(dict[str, list[str]]):
-    """How a step cuts pretokens of the step before: they are short, and the same again and again.
-
-    Each is a text of its own to the step, so nothing else counts.
-    """
-
-    __slots__ = ("_cut",)
-
-    def __init__(self, cut: Cutter) -> None:
-        super().__init__()
-        self._cut = cut
-
-    def __missing__(self, pretoken: str) -> list[str]:
-        parts = [pretoken[start:end] for start, end in self._cut(pretoken) if start < end]
-        if len(pretoken) <= _SHORT:
-            if len(self) >= _CACHED:
-                self.clear()
-            self[pretoken] = parts
-        return parts
 
 
 def _grown(pretoken: str, spans: Spans) -> tuple[str, Spans]:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import get_args
 
 from bpe_interop.encode import Encoder
-from bpe_interop.encode.native import native
+from bpe_interop.encode.plan import plan_of
 from bpe_interop.errors import BpeInteropError, PatternError
 from bpe_interop.kernel import is_aside, splitter_of
 from bpe_interop.model import AddedToken, BPEModel, RankTable, Vocab
@@ -204,7 +204,7 @@ class Encoding:
         rows += [self._said(encoder.encode_array, text) for text in first]
         rows += [self._said(encoder.encode_with_offsets, text) for text in first]
         each = self._at_once(encoder, self.texts)
-        by_kernel = not is_aside() and native(encoder.model).encoder is not None
+        by_kernel = plan_of(encoder.model).part is not None
         return Answered((rows, each), native=by_kernel)
 
     def _at_once(self, encoder: Encoder, texts: Sequence[str]) -> Sequence[object]:

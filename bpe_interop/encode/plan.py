@@ -1,8 +1,8 @@
-"""Which models the native kernel encodes: those of which it holds every part.
+"""Who encodes the texts of a model: the native kernel whole, the kernel in parts, or Python.
 
-What it holds runs there from the pre-tokenizer to the ids. Added tokens are cut out and texts are
-normalized before, in Python; a normalizer that only puts a prefix and writes spaces as U+2581 runs
-there, too. Whatever else there is runs in Python, and :class:`Native` says why.
+What the kernel holds runs there from the pre-tokenizer to the ids. Added tokens are cut out and
+texts are normalized before, in Python; a normalizer that only puts a prefix and writes spaces as
+U+2581 runs there, too. Whatever else there is runs in Python, and the :class:`Plan` says why.
 """
 
 from __future__ import annotations
@@ -36,49 +36,59 @@ _OTHER_KINDS = frozenset({"byte", "unknown", "user_defined", "unused"})
 
 
 @dataclass(frozen=True, slots=True)
-class Native:
-    """The kernel's encoder of a model, or why there is none.
+class Plan:
+    """Who encodes the texts of a model. Each encoder is the kernel's; None stands for Python.
 
-    ``raw``: the encoder for texts before the normalizer, where the kernel holds that, too.
-    ``later``: the encoder for what does not begin its text, where that is another one.
+    Attributes:
+        part: encodes a normalized part without added tokens.
+        later: the same where the part does not begin its text.
+        whole: encodes a text before the normalizer, in which no added token is looked for.
+        why_not: why Python encodes; empty where the kernel does.
     """
 
-    encoder: TextEncoder | None
-    why_not: str = ""
-    raw: TextEncoder | None = None
+    part: TextEncoder | None = None
     later: TextEncoder | None = None
+    whole: TextEncoder | None = None
+    why_not: str = ""
 
 
-@Memo
-def native(model: BPEModel) -> Native:
-    """The kernel's encoder of a model. Made once for each model.
+def plan_of(model: BPEModel) -> Plan:
+    """Who encodes the texts of a model here: Python, while the kernel is set aside.
 
     Raises:
         EngineMissingError: ``BPE_INTEROP_KERNEL=native``, and it is not there.
         EngineError: the same, and it fails.
     """
+    return _ASIDE if is_aside() else _plan(model)
+
+
+_ASIDE = Plan(why_not="the kernel is set aside")
+
+
+@Memo
+def _plan(model: BPEModel) -> Plan:
     why_not = _beyond(model)
     if why_not:
-        return Native(None, why_not)
+        return Plan(why_not=why_not)
     spacing, steps = _spacing(model, model.pretokenizer or ())
     try:
         tables = split_tables(steps)
     except PatternError as error:
         why = error.what.removeprefix("not decided: ")
-        return Native(None, f"the pre-tokenizer has no table: {why}")
+        return Plan(why_not=f"the pre-tokenizer has no table: {why}")
     splitter = splitter_of(tables)
     if steps and splitter is None:
-        return Native(None, "the tables of the pre-tokenizer are too large for the kernel")
+        return Plan(why_not="the tables of the pre-tokenizer are too large for the kernel")
     ids = textual(model)
     if model.alphabet == "char":
         try:
             pieces = _of_characters(model, ids, splitter)
         except InvalidModelError as error:
-            return Native(None, error.what)
+            return Plan(why_not=error.what)
         if pieces is None:
-            return Native(None, "its merges or tokens are irregular")
+            return Plan(why_not="its merges or tokens are irregular")
         if spacing is None:
-            return Native(pieces, raw=_before_normalizer(model, pieces))
+            return Plan(pieces, pieces, _before_normalizer(model, pieces))
         return _with_metaspace(model, spacing, pieces)
     if isinstance(model.merges, PairList):
         encoder = encoder_of_list(
@@ -92,8 +102,8 @@ def native(model: BPEModel) -> Native:
             ids, canonical(model).splits, splitter, lookup_first=model.lookup_first
         )
     if encoder is None:
-        return Native(None, "its merges or tokens are irregular")
-    return Native(encoder, raw=encoder if model.normalizer == () else None)
+        return Plan(why_not="its merges or tokens are irregular")
+    return Plan(encoder, encoder, encoder if model.normalizer == () else None)
 
 
 def _without_empty(model: BPEModel, ids: Mapping[bytes, int]) -> Mapping[bytes, int]:
@@ -107,15 +117,6 @@ def _without_empty(model: BPEModel, ids: Mapping[bytes, int]) -> Mapping[bytes, 
     if not all(left and right for left, right in model.merges.pairs):
         return ids
     return {token: number for token, number in ids.items() if token}
-
-
-def native_encoder(model: BPEModel) -> TextEncoder | None:
-    """The kernel's encoder of a model, where it is there and not set aside.
-
-    Raises:
-        The errors of :func:`native`.
-    """
-    return None if is_aside() else native(model).encoder
 
 
 def _of_characters(
@@ -162,13 +163,13 @@ def _spacing(
     return first, steps[1:]
 
 
-def _with_metaspace(model: BPEModel, step: Metaspace, encoder: TextEncoder) -> Native:
+def _with_metaspace(model: BPEModel, step: Metaspace, encoder: TextEncoder) -> Plan:
     """The encoders of a model whose pre-tokenizer begins so."""
     without = spaced(encoder, "", escape=True)
     whole = spaced(encoder, SPACE, escape=True, once=True)
     first = without if step.prepend == "never" else whole
-    later = without if step.prepend == "first" else None
-    return Native(first, raw=first if model.normalizer == () else None, later=later)
+    later = without if step.prepend == "first" else first
+    return Plan(first, later, first if model.normalizer == () else None)
 
 
 def _before_normalizer(model: BPEModel, encoder: TextEncoder) -> TextEncoder | None:
