@@ -454,6 +454,7 @@ WORDY = [
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from([" a", "ab", "c", "xé", "  ", " cab", "\u4e16"]), min_size=40))
 def test_long_texts_in_parts_as_in_sentencepiece(words: list[str]) -> None:
+    """Lemma 1 in ``docs/theory.md``."""
     text = "".join(words)
     for made in (make(*WORDY), make(*WORDY, Piece("b\u2581", -1.5)), make(*WORDY, dummy=True)):
         assert Encoder(made.model()).encode(text) == made.engine().encode(text)

@@ -17,7 +17,7 @@ _HEADING = re.compile(r"^### ((?:Theorem|Lemma) \d+) \(", re.MULTILINE)
 _MENTION = re.compile(
     r"\b(Theorem|Lemma|theorem|lemma)s?\s+(\d+(?:(?:,\s+|\s+and\s+|\s+or\s+)\d+)*)"
 )
-_CODE = re.compile(r"`(bpe_interop/[\w/]+\.py)`")
+_CODE = re.compile(r"`(bpe_interop/[\w/]+\.py|native/src/\w+\.rs)`")
 _PATH = re.compile(
     r"(?<![\w./-])((?:bpe_interop|tests|benchmarks|fixtures|docs|\.ci)(?:/[\w.*-]+)*/[\w.*-]*|pyproject\.toml)"
 )
@@ -97,7 +97,6 @@ def test_theorems_that_are_named_anywhere_exist() -> None:
 def rooms_of_proofs() -> Iterator[Path]:
     """The modules that decide or prove something."""
     yield from (PACKAGE / "theory").glob("*.py")
-    yield PACKAGE / "text" / "spaces.py"
     for stages in PACKAGE.rglob("stages"):
         yield from stages.glob("*.py")
 
