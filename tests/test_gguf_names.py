@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from command_line import Command
 from conftest import FIXTURES, Data
+from test_composition import BYTES, digits, model_of, tokenizer_json
 from tokenizers import Tokenizer
 
 from bpe_interop.encode import Encoder
@@ -22,7 +23,7 @@ from bpe_interop.formats.gguf.particulars import particulars
 from bpe_interop.formats.gguf.pre_names import chosen, group_of, groups, nearest_names, written_name
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.splitters import NOT_HELD, SPLITTERS
-from bpe_interop.formats.gguf.write import under_name
+from bpe_interop.formats.gguf.write import dump, under_name
 from bpe_interop.model import BPEModel, RankTable, Vocab
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Pattern, Split
@@ -210,3 +211,25 @@ def test_between_two_groups_there_is_a_text() -> None:
         text = first_cut_apart(one, two)
         assert text is not None
         assert split(one, text) != split(two, text)
+
+
+def test_digits_are_numbers_to_a_name_but_for_newer_characters() -> None:
+    """``Digits`` has the table of Unicode 17, ``\\p{N}`` that of 16, and llama.cpp's is older."""
+    steps = [digits(True), BYTES]
+    model = model_of(steps)
+    choice = chosen(model)
+    assert choice is not None
+    assert choice.by == "Theorem 14"
+    text = first_cut_apart(model.pretokenizer or (), SPLITTERS[choice.name].steps)
+    assert text is not None
+    assert "\U00011de0" in text
+    texts = [
+        "1\u0663 \u00b2\u2167x\u0664",
+        "a1 22 333's",
+        " \u0f33\u3007\u4e2d1",
+        "\u2460\u00bd!1 ",
+    ]
+    own = Tokenizer.from_str(tokenizer_json(steps)).encode_batch(texts)
+    (head,) = dump(model).values()
+    ids = LlamaCppEngine(head).encode_batch(texts)
+    assert [encoding.ids for encoding in own] == [list(each) for each in ids]

@@ -60,8 +60,8 @@ FACTS: Mapping[str, Facts] = MappingProxyType(
             distribution="xllamacpp",
             instead="llama_cpp_python",
             served="llamacpp_server:LlamaServerEngine",
-            assumes="no text holds one of the characters that Unicode 16.0 added: llama.cpp's "
-            "classes are those of 15.1",
+            assumes="no text holds one of the characters that Unicode 16.0 or a later version "
+            "added: llama.cpp's classes are those of 15.1",
         ),
     }
 )

@@ -13,12 +13,13 @@ from itertools import chain, islice, product
 
 from ..merging.canonical import whole_lookups
 from ..model import show
+from ..text.charsets import NOTHING
 from ..text.patterns import asks_other_tables
 from ..text.split import split
 from ..theory.chains import pipeline
 from ..theory.cuts_apart import Steps, compared_cuts, none_across, texts_across
 from ..theory.idle import acting_splits
-from ..theory.splitters import representatives
+from ..theory.splitters import newer_characters, representatives
 from .stage import CONTEXTS, Stage, TwoModels, short_strings, short_texts, silent
 
 _NAME = "pre-tokenizer"
@@ -55,7 +56,8 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         left, right = one[1], two[1]
         if left == right:
             return Stage(_NAME, "proved", "the same, what the normalizer writes being the same")
-    compared = compared_cuts(left, right)
+    named = any("gguf" in model.extras for model in (pair.a, pair.b))  # llama.cpp's splitter
+    compared = compared_cuts(left, right, newer_characters() if named else NOTHING)
     if compared.text is None and not compared.why:
         return Stage(_NAME, "proved", f"other steps that cut every text alike ({compared.by})")
     if compared.text is None:

@@ -15,6 +15,7 @@ from ..merging.canonical import whole_lookups
 from ..merging.symbols import textual
 from ..model import BPEModel
 from ..steps import Pattern, PreTokenizerStep, Split
+from ..text.charsets import NOTHING, CharSet
 from ..text.patterns import as_run
 from .automata import first_difference
 from .cuts import only_merges_bytes
@@ -36,8 +37,11 @@ class ComparedCuts:
     by: str = ""
 
 
-def compared_cuts(left: Steps, right: Steps) -> ComparedCuts:
-    """Whether two sequences of splitters cut every text alike (Theorems 11 and 14)."""
+def compared_cuts(left: Steps, right: Steps, without: CharSet = NOTHING) -> ComparedCuts:
+    """Whether two sequences of splitters cut every text alike (Theorems 11 and 14).
+
+    ``without``: characters that no text is taken to hold.
+    """
     one, two = _only_pattern(left), _only_pattern(right)
     try:
         if one is not None and two is not None:
@@ -45,12 +49,12 @@ def compared_cuts(left: Steps, right: Steps) -> ComparedCuts:
     except PatternError:
         pass
     try:
-        return ComparedCuts(first_cut_apart(left, right), by="Theorem 14")
+        return ComparedCuts(first_cut_apart(left, right, without), by="Theorem 14")
     except PatternError as error:
         why = error.what
     left, right = _without_shared(left, right)
     try:
-        if first_cut_apart(left, right) is None:
+        if first_cut_apart(left, right, without) is None:
             return ComparedCuts(by="Theorem 14")
     except PatternError:
         pass

@@ -87,13 +87,20 @@ class _Choice(NamedTuple):
 States: TypeAlias = tuple[_State, ...]
 
 
-def first_cut_apart(a: Sequence[PreTokenizerStep], b: Sequence[PreTokenizerStep]) -> str | None:
+def first_cut_apart(
+    a: Sequence[PreTokenizerStep], b: Sequence[PreTokenizerStep], without: CharSet = NOTHING
+) -> str | None:
     """A shortest text that two sequences of steps cut otherwise; None proves there is none.
+
+    Args:
+        a: steps of splitters.
+        b: others.
+        without: characters that no text is taken to hold, which is an assumption.
 
     Raises:
         PatternError: a step is not of the decidable shape, or there are too many states.
     """
-    pair = SplitterPair(a, b)
+    pair = SplitterPair(a, b, without)
     return search((pair.start, False), pair.successors, pair.apart, MOST_STATES)
 
 
@@ -120,14 +127,21 @@ class SplitterPair:
         PatternError: a step is not of the decidable shape.
     """
 
-    def __init__(self, a: Sequence[PreTokenizerStep], b: Sequence[PreTokenizerStep]) -> None:
+    def __init__(
+        self,
+        a: Sequence[PreTokenizerStep],
+        b: Sequence[PreTokenizerStep],
+        without: CharSet = NOTHING,
+    ) -> None:
         left, right = [*map(_splitter, a)], [*map(_splitter, b)]
         sets: list[CharSet] = []
         shifts: list[int] = []
         for splitter in (*left, *right):
             shifts.append(len(sets))
             sets += splitter.machine.sets
-        self.sets, self.classes = sets, classes_of(sets)
+        absent = 1 << len(sets)
+        self.sets = sets
+        self.classes = [each for each in classes_of([*sets, without]) if not each[1] & absent]
         signatures = [
             [
                 signature >> shift & (1 << len(splitter.machine.sets)) - 1
@@ -324,6 +338,16 @@ _NAMED: Mapping[ClassName, CharSet] = {
     "word": WORD["fancy-regex"],
 }
 """What patterns call most of the characters of a class."""
+
+
+def newer_characters() -> CharSet:
+    """What tokenizers' own classes hold of later Unicode versions than the regex engines have.
+
+    To the latter these characters are unassigned, and to llama.cpp, whose tables are older still.
+    Where its splitters are compared, no text is taken to hold them: a verdict says so.
+    """
+    own = (char_class("numeric").ranges, char_class("punctuation").ranges)
+    return Chars(code_points(intersect(unite(map(Chars, own)), Property("Cn"))))
 
 
 def _class(name: ClassName) -> CharSet:

@@ -21,7 +21,7 @@ from ...text.split import split
 from ...theory.automata import first_difference
 from ...theory.cuts import only_merges_bytes
 from ...theory.idle import acting_splits
-from ...theory.splitters import first_cut_apart, representatives
+from ...theory.splitters import first_cut_apart, newer_characters, representatives
 from ...theory.straddles import Places
 from ...witnesses import Probe
 from .splitters import SPLITTERS
@@ -298,7 +298,7 @@ def _only_pattern(steps: Steps) -> Pattern | None:
 def _first_apart(a: Steps, b: Steps) -> str | None:
     """A shortest text that two sequences cut otherwise; None: none, empty: not decided."""
     try:
-        return first_cut_apart(a, b)
+        return first_cut_apart(a, b, newer_characters())
     except PatternError:
         return ""
 
