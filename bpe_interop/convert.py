@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .arguments import one_or_more
-from .errors import CheckFailedError, PatternError
+from .errors import CheckFailedError, LossyConversionError, PatternError
 from .formats import Files, Format, check_name, way_of_writing
 from .formats.round_trip import RoundTrip
 from .gate import admit, describe, renamed
@@ -47,6 +47,7 @@ from .steps import Pattern, Split
 from .text.patterns import parse
 from .theory.automata import first_difference
 from .ticks import begin
+from .usage_notes import stale_template, usage_notes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -309,14 +310,7 @@ def write_checked(
             written = Written(trip.files, again, losses, _put_into(base, trip.files, stage))
     again = written.again
     roles = () if trip.alone or not row.served else _without_roles(again)
-    chat = () if again.chat_template is None else _on_chats(again)
-    return replace(written, notes=(*written.notes, *roles, *chat))
-
-
-def _on_chats(model: BPEModel) -> tuple[str, ...]:
-    from .chat_notes import chat_notes  # it imports Jinja, and most have no chat template
-
-    return chat_notes(model)
+    return replace(written, notes=(*written.notes, *roles, *usage_notes(again)))
 
 
 def _without_roles(model: BPEModel) -> Iterator[str]:
@@ -340,7 +334,12 @@ def _admitted(
     source: TokenizerSource[BPEModel] | None, trip: RoundTrip, target: Target
 ) -> tuple[tuple[Loss, ...], BPEModel]:
     """What the gate lets pass, and what reading the files gives."""
-    losses = admit(trip, target.drop)
+    try:
+        losses = admit(trip, target.drop)
+    except LossyConversionError as error:
+        if any(isinstance(e, Loss) and e.field == "sequence_template" for e in error.losses):
+            error.fix = "\n".join([*stale_template(trip.model), error.fix])
+        raise
     if source is not None:
         _check_embedded(source, trip)
     return losses, fill(trip.again, None)

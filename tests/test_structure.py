@@ -41,6 +41,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("formats", "presets"),
     ("extend",),
     ("chat_notes", "completions", "gate", "fingerprint", "statement"),
+    ("usage_notes",),
     ("vocabulary",),
     ("io",),
     ("engines", "corpora"),

@@ -58,6 +58,7 @@ from ..model import FIELDS, BPEModel, PairList, all_ids, text_of
 from ..presets import candidates
 from ..text.unicode import UNICODE_TABLES
 from ..theory.pretokens import missing_bytes
+from ..usage_notes import usage_notes
 
 
 def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
@@ -97,16 +98,8 @@ def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
         "presets": candidates(model) if model.pretokenizer is None or model.added is None else [],
         "unicode": {"version": UNICODE_TABLES.unicode, "engines": dict(UNICODE_TABLES.engines)},
         "served": served_facts(loaded.files, model, loaded.directory),
-        "notes": [*model.origin.notes, *_on_chats(model)],
+        "notes": [*model.origin.notes, *usage_notes(model)],
     }
-
-
-def _on_chats(model: BPEModel) -> tuple[str, ...]:
-    if model.chat_template is None:
-        return ()
-    from ..chat_notes import chat_notes  # it imports Jinja, and most have no chat template
-
-    return chat_notes(model)
 
 
 def token(content: bytes, number: int) -> dict[str, Any]:

@@ -16,12 +16,14 @@ from ..model import (
     AddedToken,
     BPEModel,
     Json,
+    TemplateText,
     show,
 )
 from ..presets import telling_apart
 from ..shards import Here, Pool
 from ..sources import SourceOptions, load_source, readings
 from ..text.counting import many
+from ..usage_notes import texts_of_ids
 from .completion import file_names
 from .facts import facts_of
 from .manual import command
@@ -327,5 +329,15 @@ def _first(words: list[str], most: int, full: bool, between: str = ", ") -> str:
 
 
 def _template(model: BPEModel) -> str:
+    """What is placed around one text: the tokens of the ids, which is what engines place."""
     template = model.sequence_template
-    return "not stated" if template is None else str(template) or "none"
+    if template is None:
+        return "not stated"
+    texts = texts_of_ids(model)
+    shown: list[str] = []
+    for part in template.single:
+        if isinstance(part, TemplateText):
+            shown.append(f"text {part.which}")
+        else:
+            shown += [show(texts[n]) if n in texts else f"id {n}" for n in part.ids]
+    return " + ".join(shown) or "none"

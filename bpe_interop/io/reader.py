@@ -17,6 +17,8 @@ from ..formats.names import FileNames
 from ..limits import FILE_BYTES
 from ..model import BPEModel
 from ..presets.openai import REGISTERED
+from .foreign import NAMES as FOREIGN
+from .foreign import recognised
 from .names import (
     beside_one_file,
     common_endings,
@@ -416,6 +418,9 @@ def _find_in_directory(directory: Path, wanted: Format | None) -> TokenizerSourc
         if path.name in mains():
             _explain(path, read(path), wanted)
         _refuse_by_name(path, read(path))
+    for name in FOREIGN:
+        if (directory / name).is_file():
+            _explain(directory / name, read(directory / name), wanted)
     what = f"no {wanted.title} is here" if wanted else "no tokenizer is here"
     inner = [entry.name for entry in _entries(directory) if entry.is_dir()]
     listed = ", ".join(inner[:8]) + (", ..." if len(inner) > 8 else "")
@@ -459,6 +464,9 @@ def _explain(path: Path, data: bytes, wanted: Format | None) -> NoReturn:
     if not data.strip():
         raise SourceError("the file is empty", where=str(path), fix="get it again")
     _refuse_by_name(path, data)
+    foreign = recognised(path, data)
+    if foreign is not None:
+        raise SourceError(foreign.what, where=str(path), fix=foreign.fix)
     for own, (other, whole) in halves().items():
         if path.name.endswith(own):
             raise SourceError(

@@ -11,11 +11,13 @@ from ...model import (
     Origin,
     RankTable,
     Vocab,
+    text_of,
 )
 from ...steps import (
     JoinBytes,
     PreTokenizerStep,
 )
+from ...text.bytechars import is_mapped, to_chars
 from ...theory.pretokens import missing_bytes
 from .. import Files
 from ..names import STEM
@@ -39,6 +41,7 @@ def load(files: Files) -> BPEModel:
     stated = Sidecar(name=_stem(name))
     if beside in files:
         stated = read_sidecar(files[beside], beside, numbers)
+    _check_spelling(numbers, name)
     ranks = numbers
     if b"" in numbers:
         ranks = {token: number for token, number in numbers.items() if token}
@@ -111,6 +114,20 @@ def with_plugin(model: BPEModel, files: Files) -> Files:
 
     name = model.origin.name or "tokenizer"
     return {**files, **{f"{PLUGIN}{key}": data for key, data in plugin(model, name).items()}}
+
+
+def _check_spelling(numbers: Mapping[bytes, int], name: str) -> None:
+    """Refuses tokens that are GPT-2's letters for bytes: no space of a text is among them."""
+    if b" " in numbers or to_chars(b" ").encode() not in numbers:
+        return
+    if all(is_mapped(text_of(token) or "\n") for token in numbers if token):
+        raise FormatError(
+            "its tokens are spelled in GPT-2's letters (Ġ for a space), not in bytes: in no engine "
+            "would a space have an id",
+            where=name,
+            fix="write it from what it was made from, a tokenizer.json or vocab.json and "
+            "merges.txt: bpe-interop convert SRC DST --to tiktoken",
+        )
 
 
 def _rank_file(files: Files) -> str:

@@ -1,0 +1,97 @@
+"""Files that hold no tokenizer that is read here: what they are, and the next step."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+NAMES = ("tokenizer.pkl", "tokenizer.pickle", "tokenizer.bin", "vocab.txt")
+"""Names under which such files lie in a folder."""
+
+_UNPICKLE = (
+    "import pickle; from bpe_interop import Tokenizer; "
+    "Tokenizer.from_tiktoken(pickle.load(open({!r}, 'rb'))).save('DST', 'hf')"
+)
+_ZIP, _TORCH = b"PK\x03\x04", b".pkl"
+_HTML = re.compile(rb"\s*<(!doctype\s+html|html|head|body)\b", re.I)
+_WORD_PIECE = re.compile(rb"(?:\A|\n)\[UNK\]\r?\n")
+_LFS = b"version https://git-lfs.github.com/spec/"
+
+
+class Foreign(NamedTuple):
+    """What a file is, and what to do with it."""
+
+    what: str
+    fix: str
+
+
+def recognised(path: Path, data: bytes) -> Foreign | None:
+    """What a file is by its content and, for pickles, by its name. Nothing in it is run."""
+    pickled = data[:1] == b"\x80" and data[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
+    if pickled or path.suffix in (".pkl", ".pickle"):
+        return Foreign(
+            "this is a pickle, a program that Python would run; it is never run here",
+            "where you trust it, and it holds a tiktoken.Encoding (as nanochat's does): python -c "
+            + _quoted(_UNPICKLE.format(str(path))),
+        )
+    if data.startswith(_LFS):
+        return Foreign(
+            "this is a pointer of Git LFS, which stands for the file itself",
+            "get the file: git lfs pull, or download it from the hub",
+        )
+    if _HTML.match(data[:512]):
+        return Foreign(
+            "this is a web page, not the file: the download gave an error or a login page",
+            "download it again; for files behind a gate, log in with `hf auth login`",
+        )
+    if data.startswith(_ZIP):
+        what = "weights of PyTorch" if _TORCH in data[:4096] else "an archive (zip)"
+        return Foreign(
+            f"this is {what}, and no tokenizer",
+            "name the tokenizer's own file or folder; an archive, unpack first",
+        )
+    if _is_safetensors(data):
+        return Foreign(
+            "these are weights (safetensors), and no tokenizer",
+            "name the tokenizer.json or tokenizer.model, or the folder that holds it",
+        )
+    if _is_llama2_c(data):
+        return Foreign(
+            "this is a tokenizer.bin of llama2.c: pieces and scores without what each piece is",
+            "take the tokenizer.model that it was exported from (llama2.c's tokenizer.py)",
+        )
+    if _WORD_PIECE.search(data[:65536]):
+        return Foreign(
+            "this is a vocabulary of WordPiece (BERT), which has no merges: it is no BPE",
+            "BPE tokenizers only are read here; transformers and tokenizers read WordPiece",
+        )
+    return None
+
+
+def _quoted(code: str) -> str:
+    """A word for a shell, in double quotes where that reads better."""
+    return shlex.quote(code) if re.search(r'["\\$`!]', code) else f'"{code}"'
+
+
+def _is_safetensors(data: bytes) -> bool:
+    if len(data) < 10 or data[8:9] != b"{":
+        return False
+    (size,) = struct.unpack("<Q", data[:8])
+    return bool(size <= len(data) - 8 and data[7 + size : 8 + size] in (b"}", b" "))
+
+
+def _is_llama2_c(data: bytes) -> bool:
+    """``int32`` longest, then ``float32`` score, ``int32`` length and bytes of each piece."""
+    if len(data) < 12:
+        return False
+    (longest,) = struct.unpack("<i", data[:4])
+    place = 4
+    while 0 < longest < 1 << 16 and place + 8 <= len(data):
+        (size,) = struct.unpack("<i", data[place + 4 : place + 8])
+        if not 0 <= size <= longest:
+            return False
+        place += 8 + size
+    return place == len(data)

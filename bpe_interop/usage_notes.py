@@ -1,0 +1,124 @@
+"""What in a tokenizer is of no use, or not what it looks like, however exactly it is read.
+
+Each note is a sentence for people: what happens, with a text or a token that shows it, and the
+way out. Notes on the markers of a chat template are in ``chat_notes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from .encode import Encoder
+from .errors import BpeInteropError
+from .model import BPEModel, TemplateText, all_ids, show, text_of
+from .steps import JoinBytes, Split
+
+_TEXTS = ("a the", "unbelievable")
+"""Plain words: no normalizer and no white space of a SentencePiece model changes them."""
+
+
+def usage_notes(model: BPEModel) -> tuple[str, ...]:
+    """The notes on a tokenizer that is shown or written."""
+    return (*stale_template(model), *_undecoded(model), *_uncovered(model), *_on_chats(model))
+
+
+def _on_chats(model: BPEModel) -> tuple[str, ...]:
+    if model.chat_template is None:
+        return ()
+    from .chat_notes import chat_notes  # it imports Jinja, and most have no chat template
+
+    return chat_notes(model)
+
+
+def stale_template(model: BPEModel) -> Iterator[str]:
+    """Ids in the sequence template that are not those of the tokens that it names.
+
+    tokenizers places the ids, and never looks at the names (``processors/template.rs``).
+    """
+    template = model.sequence_template
+    parts = () if template is None else (*template.single, *template.pair)
+    named = {
+        (part.name, number): len(part.ids)
+        for part in parts
+        if not isinstance(part, TemplateText)
+        for number in part.ids
+    }
+    taken, texts = all_ids(model), texts_of_ids(model)
+    for (name, number), count in named.items():
+        places = f"the sequence template names {show(name)}, and places the id {number}"
+        if number not in taken:
+            yield (
+                f"{places}, which no token has: a network has no row for it, and formats that "
+                "place a token cannot hold it; correct the id, or write another template: "
+                f"bpe-interop extend SRC DST --bos {show(name)} --template bos"
+            )
+        elif count == 1 and texts.get(number, name) != name:
+            yield (
+                f"{places}, which is {show(texts[number])} here: engines place the id, whatever "
+                "the name; correct it in the template"
+            )
+
+
+def texts_of_ids(model: BPEModel) -> dict[int, str]:
+    """The text of each added token's id, and of each token that is text, by its id."""
+    texts = {number: text_of(content) for content, number in model.vocab.ids.items()}
+    known = {number: text for number, text in texts.items() if text is not None}
+    return {**known, **{token.id: token.text for token in reversed(model.added or ())}}
+
+
+def _undecoded(model: BPEModel) -> Iterator[str]:
+    """A decoder that does not belong to the encoder, with a text that shows it."""
+    shown = _not_given_back(model)
+    if shown is None:
+        return
+    text, back = shown
+    what = f"the ids of {show(text)} decode to {show(back)}"
+    byte_level = replace(model, decoder=(JoinBytes(),))
+    out = (
+        'tokens of bytes are decoded by "decoder": {"type": "ByteLevel"} in tokenizer.json'
+        if model.alphabet == "byte" and _not_given_back(byte_level) is None
+        else "correct the decoder in the source"
+    )
+    yield f"decoding an encoded text does not give it back: {what}; {out}"
+
+
+def _not_given_back(model: BPEModel) -> tuple[str, str] | None:
+    """The first text whose ids decode to another one; None where there is none, or none is known.
+
+    White space at the ends is not looked at: templates and dummy prefixes place some.
+    """
+    try:
+        encoder = Encoder(model)
+        for text in _TEXTS:
+            ids = encoder.encode(text)
+            if not ids or model.fallback.unknown in ids:
+                continue  # a character without a token is lost whatever decodes
+            back = encoder.decode(ids)
+            if back.strip() != text:
+                return text, back
+    except BpeInteropError:
+        return None
+    return None
+
+
+def _uncovered(model: BPEModel) -> Iterator[str]:
+    """A text, or its first characters, that the pattern drops, so that they have no ids."""
+    for step in model.pretokenizer or ():
+        if not isinstance(step, Split) or isinstance(step.pattern, str):
+            continue
+        if step.behavior != "removed" or not step.invert:
+            continue
+        from .text.patterns import parse
+        from .theory.automata import uncovered
+
+        try:
+            text = uncovered(parse(step.pattern))
+            lost = text is not None and not Encoder(model).encode(text)
+        except BpeInteropError:
+            continue
+        if lost and text is not None:
+            yield (
+                f"the pattern leaves text without ids: {show(text)} has none, alone and in other "
+                "texts; give the pattern a last alternative for what it does not match"
+            )

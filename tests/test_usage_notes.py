@@ -1,0 +1,170 @@
+"""What is read exactly and is of no use is said: stale ids, decoders, patterns, files of others."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import pickle
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiktoken
+from command_line import Command
+from conftest import FIXTURES
+from tokenizers import Tokenizer
+
+from bpe_interop import load
+from bpe_interop.text.bytechars import to_chars
+from bpe_interop.usage_notes import usage_notes
+
+pytestmark = pytest.mark.usefixtures("few_texts")
+
+SOURCE = FIXTURES / "tokenizers/gpt2-tiny/huggingface/tokenizer.json"
+END = "<|endoftext|>"
+
+
+def changed(folder: Path, **parts: Any) -> Path:
+    """A copy of a tokenizer.json with other parts, which tokenizers reads."""
+    root = {**json.loads(SOURCE.read_text("utf-8")), **parts}
+    (folder / "tokenizer.json").write_text(json.dumps(root), "utf-8")
+    Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return folder
+
+
+def placing(*ids: int) -> dict[str, Any]:
+    part, text = (
+        {"SpecialToken": {"id": END, "type_id": 0}},
+        {"Sequence": {"id": "A", "type_id": 0}},
+    )
+    named = {END: {"id": END, "ids": [*ids], "tokens": [END] * len(ids)}}
+    pair = [part, text, {"Sequence": {"id": "B", "type_id": 1}}]
+    return {
+        "type": "TemplateProcessing",
+        "single": [part, text],
+        "pair": pair,
+        "special_tokens": named,
+    }
+
+
+def test_an_id_of_a_template_that_no_token_has(tmp_path: Path, command: Command) -> None:
+    source = changed(tmp_path, post_processor=placing(128000))
+    assert Tokenizer.from_file(str(source / "tokenizer.json")).encode("the").ids[0] == 128000
+    shown = command("inspect", source)
+    assert "\ntemplate    id 128000 + text A\n" in shown.out
+    assert "places the id 128000, which no token has" in shown.out
+    refused = command("convert", source, tmp_path / "x.gguf", "--to", "gguf")
+    assert refused.code == 1
+    assert "places the id 128000, which no token has" in refused.err
+    written = command("convert", source, tmp_path / "out", "--to", "hf")
+    assert "places the id 128000, which no token has" in written.out
+
+
+def test_an_id_of_a_template_that_is_another_tokens(tmp_path: Path, command: Command) -> None:
+    source = changed(tmp_path, post_processor=placing(7))
+    engine = Tokenizer.from_file(str(source / "tokenizer.json"))
+    placed = engine.encode("the").ids[0]
+    text = engine.id_to_token(placed)
+    shown = command("inspect", source)
+    assert f'\ntemplate    "{text}" + text A\n' in shown.out
+    assert f'places the id 7, which is "{text}" here' in shown.out
+    right = changed(tmp_path, post_processor=placing(engine.token_to_id(END)))
+    assert "places the id" not in command("inspect", right).out
+
+
+def test_a_decoder_of_another_kind(tmp_path: Path, command: Command) -> None:
+    pieces = {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}
+    source = changed(tmp_path, decoder={"type": "Sequence", "decoders": [pieces, {"type": "Fuse"}]})
+    engine = Tokenizer.from_file(str(source / "tokenizer.json"))
+    back = engine.decode(engine.encode("a the").ids)
+    assert back != "a the"
+    shown = command("inspect", source).out
+    assert f'the ids of "a the" decode to "{back}"' in shown
+    assert '"decoder": {"type": "ByteLevel"}' in shown
+    written = command("convert", source, tmp_path / "out", "--to", "hf").out
+    assert f'decode to "{back}"' in written
+    assert not usage_notes(load(SOURCE).model)
+
+
+def test_a_pattern_that_leaves_text_without_ids(tmp_path: Path, command: Command) -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    pattern = r"[a-z ]+"
+    engine = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    lines = b"".join(base64.b64encode(t) + b" %d\n" % n for t, n in ranks.items())
+    (tmp_path / "x.tiktoken").write_bytes(lines)
+    sidecar = {"name": "x", "pat_str": pattern, "special_tokens": {}}
+    (tmp_path / "x.tiktoken.json").write_text(json.dumps(sidecar))
+    (note,) = usage_notes(load(tmp_path / "x.tiktoken").model)
+    lost = json.loads(note.partition("without ids: ")[2].partition(" has none")[0])
+    assert lost
+    assert engine.encode_ordinary(lost) == []
+    assert note in command("convert", tmp_path / "x.tiktoken", tmp_path / "out", "--to", "hf").out
+
+
+def packed() -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("archive/data.pkl", "x")
+    return stream.getvalue()
+
+
+def exported(*pieces: bytes) -> bytes:
+    """What llama2.c's ``tokenizer.py`` writes."""
+    return struct.pack("<i", max(map(len, pieces))) + b"".join(
+        struct.pack("<fi", 0.0, len(piece)) + piece for piece in pieces
+    )
+
+
+HEADER = b'{"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "what"),
+    [
+        ("tokenizer.pkl", pickle.dumps({b"a": 1}), "a pickle"),
+        ("tokenizer.model", pickle.dumps({b"a": 1}, 2), "a pickle"),
+        ("tokenizer.bin", exported(b"<unk>", b"\n<s>\n", b" t"), "tokenizer.bin of llama2.c"),
+        ("vocab.txt", b"[PAD]\n[UNK]\n[CLS]\nthe\n##s\n", "WordPiece"),
+        ("pytorch_model.bin", packed(), "weights of PyTorch"),
+        ("model.safetensors", struct.pack("<Q", len(HEADER)) + HEADER + bytes(4), "safetensors"),
+        ("tokenizer.json", b"<!DOCTYPE html><html></html>", "a web page"),
+        ("tokenizer.model", b"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(
+    name: str, data: bytes, what: str, tmp_path: Path, command: Command
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    shown = command("inspect", tmp_path / name)
+    assert shown.code == 2
+    assert what in shown.err
+
+
+def test_the_command_for_a_pickle_writes_its_encoding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b"th": 256, b"the": 257}
+    pattern = r"\w+|\W+"
+    engine = tiktoken.Encoding(
+        "x", pat_str=pattern, mergeable_ranks=ranks, special_tokens={END: 258}
+    )
+    monkeypatch.chdir(tmp_path)
+    Path("tokenizer.pkl").write_bytes(pickle.dumps(engine))
+    shown = command("inspect", ".")
+    code = shown.err.partition('python -c "')[2].partition('"\n')[0]
+    exec(code, {})  # the very line that is shown
+    written = Tokenizer.from_file("DST/tokenizer.json")
+    for text in ("the theme", f"a{END}b"):
+        assert written.encode(text).ids == engine.encode(text, allowed_special="all")
+
+
+def test_a_rank_file_in_the_letters_of_gpt_2(tmp_path: Path, command: Command) -> None:
+    tokens = [to_chars(bytes([byte])) for byte in range(256)] + ["\u0120the"]
+    lines = [b"%s %d\n" % (base64.b64encode(t.encode()), n) for n, t in enumerate(tokens)]
+    (tmp_path / "x.tiktoken").write_bytes(b"".join(lines))
+    shown = command("inspect", tmp_path / "x.tiktoken")
+    assert shown.code == 2
+    assert "spelled in GPT-2's letters" in shown.err
