@@ -10,6 +10,7 @@ import pytest
 
 from bpe_interop.formats.huggingface import FORMAT
 from bpe_interop.model import BPEModel
+from bpe_interop.theory.added_tokens import one_pass
 from bpe_interop.theory.idle import acting_normalizer, acting_splits
 
 tokenizers = pytest.importorskip("tokenizers")
@@ -125,3 +126,29 @@ def test_a_step_that_acts_stays(normalizers: list[Json], splits: list[Json]) -> 
     less = (normalizers, splits[:-1]) if splits else (normalizers[:-1], splits)
     with_all = cut_by_tokenizers(normalizers, splits, TEXTS)
     assert cut_by_tokenizers(*less, TEXTS) != with_all
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "alike"),
+    [
+        ("<P>", {}, True),
+        ("\u2581P", {}, False),  # found in what is written for a space
+        ("<P>", {"rstrip": True}, False),  # U+2581 is no white space
+    ],
+)
+def test_in_which_pass_a_token_is_found_is_all_one(text: str, flags: Json, alike: bool) -> None:
+    """Theorem 18: as tokenizers finds it in every short text."""
+    texts = ["".join(part) for part in itertools.product((text, " ", "P", "\u2581", ""), repeat=3)]
+    ids = []
+    for normalized in (True, False):
+        document = json.loads(tokenizer_json([ESCAPE], []))
+        vocab = {each: number for number, each in enumerate("\u2581<>P")}
+        document["model"]["vocab"] = vocab
+        plain = {"lstrip": False, "rstrip": False, "single_word": False, "special": False}
+        token = {"id": 4, "content": text, "normalized": normalized} | plain | flags
+        document["added_tokens"] = [token]
+        source = json.dumps(document)
+        ids.append([e.ids for e in tokenizers.Tokenizer.from_str(source).encode_batch(texts)])
+        model = FORMAT.load({"tokenizer.json": source.encode()})
+        assert one_pass(model.normalizer or (), model.added or ()) is (alike or not normalized)
+    assert (ids[0] == ids[1]) is alike

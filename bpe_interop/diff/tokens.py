@@ -13,7 +13,7 @@ from ..merging.scores import order_of
 from ..merging.symbols import UserDefined, user_defined
 from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
 from ..steps import ByteChars, Metaspace, PrefixSpace
-from ..theory.added_tokens import normalized_matters, overlap
+from ..theory.added_tokens import one_pass, overlap
 from ..theory.core import System, decide, plainly_equal, system_of
 from ..theory.plain import (
     found_as_added,
@@ -21,6 +21,7 @@ from ..theory.plain import (
     is_left_alone,
     normal_form,
     pairs_of,
+    plain_normalizer,
 )
 from ..theory.pretokens import UTF8_BYTES
 
@@ -314,6 +315,6 @@ def _value(value: object) -> str:
 def _tokens(model: BPEModel) -> tuple[AddedToken, ...]:
     """Added tokens by id, without the ``normalized`` flag where it cannot matter."""
     added = sorted((*(model.added or ()), *found_as_added(model)), key=lambda token: token.id)
-    if model.normalizer or normalized_matters(added):
+    if not one_pass(plain_normalizer(model.normalizer or ()), added):
         return tuple(added)
     return tuple(replace(token, normalized=False) for token in added)

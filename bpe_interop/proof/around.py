@@ -9,8 +9,8 @@ from itertools import chain, islice, product
 from ..diff.tokens import added_apart
 from ..model import AddedToken, BPEModel, show
 from ..steps import JoinPieces
-from ..theory.added_tokens import Form, chains, hiding, joined, normalized_matters
-from ..theory.plain import found_as_added, normal_form
+from ..theory.added_tokens import Form, chains, hiding, joined, one_pass
+from ..theory.plain import found_as_added, normal_form, plain_normalizer
 from .stage import NO_TEXT, Stage, TwoModels, counts, silent
 
 _BESIDE = (
@@ -163,7 +163,7 @@ def _is_pieces(model: BPEModel) -> bool:
 def _matching(model: BPEModel) -> list[AddedToken]:
     """Added tokens by what decides whether and where they match, user-defined ones among them."""
     added = [*(model.added or ()), *found_as_added(model)]
-    if model.normalizer or normalized_matters(added):
+    if not one_pass(plain_normalizer(model.normalizer or ()), added):
         return [replace(token, roles=()) for token in added]
     return [replace(token, roles=(), normalized=False) for token in added]
 

@@ -13,6 +13,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from ..model import AddedToken
+from ..steps import Replace
 from ..text.borders import borders
 from ..text.normalize import WHITE_SPACE
 from ..text.unicode import char_class
@@ -31,6 +32,29 @@ def normalized_matters(added: Iterable[AddedToken]) -> bool:
     early = [token for token in listed if not token.normalized]
     late = [token for token in listed if token.normalized]
     return any(_meet(x, y) for x in early for y in late)
+
+
+def one_pass(normalizer: Sequence[object], added: Collection[AddedToken]) -> bool:
+    """Whether it is all one in which pass each added token is found (Theorem 18).
+
+    Where characters are only replaced one by one, none of which is in a token of the second pass
+    or becomes a part of one, such a token stands in a text where it stands in what is written of
+    it. It must not ask what is beside it: a space may be U+2581 by then.
+    """
+    if normalized_matters(added):
+        return False
+    late = [token for token in added if token.normalized]
+    plain = not any(token.lstrip or token.rstrip or token.single_word for token in late)
+    return not normalizer or (
+        plain
+        and all(
+            isinstance(step, Replace)
+            and isinstance(step.pattern, str)
+            and len(step.pattern) == 1
+            and not any({step.pattern, *step.content} & {*token.text} for token in late)
+            for step in normalizer
+        )
+    )
 
 
 def _meet(early: AddedToken, late: AddedToken) -> bool:
