@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import tiktoken
 import tokenizers
+import transformers
 from click.testing import CliRunner
 from command_line import Command
 from conftest import FIXTURES
@@ -766,3 +767,26 @@ def test_a_flag_of_any_added_token_is_seen_in_its_ids(flag: str) -> None:
     apart = [key for key, row in zip(asked, held.golden, strict=True) if answers[key] != row]
     assert apart
     assert all("<|57|>" in text for _, text in apart)
+
+
+def test_split_special_tokens_of_a_directory_acts_in_our_run(
+    command: Command, tmp_path: Path
+) -> None:
+    """A user's call says nothing of it, so a run in transformers does not either."""
+    folder = tmp_path / "split"
+    shutil.copytree(HUB, folder)
+    config = folder / "tokenizer_config.json"
+    stated = {**json.loads(config.read_text("utf-8")), "split_special_tokens": True}
+    config.write_text(json.dumps(stated), "utf-8")
+    served = transformers.AutoTokenizer.from_pretrained(folder)("<|endoftext|>")["input_ids"]
+    report = verify(folder, folder, engine_b="transformers")
+    assert (report.verdict, report.mismatch and report.mismatch.text) == (
+        "refuted",
+        "<|endoftext|>",
+    )
+    assert report.mismatch is not None
+    assert list(report.mismatch.ids_b) == served
+    assert not any("please report" in note for note in report.notes)
+    shown = command("inspect", folder).out
+    assert "it gives the ids that are read here" not in shown
+    assert "split_special_tokens makes AutoTokenizer take special tokens as text" in shown

@@ -1,6 +1,7 @@
 """transformers (https://github.com/huggingface/transformers) as an engine: ``AutoTokenizer``.
 
-``special="text"`` is ``split_special_tokens=True``. Tokenizers with a ``tokenizers`` pipeline
+``special="text"`` is ``split_special_tokens=True``; ``special="parse"`` passes nothing, so that the
+directory's own setting acts, as in a user's call. Tokenizers with a ``tokenizers`` pipeline
 inside (``PreTrainedTokenizerFast`` and every class that transformers 5 rebuilds) take it as
 tokenizers' ``encode_special_tokens``. Classes in Python split *every* added token then, the ones
 that are not special too (``tokenization_python.py``).
@@ -43,11 +44,14 @@ class TransformersEngine(LibraryEngine):
         self._one_at_a_time = threading.Lock()
 
     def _encode(self, text: str, special: Special, add_special_tokens: bool) -> list[int]:
+        # Parsed is what a call gives that says nothing: the directory's own split_special_tokens
+        # (tokenizer_config.json) then acts, as it does for whoever is served.
+        flags = {"split_special_tokens": True} if special == "text" else {}
         with self._one_at_a_time:
             encoded = self.tokenizer(
                 text,
                 add_special_tokens=add_special_tokens,
-                split_special_tokens=special == "text",
+                **flags,
                 padding=False,
                 truncation=False,
                 return_attention_mask=False,
@@ -226,6 +230,9 @@ def served_facts(files: Files, model: BPEModel, directory: Path | None) -> dict[
     }
 
 
+_OTHER = {"added": "set of added tokens, or takes them otherwise"}
+
+
 def tell_served(served: Mapping[str, Any], ask: str) -> str:
     """The facts as a sentence; ``ask`` says how to see what is not what was read."""
     name, why = served["class"], f"({served['because']})"
@@ -235,5 +242,7 @@ def tell_served(served: Mapping[str, Any], ask: str) -> str:
     if not served["other"]:
         what = "it gives the ids that are read here" + (f", but {also}" if also else "")
         return f"AutoTokenizer runs {name} {why}: {what}"
-    fields = " and another ".join(name.replace("_", " ") for name in served["other"])
+    fields = " and another ".join(
+        _OTHER.get(name, name.replace("_", " ")) for name in served["other"]
+    )
     return f"AutoTokenizer runs {name} {why}: it has another {fields}; {ask}"

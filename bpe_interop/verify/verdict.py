@@ -185,6 +185,11 @@ def _unexplained(mismatch: Mismatch, sides: tuple[Side, Side]) -> str:
             f"the models were proved equal: {next(filter(None, doubts))} when it decodes; "
             "bpe-interop inspect says what is known of it"
         )
+    if any(doubts):
+        return (
+            f"the models that were read are equal: {next(filter(None, doubts))}, and by its own "
+            "settings it gives other ids; bpe-interop inspect says what is known of it"
+        )
     return "the models were proved equal, and yet an engine differs: please report this"
 
 

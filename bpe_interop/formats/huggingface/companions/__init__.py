@@ -184,11 +184,6 @@ def _tell_flags(config: Node, root: Node, added: Sequence[AddedToken], notes: li
             f"{CONFIG}: clean_up_tokenization_spaces makes some versions of transformers change "
             "decoded text (5.24 does not for BPE); what is read here is tokenizer.json"
         )
-    if config.get("split_special_tokens").value:
-        notes.append(
-            f"{CONFIG}: split_special_tokens makes AutoTokenizer take special tokens as text, "
-            "unless it is told otherwise in a call"
-        )
     for key in ("fix_mistral_regex", "fast_tokenizer_files"):
         if config.get(key).value:
             what = "another pattern" if key.startswith("fix") else "another file"

@@ -292,7 +292,13 @@ def serve(
     plain = not root.get("normalizer").given
     told = tuple(tell_tokens(listed, served, by, roles, plain))
     lost = tuple(each.sentence for each in told if each.lost)
-    return Serving(choice, fields, served, tuple(each.sentence for each in told), lost)
+    on_tokens = [each.sentence for each in told]
+    if files_beside.config.get("split_special_tokens").value:
+        on_tokens.append(
+            f"{CONFIG}: split_special_tokens makes AutoTokenizer take special tokens as text, "
+            "unless it is told otherwise in a call"
+        )
+    return Serving(choice, fields, served, tuple(on_tokens), lost)
 
 
 def served_roles(files_beside: Companions, root: Node, choice: Choice) -> list[Stated]:
