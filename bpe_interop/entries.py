@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from .kernel import Numbers, as_dict
+from .kernel import as_dict, differing, tokens_by_id, tokens_by_place, without_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,9 @@ class Entries:
 
 def compare_entries(a: Mapping[bytes, int], b: Mapping[bytes, int]) -> Entries:
     """Compares two vocabularies entry by entry; the kernel does it where it holds both."""
-    if isinstance(a, Numbers) and isinstance(b, Numbers):
-        shared, places = a.table.apart(b.table)
-        apart = a.table.some(places)
-        moved = tuple(t for t in apart if b.table.place(t) is not None)
-        gone = frozenset(moved)
-        only_b: tuple[bytes, ...] = ()
-        if len(b) > shared:
-            there = b.table.some(b.table.apart(a.table)[1])
-            only_b = tuple(t for t in there if t not in gone)
-        return Entries(shared, tuple(t for t in apart if t not in gone), only_b, moved)
+    known = differing(a, b)
+    if known is not None:
+        return Entries(*known)
     left, right = as_dict(a), as_dict(b)
     shared = sum(1 for token in left if token in right)
     if len(left) == len(right) == shared and left == right:
@@ -63,22 +56,25 @@ def without(ids: Mapping[bytes, int], tokens: Collection[bytes]) -> Mapping[byte
     """The entries of all other tokens than some, which are in the vocabulary."""
     if not tokens:
         return ids
-    if isinstance(ids, Numbers) and len(tokens) < len(ids):
-        return ids.without(tokens)
+    rest = without_tokens(ids, tokens)
+    if rest is not None:
+        return rest
     out = frozenset(tokens)
     return {token: number for token, number in ids.items() if token not in out}
 
 
 def tokens_at(ids: Mapping[bytes, int], places: Sequence[int]) -> Sequence[bytes]:
     """The tokens at some places of a vocabulary, counted from 0."""
-    if isinstance(ids, Numbers):
-        return ids.table.some(places)
+    some = tokens_by_place(ids, places)
+    if some is not None:
+        return some
     tokens = list(ids)
     return [tokens[at] for at in places]
 
 
 def numbered(ids: Mapping[bytes, int], numbers: Set[int]) -> dict[int, bytes]:
     """The tokens that have some ids, by id."""
-    if isinstance(ids, Numbers):
-        return ids.numbered(numbers)
+    some = tokens_by_id(ids, numbers)
+    if some is not None:
+        return some
     return {number: token for token, number in ids.items() if number in numbers}

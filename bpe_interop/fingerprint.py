@@ -17,15 +17,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
-from itertools import islice
-from typing import TypeAlias, Union
 
 from .diff import normalized_matters
 from .entries import numbered
 from .errors import PatternError
-from .kernel import as_dict, content_rows, merge_rows, token_rows
+from .kernel import as_dict
 from .merging.canonical import canonical, whole_lookups
 from .merging.symbols import textual
 from .model import AddedToken, Affixes, BPEModel, Json, checked_model
@@ -45,7 +43,7 @@ PARTS = ("text", "specials", "template", "decoder", "all")
 def fingerprint(model: BPEModel) -> dict[str, str]:
     """The sha256 (hex) of each part of a model's normal form, by the names in ``PARTS``."""
     checked_model(model, "fingerprint")
-    parts: dict[str, Form] = {
+    parts: dict[str, Json] = {
         "text": _text(model),
         "specials": _specials(model),
         "template": _plain(model.sequence_template),
@@ -80,48 +78,12 @@ def states(line: str) -> bool:
     return line != _digest(None)
 
 
-class _Rows:
-    """The items of a list, written as JSON already."""
-
-    def __init__(self, items: Iterator[str]) -> None:
-        self.items = items
-
-
-Form: TypeAlias = Union[Json, Mapping[str, Union[Json, _Rows]]]
-"""A normal form: JSON, or an object of which some lists are rows."""
-
-_MANY = 4_096
-
 _LONGEST = 4
 """Bytes of one character."""
 
 
-def _digest(value: Form) -> str:
-    hashed = hashlib.sha256()
-    for part in _written(value):
-        hashed.update(part.encode("ascii"))
-    return hashed.hexdigest()
-
-
-def _written(value: Form) -> Iterator[str]:
-    """A normal form as JSON, in parts."""
-    if not isinstance(value, Mapping):
-        yield _dumped(value)
-        return
-    before = "{"
-    for name in sorted(value):
-        yield f"{before}{_dumped(name)}:"
-        before, held = ",", value[name]
-        if isinstance(held, _Rows):
-            yield "["
-            between = ""
-            while rows := ",".join(islice(held.items, _MANY)):
-                yield between + rows
-                between = ","
-            yield "]"
-        else:
-            yield _dumped(held)
-    yield "}" if value else "{}"
+def _digest(value: Json) -> str:
+    return hashlib.sha256(_dumped(value).encode("ascii")).hexdigest()
 
 
 def _dumped(value: Json) -> str:
@@ -151,7 +113,7 @@ def _plain(value: object) -> Json:
     raise TypeError(f"{type(value).__name__} has no normal form")
 
 
-def _text(model: BPEModel) -> Mapping[str, Json | _Rows]:
+def _text(model: BPEModel) -> dict[str, Json]:
     looked_up = _looked_up(model)
     return {
         "alphabet": model.alphabet,
@@ -167,15 +129,11 @@ def _text(model: BPEModel) -> Mapping[str, Json | _Rows]:
     }
 
 
-def _tokens(model: BPEModel, looked_up: set[bytes]) -> Json | _Rows:
+def _tokens(model: BPEModel, looked_up: set[bytes]) -> Json:
     """The tokens that texts can reach, with ids and kinds, by id."""
     form, kinds = canonical(model), model.vocab.kinds
     made = {number for number, kind in kinds.items() if kind in ("byte", "user_defined")}
     more = {*looked_up, *_lone(model), *numbered(model.vocab.ids, made).values()}
-    if model.affixes == Affixes():
-        rows = token_rows(model.vocab.ids, form.splits, more, kinds)
-        if rows is not None:
-            return _Rows(rows)
     ids = as_dict(model.vocab.ids)
     return [
         [ids[token], token.hex(), kinds.get(ids[token], "normal")]
@@ -183,16 +141,13 @@ def _tokens(model: BPEModel, looked_up: set[bytes]) -> Json | _Rows:
     ]
 
 
-def _merges(model: BPEModel) -> Json | _Rows:
+def _merges(model: BPEModel) -> Json:
     """Each token with the place of its merge, equal where they are tied, and its two parts.
 
     With affixes a token may be spelled in two ways, each with a merge of its own. Then it is
     written as the number of symbols in its left part, and all its symbols.
     """
     affixes, form = model.affixes, canonical(model)
-    written = merge_rows(form.splits) if affixes == Affixes() else None
-    if written is not None:
-        return _Rows(written)
     rows: list[tuple[int | float, list[Json]]] = []
     if affixes == Affixes():
         priority = as_dict(form.priority)
@@ -279,15 +234,11 @@ def _matching(token: AddedToken, late: bool) -> AddedToken:
     return replace(token, roles=(), normalized=token.normalized and late)
 
 
-def _decoder(model: BPEModel) -> Mapping[str, Json | _Rows]:
+def _decoder(model: BPEModel) -> dict[str, Json]:
     added: dict[int, Json] = {
         token.id: decoded_text(token, model.normalizer or ())
         for token in reversed(model.added or ())
     }
     steps = None if model.decoder is None else [_plain(step) for step in model.decoder]
-    spelled = {number: _dumped(text) for number, text in added.items()}
-    rows = content_rows(model.vocab.ids, spelled)
-    if rows is not None:
-        return {"steps": steps, "ids": _Rows(rows)}
     contents = {**{n: token.hex() for token, n in model.vocab.ids.items()}, **added}
     return {"steps": steps, "ids": [[number, contents[number]] for number in sorted(contents)]}

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias, Union
 from unicodedata import category, is_normalized
 
 from .errors import InvalidModelError
-from .kernel import Numbers, Pairs
+from .kernel import are_checked, is_checked
 from .memo import Memo
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
 
@@ -332,8 +332,8 @@ def escaped(text: str) -> str:
 
 def _check_vocab(vocab: Vocab) -> None:
     ids = vocab.ids
-    if isinstance(ids, Numbers):
-        return  # a table of the kernel's holds nothing else
+    if is_checked(ids):
+        return
     if not ids:
         raise InvalidModelError("the vocabulary is empty", field="vocab")
     if min(ids.values()) < 0 or max(ids.values()) > MAX_ID:
@@ -361,7 +361,7 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
         ranks = merges.ranks
         if ranks is ids or _fitted(merges) is vocab:
             return
-        if isinstance(ranks, Numbers) and isinstance(ids, Numbers) and ranks.are_within(ids):
+        if are_checked(ids, ranks):
             _fitted.keep(merges, vocab)
             return
         for token, rank in ranks.items():
@@ -382,9 +382,8 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
     if _fitted(merges) is vocab and not cut:
         return
     pairs = merges.pairs
-    in_kernel = isinstance(pairs, Pairs) and isinstance(ids, Numbers) and pairs.table is ids.table
-    if in_kernel and not cut:
-        return  # the kernel has found each part and product in its table
+    if not cut and are_checked(ids, pairs):
+        return
     known, parts = ids.__contains__, map(ids.__contains__, chain.from_iterable(pairs))
     if b"" not in ids and not cut and all(parts) and all(map(known, map(b"".join, pairs))):
         _fitted.keep(merges, vocab)

@@ -16,15 +16,13 @@ from itertools import chain
 from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from .errors import FormatError, UnsupportedError
-from .kernel import LazyDict, LazyList
+from .kernel import whole
 from .limits import JSON_NESTING
 from .model import MAX_ID, Json, show
 
 T = TypeVar("T")
 _DIGITS = 20
 """More than any counted number has."""
-Lazy = (LazyDict, LazyList)
-"""What stands in a document for a value that was taken out of it."""
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -64,7 +62,7 @@ class Node:
 
     def be(self, kind: type[T]) -> T:
         """The value, which must be of this JSON type (a bool is not an integer)."""
-        value = self.value.whole() if isinstance(self.value, Lazy) else self.value
+        value = whole(self.value)
         if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
             return value
         other = _NAMES.get(type(value), "something else")
@@ -110,7 +108,7 @@ class Node:
 
     def members(self) -> Mapping[str, int]:
         """An object of ids for who looks up little in it: what was taken out is not made."""
-        return self.value if isinstance(self.value, LazyDict) else self.be(dict)
+        return self.value if isinstance(self.value, Mapping) else self.be(dict)
 
     def items(self) -> Iterator[Node]:
         """The members of an array."""

@@ -16,6 +16,19 @@ from typing import TYPE_CHECKING
 from ..exports import exported
 
 if TYPE_CHECKING:
+    from .asked import (
+        are_checked,
+        are_unused,
+        differing,
+        in_order,
+        is_checked,
+        may_hold,
+        tokens_by_id,
+        tokens_by_place,
+        used_among,
+        whole,
+        without_tokens,
+    )
     from .canonical import (
         Form,
         form_of_list,
@@ -32,7 +45,6 @@ if TYPE_CHECKING:
     from .piece_encoder import PieceSettings, encoder_of_pieces, spaced
     from .pieces import TakenPieces, take_pieces
     from .readers import Taken, read_pair, read_ranks, take_vocabulary
-    from .rows import content_rows, merge_rows, token_rows
     from .splitter import SplitTable, TableSplitter, splitter_of
     from .tables import Numbers, Table
     from .writers import pairs_text, ranks_text, vocabulary_text
@@ -55,19 +67,23 @@ __all__ = [
     "Taken",
     "TakenPieces",
     "TextEncoder",
+    "are_checked",
+    "are_unused",
     "as_dict",
-    "content_rows",
     "counter_of",
     "decoder_of",
+    "differing",
     "encoder_of_form",
     "encoder_of_list",
     "encoder_of_pieces",
     "form_of_list",
     "form_of_ranks",
+    "in_order",
     "is_aside",
+    "is_checked",
     "learner_of",
     "listed_as_ranked",
-    "merge_rows",
+    "may_hold",
     "pairs_text",
     "ranked_as_listed",
     "ranks_text",
@@ -79,14 +95,31 @@ __all__ = [
     "splitter_of",
     "take_pieces",
     "take_vocabulary",
-    "token_rows",
+    "tokens_by_id",
+    "tokens_by_place",
+    "used_among",
     "vocabulary_text",
+    "whole",
+    "without_tokens",
 ]
 
 if not TYPE_CHECKING:  # a type checker would take any name for an Any
     __getattr__ = exported(
         __name__,
         {
+            "asked": (
+                "are_checked",
+                "are_unused",
+                "differing",
+                "in_order",
+                "is_checked",
+                "may_hold",
+                "tokens_by_id",
+                "tokens_by_place",
+                "used_among",
+                "whole",
+                "without_tokens",
+            ),
             "canonical": (
                 "Form",
                 "form_of_list",
@@ -102,7 +135,6 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
             "piece_encoder": ("PieceSettings", "encoder_of_pieces", "spaced"),
             "pieces": ("TakenPieces", "take_pieces"),
             "readers": ("Taken", "read_pair", "read_ranks", "take_vocabulary"),
-            "rows": ("content_rows", "merge_rows", "token_rows"),
             "splitter": ("SplitTable", "TableSplitter", "splitter_of"),
             "tables": ("Numbers", "Table"),
             "learner": ("MergeLearner", "PretokenCounter", "counter_of", "learner_of"),

@@ -52,6 +52,10 @@ class Form:
     disordered: tuple[bytes, ...]
     table: Table
 
+    def is_of(self, ids: Mapping[bytes, int]) -> bool:
+        """Whether the form is of these tokens, and of no others besides."""
+        return isinstance(ids, Numbers) and ids.table is self.table
+
 
 def form_of_ranks(
     ranks: Mapping[bytes, int],

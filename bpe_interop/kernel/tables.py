@@ -148,18 +148,10 @@ class Numbers(LazyDict[bytes, int]):
         """The numbers, in order; no token is made for them."""
         return super().values() if self._whole is not None else ListedNumbers(self, self.table)
 
-    def are_within(self, other: Numbers) -> bool:
-        """Whether all of these tokens are in another table, whatever their numbers."""
-        return self.table.apart(other.table)[0] == len(self)
-
     def without(self, tokens: Iterable[bytes]) -> Numbers:
         """The same without some tokens, which are here, and are not all of them."""
         places = array("I", (at for at in map(self.table.place, tokens) if at is not None))
         return Numbers(self.table.without(places))
-
-    def may_hold(self, part: bytes) -> bool:
-        """Whether a token may hold some bytes; False: none does."""
-        return part in self.table.joined()[0]
 
     def in_order(self) -> bool:
         """Whether the numbers grow from token to token."""

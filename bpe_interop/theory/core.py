@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import Literal, TypeAlias
 
-from ..kernel import Form, Numbers, listed_as_ranked, ranked_as_listed
+from ..kernel import Form, listed_as_ranked, ranked_as_listed
 from ..merging.canonical import Canonical, canonical, canonical_of, with_splits
 from ..merging.symbols import NO_AFFIXES, symbols_of, textual
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
@@ -389,7 +389,7 @@ def _learned(model: BPEModel | None, form: Form) -> str:
     if model is not None and not canonical.known(model):
         learned = Canonical(form.splits, form.priority, form.unreachable, form.disordered)
         ids = model.vocab.ids
-        if not isinstance(ids, Numbers) or ids.table is not form.table:
+        if not form.is_of(ids):
             # The form is of the table; the model may have tokens besides.
             learned = with_splits(model, form.priority, learned)
         canonical.keep(model, learned)

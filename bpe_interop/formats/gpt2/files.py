@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from ...entries import numbered
 from ...errors import FormatError, not_utf8
-from ...kernel import Numbers, pairs_text, read_pair, vocabulary_text
+from ...kernel import may_hold, pairs_text, read_pair, vocabulary_text
 from ...model import Affixes, BPEModel, Fallback, Kind, Origin, PairList, Vocab, show
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
@@ -239,7 +239,7 @@ def pair_list(
 def first_comment(model: BPEModel) -> tuple[bytes, bytes] | None:
     """The first merge to write that readers take for a comment."""
     ids, start = model.vocab.ids, COMMENT.encode()
-    if isinstance(ids, Numbers) and not ids.may_hold(start):
+    if not may_hold(ids, start):
         return None
     pairs = pair_list(model)
     each = pairs.values() if isinstance(pairs, Mapping) else pairs

@@ -11,8 +11,8 @@ from itertools import chain, compress, islice, repeat
 from operator import itemgetter
 from typing import NoReturn, TypeAlias
 
-from ... import kernel
 from ...errors import FormatError
+from ...kernel import are_unused, used_among
 from ...model import (
     AddedToken,
     Affixes,
@@ -276,7 +276,7 @@ def _check_bytes(model: Node, words: Words, present: set[int], unknown: bool) ->
 def _check_unmerged(node: Node, words: Words, pairs: Pairs, spellings: set[str], what: str) -> None:
     """A symbol that stands for other text must not merge: its content is not what it covers."""
     contents = {spelling.encode("utf-8") for spelling in spellings}
-    if isinstance(pairs, kernel.Pairs) and not pairs.used(contents):
+    if are_unused(pairs, contents):
         return
     cut = len(words.affixes.prefix)
     for entry, (left, right) in _entries(node):
@@ -287,7 +287,7 @@ def _check_unmerged(node: Node, words: Words, pairs: Pairs, spellings: set[str],
 
 def _is_merged(node: Node, pairs: Pairs, unknown: Node) -> bool:
     spelling = unknown.be(str)
-    if isinstance(pairs, kernel.Pairs) and not pairs.used({spelling.encode("utf-8")}):
+    if are_unused(pairs, {spelling.encode("utf-8")}):
         return False
     return any(spelling in parts for _, parts in _entries(node))
 
@@ -347,8 +347,9 @@ def vocabulary(
 
 def _used(pairs: Pairs, contents: set[bytes], affixes: Affixes) -> set[bytes]:
     """Which contents are a merge's part or product."""
-    if isinstance(pairs, kernel.Pairs):
-        return pairs.used(contents)
+    known = used_among(pairs, contents)
+    if known is not None:
+        return known
     used = contents.intersection(chain.from_iterable(pairs))
     if affixes.prefix:
         cut = len(affixes.prefix)

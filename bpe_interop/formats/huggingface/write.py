@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 
 from ...entries import numbered
 from ...errors import PatternError
-from ...kernel import Pairs, pairs_text, vocabulary_text
+from ...kernel import are_unused, pairs_text, vocabulary_text
 from ...merging.canonical import canonical
 from ...model import (
     AddedToken,
@@ -187,9 +187,7 @@ def _named(
     literal: Collection[bytes],
 ) -> bool:
     """Whether a pair may name a token that is not spelled in the byte alphabet."""
-    if not literal:
-        return False
-    return not isinstance(pairs, Pairs) or bool(pairs.used(literal))
+    return bool(literal) and not are_unused(pairs, literal)
 
 
 def _processor(model: BPEModel, extras: Mapping[str, Json]) -> PostProcessor:

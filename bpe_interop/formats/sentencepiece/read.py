@@ -9,7 +9,7 @@ from math import copysign, isfinite
 from typing import Any, NoReturn
 
 from ...errors import ONLY_BPE, FormatError, InvalidModelError, UnsupportedError
-from ...kernel import Numbers
+from ...kernel import is_checked
 from ...merging.scores import both_zeros
 from ...model import AddedToken, Affixes, BPEModel, Origin, RankTable, show
 from ...text.charsmap import rules
@@ -298,7 +298,7 @@ def _roles(listing: Listing, spec: Any, unknown: int) -> dict[int, list[str]]:
 
 def _zeros(listing: Listing, file: str) -> list[str]:
     """A note where sentencepiece's versions order the pieces otherwise."""
-    if isinstance(listing.ranks, Numbers):
+    if is_checked(listing.ranks):
         return []  # the kernel leaves such pieces to Python
     ids, scores = listing.vocab.ids, listing.vocab.scores
     merged = [surface for surface in listing.ranks if len(surface.decode()) > 1]

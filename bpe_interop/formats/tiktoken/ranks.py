@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from ...errors import FormatError
-from ...kernel import Numbers
+from ...kernel import in_order
 from ...kernel import read_ranks as read_in_kernel
 from ...model import BPEModel, show
 
@@ -92,7 +92,7 @@ def written_tokens(model: BPEModel) -> Mapping[bytes, int]:
         table = {token: rank for token, rank in table.items() if rank <= MAX_RANK}
     if b"" in model.vocab.ids:
         table = {**table, b"": model.vocab.ids[b""]}
-    if isinstance(table, Numbers) and table.in_order():
+    if in_order(table):
         return table
     return dict(sorted(table.items(), key=lambda item: item[1]))
 
