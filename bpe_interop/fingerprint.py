@@ -23,6 +23,7 @@ from dataclasses import fields, is_dataclass, replace
 from .diff import normalized_matters
 from .entries import numbered
 from .errors import PatternError
+from .gc_pause import paused
 from .kernel import as_dict
 from .merging.canonical import canonical, whole_lookups
 from .merging.symbols import textual
@@ -40,6 +41,7 @@ PARTS = ("text", "specials", "template", "decoder", "all")
 """The lines of a fingerprint."""
 
 
+@paused()
 def fingerprint(model: BPEModel) -> dict[str, str]:
     """The sha256 (hex) of each part of a model's normal form, by the names in ``PARTS``."""
     checked_model(model, "fingerprint")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +13,7 @@ from conftest import Data
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_interop.fingerprint import PARTS, _Rows, _written, fingerprint
+from bpe_interop.fingerprint import PARTS, fingerprint
 from bpe_interop.formats import by_name
 from bpe_interop.kernel import set_aside
 from bpe_interop.model import AddedToken, BPEModel, PairList, RankTable, SequenceTemplate, Vocab
@@ -265,18 +264,6 @@ def test_the_kernel_writes_what_python_writes(path: Path) -> None:
 def test_the_kernel_writes_what_python_writes_of_real_files(name: str, data: Data) -> None:
     native, by_python = both_ways(data(name))
     assert native == by_python
-
-
-def test_parts_of_a_form_are_json() -> None:
-    """What is hashed in parts is one JSON document, as the standard library writes it."""
-    rows = [[number, f"{number:x}"] for number in range(10_000)]
-    for count in (0, 1, 4_096, 4_097, 10_000):
-        items = (json.dumps(row, separators=(",", ":")) for row in rows[:count])
-        form: dict[str, Any] = {"z": "\u00e9", "a": _Rows(items), "b": {"y": 1, "x": None}}
-        plain = {**form, "a": rows[:count]}
-        written = json.dumps(plain, sort_keys=True, separators=(",", ":"))
-        assert "".join(_written(form)) == written
-    assert "".join(_written({})) == "{}"
 
 
 def test_the_kernel_writes_symbols_that_are_no_tokens() -> None:
