@@ -309,7 +309,6 @@ def test_ranks_in_the_order_of_a_list_are_found_the_same() -> None:
         ("tokenizer.json", 14),
         ("pairs of files", 10),
         ("pieces of models", 9),
-        ("lists of GGUF files", 10),
         ("canonical forms", 500),
         ("entries compared", 500),
         ("cores compared", 60),

@@ -15,7 +15,6 @@ from typing import Any
 
 from bpe_interop.formats import Files, by_name
 from bpe_interop.text.bytechars import to_chars
-from fixtures.gguf_models import CONTROL, NORMAL, USER_DEFINED, by_merges
 
 from ..readers import damaged, seeds
 from .comparing import Case
@@ -70,21 +69,6 @@ def pairs_of_files_read(rng: random.Random) -> list[Case]:
 def pieces_read(rng: random.Random) -> list[Case]:
     """A ``.model``."""
     return _read("sentencepiece", {"tokenizer.model": random_file(rng)}, rng)
-
-
-def gguf_lists_read(rng: random.Random) -> list[Case]:
-    """The head of a GGUF file with GPT-2's lists."""
-    own = _few_or_all(rng)
-    tokens = [*map(to_chars, own.tokens)]
-    types = [NORMAL] * len(tokens)
-    for text in ("<|a|>", "<s>", "\u4e2d"):
-        if rng.random() < 0.3:
-            tokens.append(text)
-            types.append(rng.choice((CONTROL, CONTROL, USER_DEFINED, NORMAL)))
-    lines = [" ".join(map(to_chars, pair)) for pair in own.pairs]
-    if lines and rng.random() < 0.1:
-        lines.insert(rng.randrange(len(lines) + 1), rng.choice((*lines, "a  b", "#version a", "")))
-    return _read("gguf", {"x.gguf": by_merges(tokens, types, lines, "gpt-2")}, rng)
 
 
 def dumped_pair(own: ByteLevel, rng: random.Random) -> dict[str, bytes]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from .comparing import Case, both
 from .files import (
     documents_read,
-    gguf_lists_read,
     pairs_of_files_read,
     pieces_read,
     rank_files_read,
@@ -25,7 +24,6 @@ WORKS: dict[str, Callable[[random.Random], list[Case]]] = {
     "tokenizer.json": documents_read,
     "pairs of files": pairs_of_files_read,
     "pieces of models": pieces_read,
-    "lists of GGUF files": gguf_lists_read,
     "canonical forms": form_found,
     "entries compared": entries_compared,
     "cores compared": cores_compared,
@@ -47,7 +45,6 @@ DRAWN: dict[str, int] = {
     "tokenizer.json": 80,
     "pairs of files": 250,
     "pieces of models": 50,
-    "lists of GGUF files": 250,
     "canonical forms": 400,
     "entries compared": 200,
     "cores compared": 60,

@@ -38,7 +38,6 @@ from .. import Files
 from ..bos_eos import template_of
 from .characters import GEMMA4, OVER_CHARACTERS, STEPS, built, lines_of
 from .head import parse_head
-from .in_kernel import taken
 from .keys import (
     ADD,
     ARCHITECTURE,
@@ -278,14 +277,8 @@ def _read_gpt2(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
     splitter = _splitter(keys)
     roles = {role: tokens.role(role, DEFAULTS["gpt2"].get(role)) for role in ROLES}
     added = tokens.added(roles)
-    ids: Mapping[bytes, int]
-    pairs: Sequence[tuple[bytes, bytes]]
-    read = taken(tokens.texts, _found_only(tokens, splitter), keys.array(MERGES, "string") or [])
-    if read is not None:
-        ids, kinds, pairs = read
-    else:
-        pairs = _pairs(keys, _Contents())
-        ids, kinds = _contents(keys, tokens, pairs, splitter)
+    pairs = _pairs(keys, _Contents())
+    ids, kinds = _contents(keys, tokens, pairs, splitter)
     every_byte = map(bytes, zip(range(256)))
     missing = missing_bytes([b for b in every_byte if b in ids and ids[b] not in kinds])
     fallback = Fallback("drop", after_merging=True) if missing else Fallback()
@@ -393,20 +386,9 @@ def _contents(
                 "with these bytes have other tokens: llama.cpp gives its id to no text",
                 fix="make it a user-defined token (type 4), or spell it in these letters",
             )
-    if literal:  # by id, as the kernel has them
+    if literal:  # by id
         ids = dict(sorted((ids | literal).items(), key=lambda each: each[1]))
     return ids, dict.fromkeys(literal.values(), "control")
-
-
-def _found_only(tokens: Tokens, splitter: Splitter) -> set[int]:
-    """The ids of special tokens that no pretoken is, so that only merges can make them."""
-    return {
-        number
-        for number, kind in enumerate(tokens.types)
-        if kind != NORMAL
-        and (kind in FOUND_FIRST or fills_hole(tokens.texts[number], kind, number))
-        and not (is_mapped(text := tokens.texts[number]) and is_pretoken(to_bytes(text), splitter))
-    }
 
 
 def is_pretoken(content: bytes, splitter: Splitter) -> bool:
