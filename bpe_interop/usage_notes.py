@@ -6,6 +6,7 @@ way out. Notes on the markers of a chat template are in ``chat_notes``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -14,13 +15,22 @@ from .errors import BpeInteropError
 from .model import BPEModel, TemplateText, all_ids, show, text_of
 from .steps import JoinBytes, Split
 
+_WORD = re.compile(r"\s*[^\W\d_]+(?:[ '-][^\W\d_]+)*\s*")
+"""Letters only; what has brackets, digits or underscores is meant as a marker."""
+
 _TEXTS = ("a the", "unbelievable")
 """Plain words: no normalizer and no white space of a SentencePiece model changes them."""
 
 
 def usage_notes(model: BPEModel) -> tuple[str, ...]:
     """The notes on a tokenizer that is shown or written."""
-    return (*stale_template(model), *_undecoded(model), *_uncovered(model), *_on_chats(model))
+    return (
+        *stale_template(model),
+        *_words(model),
+        *_undecoded(model),
+        *_uncovered(model),
+        *_on_chats(model),
+    )
 
 
 def _on_chats(model: BPEModel) -> tuple[str, ...]:
@@ -37,7 +47,8 @@ def stale_template(model: BPEModel) -> Iterator[str]:
     tokenizers places the ids, and never looks at the names (``processors/template.rs``).
     """
     template = model.sequence_template
-    parts = () if template is None else (*template.single, *template.pair)
+    # Where added tokens are not stated, the id may well be one's.
+    parts = () if template is None or model.added is None else (*template.single, *template.pair)
     named = {
         (part.name, number): len(part.ids)
         for part in parts
@@ -58,6 +69,20 @@ def stale_template(model: BPEModel) -> Iterator[str]:
                 f"{places}, which is {show(texts[number])} here: engines place the id, whatever "
                 "the name; correct it in the template"
             )
+
+
+def _words(model: BPEModel) -> Iterator[str]:
+    """Special tokens that are words: decoding may leave them out, and they are found in words."""
+    words = [t for t in model.added or () if t.special and not t.roles and _WORD.fullmatch(t.text)]
+    if words:
+        shown = ", ".join(f"{show(token.text)} {token.id}" for token in words[:4])
+        more = f" and {len(words) - 4:,} more" if words[4:] else ""
+        inside = "" if all(t.single_word for t in words) else ", and finds it inside other words"
+        yield (
+            f"special tokens that look like words: {shown}{more}; transformers leaves such a token "
+            f"out of decode(skip_special_tokens=True){inside}; a word should be an added token "
+            'that is not special ("special": false in tokenizer.json)'
+        )
 
 
 def texts_of_ids(model: BPEModel) -> dict[int, str]:

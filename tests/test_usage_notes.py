@@ -8,6 +8,7 @@ import json
 import pickle
 import struct
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +169,27 @@ def test_a_rank_file_in_the_letters_of_gpt_2(tmp_path: Path, command: Command) -
     shown = command("inspect", tmp_path / "x.tiktoken")
     assert shown.code == 2
     assert "spelled in GPT-2's letters" in shown.err
+
+
+def test_word_as_special_token_is_left_out_and_found_inside_words(tmp_path: Path) -> None:
+    flags = dict.fromkeys(("lstrip", "rstrip", "single_word", "normalized"), False)
+    added = [
+        {"id": 9000 + place, "content": text, "special": True, **flags}
+        for place, text in enumerate(("card", "<x>", "s_1"))
+    ]
+    folder = changed(tmp_path, added_tokens=added, post_processor=None)
+    engine = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    ids, number = engine.encode("cardio").ids, engine.token_to_id("card")
+    assert ids[0] == number
+    assert engine.decode(ids) == "io"
+    [note] = [each for each in usage_notes(load(folder).model) if "look like words" in each]
+    assert f'"card" {number};' in note
+
+
+def test_template_of_a_source_that_does_not_state_its_tokens_is_not_called_stale(
+    tmp_path: Path,
+) -> None:
+    folder = changed(tmp_path, post_processor=placing(9999))
+    model = load(folder).model
+    assert any("9999" in note for note in usage_notes(model))
+    assert not any("9999" in note for note in usage_notes(replace(model, added=None)))
