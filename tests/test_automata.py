@@ -25,6 +25,7 @@ from bpe_interop.text.spellings import (
     Family,
 )
 from bpe_interop.theory.automata import continuation, first_difference, uncovered
+from bpe_interop.theory.cuts_apart import compared_cuts
 from bpe_interop.theory.pretokens import can_occur, occurrence
 
 
@@ -250,3 +251,13 @@ def test_what_is_not_decided_says_so(source: str, why: str) -> None:
     for ask in (uncovered, lambda node: continuation(node, "a"), lambda n: first_difference(n, n)):
         with pytest.raises(PatternError, match=f"not decided: .*{why}"):
             ask(tree(source))
+
+
+def test_the_empty_text_shows_no_difference() -> None:
+    """``a+`` and ``a*`` leave the empty text without a pretoken that has ids."""
+    one, two = (
+        (Split(Pattern(source, "oniguruma"), "removed", invert=True),) for source in ("a+", "a*")
+    )
+    compared = compared_cuts(one, two)
+    assert compared.text is None
+    assert "matches nothing" in compared.why

@@ -237,7 +237,7 @@ def _split_otherwise(a: BPEModel, b: BPEModel) -> str:
         text = first_difference(parse(trees[0]), parse(trees[1]))
     except PatternError:
         return ""
-    return "" if text is None else f"; they split {show(text)} differently"
+    return "" if not text else f"; they split {show(text)} differently"
 
 
 def _steps(model: BPEModel) -> tuple[object, ...]:

@@ -45,7 +45,10 @@ def compared_cuts(left: Steps, right: Steps, without: CharSet = NOTHING) -> Comp
     one, two = _only_pattern(left), _only_pattern(right)
     try:
         if one is not None and two is not None:
-            return ComparedCuts(first_difference(as_run(one), as_run(two)), by="Theorem 11")
+            text = first_difference(as_run(one), as_run(two))
+            # An empty match is no pretoken with an id: the empty text shows nothing.
+            if text != "":
+                return ComparedCuts(text, by="Theorem 11")
     except PatternError:
         pass
     try:
