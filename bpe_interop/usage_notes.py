@@ -139,7 +139,8 @@ def _uncovered(model: BPEModel) -> Iterator[str]:
 
         try:
             text = uncovered(parse(step.pattern))
-            lost = text is not None and not Encoder(model).encode(text)
+            # White space alone is dropped on purpose, by CLIP for one.
+            lost = text is not None and bool(text.strip()) and not Encoder(model).encode(text)
         except BpeInteropError:
             continue
         if lost and text is not None:
