@@ -38,7 +38,6 @@ def admit(trip: RoundTrip, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
     Raises:
         LossyConversionError: a loss is refused; the error holds and names each.
         UnstatedError: the target needs a fact that the source does not state.
-        CheckFailedError: something would come back otherwise, and the format has no reason.
         ArgumentError: a name in ``drop`` is no field of the model (also ValueError).
     """
     model, target, dropped = trip.model, trip.format, one_or_more(drop)
@@ -57,7 +56,6 @@ def admit(trip: RoundTrip, drop: Iterable[str] = ()) -> tuple[Loss, ...]:
     if refused:
         way = f"{_SAY}; " if set(unsaid) & set(refused) else ""
         raise refusal(_why(model, target, refused, unsaid), refused, way, dropped)
-    trip.check()
     return losses
 
 

@@ -442,7 +442,7 @@ def test_nothing_is_lost_of_a_rank_file() -> None:
 @pytest.mark.parametrize(
     ("changes", "field", "grade", "witness"),
     [
-        ({"normalizer": (UnicodeForm("NFC"),)}, "normalizer", "ids", "\u0340"),
+        ({"normalizer": (UnicodeForm("NFC"),)}, "normalizer", "ids", "\u00e8"),
         ({"pretokenizer": (PrefixSpace(),)}, "pretokenizer", "ids", "a"),
         ({"pretokenizer": (UnicodeScripts(),)}, "pretokenizer", "ids", None),
         ({"pretokenizer": (Split("abc", "isolated"),)}, "pretokenizer", "ids", None),
@@ -450,16 +450,16 @@ def test_nothing_is_lost_of_a_rank_file() -> None:
         ({"added": (AddedToken("<x>", 261, lstrip=True),)}, "added", "text", " <x>"),
         ({"added": (AddedToken("<x>", 261, rstrip=True),)}, "added", "text", "<x> "),
         ({"added": (AddedToken("<x>", 261, single_word=True),)}, "added", "text", "a<x>"),
-        ({"added": (AddedToken("<a>", 261), AddedToken("<a>b", 262))}, "added", "text", None),
-        ({"added": (AddedToken("<x>", 256),)}, "added", "text", None),
+        ({"added": (AddedToken("<a>", 261), AddedToken("<a>b", 262))}, "added", "text", "<a>"),
+        ({"added": (AddedToken("<x>", 256),)}, "added", "text", "<x>"),
         (
             {"added": (AddedToken("ab", 261, normalized=True), AddedToken("bc", 262))},
             "added",
             "text",
-            None,
+            "abc",
         ),
         ({"extras": {"huggingface": {"padding": {}}}}, "extras", "metadata", None),
-        ({"decoder": (JoinBytes(mapped_added=True),)}, "decoder", "text", None),
+        ({"decoder": (JoinBytes(mapped_added=True),)}, "decoder", "metadata", None),
     ],
 )
 def test_losses(changes: dict[str, Any], field: str, grade: str, witness: str | None) -> None:
@@ -489,7 +489,7 @@ def test_a_pattern_that_keeps_unmatched_text_is_lost_with_that_text() -> None:
 def test_a_pattern_that_matches_all_is_written(behavior: Any, invert: bool) -> None:
     step = Split(Pattern(WORDS, "oniguruma"), behavior, invert)
     before = model(pretokenizer=(step,))
-    assert lost(before) == set()
+    assert lost(before) <= {("pretokenizer", "metadata")}
     sidecar = json.loads(dump(before)["t.tiktoken.json"])
     ids = tiktoken.Encoding(**sidecar, mergeable_ranks=RANKS).encode_ordinary(" ab abcab")
     assert ids == [32, 256, 32, 257, 256]

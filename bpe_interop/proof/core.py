@@ -32,7 +32,8 @@ def core_stage(pair: TwoModels) -> Stage:
         return core_stage(TwoModels(left, right, pair.scope))
     if a.alphabet != b.alphabet or a.affixes != b.affixes:
         return pair.tried(_NAME, "merging starts from other symbols", pair.token_texts())
-    if "fallback" in pair.fields:
+    # Where every byte of UTF-8 has a token, nothing falls back.
+    if "fallback" in pair.fields and not (has_utf8_bytes(a) and has_utf8_bytes(b)):
         why = f"other rules for symbols without a token: {pair.fields['fallback'].how}"
         return pair.tried(_NAME, why, chain(single_characters(), pair.token_texts()))
     lone = lone_symbols(a) ^ lone_symbols(b)

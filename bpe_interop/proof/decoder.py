@@ -164,8 +164,8 @@ def _tried(pair: TwoModels, apart: list[int], one: Meanings, two: Meanings) -> S
         ids = [side.ids(text) for side in pair.in_scope]
         if ids[0] is None or ids[0] != ids[1]:
             continue
-        decoded = [_decoded(decoder, ids[0]) for decoder in decoders]
-        if None not in decoded and decoded[0] != decoded[1]:
+        back = [decoded(decoder, ids[0]) for decoder in decoders]
+        if None not in back and back[0] != back[1]:
             number = next(filter({*apart}.__contains__, ids[0]), apart[0])
             return Stage(_NAME, "refuted", _apart(number, one, two, decoders), text)
     return Stage(_NAME, "unknown", _apart(apart[0], one, two, decoders) + NO_DECODED)
@@ -173,14 +173,14 @@ def _tried(pair: TwoModels, apart: list[int], one: Meanings, two: Meanings) -> S
 
 def _apart(number: int, one: Meanings, two: Meanings, decoders: Sequence[Encoder]) -> str:
     """What an id decodes to: as text where that tells the sides apart, else what its token is."""
-    alone = [_decoded(decoder, [number]) for decoder in decoders]
+    alone = [decoded(decoder, [number]) for decoder in decoders]
     left, right = (_said(each.get(number)) for each in (one, two))
     if None not in alone and alone[0] != alone[1]:
         left, right = (show(text or "") for text in alone)
     return f"the id {number} decodes to {left} in the first, to {right} in the second"
 
 
-def _decoded(decoder: Encoder, ids: Sequence[int]) -> str | None:
+def decoded(decoder: Encoder, ids: Sequence[int]) -> str | None:
     """The text of ids; None where they have none."""
     try:
         return decoder.decode(ids)

@@ -12,6 +12,9 @@ from ..theory import chains
 from .stage import Stage, TwoModels, short_texts, silent
 
 _NAME: Final = "normalizer"
+_LOOKED_AT = 10
+"""Where only some texts are run, so many times as many are normalized."""
+
 _KEPT = 1_000
 """So many user-defined pieces, which a normalizer leaves as they are, are tried."""
 
@@ -49,7 +52,8 @@ def normalizer_stage(pair: TwoModels) -> Stage:
         if isinstance(step, SentencePieceText)
         for text in step.kept
     )
-    tried = chain(islice(kept, _KEPT), short_texts())
+    short = islice(short_texts(), pair.most and pair.most * _LOOKED_AT)
+    tried = chain(islice(kept, _KEPT), short)
     texts = (t for t in tried if pair.one.normalize(t) != pair.two.normalize(t))
     return pair.tried(_NAME, why, chain(first, texts, _beginnings(pair)), _NAME)
 

@@ -7,7 +7,7 @@ ids that decode to another text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..gc_pause import paused
@@ -73,19 +73,21 @@ class Proof:
 
 
 @paused()
-def prove(a: BPEModel, b: BPEModel, scope: Scope = "all") -> Proof:
+def prove(a: BPEModel, b: BPEModel, scope: Scope = "all", most: int | None = None) -> Proof:
     """Decides what can be decided of two models.
+
+    Args:
+        a: one of them.
+        b: the other.
+        scope: which texts count.
+        most: how many texts a stage that nothing decides runs on both; None for all that it has.
 
     Raises:
         UnstatedError: a pre-tokenizer is not stated, so nothing can be encoded.
         PatternError: a pattern does not run to its end.
     """
-    pair = TwoModels(a, b, scope)
-    stages: list[Stage] = []
-    for stage in _stages(pair):
-        if stage.outcome == "refuted" and counts(stage.name, scope) and stage.name != "decoding":
-            stage = _replayed(stage, pair)
-        stages.append(stage)
+    pair = TwoModels(a, b, scope, most)
+    stages = [_replayed(stage, pair) for stage in _stages(pair)]
     counted = [stage for stage in stages if counts(stage.name, scope)]
     refuted = [stage for stage in counted if stage.outcome == "refuted"]
     if refuted:
@@ -93,6 +95,13 @@ def prove(a: BPEModel, b: BPEModel, scope: Scope = "all") -> Proof:
         return Proof(scope, "refuted", tuple(stages), first.name, first.witness)
     proved = all(stage.outcome == "proved" for stage in counted)
     return Proof(scope, "proved" if proved else "unknown", tuple(stages))
+
+
+def stages_of(field: str, pair: TwoModels) -> tuple[Stage, ...]:
+    """The stages that look at a field: those that ``prove`` has for it."""
+    asked = dict.fromkeys(_BY_NAME[name] for name in STAGES[field])
+    stages = (stage for each in asked for stage in each(pair))
+    return tuple(_replayed(stage, pair) for stage in stages if stage.name in STAGES[field])
 
 
 def narrower(a: BPEModel, b: BPEModel, proof: Proof) -> Scope | None:
@@ -108,11 +117,8 @@ def narrower(a: BPEModel, b: BPEModel, proof: Proof) -> Scope | None:
 
 def text_stages(pair: TwoModels) -> Iterator[Stage]:
     """Normalizer, pre-tokenizer, core, lookup and ids: what gives an ordinary text its ids."""
-    yield normalizer_stage(pair)
-    yield pretokenizer_stage(pair)
-    yield core_stage(pair)
-    yield lookup_stage(pair)
-    yield ids_stage(pair)
+    for name in ("normalizer", "pre-tokenizer", "core", "lookup", "ids"):
+        yield from _BY_NAME[name](pair)
 
 
 def _stages(pair: TwoModels) -> Iterator[Stage]:
@@ -122,8 +128,23 @@ def _stages(pair: TwoModels) -> Iterator[Stage]:
     yield decoding_stage(pair)
 
 
+_BY_NAME: dict[str, Callable[[TwoModels], Iterable[Stage]]] = {
+    "normalizer": lambda pair: [normalizer_stage(pair)],
+    "pre-tokenizer": lambda pair: [pretokenizer_stage(pair)],
+    "core": lambda pair: [core_stage(pair)],
+    "lookup": lambda pair: [lookup_stage(pair)],
+    "ids": lambda pair: [ids_stage(pair)],
+    "added tokens": added_stages,
+    "special tokens": added_stages,
+    "sequence template": lambda pair: [template_stage(pair)],
+    "decoding": lambda pair: [decoding_stage(pair)],
+}
+
+
 def _replayed(stage: Stage, pair: TwoModels) -> Stage:
     """The stage with a witness on which the ids of the scope differ, or else as unknown."""
+    if stage.outcome != "refuted" or not counts(stage.name, pair.scope) or stage.name == "decoding":
+        return stage
     text = stage.witness or ""
     for candidate in (text, f"a{text}", f"{text}a", f"a{text}a", f" {text}", f"{text} "):
         if pair.differ_in_scope(candidate):

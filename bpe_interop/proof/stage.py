@@ -134,11 +134,15 @@ class InScope:
 class TwoModels:
     """Two models side by side, on texts in which no special token is looked for.
 
-    ``scope`` says whether the other added tokens are: in ``"text"`` none is.
+    ``scope`` says whether the other added tokens are: in ``"text"`` none is. ``most`` is how many
+    texts a stage that nothing decides runs on both, in search of one that differs; None for all
+    that it has.
     """
 
-    def __init__(self, a: BPEModel, b: BPEModel, scope: Scope = "all") -> None:
-        self.a, self.b, self.scope = a, b, scope
+    def __init__(
+        self, a: BPEModel, b: BPEModel, scope: Scope = "all", most: int | None = None
+    ) -> None:
+        self.a, self.b, self.scope, self.most = a, b, scope, most
         self.one, self.two = (Encoder(replace(m, added=self._plain(m))) for m in (a, b))
         self.in_scope = InScope(a, scope), InScope(b, scope)
         below = [(InScope(a, "ordinary"), InScope(b, "ordinary"))] if scope == "all" else []
@@ -175,7 +179,7 @@ class TwoModels:
 
         Of a stage that looks at a ``field`` alone, the first on which they differ by that field.
         """
-        coming = iter(texts)
+        coming = islice(texts, self.most)
         witness = next(filter(self.differ, coming), None)
         if witness is None:
             return Stage(name, "unknown", why + NO_TEXT)

@@ -12,7 +12,7 @@ from ..engines import Engine, from_directory, from_files, versions
 from ..engines.facts import facts
 from ..errors import CheckFailedError, EngineError, EngineMissingError, UnstatedError
 from ..formats import Files, Format
-from ..formats.reasons import shown_by_text
+from ..formats.losses import lost_by_tables
 from ..formats.round_trip import RoundTrip
 from ..gate import refusal
 from ..io import TokenizerSource
@@ -304,9 +304,9 @@ _REPORT = "nothing was kept; please report this with the source file"
 
 def _raise_if_tables_differ(model: BPEModel, again: BPEModel, text: str) -> None:
     """Raises LossyConversionError where a text has other ids because of Unicode tables alone."""
-    refused = tuple(shown_by_text(model, again, [text]))
-    if refused:
-        raise refusal("what was written gives other ids", refused)
+    lost = lost_by_tables(model, again, text)
+    if lost is not None:
+        raise refusal("what was written gives other ids", (lost,))
 
 
 _MERGING = ("alphabet", "affixes", "vocab", "merges", "lookup_first", "fallback")

@@ -49,8 +49,8 @@ FORMAT = Format(
     sniff=sniff,
     load=when_called(".files", "load", __name__),
     dump=when_called(".files", "dump", __name__),
-    explain=when_called(".losses", "explain", __name__),
-    read_back=when_called(".losses", "read_back", __name__),
+    words=when_called(".losses", "words", __name__),
+    holder="a pair",
     options={"vocab-names": when_called(".files", "with_vocab_names", __name__)},
     names=TABLE["gpt2"],
 )

@@ -1,292 +1,242 @@
-"""What a ``tokenizer.json`` cannot hold of a model."""
+"""What is said of a field that a ``tokenizer.json`` cannot hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from itertools import chain
-from typing import Any
+from collections.abc import Iterable
 
 from ...errors import PatternError
-from ...loss import Loss
+from ...merging.canonical import canonical
 from ...model import AddedToken, BPEModel, show
-from ...steps import (
-    JoinBytes,
-    JoinTokens,
-)
-from ...text.added_tokens import decoded_text
-from ...text.bytechars import is_mapped, to_bytes
-from ...theory.plain import pairs_of
-from ...theory.pretokens import UTF8_BYTES, can_occur, occurrence
+from ...steps import JoinPieces, SentencePieceText
+from ...text.bytechars import is_mapped
+from ...text.charsmap import is_identity
+from ...text.normalize import normalize
+from ...theory.plain import found_as_added, has_plain_steps, is_as_good_as_normal, pairs_of
+from ...theory.pretokens import UTF8_BYTES, missing_bytes
 from ...witnesses import beside_wide_space
-from ..reasons import NETWORK, built_of_missing, merges_lost, merges_of_missing, network_files
+from ..losses import NETWORK, Decided, Words, extras_told, merges_words, network_files
 from ..round_trip import RoundTrip
 from .companions import settings_of_others
-from .piece_losses import piece_losses
 from .pieces import in_own_terms
 from .spellings import spelled
-from .vocab import Words
-from .write import (
-    held_tokens,
-    in_oniguruma,
-    oniguruma_steps,
-    stated_in_vocab,
-)
+from .write import held_tokens, in_oniguruma, oniguruma_steps
 
 
-def explain(trip: RoundTrip) -> Iterator[Loss]:
-    """What ``dump`` would lose of this model, each with its consequence."""
-    model = trip.model
-    if model.alphabet == "char":
-        yield from piece_losses(model)
-        written = in_own_terms(model)
-        yield from merges_lost(pairs_of(model))
-        yield from _missing_characters(model)
-    else:
-        written = model
-        yield from _missing_bytes(model)
-    yield from _pipeline(written)
-    yield from _added(written)
-    yield from _found_as_in_llama_cpp(written)
-    yield from _decoder(written)
-    for key in sorted(model.extras):
-        if key != "huggingface" and key not in settings_of_others(model):
-            files = " and ".join(network_files(model.extras))
-            yield Loss(
-                "extras",
-                "metadata",
-                f"{files} beside the tokenizer, which the network reads"
-                if key == NETWORK
-                else f"settings of {key} have no place in a tokenizer.json",
-                "not copied; no id and no text changes"
-                if key == NETWORK
-                else "no id and no text changes",
-            )
+def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
+    """The sentences of a tokenizer.json; nothing where what differs says enough."""
+    said = _sentence(trip, decided)
+    return () if said is None else (said,)
 
 
-def read_back(trip: RoundTrip) -> Mapping[str, Any]:
-    """What a model's steps become in the file, and the tokens of one of characters.
+def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
+    model, field = trip.model, decided.field
+    if field == "normalizer":
+        return _normalizer(model)
+    if field == "pretokenizer":
+        try:
+            oniguruma_steps(model)
+        except PatternError as error:
+            return error.what, "texts would be split otherwise"
+    if field == "vocab":
+        return _vocab(trip)
+    if field == "merges" and decided.refused:
+        return _merges(model)
+    if field == "lookup_first" and not decided.refused:
+        return "tokens that are found by looking whole pretokens up only", "no id changes"
+    if field == "fallback":
+        return _fallback(model, decided)
+    if field == "added":
+        return _added(trip)
+    if field == "decoder":
+        return _decoder(model, decided)
+    return _extras(model) if field == "extras" else None
 
-    Nothing is said where a step has no form there.
-    """
-    over_characters = trip.model.alphabet == "char"
-    written = in_own_terms(trip.model) if over_characters else trip.model
-    own: dict[str, Any] = {}
-    if over_characters:
-        more = {token.text.encode("utf-8"): token.id for token in _as_symbols(written)}
-        vocab = replace(written.vocab, ids={**written.vocab.ids, **more}) if more else written.vocab
-        own = {"vocab": vocab, "merges": written.merges, "fallback": written.fallback}
+
+def _normalizer(model: BPEModel) -> Words | None:
     try:
-        return {
-            **own,
-            "normalizer": tuple(in_oniguruma(written.normalizer or ())),
-            "pretokenizer": tuple(oniguruma_steps(written)),
-            "decoder": written.decoder and tuple(in_oniguruma(written.decoder)),
-        }
-    except PatternError:
-        return {}
+        in_oniguruma(in_own_terms(model).normalizer or ())
+    except PatternError as error:
+        return error.what, "texts would be normalized otherwise"
+    for step in model.normalizer or ():
+        if not isinstance(step, SentencePieceText) or has_plain_steps(step):
+            continue
+        if step.dummy == "suffix":
+            return "tokenizers has no step that puts a space after a text", (
+                "every text would lose it"
+            )
+        if is_identity(step.charsmap):
+            what = "user-defined pieces keep their doubled spaces, and tokenizers removes them"
+        else:
+            what = (
+                "tokenizers applies a character map to whole graphemes, SentencePiece to the "
+                "longest text that the map has"
+            )
+        return what, "texts would be normalized otherwise"
+    return None
 
 
-def _found_as_in_llama_cpp(model: BPEModel) -> Iterator[Loss]:
+def _vocab(trip: RoundTrip) -> Words | None:
+    """A token that is found otherwise, or an id that must stand in the vocabulary."""
+    model, again = trip.model, trip.again
+    kinds, held = model.vocab.kinds, {token.id for token in found_as_added(model)}
+    for content, number in model.vocab.ids.items():
+        kind = kinds.get(number)
+        if kind == "user_defined" and number not in held:
+            text = content.decode("utf-8")
+            return (
+                f"{show(text)} is user-defined: SentencePiece finds it in the normalized text; an "
+                "added token would be looked for as the normalizer writes it, "
+                f"{show(normalize(model.normalizer or (), text))}",
+                "it would be cut into other tokens",
+            )
+        if kind == "unused" and not is_as_good_as_normal(model, content):
+            if again.vocab.ids.get(content) != number:
+                return (
+                    f"{show(content)} is unused, and as a token of one character it would be found",
+                    f"the id {number} could not be decoded",
+                )
+            return (
+                f"{show(content)} is unused: SentencePiece merges it and splits it again in the "
+                "end, and tokenizers cannot",
+                "it would be a token, or it would not keep others from merging",
+            )
+    more = next((t for t in again.vocab.ids if t not in model.vocab.ids), None)
+    if more is None:
+        return None
+    found = "ignore_merges finds it as a whole pretoken" if model.lookup_first else "it is a symbol"
+    return (
+        f"the id of {show(more)} must stand in the vocabulary, where {found}",
+        "it would be encoded as that id even where special tokens are ordinary text",
+    )
+
+
+def _merges(model: BPEModel) -> Words | None:
+    if model.alphabet == "char":
+        return merges_words(pairs_of(model))
+    alone = {bytes([byte]) for byte in missing_bytes(model.vocab.ids)}
+    built = [t for t, pair in canonical(model).splits.items() if alone.intersection(pair)]
+    if not built:
+        return None
+    return (
+        f"{len(built)} merges of bytes without a token, such as that of {show(built[0])}",
+        "tokenizers drops such a byte before it could merge",
+    )
+
+
+def _fallback(model: BPEModel, decided: Decided) -> Words | None:
+    if model.alphabet == "byte":
+        missing = [byte for byte in UTF8_BYTES if bytes([byte]) not in model.vocab.ids]
+        return (
+            f"{len(missing)} bytes have no token; the source has no encoding for them, "
+            "tokenizers drops them silently",
+            "a text with such a byte is an error in the source and loses it in the target",
+        )
+    if not decided.refused:
+        what = "that a character without a token would be an error"
+        return what, "every byte has a token; no id changes"
+    splits, ids = canonical(model).splits, model.vocab.ids
+    parts = ((t, part) for t, pair in splits.items() for part in pair if part not in ids)
+    built = next(parts, None)
+    if model.fallback.after_merging and built is not None:
+        return (
+            f"{show(built[0])} is merged from {show(built[1])}, which is no token; SentencePiece "
+            "merges first and replaces what is missing afterwards",
+            "tokenizers replaces it first, and nothing would merge there",
+        )
+    return (
+        "the source has no encoding for characters without a token, tokenizers drops them",
+        "a text with such a character is an error in the source and loses it in the target",
+    )
+
+
+def _added(trip: RoundTrip) -> Words | None:
+    model = in_own_terms(trip.model) if trip.model.alphabet == "char" else trip.model
+    held, numbers = held_tokens(model.added or ()), spelled(model).vocab
+    for token in model.added or ():
+        first = next(t.text for t in held if t.id == token.id)
+        if token not in held:
+            return (
+                f"{show(token.text)} and {show(first)} share the id {token.id}; tokenizers keeps "
+                "one text for an id",
+                f"{show(token.text)} would be encoded as ordinary text",
+                token.text,
+            )
+        if numbers.get(token.text, token.id) != token.id:
+            return (
+                f"{show(token.text)} is also how the vocabulary spells id {numbers[token.text]}",
+                f"tokenizers would number it {numbers[token.text]}, not {token.id}",
+                token.text,
+            )
+    return _as_in_llama_cpp(model)
+
+
+def _as_in_llama_cpp(model: BPEModel) -> Words | None:
     """The ways of finding added tokens that only llama.cpp has: all tokens keep their ids."""
     asked = [token for token in model.added or () if token.longest_first or token.ascii_space]
     if not asked:
-        return
-    token, witness = asked[0], beside_wide_space(model)
+        return None
     ways = (
         "takes ASCII's spaces along, not others"
-        if token.ascii_space
+        if asked[0].ascii_space
         else "the longest is found first"
     )
-    yield Loss(
-        "added",
-        "text",
-        f"{show(token.text)} is found as in llama.cpp ({ways}); tokenizers has no such flag",
+    return (
+        f"{show(asked[0].text)} is found as in llama.cpp ({ways}); tokenizers has no such flag",
         "all added tokens are kept, with their ids; texts in which some overlap, or stand beside "
         "spaces, may differ",
-        witness=witness,
-        shown=witness is not None,
+        beside_wide_space(model),
     )
 
 
-def _pipeline(model: BPEModel) -> Iterator[Loss]:
+def _decoder(model: BPEModel, decided: Decided) -> Words | None:
+    own = in_own_terms(model) if model.alphabet == "char" else model
     try:
-        in_oniguruma(model.normalizer or ())
+        in_oniguruma(own.decoder or ())
     except PatternError as error:
-        yield Loss("normalizer", "ids", error.what, "texts would be normalized otherwise")
-    try:
-        oniguruma_steps(model)
-    except PatternError as error:
-        yield Loss("pretokenizer", "ids", error.what, "texts would be split otherwise")
-
-
-def _missing_bytes(model: BPEModel) -> Iterator[Loss]:
-    missing = {b for b in UTF8_BYTES if bytes([b]) not in model.vocab.ids}
-    if not missing or not _is_error(model):
-        return
-    witness = next(c for c in _characters() if not missing.isdisjoint(c.encode("utf-8")))
-    yield Loss(
-        "fallback",
-        "ids",
-        f"{len(missing)} bytes have no token; the source has no encoding for them, "
-        "tokenizers drops them silently",
-        "a text with such a byte is an error in the source and loses it in the target",
-        witness=witness,
-    )
-    built = built_of_missing(model)
-    yield from merges_of_missing(built, "tokenizers drops such a byte before it could merge")
-    steps = model.pretokenizer or ()
-    if model.lookup_first and any(occurrence(steps, t).possible is not False for t in built):
-        yield Loss(
-            "lookup_first",
-            "metadata",
-            "tokens that merging builds are then found by looking whole pretokens up only",
-            "no id changes",
-        )
-
-
-def _characters() -> Iterator[str]:
-    """All characters, by code point."""
-    return map(chr, chain(range(0xD800), range(0xE000, 0x110000)))
-
-
-def _missing_characters(model: BPEModel) -> Iterator[Loss]:
-    if model.fallback.byte_fallback and _every_byte(model):
-        if _is_error(model):
-            what = "that a character without a token would be an error"
-            yield Loss("fallback", "metadata", what, "every byte has a token; no id changes")
-    elif _is_error(model):
-        ids = model.vocab.ids
-        yield Loss(
-            "fallback",
-            "ids",
-            "the source has no encoding for characters without a token, tokenizers drops them",
-            "a text with such a character is an error in the source and loses it in the target",
-            witness=next((c for c in _characters() if c.encode("utf-8") not in ids), None),
-        )
-
-
-def _every_byte(model: BPEModel) -> bool:
-    """Whether byte fallback has a token for each of the 256 bytes."""
-    kinds, ids = model.vocab.kinds, model.vocab.ids
-    return all(kinds.get(ids.get(b"<0x%02X>" % byte, -1)) == "byte" for byte in range(256))
-
-
-def _is_error(model: BPEModel) -> bool:
-    """Whether missing symbols are an error, and no name of an absent token keeps them one."""
-    extras = model.extras.get("huggingface")
-    named = isinstance(extras, dict) and extras.get("unk_token") is not None
-    return model.fallback.missing == "error" and not named
-
-
-def _added(model: BPEModel) -> Iterator[Loss]:
-    added = model.added or ()
-    held = held_tokens(added)
-    kept = set(held)
-    for token in added:
-        if token not in kept:
-            first = next(t.text for t in held if t.id == token.id)
-            yield Loss(
-                "added",
-                "text",
-                f"{show(token.text)} and {show(first)} share the id {token.id}; "
-                "tokenizers keeps one text for an id",
-                f"{show(token.text)} would be encoded as ordinary text",
-                witness=token.text,
-            )
-    numbers = spelled(model).vocab
-    for token in held:
-        if numbers.get(token.text, token.id) != token.id:
-            yield Loss(
-                "added",
-                "text",
-                f"{show(token.text)} is also how the vocabulary spells id {numbers[token.text]}",
-                f"tokenizers would number it {numbers[token.text]}, not {token.id}",
-                witness=token.text,
-            )
-    yield from _symbols(model)
-    if model.lookup_first:
-        yield from _looked_up(model, [token.text for token in _only_stated(model)])
-
-
-def _only_stated(model: BPEModel) -> list[AddedToken]:
-    """The added tokens whose ids must be in the vocabulary, where the model has no such token."""
-    held, ids = held_tokens(model.added or ()), model.vocab.ids
-    stated = stated_in_vocab(model, held, spelled(model).vocab)
-    return [token for token in stated if token.text.encode() not in ids]
-
-
-def _as_symbols(model: BPEModel) -> Iterator[AddedToken]:
-    """Added tokens of one character, which a text gives where their ids are in the vocabulary.
-
-    An unknown one is given either way, but then it is not fused with what stands beside it. In a
-    byte-level vocabulary they spell a byte.
-    """
-    words = Words(model.alphabet, model.affixes, {}, {}, frozenset())
-    for token in _only_stated(model):
-        content = _content(model, token.text)
-        if content not in model.vocab.ids and words.is_symbol(content):
-            yield token
-
-
-def _content(model: BPEModel, text: str) -> bytes:
-    """What a text stands for in the vocabulary."""
-    in_letters = model.alphabet == "byte" and is_mapped(text)
-    return to_bytes(text) if in_letters else text.encode("utf-8")
-
-
-def _symbols(model: BPEModel) -> Iterator[Loss]:
-    for token in _as_symbols(model):
-        content = _content(model, token.text)
-        shown = content.isascii()
-        yield Loss(
-            "vocab",
-            "ids",
-            f"the id of {show(token.text)} must stand in the vocabulary, where it is a symbol",
-            "it would be encoded as that id even where special tokens are ordinary text",
-            witness=2 * content.decode() if shown else None,
-            shown=shown,
-        )
-
-
-def _looked_up(model: BPEModel, texts: list[str]) -> Iterator[Loss]:
-    steps = model.pretokenizer or ()
-    for text in texts:
-        if model.alphabet == "byte" and not is_mapped(text):
-            continue
-        if can_occur(steps, text.encode("utf-8")) is not False:
-            occurs = occurrence(steps, text.encode("utf-8"))
-            yield Loss(
-                "vocab",
-                "ids",
-                f"the id of {show(text)} must stand in the vocabulary, where ignore_merges "
-                "finds it as a whole pretoken",
-                "it would be encoded as that id even where special tokens are ordinary text",
-                witness=occurs.text,
-                shown=occurs.possible is True,
-            )
-            yield Loss(
-                "lookup_first",
-                "metadata",
-                f"{show(text)} is then a token that is found by looking whole pretokens up only",
-                "no other id changes",
-            )
-
-
-def _decoder(model: BPEModel) -> Iterator[Loss]:
-    if model.decoder is None or model.decoder == (JoinTokens(),):
-        return
-    try:
-        in_oniguruma(model.decoder)
-    except PatternError as error:
-        yield Loss("decoder", "text", error.what, "tokens would be decoded otherwise")
-    texts = [decoded_text(token, model.normalizer or ()) for token in model.added or ()]
-    mapped = [text for text in texts if not text.isascii() and is_mapped(text)]
-    if model.decoder == (JoinBytes(False),) and mapped:
-        yield Loss(
-            "decoder",
-            "text",
+        return error.what, "tokens would be decoded otherwise"
+    step = next((step for step in model.decoder or () if isinstance(step, JoinPieces)), None)
+    if step is None:
+        mapped = [t.text for t in model.added or () if not t.text.isascii() and is_mapped(t.text)]
+        if not mapped:
+            return None
+        return (
             f"the ByteLevel decoder reads the added token {show(mapped[0])} as bytes",
             f"{show(mapped[0])} would be decoded as other text",
-            witness=mapped[0],
         )
+    if decided.refused and not is_identity(step.charsmap):
+        return (
+            "decoded texts go through a character map, which tokenizers' decoders do not have",
+            "texts that hold what it replaces would be decoded otherwise",
+        )
+    if decided.refused:
+        return (
+            "SentencePiece leaves spaces out of each token until there is text, tokenizers so "
+            "many of the whole text",
+            "a text that begins with such a token would be decoded otherwise",
+        )
+    return (
+        "of ids that no text gives: tokenizers writes special tokens out, and U+FFFD for each byte "
+        "token of a run that is no UTF-8",
+        f"such ids would be decoded otherwise{_shown_unknown(model, step)}",
+    )
+
+
+def _shown_unknown(model: BPEModel, step: JoinPieces) -> str:
+    """What becomes of the unknown token's id, where bytes stand for what has no token."""
+    unknown: AddedToken | None = next(
+        (token for token in model.added or () if token.id == model.fallback.unknown), None
+    )
+    if unknown is None or not model.fallback.byte_fallback or unknown.text == step.unknown:
+        return ""
+    return f": {unknown.id} as {show(unknown.text)}, not {show(step.unknown)}"
+
+
+def _extras(model: BPEModel) -> Words:
+    kept = {"huggingface", *settings_of_others(model)}
+    keys = [key for key in sorted(model.extras) if key not in kept]
+    if keys == [NETWORK]:
+        files = " and ".join(network_files(model.extras))
+        what = f"{files} beside the tokenizer, which the network reads"
+        return what, "not copied; no id and no text changes"
+    told = extras_told(model.extras, keys)
+    return f"settings of {told} have no place in a tokenizer.json", "no id and no text changes"

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from ...merging.canonical import canonical
-from ...model import AddedToken, Affixes, BPEModel, Fallback, PairList, SequenceTemplate, Vocab
-from ...steps import JoinBytes
+from ...model import AddedToken, Affixes, BPEModel, PairList
 from ...text.visible import replace_control_characters
 from ...theory.byte_ranks import over_bytes
 from .. import Files
 from .pattern import express
-from .read import BYTES, SUFFIX, VERSION, cut_by, load, main_file, stem_of
+from .read import BYTES, SUFFIX, VERSION, load, main_file, stem_of
 
 if TYPE_CHECKING:
-    from ..round_trip import RoundTrip
+    pass
 
 LISTING = ".vocab"
 
@@ -35,29 +34,6 @@ def dump(model: BPEModel) -> Files:
     lines += [f"{ids[left]} {ids[right]}" for left, right in pairs]
     name = stem_of(model.origin.name) or "tokenizer"
     return {f"{name}{SUFFIX}": "".join(f"{line}\n" for line in lines).encode()}
-
-
-def read_back(trip: RoundTrip) -> Mapping[str, Any]:
-    """What a model becomes in the file, by what it holds."""
-    model = trip.model
-    pairs, pattern = pairs_of(model), express(model)
-    ids = numbered(pairs)
-    return {
-        "alphabet": "byte",
-        "affixes": Affixes(),
-        "vocab": Vocab(ids),
-        "merges": PairList(tuple(pairs)),
-        "lookup_first": False,
-        "fallback": Fallback(),
-        "normalizer": (),
-        "pretokenizer": cut_by(pattern if isinstance(pattern, str) else ""),
-        "added": tuple(
-            AddedToken(token.text, token.id) for token in held_tokens(model.added or (), len(ids))
-        ),
-        "sequence_template": SequenceTemplate(),
-        "decoder": (JoinBytes(),),
-        "chat_template": None,
-    }
 
 
 def pairs_of(model: BPEModel) -> list[tuple[bytes, bytes]]:

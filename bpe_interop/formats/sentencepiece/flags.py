@@ -6,7 +6,7 @@ Source: ``src/normalizer.cc`` and ``src/sentencepiece_processor.cc`` (``Decode``
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from ...model import BPEModel
@@ -106,6 +106,17 @@ def settings_of(model: BPEModel) -> Flags | None:
     if cuts and (cuts != [_CUT] or not _has_space(model) or not begins_with_space_only(model)):
         return None
     return flags
+
+
+def proves(model: BPEModel) -> frozenset[str]:
+    """Steps that settings say, and cuts at spaces that change nothing."""
+    steps = model.normalizer or ()
+    fits = flags_of(steps) is not None
+    plain = model if fits else replace(model, normalizer=())
+    fields = {"pretokenizer"} if settings_of(plain) is not None else set[str]()
+    if fits and not any(isinstance(step, SentencePieceText) for step in steps):
+        fields.add("normalizer")  # what it does not say of spaces is lost with the pre-tokenizer
+    return frozenset(fields)
 
 
 def nearest(model: BPEModel) -> Flags:

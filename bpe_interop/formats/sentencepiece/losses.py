@@ -1,102 +1,76 @@
-"""What a value holds that a ``.model`` cannot.
-
-A reason is looked for where a field comes back otherwise, and found in the value alone.
-"""
+"""What is said of a field that a ``.model`` cannot hold."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import chain, islice
-from typing import Any
 
-from ...diff import diff
 from ...errors import BpeInteropError
-from ...loss import Loss
-from ...merging.canonical import canonical, whole_lookups
-from ...model import BPEModel, PairList, Vocab, show
-from ...steps import (
-    ByteTokens,
-    DecoderStep,
-    Fuse,
-    JoinPieces,
-    MetaspaceText,
-    Replace,
-    SentencePieceText,
-    StripToken,
-)
-from ...text.bytechars import to_chars
-from ...text.charsmap import SPACE
-from ...text.decoders import decode_pieces, decode_tokens
-from ...text.normalize import normalize
-from ...theory.idle import acting_splits
+from ...merging.canonical import whole_lookups
+from ...model import AddedToken, BPEModel, show
+from ...steps import JoinPieces
 from ...theory.piece_level import Obstruction, obstruction
-from ...witnesses import TEXTS, Probe, difference, missing_character, plain_texts
-from ..bos_eos import ends_of, template_of
-from ..reasons import changed_fields, extras_told, shown_by
-from ..round_trip import RoundTrip, stated
-from .contents import added_losses, is_too_large, merge_losses, vocab_losses
-from .flags import begins_with_space_only, flags_of, has_byte_tokens, nearest, settings_of
-from .piece_list import fallback_of, lacks_characters
+from ...witnesses import Probe, missing_character
+from ..bos_eos import ends_of
+from ..losses import Decided, Words, extras_told, flag_witness, merges_words
+from ..round_trip import RoundTrip
+from .flags import flags_of
 from .pieces import found_as_piece, pieces_of
-from .read import fields_back
-from .specs import idle_settings, outline_of
-from .write import spelled
-
-_SPACES = Replace(SPACE, " ")
-_ONE_SPACE = StripToken(" ", 1, 0)
-_LIKE_BYTE = re.compile(rb"<0x(\+[0-9A-Fa-f]|[0-9A-Fa-f]{2})>")
-_MARKED = ("\u2581", "\u2581a", "\u2581\u2581a", "a\u2581")
-"""Texts with the character that stands for a space, which is not told from one."""
-
-_BESIDE = ("sequence_template", "chat_template")
-"""The fields that the file beside a ``.model`` says, whatever its pieces are made of."""
-
-_LOOKED_AT = 2_000
-"""How many texts are decoded to find a difference."""
+from .scores import ranking
+from .specs import idle_settings
 
 
-def explain(trip: RoundTrip) -> Iterator[Loss]:
-    """What ``dump`` would lose of this model, each with its consequence."""
-    if trip.model.alphabet == "byte":
-        yield from _byte_level(trip)
-        return
-    for field in changed_fields(trip):
-        if field in _REASONS:
-            yield from _REASONS[field](trip.model, trip.expected)
+def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
+    """The sentences of a ``.model``; nothing where what differs says enough."""
+    said = _sentence(trip, decided)
+    return () if said is None else (said,)
 
 
-def read_back(trip: RoundTrip) -> Mapping[str, Any]:
-    """What a model becomes in the file, by its pieces and by what else it holds."""
-    ends = ends_of(trip.model)
-    written = spelled(trip.model)
-    return {
-        **fields_back(written, pieces_of(written)),
-        "sequence_template": None if ends is None else template_of(*ends),
-    }
+def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
+    model, field = trip.model, decided.field
+    if field == "alphabet":
+        return _alphabet(model)
+    if model.alphabet == "byte" and field not in ("sequence_template", "chat_template", "extras"):
+        return decided.how, "it goes with the alphabet"
+    if field == "affixes":
+        affix = model.affixes.suffix or model.affixes.prefix
+        return (
+            f"{show(affix)} is glued to symbols before they are merged",
+            "SentencePiece glues nothing to them, and tokens spelled so would never be found",
+        )
+    if field == "vocab":
+        return _vocab(trip, decided)
+    if field == "merges":
+        return merges_words(ranking(model).rewrite) or (
+            "the merges are written as the scores of what they build",
+            "other pairs may merge first"
+            if decided.refused
+            else "other pairs may build the same tokens; no id changes",
+        )
+    if field == "lookup_first" and decided.refused:
+        tokens = sorted(whole_lookups(model), key=len)
+        return (
+            f"{len(tokens)} tokens are found only by looking whole pretokens up, such as "
+            f"{show(tokens[0])}",
+            "SentencePiece looks nothing up, and would leave them in parts",
+        )
+    if field == "fallback":
+        return _fallback(model, decided)
+    if field == "normalizer":
+        return _normalizer(model, decided)
+    if field == "pretokenizer" and decided.refused:
+        return "texts are cut before they are merged", "tokens would be merged across the cuts"
+    if field == "added":
+        return _added(trip, decided)
+    if field == "sequence_template":
+        return _template(model, decided)
+    if field == "decoder":
+        return _decoder(trip, decided)
+    return _extras(model) if field == "extras" else None
 
 
-def _respelled(model: BPEModel) -> bool:
-    """Whether some token that merges build is spelled otherwise as characters."""
-    return any(to_chars(token).encode("utf-8") != token for token in canonical(model).splits)
-
-
-def _outlined(model: BPEModel) -> BPEModel:
-    """A model without its tokens, which are known to differ, and would take long to compare."""
-    return replace(model, vocab=Vocab({b"-": 0}), merges=PairList(()))
-
-
-def _byte_level(trip: RoundTrip) -> Iterator[Loss]:
-    """Whole texts: what is lost beside the alphabet is lost with it."""
-    model, again = trip.model, trip.again
-    differences = (
-        stated(model, again, diff(model, _outlined(again)))
-        if _respelled(model)
-        else trip.differences
-    )
-    clash = _contradiction(model)
-    reason = ""
+def _alphabet(model: BPEModel) -> Words:
+    clash, reason = _contradiction(model), ""
     if clash is not None:
         first, second = (show(char) for char in clash.shorter)
         reason = (
@@ -104,21 +78,12 @@ def _byte_level(trip: RoundTrip) -> Iterator[Loss]:
             f"{show(clash.shorter)}, but SentencePiece keeps two tokens apart everywhere or "
             "nowhere"
         )
-    yield Loss(
-        "alphabet",
-        "ids",
+    return (
         f"SentencePiece merges the characters of a whole text, not the bytes of pretokens{reason}",
         "the ids of most texts would differ; those of single pretokens, spelled in GPT-2's byte "
         "alphabet, are the same (--pretoken-level of convert)",
-        witness=clash.longer if clash else None,
-        shown=clash is not None,
+        clash.longer if clash else None,
     )
-    for field, how in ((each.field, each.how) for each in differences):
-        kept = field in _BESIDE and not (
-            field in _REASONS and [*_REASONS[field](model, trip.expected)]
-        )
-        if field != "alphabet" and not kept:
-            yield Loss(field, "metadata", how, "it goes with the alphabet")
 
 
 def _contradiction(model: BPEModel) -> Obstruction | None:
@@ -134,279 +99,188 @@ def _contradiction(model: BPEModel) -> Obstruction | None:
     return obstruction(encode)
 
 
-def _affixes(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    affix = model.affixes.suffix or model.affixes.prefix
-    if affix:
-        yield shown_by(
-            difference(model, again, plain_texts(model)),
-            "affixes",
-            "ids",
-            f"{show(affix)} is glued to symbols before they are merged",
-            "SentencePiece glues nothing to them, and tokens spelled so would never be found",
+def _vocab(trip: RoundTrip, decided: Decided) -> Words:
+    model, again = trip.model, trip.again
+    ids, unknown = model.vocab.ids, model.fallback.unknown
+    lost = [t for t, n in ids.items() if again.vocab.ids.get(t) != n and n != unknown]
+    if lost:
+        return (
+            f"{len(lost)} tokens cannot be pieces with their ids, such as {show(lost[0])}",
+            "a piece has no null character, one surface and one id, and its id is its position",
         )
-
-
-def _lookup_first(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    looked_up = sorted(whole_lookups(model), key=len)
-    if looked_up:
-        yield shown_by(
-            difference(model, again, plain_texts(model)),
-            "lookup_first",
-            "ids",
-            f"{len(looked_up)} tokens are found only by looking whole pretokens up, such as "
-            f"{show(looked_up[0])}",
-            "SentencePiece looks nothing up, and would leave them in parts",
+    taken = {*ids.values(), *(token.id for token in model.added or ())}
+    empty = next((number for number in range(max(taken)) if number not in taken), None)
+    if empty is not None:
+        return (
+            f"{max(taken) + 1 - len(taken)} ids stand for nothing, such as {empty}",
+            "each becomes an UNUSED piece, which no text gives",
         )
-
-
-def _fallback(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    ours, whole, pieces = model.fallback, has_byte_tokens(model), pieces_of(model)
-    if ours == fallback_of(outline_of(pieces), lacks_characters(pieces)):
-        return
-    if ours.byte_fallback and not whole:
-        yield shown_by(
-            missing_character(model),
-            "fallback",
-            "ids",
-            "byte fallback without all 256 byte tokens",
-            "SentencePiece refuses such a model; missing characters would become unknown",
+    ranks, kinds = ranking(model).ranks, model.vocab.kinds
+    idle = [n for t, n in ids.items() if n not in kinds and t not in ranks and len(t.decode()) > 1]
+    if idle:
+        return (
+            f"{len(idle)} tokens are never built, such as id {idle[0]}",
+            "they become UNUSED pieces of the least score, which no text gives either",
         )
-    elif ours.missing == "unknown" and ours.fuse and ours.after_merging:
-        if is_too_large(model):
-            yield Loss("fallback", "metadata", "the id of the unknown token", "it is another one")
-    elif ours.byte_fallback or ours.missing == "error":
-        yield Loss(
-            "fallback",
-            "metadata",
+    lost_ids = "texts would have other ids" if decided.refused else "no id changes by that"
+    return "tokens have scores and types as pieces", lost_ids
+
+
+def _fallback(model: BPEModel, decided: Decided) -> Words:
+    ours = model.fallback
+    if not decided.refused:
+        if ours.missing == "unknown":
+            return (
+                "characters without a token are replaced before merging",
+                "SentencePiece replaces them afterwards; no id changes",
+            )
+        return (
             f"what becomes of characters without a token ({ours.missing}), which never happens",
             "an unknown piece is named, and no text gives it",
         )
-    elif ours.missing == "drop":
-        yield shown_by(
-            missing_character(model),
-            "fallback",
-            "ids",
-            "characters without a token vanish",
-            "SentencePiece writes the unknown piece for them",
+    char = missing_character(model)
+    if ours.byte_fallback:
+        return (
+            "byte fallback without all 256 byte tokens",
+            "SentencePiece refuses such a model; missing characters would become unknown",
+            char,
         )
-    elif not ours.fuse:
-        char = missing_character(model)
-        yield shown_by(
-            None if char is None else char * 2,
-            "fallback",
-            "ids",
+    if ours.missing != "unknown":
+        vanish = "vanish" if ours.missing == "drop" else "are an error"
+        return (
+            f"characters without a token {vanish}",
+            "SentencePiece writes the unknown piece for them",
+            char,
+        )
+    if not ours.fuse:
+        return (
             "each character without a token is an unknown token of its own",
             "SentencePiece makes one of a run of them",
+            None if char is None else char * 2,
         )
-    else:
-        # SentencePiece merges first. All that could be built of a missing character is UNUSED.
-        yield Loss(
-            "fallback",
-            "metadata",
-            "characters without a token are replaced before merging",
-            "SentencePiece replaces them afterwards; no id changes",
-        )
+    return (
+        "characters without a token are replaced before merging",
+        "SentencePiece replaces them afterwards",
+    )
 
 
-def _normalizer(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    steps = model.normalizer or ()
-    flags = flags_of(steps)
-    if flags is None:
-        yield shown_by(
-            _normalized_otherwise(model, again),
-            "normalizer",
-            "ids",
+def _normalizer(model: BPEModel, decided: Decided) -> Words:
+    if not decided.refused:
+        return "its rules for spaces exist only in SentencePiece", "no id changes by that"
+    if flags_of(model.normalizer or ()) is None:
+        return (
             "these steps are not a character map and rules for spaces",
             "texts would be normalized otherwise",
         )
-    elif any(isinstance(step, SentencePieceText) for step in steps):
-        if any(isinstance(s, SentencePieceText) and {*s.kept} != _kept(model) for s in steps):
-            yield Loss(
-                "normalizer",
-                "ids",
-                "the texts that the normalizer leaves alone are not the user-defined pieces",
-                "these would be normalized too, or others not",
-                shown=False,
-            )
-    elif model.pretokenizer or flags.steps() != tuple(steps):
-        yield Loss(
-            "normalizer",
-            "metadata",
-            "its rules for spaces exist only in SentencePiece",
-            "no id changes by that",
-        )
-
-
-def _kept(model: BPEModel) -> set[str]:
-    """The texts of the user-defined pieces."""
-    kinds = model.vocab.kinds
-    own = {c.decode() for c, n in model.vocab.ids.items() if kinds.get(n) == "user_defined"}
-    return own | {token.text for token in model.added or () if found_as_piece(token, model)}
-
-
-def _normalized_otherwise(model: BPEModel, again: BPEModel) -> str | None:
-    ours, theirs = model.normalizer or (), again.normalizer or ()
-    basic = (chr(point) for point in range(0x21, 0x10000) if not 0xD800 <= point < 0xE000)
-    for text in (*TEXTS, "\u0340", "A", "\u00e9", "\uff21", "``", "''"):
-        if normalize(ours, text) != normalize(theirs, text):
-            return text
-    return next((c for c in basic if normalize(ours, c) != normalize(theirs, c)), None)
-
-
-def _pretokenizer(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    fits = flags_of(model.normalizer or ()) is not None
-    plain = model if fits else replace(model, normalizer=())
-    if not acting_splits(model):
-        return
-    if settings_of(plain) is not None:
-        yield Loss(
-            "pretokenizer",
-            "metadata",
-            "spaces are written as U+2581 by the normalizer, and cuts at them change nothing",
-            "no id changes",
-        )
-        return
-    yield shown_by(
-        difference(model, again, plain_texts(model)),
-        "pretokenizer",
-        "ids",
-        "texts are cut before they are merged, or spaces put before the parts; SentencePiece "
-        "merges the whole text, and always adds its one space or never",
-        "tokens could merge across the cuts",
+    return (
+        "the texts that the normalizer leaves alone are not the user-defined pieces",
+        "these would be normalized too, or others not",
     )
 
 
-def _sequence_template(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    ends = ends_of(model)
-    if ends is not None:
-        if template_of(*ends) != model.sequence_template:
-            yield Loss(
-                "sequence_template",
-                "metadata",
-                "the type ids and names in the sequence template",
-                "they are written as LlamaTokenizer has them; no id changes",
-            )
-        return
-    yield Loss(
-        "sequence_template",
-        "text",
+def _added(trip: RoundTrip, decided: Decided) -> Words | None:
+    """The tokens that come back otherwise, by the first reason that one of them has."""
+    model, read = trip.model, {token.text: token for token in trip.again.added or ()}
+    if not decided.refused:
+        return _renamed(model, read)
+    reasons: dict[tuple[str, str], list[AddedToken]] = {}
+    for token in model.added or ():
+        other = read.get(token.text)
+        if other is None or replace(other, roles=token.roles) != token:
+            reasons.setdefault(_reason(token, read.get(token.text)), []).append(token)
+    if not reasons:
+        return None
+    (what, consequence), tokens = next(iter(reasons.items()))
+    return (
+        f"{len(tokens)} added tokens {what}, such as {show(tokens[0].text)}",
+        consequence,
+        flag_witness(tokens[0]) or ("a" * tokens[0].normalized + tokens[0].text),
+    )
+
+
+def _reason(token: AddedToken, read: AddedToken | None) -> tuple[str, str]:
+    """What is lost of an added token, and what follows."""
+    if not token.special:
+        return (
+            "that are found in every text",
+            "SentencePiece finds user-defined pieces only, as they are spelled and in normalized "
+            "text, and would spell these tokens in parts",
+        )
+    if read is None:
+        return (
+            "share their id or their text with another token",
+            "a piece has one type: it would be an ordinary piece, not a special token",
+        )
+    if token.looks_around:
+        return (
+            "with lstrip, rstrip or single_word",
+            "a control piece has no such flags: where it is looked for, the text around it would "
+            "be kept or matched",
+        )
+    if read.id != token.id:
+        return "with ids that are no positions", "the pieces are numbered anew"
+    return (
+        "that are looked for in normalized text",
+        "a control piece is looked for in the text as it is, if at all",
+    )
+
+
+def _renamed(model: BPEModel, read: dict[str, AddedToken]) -> Words | None:
+    """Which tokens become pieces of another kind, or have other roles."""
+    added = {token.text: token for token in model.added or ()}
+    defined = [show(text) for text, token in added.items() if found_as_piece(token, model)]
+    roles = {
+        text: ({*token.roles}, {*read[text].roles}) for text, token in added.items() if text in read
+    }
+    gained = [show(text) for text, (ours, theirs) in roles.items() if ours < theirs]
+    renamed = [show(text) for text, (ours, theirs) in roles.items() if not ours <= theirs]
+    more = [show(text) for text in read if text not in added]
+    changes = []
+    if defined:
+        changes.append(f"{len(defined)} added tokens become user-defined pieces, as {defined[0]}")
+    if gained:
+        changes.append(
+            f"{', '.join(gained[:4])} gain the roles that SentencePiece gives them, and lose none"
+        )
+    if renamed:
+        changes.append(f"the roles of {', '.join(renamed[:4])} are those that SentencePiece gives")
+    if more:
+        changes.append(f"the piece {more[0]} is added, which every .model has")
+    return ("; ".join(changes), "no text is encoded otherwise") if changes else None
+
+
+def _template(model: BPEModel, decided: Decided) -> Words:
+    if not decided.refused and ends_of(model) is not None:
+        return (
+            "the type ids and names in the sequence template",
+            "they are written as LlamaTokenizer has them; no id changes",
+        )
+    return (
         "the sequence template is more than a bos before and an eos after each text",
         "neither a .model nor the file beside it can say it",
-        witness="a",
     )
 
 
-def _decoder(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    """The loss of a decoder that is not SentencePiece's own, or not that of its normalizer."""
-    if _is_own(model):
-        return
-    target = next(step for step in again.decoder or () if isinstance(step, JoinPieces))
-    if _does_the_same(model, target):
-        yield Loss(
-            "decoder",
-            "metadata",
-            "a chain of decoders is written as SentencePiece's own",
-            f"ids of texts are decoded alike; malformed bytes and special tokens are not: the "
-            f"unknown token becomes {show(target.unknown)}, other special tokens become nothing",
-        )
-    else:
-        witness = _decoded_otherwise(model, target)
-        yield Loss(
-            "decoder",
-            "text",
+def _decoder(trip: RoundTrip, decided: Decided) -> Words:
+    target = next((s for s in trip.again.decoder or () if isinstance(s, JoinPieces)), None)
+    if decided.refused or target is None:
+        return (
             "this decoder is not SentencePiece's",
             "ids of some texts would be decoded to other texts",
-            witness=witness,
-            shown=witness is not None,
         )
-
-
-def _is_own(model: BPEModel) -> bool:
-    """Whether the decoder is SentencePiece's, with the spaces that the normalizer puts in."""
-    steps, flags = model.decoder or (), nearest(model)
-    if len(steps) != 1 or not isinstance(steps[0], JoinPieces):
-        return False
-    return (steps[0].dummy, steps[0].collapse) == (flags.dummy, flags.collapse)
-
-
-def _unknown_alike(model: BPEModel, target: JoinPieces) -> bool:
-    """Whether the unknown token is decoded alike, where a text can give it."""
-    if model.fallback.missing != "unknown" or has_byte_tokens(model):
-        return True
-    return target.unknown == decode_tokens(model.decoder or (), [target.unknown])
-
-
-def _does_the_same(model: BPEModel, target: JoinPieces) -> bool:
-    """Whether the chain is one that is known to decode real texts as ``target`` does.
-
-    A real text begins with its dummy prefix. ``SPACE`` must be a token: if it fell back to
-    bytes, those would not become a space.
-    """
-    if SPACE.encode() not in model.vocab.ids:
-        return False
-    if target.charsmap or target.collapse or target.dummy == "suffix":
-        return False
-    steps = list(model.decoder or ())
-    if not has_byte_tokens(model) and not any(map(_LIKE_BYTE.fullmatch, model.vocab.ids)):
-        steps = [step for step in steps if step != ByteTokens()]
-    if steps[-1:] == [Fuse()]:
-        del steps[-1]
-    bytes_too: list[DecoderStep] = [ByteTokens()] if has_byte_tokens(model) else []
-    if target.dummy == "prefix":
-        chains = [[_SPACES, *bytes_too, Fuse(), _ONE_SPACE]]
-        if begins_with_space_only(model):  # all spaces of the first token are left out
-            chains += [[MetaspaceText(SPACE, "always"), *bytes_too]]
-            chains += [[MetaspaceText(SPACE, "first"), *bytes_too]]
-    else:
-        chains = [[_SPACES, *bytes_too], [MetaspaceText(SPACE, "never"), *bytes_too]]
-    return steps in chains and _unknown_alike(model, target)
-
-
-def _decoded_otherwise(model: BPEModel, target: JoinPieces) -> str | None:
-    """A text whose tokens are decoded to different texts, if one of a few thousand is."""
-    probe = Probe(model)
-    for text in chain(_MARKED, islice(plain_texts(model), _LOOKED_AT)):
-        try:
-            contents = probe.tokens(text)
-            if contents is None:
-                continue
-            tokens = [token.decode("utf-8") for token in contents]
-            ours = decode_tokens(model.decoder or (), tokens)
-        except (BpeInteropError, UnicodeDecodeError):
-            continue
-        if ours != decode_pieces(target, [(token, "piece") for token in tokens]):
-            return text
-    return None
-
-
-def _extras(model: BPEModel, again: BPEModel) -> Iterator[Loss]:
-    """Settings of other formats; of its own, those that follow from tokens written otherwise."""
-    others = sorted(key for key in model.extras if key != "sentencepiece")
-    idle = idle_settings(model, pieces_of(model))
-    named = others or idle
-    if not named and not [*vocab_losses(model, again), *added_losses(model, again)]:
-        return
-    yield Loss(
-        "extras",
-        "metadata",
-        f"settings of the source {'format' if others else 'file'}: "
-        f"{extras_told(model.extras, named)}"
-        if named
-        else "settings that name or count tokens that are written otherwise",
-        "they are left out; no id changes",
+    return (
+        "a chain of decoders is written as SentencePiece's own",
+        "ids of texts are decoded alike; malformed bytes and special tokens are not: the unknown "
+        f"token becomes {show(target.unknown)}, other special tokens become nothing",
     )
 
 
-_REASONS: dict[str, Callable[[BPEModel, BPEModel], Iterator[Loss]]] = {
-    "affixes": _affixes,
-    "vocab": vocab_losses,
-    "merges": merge_losses,
-    "lookup_first": _lookup_first,
-    "fallback": _fallback,
-    "normalizer": _normalizer,
-    "pretokenizer": _pretokenizer,
-    "added": added_losses,
-    "sequence_template": _sequence_template,
-    "decoder": _decoder,
-    "extras": _extras,
-}
+def _extras(model: BPEModel) -> Words:
+    others = sorted(key for key in model.extras if key != "sentencepiece")
+    named = others or idle_settings(model, pieces_of(model))
+    if not named:
+        return "settings that name or count tokens that are written otherwise", (
+            "they are left out; no id changes"
+        )
+    kind, told = "format" if others else "file", extras_told(model.extras, named)
+    return f"settings of the source {kind}: {told}", "they are left out; no id changes"

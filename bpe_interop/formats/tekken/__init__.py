@@ -63,8 +63,8 @@ FORMAT = Format(
     sniff=sniff,
     load=load,
     dump=when_called(".write", "dump", __name__),
-    explain=when_called(".losses", "explain", __name__),
-    read_back=when_called(".write", "read_back", __name__),
+    words=when_called(".losses", "words", __name__),
+    holder="tekken",
     names=TABLE["tekken"],
     handed=("mistral-common",),
 )

@@ -7,16 +7,15 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...model import Affixes, BPEModel, Fallback, RankTable, Vocab, text_of
-from ...steps import JoinBytes
+from ...model import BPEModel, text_of
 from ...theory.byte_ranks import rank_table
 from .. import Files
-from ..one_pattern import pat_str, read_pattern
+from ..one_pattern import pat_str
 from .extras import Kept, Layout, kept_of, listed
-from .read import BUILT_IN, NAME, filler, named
+from .read import BUILT_IN, NAME, filler
 
 if TYPE_CHECKING:
-    from ..round_trip import RoundTrip
+    pass
 
 _PLAIN = Kept(
     keys=("config", "vocab", "special_tokens"),
@@ -76,27 +75,6 @@ def dump(model: BPEModel) -> Files:
     order = [key for key in kept.keys if key in parts]
     parts = {key: parts[key] for key in dict.fromkeys([*order, *parts])}
     return {NAME: _rendered(parts, kept.layout)}
-
-
-def read_back(trip: RoundTrip) -> Mapping[str, Any]:
-    """What a model becomes in the file, by what it holds: all but the extras."""
-    model = trip.model
-    names = special_names(model)
-    ids = {token: place for place, token in enumerate(written_tokens(model), len(names))}
-    return {
-        "alphabet": "byte",
-        "affixes": Affixes(),
-        "vocab": Vocab(ids),
-        "merges": RankTable(ids),
-        "lookup_first": True,
-        "fallback": Fallback(),
-        "normalizer": (),
-        "pretokenizer": read_pattern(pat_str(model) or _UNCUT),
-        "added": named(names),
-        "sequence_template": None,
-        "decoder": (JoinBytes(),),
-        "chat_template": None,
-    }
 
 
 def written_tokens(model: BPEModel) -> list[bytes]:
