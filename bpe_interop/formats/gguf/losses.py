@@ -30,8 +30,8 @@ _BEFORE = "in the text as it stands, SentencePiece in what the normalizer makes 
 
 def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
     """The sentences of a GGUF file; nothing where what differs says enough."""
-    said = _sentence(trip, decided)
-    return () if said is None else (said,)
+    sentence = _sentence(trip, decided)
+    return () if sentence is None else (sentence,)
 
 
 def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:

@@ -24,8 +24,8 @@ from .write import held_tokens, in_oniguruma, oniguruma_steps
 
 def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
     """The sentences of a tokenizer.json; nothing where what differs says enough."""
-    said = _sentence(trip, decided)
-    return () if said is None else (said,)
+    sentence = _sentence(trip, decided)
+    return () if sentence is None else (sentence,)
 
 
 def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:

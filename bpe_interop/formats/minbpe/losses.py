@@ -15,8 +15,8 @@ from .read import BYTES
 
 def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
     """The sentences of minbpe's file; nothing where what differs says enough."""
-    said = _sentence(trip, decided)
-    return () if said is None else (said,)
+    sentence = _sentence(trip, decided)
+    return () if sentence is None else (sentence,)
 
 
 def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:

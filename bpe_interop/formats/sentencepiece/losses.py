@@ -22,8 +22,8 @@ from .specs import idle_settings
 
 def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
     """The sentences of a ``.model``; nothing where what differs says enough."""
-    said = _sentence(trip, decided)
-    return () if said is None else (said,)
+    sentence = _sentence(trip, decided)
+    return () if sentence is None else (sentence,)
 
 
 def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:

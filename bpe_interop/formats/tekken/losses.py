@@ -18,8 +18,8 @@ from .write import special_names, written_tokens
 
 def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
     """The sentences of tekken.json; nothing where what differs says enough."""
-    said = _sentence(trip, decided)
-    return () if said is None else (said,)
+    sentence = _sentence(trip, decided)
+    return () if sentence is None else (sentence,)
 
 
 def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:

@@ -26,8 +26,8 @@ def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
     """The sentences of a rank file; nothing where what differs says enough."""
     if decided.field == "added" and decided.refused:
         return _added(trip.model)
-    said = _sentence(trip, decided)
-    return () if said is None else (said,)
+    sentence = _sentence(trip, decided)
+    return () if sentence is None else (sentence,)
 
 
 def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
