@@ -178,3 +178,8 @@ class EngineError(BpeInteropError):
 
 class EngineMissingError(EngineError):
     """Somebody else's library is needed and is not installed."""
+
+
+def by_extra(extra: str) -> str:
+    """The commands that install an extra of ours: from an index, and in a checkout."""
+    return f"pip install 'bpe-interop[{extra}]' (in a checkout: pip install -e '.[{extra}]')"

@@ -29,8 +29,8 @@ from bpe_interop.errors import (
     LossyConversionError,
     TargetError,
     UnstatedError,
+    by_extra,
 )
-from bpe_interop.install_hint import by_extra
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement, restated
 from bpe_interop.verify.assumptions import EXAMINED

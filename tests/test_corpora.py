@@ -30,8 +30,7 @@ from bpe_interop.corpora import (
     read_documents,
     select,
 )
-from bpe_interop.errors import EngineMissingError, SourceError
-from bpe_interop.install_hint import by_extra
+from bpe_interop.errors import EngineMissingError, SourceError, by_extra
 
 
 def read(corpus: str | Path, **settings: object) -> list[Document]:

@@ -46,9 +46,9 @@ from bpe_interop.errors import (
     LossyConversionError,
     SourceError,
     UnstatedError,
+    by_extra,
 )
 from bpe_interop.formats import by_name
-from bpe_interop.install_hint import by_extra
 from bpe_interop.kernel import set_aside
 from bpe_interop.model import BPEModel
 from bpe_interop.steps import Pattern, Split

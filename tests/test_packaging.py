@@ -16,7 +16,7 @@ from conftest import FIXTURES, ROOT
 
 from bpe_interop.engines.facts import FACTS
 from bpe_interop.engines.library import to_install
-from bpe_interop.install_hint import by_extra
+from bpe_interop.errors import by_extra
 
 if sys.version_info >= (3, 11):
     import tomllib

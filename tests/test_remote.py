@@ -22,8 +22,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from out_of_order import Shuffled
 
 from bpe_interop.corpora import PartReader, cut, find_shards, identity, read_documents, stamp
-from bpe_interop.errors import EngineMissingError, SourceError
-from bpe_interop.install_hint import by_extra
+from bpe_interop.errors import EngineMissingError, SourceError, by_extra
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import Settings, Way, check_token_files, encode_corpora
 

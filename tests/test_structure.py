@@ -26,7 +26,7 @@ When: TypeAlias = Literal["now", "later", "never"]
 LAYERS: tuple[tuple[str, ...], ...] = (
     (
         *("memo", "entry_points", "errors", "exports", "gc_pause"),
-        *("install_hint", "limits", "notebook", "ticks"),
+        *("limits", "notebook", "ticks"),
     ),
     ("kernel", "arguments"),
     ("entries",),

@@ -12,7 +12,7 @@ import click
 from ..corpora import Errors, Selection, find_shards, parse_sample
 from ..io import TokenizerSource, check_target, keep_apart
 from ..model import BPEModel
-from ..text.counting import many
+from ..text.visible import many
 from ..token_files import LAYOUTS, SHARD_BYTES, Settings, Way, Written, encode_corpora
 from ..token_files.settings import Dtype, Layout, Special
 from .completion import file_names

@@ -22,7 +22,7 @@ from ..model import (
 from ..presets import telling_apart
 from ..shards import Here, Pool
 from ..sources import SourceOptions, load_source, readings
-from ..text.counting import many
+from ..text.visible import many
 from ..usage_notes import texts_of_ids
 from .completion import file_names
 from .facts import facts_of

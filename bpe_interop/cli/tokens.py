@@ -12,7 +12,7 @@ from ..encode import Encoder
 from ..encode.explain import Explained, Merge, Run
 from ..encode.offsets import in_bytes
 from ..model import escaped, show, text_of
-from ..text.counting import many
+from ..text.visible import many
 from .screen import console_on_stdout, lines
 from .terminal import say
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
 
-from ..text.counting import many
+from ..text.visible import many
 from ..verify import Example, Mismatch, Report, Stage
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import CorpusReport, Counts, Source

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-from ..errors import EngineMissingError
-from ..install_hint import by_extra
+from ..errors import EngineMissingError, by_extra
 
 
 def optional(name: str, extra: str) -> ModuleType:

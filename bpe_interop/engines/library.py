@@ -11,9 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
-from ..errors import BpeInteropError, EngineError, EngineMissingError
+from ..errors import BpeInteropError, EngineError, EngineMissingError, by_extra
 from ..formats import Files
-from ..install_hint import by_extra
 from ..model import show
 
 Special: TypeAlias = Literal["text", "parse"]

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from ..encode.explain import Explained, Merge, Replaced
 from ..engines import Special
-from ..errors import BpeInteropError, EngineMissingError, SourceError
-from ..install_hint import by_extra
+from ..errors import BpeInteropError, EngineMissingError, SourceError, by_extra
 from ..limits import PAGE_TOKENIZERS
 from ..presets import PRESETS
 from .chats import Chat, read_chat

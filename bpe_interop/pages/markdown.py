@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..model import escaped, show
 from ..notebook import HEADLINES
-from ..text.counting import many
-from ..text.visible import is_ambiguous
+from ..text.visible import is_ambiguous, many
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import Counts
 from ..verify.report import Example, Report

@@ -16,8 +16,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any, TypeVar
 
-from ..errors import EngineError, EngineMissingError, SourceError
-from ..install_hint import by_extra
+from ..errors import EngineError, EngineMissingError, SourceError, by_extra
 from . import worker
 from .orders import Order, Reply
 from .worker import perform

@@ -1,4 +1,4 @@
-"""Control characters made visible, for people only: no data ever goes through here."""
+"""Texts and counts for people only: no data ever goes through here."""
 
 from __future__ import annotations
 
@@ -26,3 +26,8 @@ def replace_control_characters(text: str, *, keep: Container[str] = "") -> str:
 def is_ambiguous(text: str) -> bool:
     """Whether a text has a mark or an unseen sign beyond ASCII, so that only escapes tell it."""
     return any(unicodedata.category(c)[0] in "MZC" for c in text if not c.isascii())
+
+
+def many(count: int, noun: str, plural: str = "") -> str:
+    """``1 row``, ``2 rows``; ``plural`` is for words that do not end in s then."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"

@@ -12,8 +12,8 @@ from ..model import MAX_ID, AddedToken, show
 from ..presets import PRESETS
 from ..presets.openai import meant
 from ..steps import Dialect, Pattern, PreTokenizerStep, Split
-from ..text.counting import many
 from ..text.patterns import parse, translate
+from ..text.visible import many
 from .learner import BYTES
 
 Algorithm: TypeAlias = Literal["tutorial", "huggingface", "sentencepiece"]

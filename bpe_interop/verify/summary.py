@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..proof.prove import about
 from ..proof.stage import Scope, Stage, counts
-from ..text.counting import many
+from ..text.visible import many
 from .corpus_report import Counts
 from .metadata import COVERED, COVERED_BY_LOCK, of_lock
 from .sides import AROUND, PARSED, TEMPLATED

@@ -1,5 +1,5 @@
-//! The last merge of every token, found from those of shorter ones (twin:
-//! `merging/last_merges.py`, which has the argument; Theorem 16).
+//! The last merge of every token, found from those of shorter ones (Theorem 16 in
+//! `docs/theory.md`; the twin, `merging/canonical.py`, runs the merges on each token).
 //!
 //! Tokens have numbers here: first the symbols, then what merges may build, in the order of
 //! their priorities.

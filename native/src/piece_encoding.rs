@@ -1,5 +1,4 @@
-//! Text to ids by a model of characters, as SentencePiece has them (twin: `encode/pretoken.py`,
-//! `encode/parts.py`).
+//! Text to ids by a model of characters, as SentencePiece has them (twin: `encode/pretoken.py`).
 //!
 //! A pretoken, which may be a whole text, is cut where no merge crosses (Lemma 1 of
 //! `docs/theory.md`), mostly before words; so words that are met again are remembered.
