@@ -366,7 +366,10 @@ def _verified(
             engines, checks = [row.engine], []
             if source is not None:
                 engines.insert(0, source.format.engine)
-                read = own if source.model is model else Own(source.model)
+                alone = source.alone
+                if alone is None or alone.pretokenizer is None:
+                    alone = source.model
+                read = own if alone is model else Own(alone)
                 checks = [check_source(source, read, tick)]
             written = check_written(trip, again, losses, stage, tick, own, abreast)
             begin(tick, "proving")

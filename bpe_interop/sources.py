@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
-from . import gc_pause, presets, statement
+from . import companions, gc_pause, presets, statement
 from .errors import BpeInteropError, EngineMissingError, FormatError, SourceError
 from .formats import Format, by_name, each_format, file_names
 from .io import TokenizerSource, find, find_head, read, spelled
@@ -89,12 +89,14 @@ def load_source(
         loaded = _from_hub(label, format, offline)
     else:
         loaded = _from_path(Path(source), format, spelled(label))
-    known = presets.fill(loaded.model, named, spelled(label))
+    alone = presets.fill(loaded.model, named, spelled(label))
+    known = companions.completed(alone, loaded.beside)
     model = statement.supplied(known, said)
     return replace(
         loaded,
         model=presets.fill_template(model),
         says_template=loaded.model.sequence_template is not None,
+        alone=None if known is alone else alone,
         by_user=statement.filled(known, model),
     )
 

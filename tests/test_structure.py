@@ -40,7 +40,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("proof",),
     ("formats", "presets"),
     ("extend",),
-    ("chat_notes", "completions", "gate", "fingerprint", "statement"),
+    ("chat_notes", "companions", "completions", "gate", "fingerprint", "statement"),
     ("usage_notes",),
     ("vocabulary",),
     ("io",),
@@ -83,8 +83,9 @@ EMPTY_WORDS = {"found", "said"}
 """Names that do not say what was found or said. ``load(said=...)`` is a parameter, and public."""
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc"}
 
-NAMED_IN = {"formats", "engines", "presets", "train"}
-"""Rooms that may ask which it is; an algorithm of training has an engine's name."""
+NAMED_IN = {"formats", "engines", "presets", "train", "companions"}
+"""Rooms that may ask which it is: what companions mean depends on the file beside them, and an
+algorithm of training has an engine's name."""
 
 _PURE = ("text", "merging", "theory", "model", "loss", "errors", "diff")
 """Rooms without a disk and without an engine."""

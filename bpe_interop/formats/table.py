@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from .names import Beside, FileNames
 
-_HUGGINGFACE_BESIDE = (
+BESIDE = (
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",
@@ -21,6 +21,7 @@ _HUGGINGFACE_BESIDE = (
     "additional_chat_templates/*.jinja",
     "bpe_interop.json",
 )
+"""What lies beside a ``tokenizer.json``, and in a model's directory beside any other format."""
 
 KEPT_BESIDE = frozenset({"tekken"})
 """Formats whose settings a directory of another format keeps, in a file that no engine reads.
@@ -48,8 +49,8 @@ TABLE: Mapping[str, FileNames] = MappingProxyType(
             common=(".json",),
             alone=".json",
             first="tokenizer.json",
-            beside=(Beside("tokenizer.json", _HUGGINGFACE_BESIDE),),
-            hub=("tokenizer.json", *_HUGGINGFACE_BESIDE),
+            beside=(Beside("tokenizer.json", BESIDE),),
+            hub=("tokenizer.json", *BESIDE),
         ),
         "sentencepiece": FileNames(
             endings=(".model",),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from ..formats import file_names
+from ..formats.table import BESIDE
 
 
 def spelled(name: str) -> str:
@@ -57,6 +58,11 @@ def never_alone() -> frozenset[str]:
     """Names, and patterns of names, of files that only stand beside a tokenizer's own."""
     patterns = (p for names in file_names() for each in names.beside for p in each.names)
     return frozenset(pattern for pattern in patterns if "{}" not in pattern)
+
+
+def model_files() -> tuple[str, ...]:
+    """Names, and patterns of names, of what lies in a model's directory beside any format."""
+    return tuple(name for name in BESIDE if name != "bpe_interop.json")
 
 
 def is_later_part(name: str) -> bool:

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, Generic, NoReturn, TypeVar
 
@@ -27,6 +27,7 @@ from .names import (
     halves,
     is_later_part,
     mains,
+    model_files,
     never_alone,
     spelled,
 )
@@ -59,6 +60,9 @@ class TokenizerSource(Generic[M_co]):
         refusal: why there is no model.
         says_template: whether the files themselves say what is placed around a text.
         by_user: the model's fields that the user said and neither the files nor a preset did.
+        beside: the files of a model's directory beside its own files, by name; empty where the
+            format's own reader takes them.
+        alone: the model that ``files`` say without those; None where it is ``model``.
     """
 
     label: str
@@ -70,6 +74,8 @@ class TokenizerSource(Generic[M_co]):
     refusal: str = ""
     says_template: bool = True
     by_user: tuple[str, ...] = ()
+    beside: Files = field(default_factory=dict)
+    alone: BPEModel | None = None
 
     @property
     def passed_over(self) -> tuple[str, ...]:
@@ -95,6 +101,8 @@ class TokenizerSource(Generic[M_co]):
             self.refusal,
             self.says_template,
             self.by_user,
+            self.beside,
+            self.alone,
         )
 
 
@@ -115,7 +123,8 @@ def find(path: Path, format: str | None = None, *, alone: bool = False) -> Token
     if "\0" in str(path):
         raise SourceError("a name cannot hold a NUL character", fix="check the name")
     try:
-        return _find(path, wanted, alone)
+        source = _find(path, wanted, alone)
+        return source if alone else replace(source, beside=_companions_of(source, path))
     except OSError as error:
         raise unreadable(error, str(path)) from None
 
@@ -138,6 +147,16 @@ def _find(path: Path, wanted: Format | None, alone: bool) -> TokenizerSource[Non
     if row is None:
         _explain(path, group[name], wanted)
     return TokenizerSource(spelled(str(path)), row, group, None)
+
+
+def _companions_of(source: TokenizerSource[None], path: Path) -> Files:
+    """The files of a model's directory that the format's own reader does not take."""
+    folder = source.directory or path.parent
+    patterns = model_files()
+    if any(name in patterns for each in source.format.names.beside for name in each.names[1:]):
+        return {}
+    names = [name for pattern in patterns for name in _spelled(pattern, folder / "-")]
+    return _read_group(folder, [name for name in names if _is_there(folder / name)])
 
 
 def _inside(files: Files, wanted: Format) -> Files:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from ..errors import PatternError, SourceError
 from ..model import (
+    AddedToken,
     BPEModel,
     PairList,
     RankTable,
@@ -27,6 +28,7 @@ from .table import FAMILIES, PRESETS
 
 __all__ = [
     "PRESETS",
+    "SAVE_ANEW",
     "SUFFIX",
     "Preset",
     "by_name",
@@ -38,9 +40,16 @@ __all__ = [
     "telling_apart",
     "ways_to_say",
     "with_template",
+    "without_numbering",
 ]
 
 _CONFIG = "tokenizer_config.json"
+
+SAVE_ANEW = (
+    "to have what AutoTokenizer makes of the folder, let it write a tokenizer.json, and convert "
+    "that: AutoTokenizer.from_pretrained(DIR).save_pretrained(OUT)"
+)
+"""The way where a file beside a pair names a class whose work is not known here."""
 
 
 def by_name(name: str) -> Preset:
@@ -146,6 +155,8 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
     way = f"name a preset with {preset}, or a JSON file of your own that says it"
     if isinstance(model.merges, RankTable):
         way += ", or put a sidecar file beside the source"
+    elif beside := [name for name in (_CONFIG, "added_tokens.json") if name in model.origin.files]:
+        way = f"{' and '.join(beside)} beside it are for transformers: {SAVE_ANEW}; or {way}"
     return f"{way}; no preset knows these files by their sha256; there are {', '.join(PRESETS)}"
 
 
@@ -215,7 +226,7 @@ def _supply(model: BPEModel, presets: list[Preset], because: str) -> BPEModel:
         pretokenizer = first.pretokenizer
         supplied.append("the pre-tokenizer")
     if added is None and all(p.added == first.added for p in presets):
-        added, vocab = first.added, _without_numbering(model, first)
+        added, vocab = first.added, without_numbering(model, first.added)
         supplied.append("the added tokens")
     elif added is None:
         notes.append(
@@ -244,11 +255,12 @@ def _supply(model: BPEModel, presets: list[Preset], because: str) -> BPEModel:
     )
 
 
-def _without_numbering(model: BPEModel, preset: Preset) -> Vocab:
-    """The vocabulary without entries that are a special token's text and id and nothing else."""
+def without_numbering(model: BPEModel, added: Iterable[AddedToken]) -> Vocab:
+    """The vocabulary without entries that are an added token's text and id and nothing else."""
     ids = model.vocab.ids
-    contents = [token.text.encode() for token in preset.added if len(token.text) > 1]
-    numbers = {token.id for token in preset.added}
+    listed = tuple(added)
+    contents = [token.text.encode() for token in listed if len(token.text) > 1]
+    numbers = {token.id for token in listed}
     entries = {c for c in contents if ids.get(c) in numbers}
     if not entries:
         return model.vocab

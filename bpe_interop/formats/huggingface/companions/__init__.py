@@ -32,25 +32,44 @@ from ....transformers_classes import (
 from ...table import KEPT_BESIDE
 from ..names import ADDED, CONFIG, GENERATION, MODEL_CONFIG, NAMES, OTHERS, SPECIAL_MAP
 from ..template import read_post_processor
-from .auto_class import WORDS, Serving, around, explain, serve, served_roles
+from .auto_class import (
+    WORDS,
+    Serving,
+    around,
+    choose,
+    components,
+    explain,
+    serve,
+    served_roles,
+)
 from .chat import chat_templates_json, read_chat_templates
 from .files import Companions, read_companions
 from .model_config import read_model_config, tell_model_config
-from .roles import extra_tokens, read_roles
-from .tokens import tell_ids
+from .roles import Stated, extra_tokens, read_roles
+from .tokens import added_as_served, read_wishes, tell_ids
 
 __all__ = [
+    "ADDED",
     "CONFIG",
     "MODEL_CONFIG",
     "NAMES",
     "SPECIAL_MAP",
     "WORDS",
     "Beside",
+    "Companions",
     "Serving",
+    "Stated",
+    "added_as_served",
+    "choose",
+    "components",
     "explain",
+    "extra_tokens",
     "read_beside",
+    "read_chat_templates",
     "read_companions",
     "read_model_config",
+    "read_roles",
+    "read_wishes",
     "serve",
     "settings_of_others",
     "tell_model_config",

@@ -17,6 +17,7 @@ from ....model import (
     TemplateToken,
     show,
 )
+from ....steps import NormalizerStep, PreTokenizerStep
 from ....strict_json import Node
 from ....text.bytechars import CHAR_TO_BYTE
 from ....transformers_classes import (
@@ -188,6 +189,19 @@ def differing(
         "sequence_template": _other_template(built, root, config, roles),
     }
     return tuple(name for name, differs in fields.items() if differs)
+
+
+def components(
+    choice: Choice, config: Node
+) -> tuple[tuple[NormalizerStep, ...], tuple[PreTokenizerStep, ...]]:
+    """The normalizer and the pre-tokenizer that a class of the table builds.
+
+    Args:
+        choice: the class, which the table has.
+        config: the ``tokenizer_config.json``.
+    """
+    own = Node(CLASSES[choice.name].settled(config).components(), choice.name)
+    return read_normalizer(own["normalizer"])[0], read_pretokenizer(own["pre_tokenizer"])[0]
 
 
 def _other_fallback(built: Built, model: Node, cut: Alphabet) -> bool:

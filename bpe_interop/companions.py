@@ -1,0 +1,228 @@
+"""The files beside a tokenizer's own files, whatever format these have.
+
+A ``tokenizer.json`` is read together with them (``formats/huggingface/companions/``), as
+transformers does. Beside every other format they are read here, by the same functions: they say
+which added tokens there are, which roles tokens have, the chat template, and the class that
+``AutoTokenizer`` takes. What the main file leaves unsaid is filled. Where a file asks for a token
+that the main file contradicts, the model stays as it is, and no conversion passes over that
+(:attr:`~bpe_interop.model.Origin.lost`).
+
+A GGUF, a ``tekken.json``, a minbpe model and a rank file with a sidecar say all of their tokens;
+beside them only roles and the chat template can be unsaid. A ``.model`` and a pair of GPT-2 do not:
+transformers adds tokens to them, numbered as ``added_as_served`` says (measured in transformers
+4.57 and 5.24). Beside a rank file, the publishers' own code takes the ids that are stated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from .formats.huggingface.companions import (
+    CONFIG,
+    Companions,
+    Stated,
+    added_as_served,
+    choose,
+    components,
+    extra_tokens,
+    read_chat_templates,
+    read_companions,
+    read_model_config,
+    read_roles,
+    read_wishes,
+    tell_model_config,
+)
+from .model import AddedToken, BPEModel, SequenceTemplate, all_ids, show
+from .presets import SAVE_ANEW, without_numbering
+from .steps import Prepend, SentencePieceText
+from .strict_json import Node
+from .text.bytechars import to_chars
+from .transformers_classes import CLASSES, MEASURED, ROLES
+
+_OPEN = ("gpt2", "tiktoken", "sentencepiece")
+"""Formats whose files do not say all of their added tokens."""
+
+_PAIR_CLASSES = ("GPT2Tokenizer", "Qwen2Tokenizer")
+"""Classes that build the same from a pair in the lowest and the newest transformers."""
+
+
+def completed(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
+    """The model with what the files beside it say and its own files do not.
+
+    Args:
+        model: what its own files say, and presets that know these.
+        files: the files beside them, by name.
+
+    Raises:
+        FormatError: one of them is malformed.
+    """
+    if not files:
+        return model
+    beside = read_companions(files)
+    notes: list[str] = []
+    chat_template, _ = read_chat_templates(files, beside.config, notes)
+    model = _with_class(model, beside, notes)
+    own = len(model.added or ())
+    model, lost = _with_tokens(model, beside, notes)
+    prefix = model.normalizer[:1] if model.normalizer else ()
+    prefixed = [step for step in prefix if isinstance(step, (Prepend, SentencePieceText))]
+    if model.origin.format == "sentencepiece" and prefixed and len(model.added or ()) > own:
+        notes.append(
+            "a space is put before every part of a text between added tokens, as sentencepiece "
+            f"does to a text; transformers {MEASURED}'s LlamaTokenizer puts none before a part "
+            f"that begins with a space, and unless {CONFIG} says legacy: true, only before the "
+            "first part"
+        )
+    if model.chat_template not in (None, chat_template) and chat_template is not None:
+        notes.append(f"the chat template beside {_main(model)} is another one; its own is read")
+    config = read_model_config(beside)
+    notes += tell_model_config(config, model.added or (), all_ids(model))
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    origin = replace(
+        model.origin,
+        files={**model.origin.files, **digests},
+        notes=tuple(dict.fromkeys((*model.origin.notes, *notes, *lost))),
+        lost=(*model.origin.lost, *lost),
+    )
+    extras = {**model.extras, "model_config": dict(config)} if config else model.extras
+    stated = model.chat_template if model.chat_template is not None else chat_template
+    return replace(model, chat_template=stated, extras=extras, origin=origin)
+
+
+def _main(model: BPEModel) -> str:
+    return next(iter(model.origin.files), model.origin.format)
+
+
+def _with_class(model: BPEModel, beside: Companions, notes: list[str]) -> BPEModel:
+    """What a class of transformers, which a file names, does with a pair of GPT-2."""
+    if model.origin.format != "gpt2" or model.pretokenizer is not None:
+        return model
+    choice = choose(beside, byte_level=False)
+    config = beside.config
+    plain = not any(config.get(key).value for key in ("add_bos_token", "add_eos_token"))
+    spaced = bool(config.get("add_prefix_space").value)
+    if choice.name not in _PAIR_CLASSES or not plain or spaced:
+        if choice.name in CLASSES:
+            notes.append(
+                f"{choice.because}, and what that does is not taken over here; {SAVE_ANEW}"
+            )
+        return model
+    normalizer, pretokenizer = components(choice, config)
+    notes.append(f"{choice.because}: the normalizer and the pre-tokenizer are those of that class")
+    return replace(
+        model,
+        normalizer=normalizer if model.normalizer is None else model.normalizer,
+        pretokenizer=pretokenizer,
+        sequence_template=model.sequence_template or SequenceTemplate(),
+    )
+
+
+def _with_tokens(
+    model: BPEModel, beside: Companions, notes: list[str]
+) -> tuple[BPEModel, tuple[str, ...]]:
+    """The model with added tokens and roles, and sentences on those that it cannot have."""
+    stated, none = read_roles(beside, notes)
+    roles = _in_order(_assumed(model, beside, stated, none))
+    extra = extra_tokens(beside)
+    named = {*extra, *(each.text for each in roles if each.role in ROLES)}
+    wishes = read_wishes(beside, Node({}, _main(model)), named)
+    if not (wishes or roles or extra or none):
+        return model, ()
+    listed = {token.text: replace(token, roles=()) for token in model.added or ()}
+    words = _words(model)
+    served, by = added_as_served(listed.values(), words, wishes, roles, extra)
+    asked = {wish.token.text: wish.token.id for wish in wishes}
+    open_ended = model.origin.format in _OPEN and not _says_all(model)
+    holders = {number: text for text, number in words.items()}
+    holders.update({token.id: token.text for token in listed.values()})
+    kept: dict[str, AddedToken] = {}
+    lost: list[str] = []
+    for token in served:
+        number = asked.get(token.text, token.id)
+        is_rank_file = model.origin.format == "tiktoken"
+        file = by.get(token.text, CONFIG)
+        is_new = token.text not in listed
+        holder = holders.get(number, token.text)
+        if is_new and not open_ended:
+            lost.append(f"{file} asks for {show(token.text)}, which {_main(model)} lacks")
+        elif holder != token.text:
+            lost.append(
+                f"{file} gives {show(token.text)} the id {number}, which is {show(holder)} in "
+                f"{_main(model)}"
+            )
+        elif is_new and is_rank_file and token.text not in asked:
+            lost.append(f"{file} names {show(token.text)}, and no file gives its id")
+        elif number != token.id and not (is_new and is_rank_file):
+            lost.append(
+                f"{file} gives {show(token.text)} the id {number}, and it has {token.id} "
+                + ("in AutoTokenizer" if is_new else f"in {_main(model)}")
+            )
+        else:
+            kept[token.text] = replace(token, id=number)
+            holders[number] = token.text
+    marked = _with_roles(model, {**listed, **kept}, roles, none, notes)
+    vocab = without_numbering(model, marked) if model.added is None else model.vocab
+    return replace(model, added=marked, vocab=vocab), tuple(lost)
+
+
+def _with_roles(
+    model: BPEModel,
+    added: Mapping[str, AddedToken],
+    roles: Iterable[Stated],
+    none: frozenset[str],
+    notes: list[str],
+) -> tuple[AddedToken, ...]:
+    """The added tokens by id, with the roles that count: those of the files beside."""
+    before = {role: token.text for token in model.added or () for role in token.roles}
+    now = {role: text for role, text in before.items() if role not in none}
+    for each in roles:
+        if each.text not in added:
+            continue
+        if before.get(each.role, each.text) != each.text:
+            notes.append(
+                f"{each.role} is {show(before[each.role])} in {_main(model)} and "
+                f"{show(each.text)} in {each.by}, which counts"
+            )
+        now[each.role] = each.text
+    return tuple(
+        replace(token, roles=tuple(sorted(role for role, text in now.items() if text == name)))
+        for name, token in sorted(added.items(), key=lambda item: item[1].id)
+    )
+
+
+def _assumed(
+    model: BPEModel, beside: Companions, stated: Mapping[str, Stated], none: frozenset[str]
+) -> dict[str, Stated]:
+    """The roles that files state, and those that the class of a pair assumes."""
+    choice = choose(beside, byte_level=False)
+    roles = dict(stated)
+    if model.origin.format == "gpt2" and choice.built is not None:
+        for role, text in choice.built.roles.items():
+            if role not in none:
+                roles.setdefault(role, Stated(role, text, choice.name))
+    return roles
+
+
+def _in_order(roles: Mapping[str, Stated]) -> list[Stated]:
+    order = {role: place for place, role in enumerate(ROLES)}
+    return sorted(roles.values(), key=lambda each: order.get(each.role, len(order)))
+
+
+def _says_all(model: BPEModel) -> bool:
+    """Whether a rank file has a sidecar, which says its special tokens."""
+    return model.origin.format == "tiktoken" and any(
+        name.endswith(".json") for name in model.origin.files
+    )
+
+
+def _words(model: BPEModel) -> dict[str, int]:
+    """The entries of the vocabulary as transformers spells them, to their ids."""
+    ids: Iterable[tuple[bytes, int]] = model.vocab.ids.items()
+    if model.alphabet == "byte":
+        literal = {number for number, kind in model.vocab.kinds.items() if kind == "control"}
+        words = {c.decode() if n in literal else to_chars(c): n for c, n in ids}
+    else:
+        words = {content.decode("utf-8", "replace"): number for content, number in ids}
+    return {**words, **{token.text: token.id for token in model.added or ()}}

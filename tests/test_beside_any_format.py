@@ -1,0 +1,144 @@
+"""What lies beside a ``.model``, a GPT-2 pair or a rank file: ids and roles are AutoTokenizer's."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bpe_interop
+from bpe_interop.errors import FormatError, LossyConversionError, UnstatedError
+
+transformers = pytest.importorskip("transformers")
+
+TEXTS = ("<|im_start|>hi<|im_end|>", "a<tool>b", "a <tool> b<|im_end|>", "<tool><|im_end|>zz")
+FLAGS = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
+
+
+def pair(folder: Path) -> int:
+    """A pair that nobody published: all bytes and two merges; the first id that is free."""
+    from bpe_interop.text.bytechars import BYTE_TO_CHAR
+
+    words = {char: number for number, char in enumerate(BYTE_TO_CHAR.values())}
+    words |= {"hi": 256, "zz": 257}
+    folder.mkdir()
+    (folder / "vocab.json").write_text(json.dumps(words), "utf-8")
+    (folder / "merges.txt").write_text("#version: 0.2\nh i\nz z\n", "utf-8")
+    return 258
+
+
+def model_file(folder: Path) -> int:
+    """A ``.model`` that was trained on made-up text; the first id that is free."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    folder.mkdir()
+    lines = ["hi there zz tool", "the im start and the end of a b", "so it is hi hi zz"] * 20
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_prefix=str(folder / "tokenizer"),
+        model_type="bpe",
+        vocab_size=300,
+        byte_fallback=True,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        minloglevel=3,
+        hard_vocab_limit=False,
+    )
+    (folder / "tokenizer.vocab").unlink()
+    processor = sentencepiece.SentencePieceProcessor(str(folder / "tokenizer.model"))
+    return int(processor.get_piece_size())
+
+
+def state(folder: Path, name: str, first: int, **more: Any) -> None:
+    """``tokenizer_config.json`` with two special tokens and a plain one."""
+    tokens = {
+        str(first): {"content": "<|im_start|>", "special": True, **FLAGS},
+        str(first + 1): {"content": "<|im_end|>", "special": True, **FLAGS},
+        str(first + 2): {"content": "<tool>", "special": False, **FLAGS, "rstrip": True},
+    }
+    config = {"tokenizer_class": name, "added_tokens_decoder": tokens, "legacy": True}
+    config |= {"eos_token": "<|im_end|>", "pad_token": "<|im_start|>", **more}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+
+
+def served(folder: Path) -> dict[str, Any]:
+    """What AutoTokenizer gives."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    roles = (tokenizer.bos_token, tokenizer.eos_token, tokenizer.pad_token)
+    ids = [tokenizer(text)["input_ids"] for text in TEXTS]
+    return {"roles": roles, "ids": ids, "plain": [tokenizer.tokenize(text) for text in TEXTS]}
+
+
+@pytest.mark.parametrize("name", ["Qwen2Tokenizer", "GPT2Tokenizer"])
+def test_a_pair_of_a_known_class(tmp_path: Path, name: str) -> None:
+    state(tmp_path / "A", name, pair(tmp_path / "A"))
+    bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf")
+    assert served(tmp_path / "B") == served(tmp_path / "A")
+
+
+def test_a_model_that_was_tuned(tmp_path: Path) -> None:
+    source = tmp_path / "A"
+    state(source, "LlamaTokenizer", model_file(source), add_bos_token=True, bos_token="<s>")
+    done = bpe_interop.convert(source, tmp_path / "B", "hf")
+    theirs, ours = served(source), served(tmp_path / "B")
+    assert ours["roles"] == theirs["roles"]
+    assert ours["ids"][0] == theirs["ids"][0]
+    assert ours["ids"][1] == theirs["ids"][1]
+    assert ours["ids"][3] == theirs["ids"][3]
+    assert any("</s>" in note and "<|im_end|>" in note for note in done.notes)
+
+
+def test_ids_that_no_engine_gives_are_refused(tmp_path: Path) -> None:
+    source = tmp_path / "A"
+    state(source, "LlamaTokenizer", model_file(source) + 7, add_bos_token=False)
+    with pytest.raises(LossyConversionError, match="in AutoTokenizer"):
+        bpe_interop.convert(source, tmp_path / "B", "hf")
+    bpe_interop.convert(source, tmp_path / "B", "hf", drop="added")
+
+
+def test_added_tokens_alone(tmp_path: Path) -> None:
+    first = pair(tmp_path / "A")
+    (tmp_path / "A" / "added_tokens.json").write_text(
+        json.dumps({"<|im_start|>": first, "<tool>": first + 1}), "utf-8"
+    )
+    (tmp_path / "A" / "config.json").write_text('{"model_type": "qwen2"}', "utf-8")
+    bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf")
+    shutil.copy(tmp_path / "A" / "config.json", tmp_path / "B")
+    assert served(tmp_path / "B")["ids"] == served(tmp_path / "A")["ids"]
+
+
+def test_a_class_that_is_not_taken_over(tmp_path: Path) -> None:
+    state(tmp_path / "A", "RobertaTokenizer", pair(tmp_path / "A"))
+    with pytest.raises(UnstatedError, match=r"save_pretrained"):
+        bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf")
+
+
+def test_damaged(tmp_path: Path) -> None:
+    pair(tmp_path / "A")
+    (tmp_path / "A" / "tokenizer_config.json").write_text("{", "utf-8")
+    with pytest.raises(FormatError, match=r"tokenizer_config\.json"):
+        bpe_interop.load(tmp_path / "A")
+
+
+def test_beside_a_rank_file(tmp_path: Path) -> None:
+    """The ids are those that are stated, as publishers' own code takes them."""
+    source = tmp_path / "A"
+    source.mkdir()
+    tokens = [bytes([byte]) for byte in range(256)] + [b"hi", b"zz"]
+    lines = (f"{base64.b64encode(t).decode()} {rank}\n" for rank, t in enumerate(tokens))
+    (source / "tokenizer.tiktoken").write_text("".join(lines))
+    state(source, "OwnTokenizer", 1000, chat_template="{{ messages }}")
+    loaded = bpe_interop.load(source)
+    added = {token.text: token for token in loaded.model.added or ()}
+    assert {text: token.id for text, token in added.items()} == {
+        "<|im_start|>": 1000,
+        "<|im_end|>": 1001,
+        "<tool>": 1002,
+    }
+    assert added["<|im_end|>"].roles == ("eos",)
+    assert added["<tool>"].rstrip
+    assert not added["<tool>"].special
+    assert loaded.model.chat_template == "{{ messages }}"
