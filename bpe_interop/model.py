@@ -208,7 +208,8 @@ class Origin:
     ``lost`` are those of the notes that name special or added tokens, or their roles, which the
     files ask for and the model has not or has otherwise: no conversion passes over them.
     ``served_as`` is the class of a library that the files ask to be served by; empty for none,
-    and for one that runs the files as they are.
+    and for one that runs the files as they are. ``older_tables``: the engine that the files are
+    for has character classes of an older version of Unicode than the other engines.
     """
 
     format: str = ""
@@ -217,6 +218,7 @@ class Origin:
     notes: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     served_as: str = ""
+    older_tables: bool = False
 
 
 @dataclass(frozen=True, eq=False)

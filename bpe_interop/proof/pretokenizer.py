@@ -56,8 +56,8 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         left, right = one[1], two[1]
         if left == right:
             return Stage(_NAME, "proved", "the same, what the normalizer writes being the same")
-    named = any("gguf" in model.extras for model in (pair.a, pair.b))  # llama.cpp's splitter
-    compared = compared_cuts(left, right, newer_characters() if named else NOTHING)
+    older = pair.a.origin.older_tables or pair.b.origin.older_tables
+    compared = compared_cuts(left, right, newer_characters() if older else NOTHING)
     if compared.text is None and not compared.why:
         return Stage(_NAME, "proved", f"other steps that cut every text alike ({compared.by})")
     if compared.text is None:

@@ -121,6 +121,7 @@ def load(files: Files) -> BPEModel:
         name=keys.text(NAME) or name.removesuffix(".gguf"),
         files={name: hashlib.sha256(data[: head.size]).hexdigest()},
         notes=tuple(notes_on(keys, kind, tokens)),
+        older_tables=True,
     )
     read = _read_llama if kind == "llama" else _read_gpt2
     if kind == GEMMA4 or (kind == "gpt2" and keys.text(PRE) in OVER_CHARACTERS):
