@@ -210,6 +210,8 @@ class Origin:
     ``served_as`` is the class of a library that the files ask to be served by; empty for none,
     and for one that runs the files as they are. ``older_tables``: the engine that the files are
     for has character classes of an older version of Unicode than the other engines.
+    ``settings`` are the keys that loaders of the files obey (``tokenizer_class``,
+    ``add_bos_token`` ...), None where the format has none.
     """
 
     format: str = ""
@@ -219,6 +221,7 @@ class Origin:
     lost: tuple[str, ...] = ()
     served_as: str = ""
     older_tables: bool = False
+    settings: Mapping[str, Json] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -119,7 +119,7 @@ def assert_parity(
         require: ``"proved"`` asks for a proof that covers every text of the scope, whatever
             ``texts`` are; ``"tested"`` for no difference.
         metadata: whether the metadata must be the same, too: roles of tokens, the chat template,
-            truncation and padding (these two are not in a lock file).
+            truncation and padding, and what loaders read.
         preset_a: says what ``a``, a path or a name, leaves unsaid: the special tokens of a rank
             file, for example.
         preset_b: the same for ``b``.
@@ -172,7 +172,7 @@ def _problem(report: Report, require: Required, given: int) -> str | None:
     if report.verdict == "unknown":
         from .verify.summary import omitted
 
-        why = "".join(f"; {each}" for each in (report.known, omitted(report)) if each)
+        why = f"; {unsaid}" if (unsaid := omitted(report)) else ""
         return f"no answer: no difference in {report.compared:,} compared{why}"
     if require == "proved" and report.verdict != "proved":
         return f"not proved, which is required; no difference in {report.compared:,} compared"

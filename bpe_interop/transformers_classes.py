@@ -44,6 +44,37 @@ EXTRA_NAMES, EXTRA_LIST = EXTRA = ("extra_special_tokens", "additional_special_t
 roles) under the first, and a list under the second; 4.57 reads an object under the first and a
 list under the second (``tokenization_utils_base.py`` of each)."""
 
+LOADER_SETTINGS = (
+    "tokenizer_class",
+    "add_bos_token",
+    "add_eos_token",
+    "add_prefix_space",
+    "legacy",
+    "clean_up_tokenization_spaces",
+    "split_special_tokens",
+    "spaces_between_special_tokens",
+    "from_slow",
+    "auto_map",
+    "backend",
+    "fast_tokenizer_files",
+    "fix_mistral_regex",
+    "do_lower_case",
+    "normalize",
+    "trim_offsets",
+    "errors",
+    "sp_model_kwargs",
+    "language",
+    "task",
+    "predict_timestamps",
+    "model_max_length",
+    "model_input_names",
+    "padding_side",
+    "truncation_side",
+)
+"""Keys of a ``tokenizer_config.json`` on which it depends, in a version of transformers that is
+admitted, which class is loaded, what ids it gives, what these decode to, or how texts are batched
+(``tokenization_utils_base.py`` of each, and the classes themselves)."""
+
 OF_OTHERS = frozenset(
     {
         "add_prefix_space",

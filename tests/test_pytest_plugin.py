@@ -283,11 +283,9 @@ def test_a_lock_file_is_a_side(tmp_path: Path) -> None:
     for live in (encoding("gpt2-tiny"), GPT2 / "huggingface"):
         assert assert_parity(path, live, scope="ordinary", require="proved").verdict == "proved"
     said = assert_fails(path, encoding("cl100k-tiny"))
-    assert "(locked ids)" in said
-    with pytest.raises(SourceError, match="its own texts"):
-        assert_parity(path, GPT2 / "tiktoken", ["a"])
-    with pytest.raises(SourceError, match="both sides"):
-        assert_parity(path, path)
+    assert str(path) in said
+    assert_parity(path, GPT2 / "tiktoken", ["a"])
+    assert assert_parity(path, path).verdict == "proved"
 
 
 @pytest.fixture

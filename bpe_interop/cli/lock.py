@@ -37,10 +37,10 @@ from .screen import lines
 )
 @source_options
 def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
-    """Freeze what SRC does: its fingerprint, and the ids of awkward texts and of every token.
+    """Freeze what SRC does: the whole tokenizer in one file, with a head to read.
 
-    Commit the file; bpe-interop verify tokenizer.lock SRC then fails when an id changes: with
-    exit code 1 and a text that shows it, or with 2 where none was found.
+    Commit the file; bpe-interop verify tokenizer.lock SRC then proves that nothing changed, or
+    fails with exit code 1 and a text that shows what did.
     """
     keep_apart(read_with(source, reading.get("preset")), output)
     _check_replaceable(output)
@@ -48,12 +48,9 @@ def lock_command(source: str, output: Path, reading: SourceOptions) -> None:
     used = {name: number for name, number in versions().items() if number is not None}
     frozen = lock(loaded.model, loaded.label, {"bpe-interop": own_version(), **used})
     replace_file(output, dump(frozen))
-    texts = len({text for _, text, _ in frozen.golden})
-    tokens = len({row.id for row in frozen.tokens})
     lines("wrote", [str(output)])
-    every = len(loaded.model.vocab.ids)
-    rest = f" of {every:,} (the others are in no valid text)" if tokens < every else ""
-    lines("locked", [f"the ids of {texts:,} awkward texts and of {tokens:,} tokens{rest}"])
+    tokens, merges = frozen.stated["tokens"], frozen.stated["merges"]
+    lines("locked", [f"the whole tokenizer: {tokens:,} tokens, {merges:,} merges, and all steps"])
     lines("fingerprint", [frozen.fingerprint["all"]])
     lines("note", loaded.passed_over)
     if loaded.model.added is None:

@@ -85,12 +85,11 @@ def _show_verdict(report: Report, accepted: str) -> None:
     elif report.compared:
         some = "" if report.compared == report.texts else f" of {report.texts:,}"
         sentence = f"equal on {report.compared:,}{some} texts ({report.bytes:,} bytes)"
-        sentence = f"{report.known}: {sentence}" if report.known else sentence
         corpus = report.corpus
         failed = 0 if corpus is None else max(corpus.counts.failed_a, corpus.counts.failed_b)
         why = f"a side failed on {failed:,} of the corpora's documents; " if failed else ""
         why += f"{unstated}; " if (unstated := omitted(report)) else ""
-        why += "" if report.known and not why else "not enough to tell"
+        why += "not enough to tell"
         lines("UNKNOWN", ["; ".join(filter(None, (sentence, why))) + accepted])
     else:
         none = f"no side answered any of {report.texts:,} texts that the other did"

@@ -195,8 +195,7 @@ class _Asked:
 @click.option(
     "--metadata",
     is_flag=True,
-    help=f"The same metadata as well, else exit code 1: {COVERED} (these two are not in a lock "
-    "file).",
+    help=f"The same metadata as well, else exit code 1: {COVERED}.",
 )
 @_preset_option("A")
 @_preset_option("B")

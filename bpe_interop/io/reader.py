@@ -532,7 +532,7 @@ def _refuse_by_name(path: Path, data: bytes) -> None:
     head = data[:4096].lstrip()
     if b'"bpe_interop_lock"' in head:
         raise SourceError(
-            "this is a lock file: it has fingerprints and ids, and nothing encodes with it",
+            "this is a lock file: it is held against tokenizers, and nothing encodes with it",
             where=str(path),
             fix=f"hold a tokenizer against it: bpe-interop verify {path} SRC",
         )

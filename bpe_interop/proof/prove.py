@@ -46,6 +46,20 @@ STAGES: dict[str, tuple[str, ...]] = {
 """The stages that look at a field of the model; none where it is metadata."""
 
 
+ALL_STAGES = (
+    "normalizer",
+    "pre-tokenizer",
+    "core",
+    "lookup",
+    "ids",
+    "added tokens",
+    "special tokens",
+    "sequence template",
+    "decoding",
+)
+"""The stages, in order."""
+
+
 def about(scope: Scope, stages: Iterable[Stage]) -> str:
     """What a verdict is about, and what it cannot be about because no side says it."""
     if scope == "all" and any(stage.why == NO_TEMPLATE for stage in stages):

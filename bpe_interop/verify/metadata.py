@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from ..diff import Difference
 from ..model import BPEModel, Json, show
 
-COVERED = "roles of tokens, the chat template, truncation and padding"
+COVERED = "roles of tokens, the chat template, truncation and padding, and what loaders read"
 """What is compared; pages and helps say it in these words. Truncation and padding are those of a
 ``tokenizer.json``, which are not applied."""
-COVERED_BY_LOCK = (
-    "roles of tokens, the chat template; truncation and padding are not in a lock file"
-)
-"""The same where a side is a lock file."""
 _SETTINGS = ("truncation", "padding")
 
 
@@ -35,21 +30,18 @@ def metadata_apart(
         how = "a side's files cannot be read as a model, so it is not compared"
         return (Difference("metadata", "unstated", how),)
     chat = (each for each in differences if each.field == "chat_template")
-    return (*_roles(a, b), *chat, *_batching(a, b))
+    return (*_roles(a, b), *chat, *_batching(a, b), *_loaders(a, b))
 
 
-def of_lock(differences: Iterable[Difference]) -> tuple[Difference, ...]:
-    """The metadata that is not as a lock file has it; of added tokens that is their roles."""
-    return tuple(
-        replace(each, field="roles") if each.field == "added" else each for each in differences
-    )
-
-
-def beyond_lock(model: BPEModel) -> Iterator[str]:
-    """Which settings a model has that no lock file holds, as notes."""
-    for key in _SETTINGS:
-        if _settings(model, key):
-            yield f"{key} is not in a lock file: whether it changed is not compared"
+def _loaders(a: BPEModel, b: BPEModel) -> Iterator[Difference]:
+    """The keys of ``tokenizer_config.json`` that loaders obey, where both sides may have one."""
+    left, right = a.origin.settings, b.origin.settings
+    if left is None or right is None:
+        return
+    for key in dict.fromkeys((*left, *right)):
+        if left.get(key) != right.get(key):
+            how = f"{_value(left.get(key))} and {_value(right.get(key))}"
+            yield Difference(key, "different", how)
 
 
 def _roles(a: BPEModel, b: BPEModel) -> Iterator[Difference]:

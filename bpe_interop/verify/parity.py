@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..arguments import TEXTS, one_of, several
 from ..engines import Engine, from_files
@@ -17,7 +17,7 @@ from ..engines.live import files_from_encoding, files_from_sentencepiece, model_
 from ..engines.tiktoken import TiktokenEngine
 from ..engines.tokenizers import TokenizersEngine
 from ..engines.transformers import TransformersEngine
-from ..errors import ArgumentError, EngineError, SourceError
+from ..errors import ArgumentError, EngineError
 from ..formats import Files, by_name
 from ..io import TokenizerSource
 from ..model import BPEModel
@@ -26,8 +26,7 @@ from ..proof.stage import Scope
 from ..special import checked
 from ..tokenizer import Tokenizer
 from .compare import compare
-from .lock import Lock
-from .lock_report import compare_with_lock, locked
+from .lock import as_source, locked, notes_on
 from .report import Report, report_of
 from .runs import PATIENCE, Ran
 from .sides import Inside, Own, Side, in_engine, modes_of, noted_on_files, open_side
@@ -71,7 +70,6 @@ def parity(
     Raises:
         ArgumentError: a preset is given for an object or a lock file (also ValueError).
         TypeError: an object is none of these; ``texts`` are one text, or hold no text.
-        SourceError: texts are given beside a lock file, which has its own; or there are two.
         BpeInteropError: a source cannot be read.
     """
     one_of(scope, SCOPES, "scope")
@@ -83,11 +81,6 @@ def parity(
                 f"preset_{letter} is for a path or a name, not for a {type(source).__name__}",
                 fix="leave it out, or load the tokenizer with bpe_interop.load(..., preset=...)",
             )
-    for source, other, preset in ((a, b, preset_b), (b, a, preset_a)):
-        held = locked(source) if isinstance(source, (str, Path)) else None
-        if held is not None:
-            side = _open(other, [], preset)
-            return _with_lock(held, str(source), side, texts, scope, first=source is a)
     notes: list[str] = []
     left, right = _open(a, notes, preset_a), _open(b, notes, preset_b)
     return _compare(left, right, texts, scope, proof, notes)
@@ -117,24 +110,6 @@ def _compare(
     return replace(report, given=given)
 
 
-def _with_lock(
-    held: Lock,
-    path: str,
-    side: Side,
-    texts: Iterable[str] | None,
-    scope: Scope,
-    *,
-    first: bool,
-) -> Report:
-    if texts is not None:
-        raise SourceError(
-            "a lock file has ids for its own texts only", where=path, fix="leave texts out"
-        )
-    return compare_with_lock(
-        held, path, side.source, side.engine, scope=scope, first=first, tick=lambda count: None
-    )
-
-
 # What is compared, opened.
 
 
@@ -154,8 +129,11 @@ def _open(side: object, notes: list[str], preset: str | None) -> Side:
 
 
 def _open_source(source: str | Path, notes: list[str], preset: str | None) -> Side:
-    if locked(source) is not None:
-        raise SourceError("both sides are lock files", where=str(source), fix="name a tokenizer")
+    held = locked(source)
+    if held is not None:
+        opened = as_source(held, source)
+        notes += notes_on(held, source, None)
+        return Side(opened, Own(cast("BPEModel", opened.model)), opened.model)
     opened = open_side(source, preset=preset)
     return Side(opened, _run(opened, notes), opened.model)
 

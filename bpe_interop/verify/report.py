@@ -40,9 +40,9 @@ class Report:
     ``assumptions``), ``"refuted"`` (``mismatch`` has a text that has not, ``stage`` is the first
     that differs), ``"tested"`` (the sides agreed on every text that both answered, and that is
     every document of the corpora) or ``"unknown"`` (they answered none, or not every document, or
-    a lock file has another fingerprint and no text shows what changed, or special tokens are
-    ``unstated``): ``compared`` of ``texts`` were answered. ``stages`` says what was established of
-    each stage; ``replayed`` in which engines the text of ``mismatch`` was run again.
+    special tokens are ``unstated``): ``compared`` of ``texts`` were answered. ``stages`` says what
+    was established of each stage; ``replayed`` in which engines the text of ``mismatch`` was run
+    again.
     ``differences`` are the fields in which the models differ that the two sides really run, and
     ``matters`` says of each whether it changes ids. ``examples`` are texts on which the sides
     differ, that of ``mismatch`` first; ``corpus`` is what was compared on corpora, which
@@ -53,9 +53,8 @@ class Report:
     sides, ``a`` or ``b``, that do not state their special tokens though they count. ``whole`` is
     the text that was run and of which that of ``mismatch`` was made small, None where it is other.
     ``metadata`` is in which roles and settings they differ that change no id of a text: whoever
-    asks for the same metadata does not accept these. It is empty with a lock file, of which
-    ``differences`` has them. ``given`` says that the texts are the caller's, and none of ours.
-    ``known`` is what is known all the same where a verdict on a lock file is ``"unknown"``.
+    asks for the same metadata does not accept these. ``given`` says that the texts are the
+    caller's, and none of ours.
     ``seconds`` is how long it all took, 0 where nobody measured it.
     """
 
@@ -87,7 +86,6 @@ class Report:
     narrower: str = ""
     given: bool = False
     metadata: tuple[Difference, ...] = ()
-    known: str = ""
     seconds: float = field(default=0.0, compare=False)
 
     def __repr__(self) -> str:
@@ -106,7 +104,6 @@ class Report:
         mismatch = self.mismatch
         told = {
             "sides": [f"{self.a} in {self.engine_a}", f"{self.b} in {self.engine_b}"],
-            "known": [self.known] if self.known else [],
             "texts": [f"{_texts(self)} ({self.bytes:,} bytes)"],
             "scopes": self.scopes,
             "stage": [self.stage] if self.stage else [],

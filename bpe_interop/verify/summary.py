@@ -9,7 +9,7 @@ from ..proof.prove import about
 from ..proof.stage import Scope, Stage, counts
 from ..text.visible import many
 from .corpus_report import Counts
-from .metadata import COVERED, COVERED_BY_LOCK, of_lock
+from .metadata import COVERED
 from .sides import AROUND, PARSED, TEMPLATED
 from .verdict import reasons_against_proof
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def subject(report: Report) -> str:
     """What a verdict is about: the scope, and what of it was not compared.
 
-    A proof is about the whole scope; a run, and a lock file, about what both sides were asked.
+    A proof is about the whole scope; a run is about what both sides were asked.
     """
     whole = about(report.scope, report.stages)
-    if report.scope != "all" or (report.verdict == "proved" and not _locked(report)):
+    if report.scope != "all" or report.verdict == "proved":
         return whole
     asked = {*report.scopes}
     if asked.isdisjoint({PARSED.scope, TEMPLATED.scope}):
@@ -36,18 +36,13 @@ def subject(report: Report) -> str:
     return whole
 
 
-def _locked(report: Report) -> bool:
-    """Whether a side is a lock file."""
-    return any(stage.name == "text" for stage in report.stages)
-
-
 def texts_differ(report: Report) -> str:
     """On how many of the texts that were run the sides differ; on none where a proof found one.
 
     The texts of a corpus are counted apart: how many of the awkward ones differ is no rate.
     """
     counts = Counts() if report.corpus is None else report.corpus.counts
-    kind = "locked" if _locked(report) else "given" if report.given else "awkward"
+    kind = "given" if report.given else "awkward"
     ran = [(report.differing - counts.differing, report.compared - counts.compared, f"{kind} text")]
     if report.corpus is not None:
         ran.append((counts.differing, counts.compared, "document"))
@@ -95,13 +90,13 @@ def but_not_accepted(report: Report, reasons: Sequence[str]) -> str:
 
 
 def metadata_of(report: Report) -> tuple[Difference, ...]:
-    """In which metadata the sides differ; with a lock file that is all it lists as fields."""
-    return of_lock(report.differences) if _locked(report) else report.metadata
+    """In which metadata the sides differ."""
+    return report.metadata
 
 
 def covered(report: Report) -> str:
     """What is compared of the metadata."""
-    return COVERED_BY_LOCK if _locked(report) else COVERED
+    return COVERED
 
 
 def other_metadata(report: Report) -> tuple[str, ...]:
@@ -125,7 +120,7 @@ def summary(report: Report) -> str:
     """The verdict in a sentence or two."""
     if report.verdict == "proved":
         return f"Both give the same ids for {subject(report)}."
-    ran = f"{many(report.compared, 'locked text' if _locked(report) else 'text')}"
+    ran = many(report.compared, "text")
     ran += f" ({report.bytes:,} bytes)"
     if report.verdict == "tested":
         why = "".join(
@@ -135,8 +130,7 @@ def summary(report: Report) -> str:
     if report.verdict == "unknown" and report.compared:
         why = omitted(report)
         but = f"; but {why}" if why else "; that is not enough to tell"
-        known = f"{report.known[:1].upper()}{report.known[1:]}. " if report.known else ""
-        return f"{known}Both gave the same ids for each of {ran}{but}."
+        return f"Both gave the same ids for each of {ran}{but}."
     if report.verdict == "unknown":
         return f"None of {report.texts:,} texts was answered by both."
     at = f"The first stage that differs is: {report.stage}. " if report.stage else ""

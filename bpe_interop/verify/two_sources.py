@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from ..arguments import names, one_of
 from ..engines.facts import facts, is_address
 from ..errors import SourceError, UnstatedError
-from ..io import TokenizerSource
+from ..io import TokenizerSource, spelled
 from ..model import BPEModel
 from ..presets import ways_to_say
-from ..proof.prove import SCOPES, narrower, prove
-from ..proof.stage import Scope, counts
+from ..proof.prove import ALL_STAGES, SCOPES, Proof, narrower, prove
+from ..proof.stage import Scope, Stage, counts
 from ..shards import Carried, carry, pool_of
 from ..ticks import begin
 from .by_parts import ByParts
-from .lock_report import compare_with_lock, locked
+from .lock import Lock, as_source, locked, notes_on
 from .report import Report, report_of
 from .runs import PATIENCE, Pairing, Ran, RunOptions, check_texts, run
 from .sides import (
     ORDINARY,
     Inside,
     Kept,
+    Own,
     Side,
     modes_of,
     noted_on_files,
@@ -83,22 +85,31 @@ def verify(
             )
     one_of(scope, SCOPES, "scope")
     texts = corpora if isinstance(corpora, Corpora) else Corpora(names(corpora))
-    for source, other, preset, engine in ((a, b, preset_b, engine_b), (b, a, preset_a, engine_a)):
-        held = locked(source)
-        if held is not None:
-            opened = open_side(other, preset=preset, offline=offline)
-            _need("b" if source is a else "a", opened)
-            _refuse_corpora(texts, source)
-            side, first = side_of(opened, engine)[0](), source is a
-            return compare_with_lock(
-                held, source, opened, side, scope=scope, first=first, tick=options.tick
-            )
     served = engine_a is not None or engine_b is not None
-    left = open_side(a, preset=preset_a, offline=offline, served=served)
-    right = open_side(b, preset=preset_b, offline=offline, served=served)
-    for letter, opened in (("a", left), ("b", right)):
-        _need(letter, opened)
+    locks = locked(a), locked(b)
+    for held, source, engine, preset in zip(
+        locks, (a, b), (engine_a, engine_b), (preset_a, preset_b), strict=True
+    ):
+        if held is not None:
+            _refuse_for_lock(source, engine, preset, options)
+    unlocked = [
+        None if held else open_side(source, preset=preset, offline=offline, served=served)
+        for held, source, preset in zip(locks, (a, b), (preset_a, preset_b), strict=True)
+    ]
+    for letter, opened in zip("ab", unlocked, strict=True):
+        if opened is not None:
+            _need(letter, opened)
+    if not served and not texts.names and options.executor is None:
+        same = _as_locked(locks, (a, b), unlocked, scope)
+        if same is not None:
+            return same
+    left, right = (
+        opened or as_source(cast("Lock", held), source)
+        for opened, held, source in zip(unlocked, locks, (a, b), strict=True)
+    )
     notes = noted_on_files(left, right)
+    for held, source, other in ((locks[0], a, right), (locks[1], b, left)):
+        notes += () if held is None else notes_on(held, source, other.model)
     pairing = _paired((left, right), (engine_a, engine_b), scope, notes)
     if options.executor is not None:
         carried = (_carried(left, preset_a), _carried(right, preset_b))
@@ -152,13 +163,54 @@ def _notes(ran: Ran, inside: Inside) -> list[str]:
     return notes
 
 
-def _refuse_corpora(corpora: Corpora, lock: str | Path) -> None:
-    if corpora.names:
-        raise SourceError(
-            "a lock file has ids for its own texts only, so there is no comparing on a corpus",
-            where=str(lock),
-            fix="leave the corpus out, or name the tokenizer that was locked",
+def _refuse_for_lock(
+    lock: str | Path, engine: str | None, preset: str | None, options: RunOptions
+) -> None:
+    """A lock file is the model alone: there are no files for an engine or for workers."""
+    given = [
+        what
+        for what, value in (
+            ("an engine", engine),
+            ("a preset", preset),
+            ("a scheduler", options.executor),
         )
+        if value is not None
+    ]
+    if given:
+        raise SourceError(
+            f"a lock file is run by our encoder, as it was locked, so it takes no {given[0][2:]}"
+            if given[0].startswith("a ")
+            else "a lock file is run by our encoder: there are no files for another engine",
+            where=str(lock),
+            fix="leave it out, or name the tokenizer that was locked",
+        )
+
+
+def _as_locked(
+    locks: tuple[Lock | None, Lock | None],
+    names: tuple[str | Path, str | Path],
+    unlocked: Sequence[TokenizerSource[BPEModel | None] | None],
+    scope: Scope,
+) -> Report | None:
+    """The report where a tokenizer is the locked one, all of it: no text is run.
+
+    None where it is not, or where equal models are not enough to prove equal ids.
+    """
+    for held, path, opened in (
+        (locks[0], names[0], unlocked[1]),
+        (locks[1], names[1], unlocked[0]),
+    ):
+        if held is None or opened is None or opened.model is None or not held.is_of(opened.model):
+            continue
+        notes = [*noted_on_files(opened), *notes_on(held, path, opened.model)]
+        notes += served_otherwise("b" if held is locks[0] else "a", opened, Own(opened.model))
+        ours = Own(opened.model)
+        one = Side(replace(opened, files={}, label=spelled(str(path))), ours, opened.model)
+        two = Side(replace(opened, files={}), ours, opened.model)
+        stages = tuple(Stage(name, "proved", "the same fingerprint") for name in ALL_STAGES)
+        sides = (one, two) if held is locks[0] else (two, one)
+        return report_of(scope, sides, [], Proof(scope, "proved", stages), Ran(), notes)
+    return None
 
 
 def _paired(

@@ -139,8 +139,8 @@ def _runs_alike(side: Side, notes: list[str]) -> bool:
     A proof is about models; a file that its engine refuses, or runs otherwise, is not its model.
     """
     source = side.source
-    if side.engine.name != Own.name or source.model is None:
-        return True
+    if side.engine.name != Own.name or source.model is None or not source.files:
+        return True  # of a lock file there is a model alone
     name, model = source.format.engine, source.model
     if model.added is None:
         # Special strings are asked for as text only, so it is no matter which there are.
@@ -274,7 +274,7 @@ def _replay(
     run, source, mode = side.engine, side.source, mismatch.mode
     if run.name != Own.name:
         return f"{run.name} {run.version}"
-    if mismatch.decoding is not None:
+    if mismatch.decoding is not None or not source.files:
         return None
     name = source.format.engine
     try:

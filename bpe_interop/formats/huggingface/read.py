@@ -23,7 +23,7 @@ from ...strict_json import Node, parse
 from ...text.added_tokens import vanishing
 from ...text.normalize import normalize
 from .batching import read_batching
-from .companions import Beside, read_beside
+from .companions import Beside, loader_settings, read_beside, read_companions
 from .decoders import read_decoder
 from .in_kernel import NotTakenError, take, without, words_of
 from .names import MAIN, main_file
@@ -155,6 +155,7 @@ def _origin(files: Mapping[str, bytes], notes: tuple[str, ...], beside: Beside) 
         notes=(*notes, *beside.notes),
         lost=beside.lost,
         served_as=beside.served_as,
+        settings=loader_settings(read_companions(files)),
     )
 
 

@@ -43,7 +43,7 @@ from .auto_class import (
     served_roles,
 )
 from .chat import chat_templates_json, read_chat_templates
-from .files import Companions, read_companions
+from .files import Companions, loader_settings, read_companions
 from .model_config import read_model_config, tell_model_config
 from .roles import Stated, extra_tokens, read_roles
 from .tokens import added_as_served, read_wishes, tell_ids
@@ -64,6 +64,7 @@ __all__ = [
     "components",
     "explain",
     "extra_tokens",
+    "loader_settings",
     "read_beside",
     "read_chat_templates",
     "read_companions",

@@ -10,6 +10,7 @@ from typing import cast
 from ....errors import FormatError
 from ....model import Json
 from ....strict_json import Node, parse
+from ....transformers_classes import LOADER_SETTINGS
 from ..names import (
     ADDED,
     CHAT_TEMPLATES,
@@ -56,6 +57,18 @@ def read_companions(files: Mapping[str, bytes]) -> Companions:
         _lenient(files, GENERATION),
         _object(files, OTHERS),
     )
+
+
+def loader_settings(files_beside: Companions) -> dict[str, Json]:
+    """The settings that a loader of a directory obeys, by name.
+
+    Tokens, roles and chat templates are left out, which the model has.
+    """
+    config = files_beside.config.be(dict)
+    model = files_beside.model_config.be(dict)
+    told = {key: config[key] for key in LOADER_SETTINGS if config.get(key) is not None}
+    chosen = {f"{MODEL_CONFIG} {key}": model.get(key) for key in ("model_type", "tokenizer_class")}
+    return told | {key: value for key, value in chosen.items() if value is not None}
 
 
 def _object(files: Mapping[str, bytes], name: str) -> Node:
