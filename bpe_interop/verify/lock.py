@@ -139,7 +139,7 @@ def _stated(model: BPEModel) -> dict[str, Json]:
     roles = sorted(f"{role} {token.text}" for token in model.added or () for role in token.roles)
     chat = model.chat_template
     return {
-        "files": sorted(model.origin.files),
+        "files": cast(Json, sorted(model.origin.files)),
         "settings": dict(model.origin.settings or {}),
         "alphabet": model.alphabet,
         "tokens": len(model.vocab.ids),
@@ -285,7 +285,8 @@ _LARGEST = 1 << 28
 _KINDS: Mapping[str, type[Any]] = {
     name: kind
     for module in (model_module, steps_module)
-    for name, kind in inspect.getmembers(module, is_dataclass)
+    for name, kind in inspect.getmembers(module, inspect.isclass)
+    if is_dataclass(kind)
 }
 _TABLES = ("vocab", "merges", "origin")
 
