@@ -201,7 +201,7 @@ def test_a_lock_gives_back_the_model(folder: Path) -> None:
     assert again is not None
     assert diff(model, again) == ()
     assert fingerprint(again) == fingerprint(model) == held.fingerprint
-    assert dump(lock(again, "x", {})).split(b'"model"')[1] == dump(held).split(b'"model"')[1]
+    assert lock(again, "x", {}).packed == held.packed
 
 
 def test_the_head_is_in_the_words_of_the_file(served: Path, tmp_path: Path) -> None:
