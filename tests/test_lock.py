@@ -191,11 +191,13 @@ def test_an_unchanged_tokenizer_is_proved_without_a_text(served: Path, tmp_path:
     assert run.texts > 1_000
 
 
-@pytest.mark.parametrize("folder", sorted(TOKENIZERS.glob("*/*")), ids=lambda p: str(p.parts[-2:]))
+STATING_ALL = [path for path in sorted(TOKENIZERS.glob("*/*")) if path.name != "gpt2"]
+"""GPT-2's pair says no pattern, so it is locked with a preset."""
+
+
+@pytest.mark.parametrize("folder", STATING_ALL, ids=lambda path: str(path.parts[-2:]))
 def test_a_lock_gives_back_the_model(folder: Path) -> None:
     model = load_source(folder).model
-    if model.pretokenizer is None or model.normalizer is None:
-        pytest.fail("a fixture states all")
     held = load(dump(lock(model, "x", {})), "x")
     again = as_source(held, "x").model
     assert again is not None
