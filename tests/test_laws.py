@@ -1,33 +1,25 @@
 """The laws that hold for every format, over every fixture and every conversion between formats.
 
-The laws are in :mod:`benchmarks.trust.laws`; here is what they are held to, and how many cases
-each must have at the least. Only cases that a law has something to say about are collected.
+The laws are in :mod:`benchmarks.trust.laws`. An item is a law and a fixture, in all formats: what
+is read and written once serves all laws, so the items of a fixture run in one process. The table
+of decisions (``fixtures/decisions.txt``) says which conversions there are and what each loses, so
+that no law holds for want of cases.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import cache
 
 import pytest
 
 from benchmarks.trust import laws
-from benchmarks.trust.laws import Case, Source
-from bpe_interop.formats import Format, all_formats
+from benchmarks.trust.laws import TOKENIZERS, BrokenError, Case, Source
+from bpe_interop.formats import all_formats
 
 FORMATS = all_formats()
-SOURCES = laws.sources(FORMATS)
-UNTOLD = [source for source in SOURCES if not source.told]
-CASES = [Case(source, row) for source in SOURCES for row in FORMATS]
-WRITABLE = [case for case in CASES if case.writable]
-COMPARED = [case for case in CASES if laws.comparable(case)]
-ROUNDABOUT = [
-    (there.source, there.target, onward.target)
-    for there in WRITABLE
-    if there.lossless and there.target is not there.source.format
-    for onward in WRITABLE
-    if onward.source is there.source and onward.passes and onward.target is not there.target
-]
+PLACES = [f"{path.parent.name}/{path.name}" for path in sorted(TOKENIZERS.glob("*/*/"))]
 
 LEAST_SOURCES = {
     "gpt2": 3,
@@ -39,102 +31,102 @@ LEAST_SOURCES = {
     "gguf": 4,
 }
 
-LEAST_WRITTEN = {(one, row.name): least for one, least in LEAST_SOURCES.items() for row in FORMATS}
-"""Of each pair of formats, how many conversions are written: every fixture, in every format."""
-
-LEAST_ROUNDABOUT = {
-    ("gpt2", "gguf"): 3,
-    ("gpt2", "huggingface"): 3,
-    ("gpt2", "minbpe"): 2,
-    ("gpt2", "tiktoken"): 3,
-    ("minbpe", "gguf"): 2,
-    ("minbpe", "huggingface"): 2,
-    ("minbpe", "minbpe"): 4,
-    ("minbpe", "tiktoken"): 2,
-    ("tekken", "tiktoken"): 2,
-    ("tiktoken", "gguf"): 4,
-    ("tiktoken", "huggingface"): 2,
-    ("tiktoken", "minbpe"): 1,
-    ("tiktoken", "tiktoken"): 7,
-}
-"""Of each pair of formats, how many conversions there are by way of a third one.
-
-Another pair has none: no third format holds such a fixture without any loss, or the target
-refuses it.
-"""
+every_fixture = pytest.mark.parametrize(
+    "place", [pytest.param(place, marks=pytest.mark.xdist_group(place)) for place in PLACES]
+)
 
 
-def labels(cases: Iterable[Case | Source]) -> list[str]:
-    return [case.label for case in cases]
+@cache
+def sources_of(place: str) -> list[Source]:
+    """A fixture, and the fixture told what it leaves unsaid."""
+    row = next(row for row in FORMATS if row.name == place.partition("/")[2])
+    return laws.sources_in(TOKENIZERS / place, row)
 
 
-every_source = pytest.mark.parametrize("source", SOURCES, ids=labels(SOURCES))
-every_case = pytest.mark.parametrize("case", CASES, ids=labels(CASES))
-every_written = pytest.mark.parametrize("case", WRITABLE, ids=labels(WRITABLE))
+@cache
+def cases_of(place: str) -> list[Case]:
+    return [Case(source, row) for source in sources_of(place) for row in FORMATS]
+
+
+def hold(law: Callable[..., None], cases: Iterable[tuple[object, ...]]) -> None:
+    """Runs a law on all cases, and fails with those in which it does not hold."""
+    broken = []
+    for case in cases:
+        try:
+            law(*case)
+        except BrokenError as error:
+            names = [getattr(each, "label", getattr(each, "name", "")) for each in case]
+            broken.append(f"{' '.join(names)}: {error}")
+    assert not broken, "\n".join(broken)
 
 
 def test_every_format_has_its_fixtures() -> None:
-    found = Counter(source.format.name for source in SOURCES if not source.told)
-    assert found.keys() == {row.name for row in FORMATS}
-    assert all(found[name] >= least for name, least in LEAST_SOURCES.items()), found
+    formats = Counter(place.partition("/")[2] for place in PLACES)
+    assert formats.keys() == {row.name for row in FORMATS}
+    assert all(formats[name] >= least for name, least in LEAST_SOURCES.items()), formats
 
 
-def test_every_pair_of_formats_has_cases() -> None:
-    laws.enough(WRITABLE, LEAST_WRITTEN)
-    laws.enough(COMPARED, laws.LEAST_COMPARED)
-    laws.enough((Case(source, target) for source, _, target in ROUNDABOUT), LEAST_ROUNDABOUT)
+def test_the_table_has_rows_of_fixtures_only() -> None:
+    rows = laws.decisions()
+    assert {row.rpartition("-")[0].rstrip("+") for row in rows} == {*PLACES}
+    wanted = {row.name for row in FORMATS}
+    assert {row.rpartition("-")[2] for row in rows} == wanted
 
 
-@every_source
-def test_home(source: Source) -> None:
-    laws.home(source)
+@every_fixture
+def test_decided(place: str) -> None:
+    hold(laws.decided, ((case,) for case in cases_of(place)))
+    labels = [case.label for case in cases_of(place) if case.writable]
+    own = {source.label for source in sources_of(place)}
+    assert [row for row in laws.decisions() if row.rpartition("-")[0] in own] == labels
 
 
-@pytest.mark.parametrize("source", UNTOLD, ids=labels(UNTOLD))
-def test_repeated(source: Source) -> None:
-    laws.repeated(source)
+@every_fixture
+def test_home(place: str) -> None:
+    hold(laws.home, ((source,) for source in sources_of(place)))
 
 
-@every_case
-def test_decided(case: Case) -> None:
-    laws.decided(case)
+@every_fixture
+def test_repeated(place: str) -> None:
+    hold(laws.repeated, ((source,) for source in sources_of(place) if not source.told))
 
 
-def test_the_table_has_each_case_once() -> None:
-    rows = laws.DECISIONS.read_text("utf-8").splitlines()
-    assert [row.split()[0] for row in rows] == labels(WRITABLE)
+@every_fixture
+def test_stable(place: str) -> None:
+    hold(laws.stable, ((case,) for case in cases_of(place) if case.writable))
 
 
-@every_written
-def test_stable(case: Case) -> None:
-    laws.stable(case)
+@every_fixture
+def test_same_ids(place: str) -> None:
+    hold(laws.same_ids, ((case,) for case in cases_of(place) if laws.comparable(case)))
 
 
-@pytest.mark.parametrize("case", COMPARED, ids=labels(COMPARED))
-def test_same_ids(case: Case) -> None:
-    laws.same_ids(case)
+@every_fixture
+def test_roundabout(place: str) -> None:
+    written = [case for case in cases_of(place) if case.writable]
+    hold(
+        laws.roundabout,
+        (
+            (there.source, there.target, onward.target)
+            for there in written
+            if there.lossless and there.target is not there.source.format
+            for onward in written
+            if onward.source is there.source and onward.passes and onward.target is not there.target
+        ),
+    )
 
 
-@pytest.mark.parametrize(
-    ("source", "middle", "target"),
-    ROUNDABOUT,
-    ids=[f"{a.label}-{b.name}-{c.name}" for a, b, c in ROUNDABOUT],
-)
-def test_roundabout(source: Source, middle: Format, target: Format) -> None:
-    laws.roundabout(source, middle, target)
+@every_fixture
+def test_untouched(place: str) -> None:
+    hold(laws.untouched, ((case,) for case in cases_of(place)))
 
 
-@every_case
-def test_untouched(case: Case) -> None:
-    laws.untouched(case)
+@every_fixture
+def test_sniffers(place: str) -> None:
+    for law in (laws.one_owner, laws.sniffs_calmly):
+        hold(law, ((source, FORMATS) for source in sources_of(place)))
 
 
-@pytest.mark.parametrize("law", [laws.one_owner, laws.sniffs_calmly])
-@every_source
-def test_sniffers(source: Source, law: Callable[[Source, Iterable[Format]], None]) -> None:
-    law(source, FORMATS)
-
-
-@every_source
-def test_well_mannered(source: Source) -> None:
-    laws.well_mannered(source)
+@every_fixture
+def test_well_mannered(place: str) -> None:
+    hold(laws.well_mannered, ((source,) for source in sources_of(place)))

@@ -157,23 +157,23 @@ def sources(rows: Iterable[Format] | None = None, folder: Path = TOKENIZERS) -> 
     one which is told that nothing is placed around a text, where that is unsaid.
     """
     table = {row.name: row for row in (all_formats() if rows is None else rows)}
-    found = []
-    for path in sorted(folder.glob("*/*/")):
-        row = table.get(path.name)
-        if row is None:
-            continue
-        files = {each.name: each.read_bytes() for each in sorted(path.iterdir())}
-        source = Source(path.parent.name, row, files)
-        found.append(source)
-        sibling = path.parent / "huggingface"
-        if source.model.pretokenizer is None and sibling.is_dir():
-            other = {each.name: each.read_bytes() for each in sorted(sibling.iterdir())}
-            pattern = by_name("huggingface").load(other).pretokenizer
-            told = {"normalizer": (), "pretokenizer": pattern, "added": ()}
-            found.append(replace(source, told={**told, "sequence_template": SequenceTemplate()}))
-        elif source.model.sequence_template is None:
-            found.append(replace(source, told={"sequence_template": SequenceTemplate()}))
-    return found
+    places = (path for path in sorted(folder.glob("*/*/")) if path.name in table)
+    return [source for path in places for source in sources_in(path, table[path.name])]
+
+
+def sources_in(path: Path, row: Format) -> list[Source]:
+    """The sources of one fixture: itself, and itself told what its files leave unsaid."""
+    files = {each.name: each.read_bytes() for each in sorted(path.iterdir())}
+    source = Source(path.parent.name, row, files)
+    sibling = path.parent / "huggingface"
+    if source.model.pretokenizer is None and sibling.is_dir():
+        other = {each.name: each.read_bytes() for each in sorted(sibling.iterdir())}
+        pattern = by_name("huggingface").load(other).pretokenizer
+        told = {"normalizer": (), "pretokenizer": pattern, "added": ()}
+        return [source, replace(source, told={**told, "sequence_template": SequenceTemplate()})]
+    if source.model.sequence_template is None:
+        return [source, replace(source, told={"sequence_template": SequenceTemplate()})]
+    return [source]
 
 
 # Of a source.
