@@ -13,6 +13,7 @@ from ...text.charsmap import is_identity
 from ...text.normalize import normalize
 from ...theory.plain import found_as_added, has_plain_steps, is_as_good_as_normal, pairs_of
 from ...theory.pretokens import UTF8_BYTES, missing_bytes
+from ...theory.witness import text_with
 from ...witnesses import beside_wide_space
 from ..losses import NETWORK, Decided, Words, extras_told, merges_words, network_files
 from ..round_trip import RoundTrip
@@ -130,6 +131,7 @@ def _fallback(model: BPEModel, decided: Decided) -> Words | None:
             f"{len(missing)} bytes have no token; the source has no encoding for them, "
             "tokenizers drops them silently",
             "a text with such a byte is an error in the source and loses it in the target",
+            text_with(missing[0]) if missing else None,
         )
     if not decided.refused:
         what = "that a character without a token would be an error"
