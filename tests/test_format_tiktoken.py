@@ -442,7 +442,7 @@ def test_nothing_is_lost_of_a_rank_file() -> None:
 @pytest.mark.parametrize(
     ("changes", "field", "grade", "witness"),
     [
-        ({"normalizer": (UnicodeForm("NFC"),)}, "normalizer", "ids", "e\u0300"),
+        ({"normalizer": (UnicodeForm("NFC"),)}, "normalizer", "ids", "e\u0340"),
         ({"pretokenizer": (PrefixSpace(),)}, "pretokenizer", "ids", "a"),
         ({"pretokenizer": (UnicodeScripts(),)}, "pretokenizer", "ids", None),
         ({"pretokenizer": (Split("abc", "isolated"),)}, "pretokenizer", "ids", None),
