@@ -81,12 +81,7 @@ MERGED = [
 
 
 @pytest.mark.parametrize("file", MERGED, ids=["a byte", "merged", "before", "only as text"])
-@pytest.mark.parametrize("engine", ["native", "python"])
-def test_a_token_spelled_as_text_takes_no_other_ones_place(
-    file: bytes, engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if engine == "python":
-        monkeypatch.setattr("bpe_interop.formats.gguf.read.taken", lambda *given: None)
+def test_a_token_spelled_as_text_takes_no_other_ones_place(file: bytes) -> None:
     with pytest.raises(UnsupportedError, match="gives its id to no text"):
         load({"x.gguf": file})
 

@@ -48,8 +48,12 @@ def test_every_fault_of_a_writer_is_a_loss(name: str) -> None:
             assert difference.field in lost, (fault, difference.field)
     assert len(seen) >= 5, seen
     for fault in ("drop a token", "swap two ids"):
-        trips = [trip for each, trip in damaged(name) if each == fault and is_written(trip)]
-        assert any(loss.grade != "metadata" for trip in trips for loss in trip.losses), fault
+        written = (trip for each, trip in damaged(name) if each == fault and is_written(trip))
+        trips = [trip for trip in written if trip.differences]
+        # minbpe writes no ids: they follow from the order of the merges, and come back right.
+        assert trips or (name, fault) == ("minbpe", "swap two ids")
+        for trip in trips:
+            assert any(loss.grade != "metadata" for loss in trip.losses), fault
 
 
 ALONE = SequenceTemplate((TemplateText("A"),), (TemplateText("A"), TemplateText("B", 1)))

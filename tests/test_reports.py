@@ -159,7 +159,7 @@ def test_a_lock_file_gives_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert run(lock, TOKENIZERS / CL100K, "--report", path, "--report", f"{path}.md").exit_code == 1
     data = json.loads(path.read_text("utf-8"))
     jsonschema.validate(data, SCHEMA)
-    assert data["a"]["engine"] == "locked ids"
+    assert data["a"]["source"] == str(lock)
     assert data["examples"][0]["text"] == data["witness"]["text"]
 
 

@@ -24,6 +24,14 @@ SEED = 7
 PAIRS = 60
 
 
+@pytest.fixture(scope="module", autouse=True)
+def patient() -> Iterator[None]:
+    """What is found does not depend on how fast a machine is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trials_of_one, "PATIENCE", 120.0)
+        yield
+
+
 @pytest.fixture(scope="module")
 def run() -> Tally:
     tally = Tally()

@@ -449,7 +449,7 @@ def test_published_tokenizers_are_decided(
     two = load_source(b if ":" in b else data(b), preset=preset).model
     # What does not depend on the scope is established once.
     stages = list(text_stages(TwoModels(one, two)))
-    module = sys.modules["bpe_interop.proof"]  # the function has the module's name
+    module = sys.modules["bpe_interop.proof.prove"]  # the function has the module's name
     monkeypatch.setattr(module, "text_stages", lambda pair: iter(stages))
     for scope, refuted in expected.items():
         proof = prove(one, two, scope)

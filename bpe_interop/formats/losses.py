@@ -374,6 +374,7 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
     What alone is no tokenizer stays. Where each changes nothing alone, together they may.
     """
     kept: dict[str, Stage] = {}
+    whole: TwoModels | None = None
     for field, joint in open_.items():
         if field in _MERGING and one.alphabet != two.alphabet:
             if field == "alphabet" or "alphabet" not in open_:  # else it goes with the alphabet
@@ -384,8 +385,15 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
         except (BpeInteropError, UnicodeDecodeError):
             kept[field] = replace(joint, witness=None) if field == "decoder" else joint
             continue
-        if alone.outcome != "proved":
-            kept[field] = joint if alone.witness is None and field in _MERGING else alone
+        if alone.outcome == "proved":
+            continue
+        kept[field] = alone
+        if field in _MERGING:
+            # What shows a field alone may be hidden by another: a token that is now an added one.
+            whole = whole or TwoModels(one, two, most=_MOST)
+            texts = (each for each in (alone.witness, joint.witness) if each is not None)
+            shown = next(filter(whole.differ_in_scope, texts), None)
+            kept[field] = replace(joint if alone.witness is None else alone, witness=shown)
     return kept or dict(open_)
 
 
