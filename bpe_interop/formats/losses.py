@@ -451,7 +451,7 @@ def _decoding(one: BPEModel, two: BPEModel, stage: Stage) -> Stage:
         return stage
     pair = TwoModels(one, two, "ordinary", _MOST)
     stage = decoding_stage(pair)
-    if stage.outcome != "unknown" or any(s.charsmap or s.dummy == "suffix" for s in joining):
+    if stage.outcome != "unknown" or any(s.charsmap for s in joining):
         return stage
     compared = False
     for text in islice(short_strings(), _MOST):

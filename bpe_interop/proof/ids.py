@@ -28,7 +28,7 @@ def lookup_stage(pair: TwoModels) -> Stage:
     if lookups["a"] == lookups["b"]:
         return Stage(name, "proved", f"the same {len(tokens):,} tokens are found by lookup only")
     open_questions = []
-    for content in sorted(tokens, key=len):
+    for content in sorted(tokens, key=lambda each: (len(each), each)):
         if _alike(pair, content):
             continue
         steps = (m.pretokenizer or () for m in (pair.a, pair.b))
@@ -56,7 +56,7 @@ def ids_stage(pair: TwoModels) -> Stage:
     name = "ids"
     left, right = (given_tokens(model) for model in (pair.a, pair.b))
     entries = compare_entries(left, right)
-    moved = sorted(entries.moved, key=len)
+    moved = sorted(entries.moved, key=lambda each: (len(each), each))
     if not moved:
         return Stage(name, "proved", f"{entries.shared:,} tokens that texts give: the same ids")
     texts = chain.from_iterable(pair.texts_of_token(token) for token in moved)

@@ -85,7 +85,7 @@ def pretoken_level(model: BPEModel) -> Rewrite:
             consequence=f"scores are whole numbers up to {MAX_SCORE} only",
             shown=False,
         )
-    for token in sorted(whole_lookups(model), key=len):
+    for token in sorted(whole_lookups(model), key=lambda each: (len(each), each)):
         occurs = occurrence(model.pretokenizer or (), token)
         if occurs.possible is not False:
             return Rewrite(

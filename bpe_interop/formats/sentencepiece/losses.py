@@ -48,7 +48,7 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
             else "other pairs may build the same tokens; no id changes",
         )
     if field == "lookup_first" and decided.refused:
-        tokens = sorted(whole_lookups(model), key=len)
+        tokens = sorted(whole_lookups(model), key=lambda each: (len(each), each))
         return (
             f"{len(tokens)} tokens are found only by looking whole pretokens up, such as "
             f"{show(tokens[0])}",
