@@ -455,6 +455,11 @@ def _notes(model: BPEModel, again: BPEModel, losses: Iterable[Loss]) -> tuple[st
 
 def _given(model: BPEModel, by_user: tuple[str, ...]) -> Iterator[str]:
     """What is not the source's, and was not lost on the way."""
+    if "normalizer" in by_user and model.normalizer:
+        yield (
+            "the normalizer is the one that was given: who runs the source itself has to "
+            "normalize a text before"
+        )
     if (
         "sequence_template" in by_user
         and model.sequence_template

@@ -141,18 +141,22 @@ def describe(loss: Loss, *, happened: bool = False) -> str:
 
 
 def _need(model: BPEModel, target: Format) -> None:
-    for name in sorted(target.needs):
-        if getattr(model, name) is None:
-            what = {
-                "normalizer": "how texts are normalized",
-                "pretokenizer": "the pattern that splits texts",
-                "added": "special tokens",
-            }
-            raise UnstatedError(
-                f"the source does not state {what.get(name, name)} ({name}), "
-                f"and a {target.title} has to",
-                fix=ways_to_say(model),
-            )
+    """That everything is known which the target has to say; all that is not, in one error."""
+    lacking = [name for name in FIELDS if name in target.needs and getattr(model, name) is None]
+    if not lacking:
+        return
+    what = {
+        "normalizer": "how texts are normalized",
+        "pretokenizer": "the pattern that splits texts",
+        "added": "special tokens",
+        "sequence_template": "what is placed around a text",
+    }
+    lacking += [name for name in target.says if getattr(model, name) is None]
+    *most, last = (f"{what[name]} ({name})" for name in FIELDS if name in lacking)
+    listed = f"{', '.join(most)} and {last}" if most else last
+    raise UnstatedError(
+        f"the source does not state {listed}, and a {target.title} has to", fix=ways_to_say(model)
+    )
 
 
 def template_unsaid(model: BPEModel, preset: str = "preset=...") -> UnstatedError:

@@ -15,7 +15,7 @@ from typing import Any, Final, TypedDict
 
 from . import companions, gc_pause, presets, statement
 from .errors import BpeInteropError, EngineMissingError, FormatError, SourceError
-from .formats import Format, by_name, each_format, file_names
+from .formats import Files, Format, by_name, each_format, file_names
 from .io import TokenizerSource, find, find_head, read, spelled
 from .model import BPEModel
 
@@ -89,16 +89,44 @@ def load_source(
         loaded = _from_hub(label, format, offline)
     else:
         loaded = _from_path(Path(source), format, spelled(label))
-    alone = presets.fill(loaded.model, named, spelled(label))
-    known = companions.completed(alone, loaded.beside)
-    model = statement.supplied(known, said)
+    alone, known, model = completed(loaded.model, loaded.beside, named, said, spelled(label))
+    # What a rank file's own engine does is checked without a normalizer that the user states.
+    same_text = model.normalizer == known.normalizer
     return replace(
         loaded,
         model=presets.fill_template(model),
         says_template=loaded.model.sequence_template is not None,
-        alone=None if known is alone else alone,
+        alone=None if known is alone and same_text else alone,
         by_user=statement.filled(known, model),
     )
+
+
+def completed(
+    model: BPEModel,
+    beside: Files,
+    preset: presets.Preset | None,
+    said: statement.Statement = statement.NOTHING,
+    where: str = "",
+) -> tuple[BPEModel, BPEModel, BPEModel]:
+    """A model with what its own files leave unsaid, from all who may say it.
+
+    Args:
+        model: what its own files say.
+        beside: the files beside them, by name.
+        preset: the one that was named.
+        said: what the user says.
+        where: what errors call the source.
+
+    Returns:
+        The model with the preset; with the files beside it too; and with what the user says.
+
+    Raises:
+        SourceError: the preset or the user contradicts the files.
+        FormatError: a file beside it is malformed.
+    """
+    alone = presets.fill(model, preset, where)
+    known = companions.completed(alone, beside)
+    return alone, known, statement.supplied(known, said.over(preset))
 
 
 def readings(

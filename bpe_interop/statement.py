@@ -1,4 +1,4 @@
-"""What a user says of a tokenizer whose source does not: template, roles, chat template.
+"""What a user says of a tokenizer whose source does not: normalizer, template, roles and so on.
 
 A source that leaves one of these unsaid has ``None`` there, or no token of that role. A statement
 fills such a gap. It never replaces what a source states: that is a contradiction, unless the
@@ -19,7 +19,8 @@ from .model import (
     TemplateText,
     show,
 )
-from .presets import ways_to_say
+from .presets import NORMALIZERS, OwnPreset, Preset, ways_to_say
+from .steps import NormalizerStep
 
 ENDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "none": ((), ()),
@@ -39,20 +40,52 @@ class Statement:
     ``template`` is a name of :data:`ENDS`, or the texts of special tokens around ``$A``, with
     spaces between them (``"<s> $A"``); a second text of a pair gets its own, as Llama's do.
     ``roles`` map ``bos``, ``eos``, ``pad``, ``unk`` and the like to a special token's text.
-    ``chat_template`` is Jinja's source.
+    ``chat_template`` is Jinja's source. ``normalizer`` is a name of :data:`NORMALIZERS`: what is
+    done to a text before a rank file or a GPT-2 pair, which cannot say it, is run on it.
     """
 
     template: str | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     chat_template: str | None = None
+    normalizer: str | None = None
 
     def __bool__(self) -> bool:
-        return self.template is not None or bool(self.roles) or self.chat_template is not None
+        return bool(self.fields)
+
+    def over(self, preset: Preset | None) -> Statement:
+        """This, and where it says nothing what a preset of the user's own says.
+
+        Raises:
+            SourceError: both say something, and not the same.
+        """
+        if not isinstance(preset, OwnPreset):
+            return self
+        theirs = {
+            "normalizer": preset.said_normalizer,
+            "template": preset.said_template,
+            "chat_template": preset.said_chat_template,
+        }
+        for name, value in theirs.items():
+            given = getattr(self, name)
+            if None not in (given, value) and given != value:
+                option = name.replace("_", "-")
+                raise SourceError(
+                    f"--{option} says {show(given)}, and the preset {show(str(value))}",
+                    where=preset.source,
+                    fix="say it in one of them",
+                )
+        return Statement(
+            self.template if self.template is not None else preset.said_template,
+            self.roles,
+            self.chat_template if self.chat_template is not None else preset.said_chat_template,
+            self.normalizer if self.normalizer is not None else preset.said_normalizer,
+        )
 
     @property
     def fields(self) -> tuple[str, ...]:
         """The fields of the model that it says something of."""
         values = {
+            "normalizer": self.normalizer is not None,
             "added": bool(self.roles),
             "sequence_template": self.template is not None,
             "chat_template": self.chat_template is not None,
@@ -76,6 +109,10 @@ def supplied(model: BPEModel, statement: Statement) -> BPEModel:
         if holder != text:
             raise _contradiction(model, f"the {role} token is {show(holder)}", show(text))
     whole = restated(model, statement)
+    if model.normalizer != whole.normalizer and not _leaves_normalizer_open(model):
+        raise _contradiction(
+            model, "its normalizer is another one", f"--normalizer {statement.normalizer}"
+        )
     before, after = model.sequence_template, whole.sequence_template
     if statement.template is not None and before and after and before.placed != after.placed:
         raise _contradiction(
@@ -91,9 +128,9 @@ def filled(before: BPEModel, after: BPEModel) -> tuple[str, ...]:
     """The fields of a model that were not stated before, or whose roles are others now."""
     return tuple(
         name
-        for name in ("added", "sequence_template", "chat_template")
+        for name in ("normalizer", "added", "sequence_template", "chat_template")
         if getattr(before, name) != getattr(after, name)
-        and (name == "added" or getattr(before, name) is None)
+        and (name in ("normalizer", "added") or getattr(before, name) is None)
     )
 
 
@@ -121,6 +158,8 @@ def restated(model: BPEModel, statement: Statement) -> BPEModel:
         model = with_special_tokens(model, (), statement.roles)
     if statement.template is not None:
         model = replace(model, sequence_template=template_of(statement.template, model.added or ()))
+    if statement.normalizer is not None:
+        model = replace(model, normalizer=_normalizer(statement.normalizer))
     if statement.chat_template is not None:
         from .chat_jinja import check  # where none is given, Jinja is not needed
 
@@ -154,6 +193,20 @@ def template_of(template: str, added: Iterable[AddedToken]) -> SequenceTemplate:
             for part in (words[:place], words[place + 1 :])
         )
     return template_around(before, after)
+
+
+def _normalizer(name: str) -> tuple[NormalizerStep, ...]:
+    if name.lower() not in NORMALIZERS:
+        raise SourceError(
+            f"there is no normalizer {show(name)} to be named",
+            fix=f"say {', '.join(NORMALIZERS)}; any other is said in a tokenizer.json",
+        )
+    return NORMALIZERS[name.lower()]
+
+
+def _leaves_normalizer_open(model: BPEModel) -> bool:
+    """Whether the files cannot say it: tiktoken never normalizes, who calls it may have to."""
+    return model.normalizer is None or (not model.normalizer and model.origin.format == "tiktoken")
 
 
 def spelled(template: SequenceTemplate | None) -> str:

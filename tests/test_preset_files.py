@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+import sentencepiece
 import tokenizers
 from command_line import Command
+from conftest import FIXTURES
 
-from bpe_interop import convert, load
+from bpe_interop import Statement, convert, load
 from bpe_interop.errors import BpeInteropError, TargetError
+from bpe_interop.model import FIELDS
 from bpe_interop.shards.orders import carry, opened_from
 from bpe_interop.sources import load_source
 from bpe_interop.text.spellings import GPT2
@@ -61,14 +64,98 @@ def test_a_pair_with_a_preset_of_its_own_serves_the_ids_of_tokenizers(
     assert (alike.code, "PROVED" in alike.out) == (0, True)
 
 
+ALL = {
+    "pat_str": "r50k_base",
+    "special_tokens": {"<s>": 0},
+    "added_tokens": [
+        {"id": 1, "content": "</s>", "lstrip": True},
+        {"id": 268, "content": "<w>", "special": False, "single_word": True},
+    ],
+    "roles": {"bos": "<s>"},
+    "normalizer": "NFC",
+    "template": "bos",
+    "chat_template": "{{ bos_token }}",
+}
+
+
+def test_a_preset_of_ones_own_says_all_that_a_tokenizer_json_says(
+    saved: tuple[Path, tokenizers.ByteLevelBPETokenizer], preset: Path, tmp_path: Path
+) -> None:
+    folder, engine = saved
+    preset.write_text(json.dumps(ALL), "utf-8")
+    convert(folder, tmp_path / "hf", to="huggingface", preset=str(preset))
+    written = tokenizers.Tokenizer.from_file(str(tmp_path / "hf" / "tokenizer.json"))
+    expected = tokenizers.Tokenizer.from_str(engine.to_str())
+    expected.normalizer = tokenizers.normalizers.NFC()
+    expected.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    expected.add_special_tokens([tokenizers.AddedToken("</s>", lstrip=True, normalized=False)])
+    for text in ("he\u0301llo", "a </s> b", "</s>he\u0301", " <s>x"):
+        assert written.encode(text).ids == [0, *expected.encode(text).ids]
+    assert written.encode("a<w> <w>").ids[-1] == 268
+    assert 268 not in written.encode("a<w>b").ids
+    config = json.loads((tmp_path / "hf" / "tokenizer_config.json").read_text("utf-8"))
+    chat = tmp_path / "hf" / "chat_template.jinja"
+    assert "{{ bos_token }}" in (config.get("chat_template"), chat.is_file() and chat.read_text())
+
+
 def test_the_file_travels_with_its_contents(
     saved: tuple[Path, tokenizers.ByteLevelBPETokenizer], preset: Path
 ) -> None:
+    preset.write_text(json.dumps(ALL), "utf-8")
     loaded = load_source(saved[0], preset=str(preset))
     carried = carry("pair", "gpt2", loaded.files, str(preset))
     preset.unlink()
     again = opened_from(carried.ticket, carried.files)
-    assert (again.added, again.pretokenizer) == (loaded.model.added, loaded.model.pretokenizer)
+    for field in FIELDS:
+        assert getattr(again, field) == getattr(loaded.model, field)
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ({"template": "none"}, "--template says"),
+        ({"normalizer": "nfd"}, "--normalizer says"),
+        ({"chat_template": "x"}, "--chat-template says"),
+    ],
+)
+def test_what_is_said_twice_and_otherwise_is_an_error(
+    saved: tuple[Path, tokenizers.ByteLevelBPETokenizer],
+    preset: Path,
+    said: dict[str, str],
+    named: str,
+) -> None:
+    preset.write_text(json.dumps(ALL), "utf-8")
+    with pytest.raises(BpeInteropError, match=named):
+        load(saved[0], preset=str(preset), said=Statement(**said))
+
+
+def test_a_normalizer_is_said_of_files_that_cannot_say_it(tmp_path: Path) -> None:
+    ranks = FIXTURES / "tokenizers" / "gpt2-tiny" / "tiktoken"
+    convert(ranks, tmp_path / "hf", to="huggingface", said=Statement(normalizer="NFC"))
+    written = tokenizers.Tokenizer.from_file(str(tmp_path / "hf" / "tokenizer.json"))
+    source = tokenizers.Tokenizer.from_file(
+        str(FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface" / "tokenizer.json")
+    )
+    assert written.encode("e\u0301").ids == source.encode("\u00e9").ids
+    assert source.encode("e\u0301").ids != source.encode("\u00e9").ids
+    with pytest.raises(BpeInteropError, match="normalizer is another one"):
+        load(tmp_path / "hf", said=Statement(normalizer="none"))
+
+
+def test_files_beside_a_model_travel_to_workers(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    model = FIXTURES / "tokenizers" / "spm-tiny" / "sentencepiece" / "tokenizer.model"
+    (folder / "tokenizer.model").write_bytes(model.read_bytes())
+    size = sentencepiece.SentencePieceProcessor(model_file=str(model)).get_piece_size()
+    added = {str(size): {"content": "<|im_start|>", "special": True}}
+    (folder / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": added}))
+    loaded = load_source(folder)
+    assert size in {token.id for token in loaded.model.added or ()}
+    carried = carry("model", "sentencepiece", loaded.files, None, loaded.beside)
+    again = opened_from(carried.ticket, carried.files)
+    for field in FIELDS:
+        assert getattr(again, field) == getattr(loaded.model, field)
 
 
 def test_a_preset_that_is_read_is_not_replaced(
@@ -84,7 +171,20 @@ def test_a_preset_that_is_read_is_not_replaced(
     [
         ("", "empty"),
         ("[]", "expected an object"),
-        ('{"pat_str": ".", "special_tokens": {}, "normalizer": 1}', "$.normalizer: this key"),
+        ('{"pat_str": ".", "special_tokens": {}, "normal": 1}', "$.normal: this key"),
+        ('{"pat_str": ".", "special_tokens": {}, "normalizer": 1}', "$.normalizer: expected a str"),
+        (
+            '{"pat_str": ".", "special_tokens": {}, "normalizer": "x"}',
+            "no normalizer that",
+        ),
+        ('{"pat_str": "my-own", "special_tokens": {}}', "a name, and no pattern"),
+        ('{"pat_str": ".", "added_tokens": [{"id": 1}]}', "[0]: the key 'content' is missing"),
+        ('{"pat_str": ".", "added_tokens": [{"id": 1, "content": ""}]}', "is empty"),
+        (
+            '{"pat_str": ".", "special_tokens": {"<s>": 0}, "added_tokens": '
+            '[{"id": 1, "content": "<s>"}]}',
+            "there twice",
+        ),
         ('{"special_tokens": {}}', "the key 'pat_str' is missing"),
         ('{"pat_str": 1, "special_tokens": {}}', "$.pat_str: expected a string"),
         ('{"pat_str": "."}', "the key 'special_tokens' is missing"),
@@ -94,7 +194,10 @@ def test_a_preset_that_is_read_is_not_replaced(
         ('{"pat_str": ".", "special_tokens": {"<s>": 2}}', 'the id 2 is the token "!"'),
         ('{"pat_str": ".", "special_tokens": {"<s>": 900}}', '"<s>" has id 0 in it'),
         ('{"pat_str": ".", "special_tokens": {"<t>": 0}}', 'the id 0 is the token "<s>"'),
-        ('{"pat_str": ".", "special_tokens": {}, "roles": {"bos": "x"}}', "none of special_tokens"),
+        (
+            '{"pat_str": ".", "special_tokens": {}, "roles": {"bos": "x"}}',
+            "none of its special",
+        ),
         ('{"pat_str": "(", "special_tokens": {}}', "pat"),
     ],
 )

@@ -110,6 +110,7 @@ def test_every_pattern_compiles_in_tiktoken_and_keeps_all_text(name: str) -> Non
         ("qwen", ("<|endoftext|>", 151643), ("<|extra_204|>", 151850), 208),
         ("qwen2", ("<|endoftext|>", 151643), ("<|im_end|>", 151645), 3),
         ("qwen2.5", ("<|endoftext|>", 151643), ("<|file_sep|>", 151664), 22),
+        ("kimi-k2", ("[BOS]", 163584), ("[PAD]", 163839), 256),
     ],
 )
 def test_special_tokens_are_numbered_as_published(
@@ -132,6 +133,8 @@ def test_special_tokens_are_numbered_as_published(
         ("qwen", "<|extra_0|>", 151646),
         ("qwen2.5", "<|video_pad|>", 151656),
         ("qwen2.5", "<tool_call>", 151657),
+        ("kimi-k2", "<|im_middle|>", 163601),
+        ("kimi-k2", "<|reserved_token_163589|>", 163589),
     ],
 )
 def test_some_ids(name: str, text: str, number: int) -> None:

@@ -15,6 +15,7 @@ import click
 from ..errors import SourceError, not_utf8
 from ..io import read
 from ..model import FIELDS, show
+from ..presets import NORMALIZERS
 from ..sources import SourceOptions
 from ..statement import ENDS, Statement
 from ..ticks import PART_SECONDS
@@ -233,7 +234,11 @@ def statement_options(command: Callable[..., object]) -> Callable[..., object]:
 
     @functools.wraps(command)
     def run(
-        template: str | None, role: tuple[str, ...], chat_template: Path | None, **given: object
+        template: str | None,
+        role: tuple[str, ...],
+        chat_template: Path | None,
+        normalizer: str | None,
+        **given: object,
     ) -> object:
         roles = _named(role)
         for name in _ROLES:
@@ -241,7 +246,7 @@ def statement_options(command: Callable[..., object]) -> Callable[..., object]:
             if text is not None and roles.setdefault(name, str(text)) != text:
                 raise click.UsageError(f"--role {name} and --{name} name different tokens")
         chat = None if chat_template is None else _chat_template(chat_template)
-        return command(said=Statement(template, roles, chat), **given)
+        return command(said=Statement(template, roles, chat, normalizer), **given)
 
     options = [
         click.option(
@@ -265,6 +270,12 @@ def statement_options(command: Callable[..., object]) -> Callable[..., object]:
             metavar="FILE",
             type=click.Path(path_type=Path),
             help="The chat template, in Jinja.",
+        ),
+        click.option(
+            "--normalizer",
+            type=click.Choice([*NORMALIZERS], case_sensitive=False),
+            help="What is done to a text before a rank file or a GPT-2 pair, which cannot say it, "
+            "is run on it.",
         ),
     ]
     for option in reversed(options):

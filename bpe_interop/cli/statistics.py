@@ -55,7 +55,7 @@ def show_statistics(
             done = MeasuredParts(measure(sides, shards, tick), 0, 0, (), False)
         else:
             carried = [
-                carry(name, loaded.format.name, loaded.files, preset)
+                carry(name, loaded.format.name, loaded.files, preset, loaded.beside)
                 for (name, loaded), preset in zip(sources, work.presets, strict=True)
             ]
             done = measure_by_parts(

@@ -8,6 +8,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import BinaryIO, Generic, NoReturn, TypeVar
 
@@ -152,11 +153,28 @@ def _find(path: Path, wanted: Format | None, alone: bool) -> TokenizerSource[Non
 def _companions_of(source: TokenizerSource[None], path: Path) -> Files:
     """The files of a model's directory that the format's own reader does not take."""
     folder = source.directory or path.parent
-    patterns = model_files()
-    if any(name in patterns for each in source.format.names.beside for name in each.names[1:]):
+    if _takes_all(source.format):
         return {}
-    names = [name for pattern in patterns for name in _spelled(pattern, folder / "-")]
+    names = [name for pattern in model_files() for name in _spelled(pattern, folder / "-")]
     return _read_group(folder, [name for name in names if _is_there(folder / name)])
+
+
+def parted(row: Format, files: Files) -> tuple[Files, Files]:
+    """Files of a model's directory: those that the format's reader takes, and those beside them."""
+    if _takes_all(row):
+        return files, {}
+    beside = {
+        name for name in files if any(fnmatchcase(name, pattern) for pattern in model_files())
+    }
+    return (
+        {name: data for name, data in files.items() if name not in beside},
+        {name: data for name, data in files.items() if name in beside},
+    )
+
+
+def _takes_all(row: Format) -> bool:
+    """Whether the format's own reader takes all files of a model's directory."""
+    return any(name in model_files() for each in row.names.beside for name in each.names[1:])
 
 
 def _inside(files: Files, wanted: Format) -> Files:

@@ -22,14 +22,16 @@ from ..model import (
 )
 from ..steps import Pattern, Split
 from .openai import MODEL_TO_ENCODING
-from .own import SUFFIX, read_preset
+from .own import NORMALIZERS, SUFFIX, OwnPreset, read_preset
 from .preset import Preset
 from .table import FAMILIES, PRESETS
 
 __all__ = [
+    "NORMALIZERS",
     "PRESETS",
     "SAVE_ANEW",
     "SUFFIX",
+    "OwnPreset",
     "Preset",
     "by_name",
     "by_sha256",

@@ -5,22 +5,62 @@
     {
       "pat_str": "...",
       "special_tokens": {"<s>": 0, "</s>": 2},
-      "roles": {"bos": "<s>", "eos": "</s>"}
+      "added_tokens": [{"id": 3, "content": "<x>", "special": false, "lstrip": true}],
+      "roles": {"bos": "<s>", "eos": "</s>"},
+      "normalizer": "NFC",
+      "template": "bos",
+      "chat_template": "..."
     }
 
-``pat_str`` is in fancy-regex syntax, as tiktoken has it. Texts are not normalized. Without
-``roles`` no token has one. What is placed around a text is not said here (``--template``).
+``pat_str`` is in fancy-regex syntax, as tiktoken has it, or the name of a preset or an encoding
+whose pattern it is (``cl100k_base``, ``cl100k``). ``added_tokens`` are as in a ``tokenizer.json``;
+a flag that is left out is false, but ``special`` is true. What is left out is not said: without
+``roles`` no token has one, and ``normalizer``, ``template`` and ``chat_template`` mean what
+``--normalizer``, ``--template`` and ``--chat-template`` mean.
 """
 
 from __future__ import annotations
 
-from ..strict_json import parse
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..steps import NormalizerStep, UnicodeForm
+from ..strict_json import Node, parse
+from ..text.spellings import is_a_name
 from .preset import Preset
+from .table import PRESETS
 
 SUFFIX = ".json"
 
+_KEYS = (
+    "pat_str",
+    "special_tokens",
+    "added_tokens",
+    "roles",
+    "normalizer",
+    "template",
+    "chat_template",
+)
+_FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
-def read_preset(data: bytes, file: str) -> Preset:
+
+NORMALIZERS: Mapping[str, tuple[NormalizerStep, ...]] = {
+    "none": (),
+    **{form.lower(): (UnicodeForm(form),) for form in ("NFC", "NFD", "NFKC", "NFKD")},
+}
+"""Normalizers by name, in small letters."""
+
+
+@dataclass(frozen=True)
+class OwnPreset(Preset):
+    """A preset from a user's file: what it says besides is said as the user's own statement."""
+
+    said_normalizer: str | None = None
+    said_template: str | None = None
+    said_chat_template: str | None = None
+
+
+def read_preset(data: bytes, file: str) -> OwnPreset:
     """The preset that a file says; ``file`` is its name, for messages.
 
     Raises:
@@ -28,18 +68,71 @@ def read_preset(data: bytes, file: str) -> Preset:
     """
     root = parse(data, file)
     for key in root.be(dict):
-        if key not in ("pat_str", "special_tokens", "roles"):
-            root[key].refuse(
-                "this key is not known", fix="a preset holds pat_str, special_tokens and roles"
-            )
-    tokens = root["special_tokens"]
-    special = {text: tokens[text].id() for text in tokens.be(dict)}
-    if "" in special:
-        tokens.fail("a special token is empty")
+        if key not in _KEYS:
+            root[key].refuse("this key is not known", fix=f"a preset holds {', '.join(_KEYS)}")
+    special, plain, flags = _tokens(root)
     roles = {}
     for role in root["roles"].be(dict) if "roles" in root else ():
         roles[role] = root["roles"][role].be(str)
         if roles[role] not in special:
-            root["roles"][role].fail("this text is none of special_tokens")
-    name = file.rpartition("/")[2]
-    return Preset(name, root["pat_str"].be(str), special, (), file, roles, None)
+            root["roles"][role].fail("this text is none of its special tokens")
+    texts = [
+        root[key].be(str) if key in root else None
+        for key in ("normalizer", "template", "chat_template")
+    ]
+    normalizer = (texts[0] or "none").lower()
+    if normalizer not in NORMALIZERS:
+        root["normalizer"].fail(
+            "this is no normalizer that has a name", fix=f"say {', '.join(NORMALIZERS)}"
+        )
+    return OwnPreset(
+        file.rpartition("/")[2],
+        _pattern(root["pat_str"]),
+        special,
+        (),
+        file,
+        roles,
+        None,
+        plain,
+        NORMALIZERS[normalizer],
+        "",
+        flags,
+        *texts,
+    )
+
+
+def _tokens(root: Node) -> tuple[dict[str, int], dict[str, int], dict[str, dict[str, bool]]]:
+    """The special tokens, the other added tokens, and the flags of those that have any."""
+    special: dict[str, int] = {}
+    plain: dict[str, int] = {}
+    flags: dict[str, dict[str, bool]] = {}
+    if "special_tokens" in root or "added_tokens" not in root:
+        tokens = root["special_tokens"]
+        special = {text: tokens[text].id() for text in tokens.be(dict)}
+        if "" in special:
+            tokens.fail("a special token is empty")
+    for entry in root["added_tokens"].items() if "added_tokens" in root else ():
+        entry.only("id", "content", "special", *_FLAGS)
+        text = entry["content"].be(str)
+        if not text:
+            entry["content"].fail("an added token is empty")
+        if text in special or text in plain:
+            entry["content"].fail("this token is there twice")
+        kind = special if entry.flag("special", default=True) else plain
+        kind[text] = entry["id"].id()
+        given = {flag: entry.flag(flag, default=False) for flag in _FLAGS}
+        flags[text] = {flag: value for flag, value in given.items() if value}
+    return special, plain, flags
+
+
+def _pattern(node: Node) -> str:
+    text = node.be(str)
+    if not is_a_name(text):
+        return text
+    preset = PRESETS.get(text) or PRESETS.get(f"{text}_base")
+    if preset is None:
+        node.fail(
+            "this is a name, and no pattern that is known here",
+            fix=f"write the regular expression out, or name one of {', '.join(PRESETS)}",
+        )
+    return preset.pattern

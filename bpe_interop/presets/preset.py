@@ -38,7 +38,8 @@ class Preset:
     that nothing is normalized.
     ``files`` lists the sets of files (by sha256, hex) that are this tokenizer's vocabulary.
     ``roles`` maps ``bos`` and the like to a special token's text. ``template`` is None where
-    the publisher leaves it to the caller.
+    the publisher leaves it to the caller. ``flags`` are those of an added token that has any, by
+    its text (``lstrip, rstrip, single_word, normalized``).
     """
 
     name: str
@@ -51,6 +52,7 @@ class Preset:
     plain_tokens: Mapping[str, int] = field(default_factory=dict)
     normalizer: tuple[NormalizerStep, ...] = ()
     note: str = ""
+    flags: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
 
     @property
     def pretokenizer(self) -> tuple[PreTokenizerStep, ...]:
@@ -66,6 +68,7 @@ class Preset:
                 number,
                 special=text in self.special_tokens,
                 roles=tuple(sorted(role for role, named in self.roles.items() if named == text)),
+                **self.flags.get(text, {}),
             )
             for text, number in (*self.special_tokens.items(), *self.plain_tokens.items())
         )

@@ -7,7 +7,16 @@ from types import MappingProxyType
 
 from ..model import SequenceTemplate, TemplateText, TemplateToken
 from ..steps import UnicodeForm
-from ..text.spellings import CL100K, CL100K_TRAILING, MEGATRON_V1, O200K, QWEN2, R50K, TEKKEN
+from ..text.spellings import (
+    CL100K,
+    CL100K_TRAILING,
+    KIMI_K2,
+    MEGATRON_V1,
+    O200K,
+    QWEN2,
+    R50K,
+    TEKKEN,
+)
 from .preset import Family, Preset
 
 # The files.
@@ -112,6 +121,31 @@ _QWEN_25_PLAIN = _numbered(
 )
 
 
+_KIMI_NAMES = {
+    163584: "[BOS]",
+    163585: "[EOS]",
+    163586: "<|im_end|>",
+    163587: "<|im_user|>",
+    163588: "<|im_assistant|>",
+    163590: "<|start_header_id|>",
+    163591: "<|end_header_id|>",
+    163593: "[EOT]",
+    163594: "<|im_system|>",
+    163595: "<|tool_calls_section_begin|>",
+    163596: "<|tool_calls_section_end|>",
+    163597: "<|tool_call_begin|>",
+    163598: "<|tool_call_argument_begin|>",
+    163599: "<|tool_call_end|>",
+    163601: "<|im_middle|>",
+    163838: "[UNK]",
+    163839: "[PAD]",
+}
+_KIMI_K2 = {
+    _KIMI_NAMES.get(number, f"<|reserved_token_{number}|>"): number
+    for number in range(163584, 163840)
+}
+
+
 def _bos_first(text: str, number: int) -> SequenceTemplate:
     """A token before each text, as all of Llama's tokenizers place it."""
     one, two = (TemplateToken(text, (number,), type_id) for type_id in (0, 1))
@@ -127,7 +161,7 @@ _LLAMA_ROLES = {"bos": "<|begin_of_text|>", "eos": "<|end_of_text|>"}
 _TIKTOKEN = "https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py"
 _NFC = (
     "the publisher's tokenizer normalizes a text to NFC before it encodes it; a rank file cannot "
-    "say so, and tiktoken does not do it; where the publisher has a tokenizer.json, that says it"
+    "say so, and tiktoken does not do it; convert and extend take --normalizer nfc"
 )
 
 
@@ -213,6 +247,15 @@ _ALL = (
         plain_tokens=_QWEN_25_PLAIN,
         normalizer=(UnicodeForm("NFC"),),
         note=_NFC,
+    ),
+    Preset(
+        "kimi-k2",
+        KIMI_K2,
+        _KIMI_K2,
+        (),
+        "https://huggingface.co/moonshotai/Kimi-K2-Instruct (tokenization_kimi.py, "
+        "tokenizer_config.json)",
+        roles={"bos": "[BOS]", "eos": "[EOS]", "unk": "[UNK]", "pad": "[PAD]"},
     ),
     _megatron("megatron-v1", MEGATRON_V1),
     _megatron("megatron-v2", TEKKEN),

@@ -15,8 +15,9 @@ from .. import presets
 from ..corpora import Part
 from ..errors import BpeInteropError, EngineError
 from ..formats import Files, by_name
+from ..io.reader import parted
 from ..model import BPEModel
-from ..sources import carried_preset
+from ..sources import carried_preset, completed
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -153,7 +154,9 @@ class Carried:
     files: Files = field(repr=False, compare=False)
 
 
-def carry(label: str, format: str, files: Files, preset: str | None = None) -> Carried:
+def carry(
+    label: str, format: str, files: Files, preset: str | None = None, beside: Files | None = None
+) -> Carried:
     """A tokenizer made ready to travel.
 
     Args:
@@ -161,9 +164,10 @@ def carry(label: str, format: str, files: Files, preset: str | None = None) -> C
         format: the name of its format.
         files: names to contents.
         preset: the preset that says what the files do not, a name or a file.
+        beside: the files beside them in a model's directory.
     """
-    ticket = Ticket(label, format, sha256_of(files), carried_preset(preset))
-    return Carried(ticket, dict(files))
+    files = {**(beside or {}), **files}
+    return Carried(Ticket(label, format, sha256_of(files), carried_preset(preset)), files)
 
 
 def sha256_of(files: Mapping[str, bytes]) -> str:
@@ -191,5 +195,7 @@ def opened_from(ticket: Ticket, files: Files) -> BPEModel:
 def _opened(carried: Carried) -> BPEModel:
     """Told by the ticket, so that a worker builds a tokenizer once, and not for each run."""
     preset = carried.ticket.preset
-    model = by_name(carried.ticket.format).load(carried.files)
-    return presets.fill_template(presets.fill(model, presets.by_name(preset) if preset else None))
+    row = by_name(carried.ticket.format)
+    own, beside = parted(row, carried.files)
+    named = presets.by_name(preset) if preset else None
+    return presets.fill_template(completed(row.load(own), beside, named)[-1])

@@ -147,7 +147,7 @@ def encode_corpora(
     eos_id(settings, loaded.model)
     dtype = dtype_of(settings, tokenizer)
     check_parts_can_be_read(settings.selection)
-    carried = carry(loaded.label, loaded.format.name, loaded.files, preset)
+    carried = carry(loaded.label, loaded.format.name, loaded.files, preset, loaded.beside)
     _check_files_say(loaded, carried)
     shards = find_shards(corpora, field=field)
     files = {f"{TOKENIZER}/{name}": data for name, data in carried.files.items()}

@@ -22,6 +22,7 @@ from ..engines.facts import FACTS
 from ..errors import EngineError, SourceError, UnsupportedError
 from ..formats import Files, by_name
 from ..io import TokenizerSource
+from ..io.reader import parted
 from ..model import BPEModel
 from ..proof.stage import Scope
 from ..shards import (
@@ -64,11 +65,12 @@ class SideTicket:
     def open(self, files: Files) -> TokenizerSource[BPEModel | None]:
         """The side as it is opened where it arrived."""
         row = by_name(self.ticket.format)
+        own, beside = parted(row, files)
         try:
             model = opened_from(self.ticket, files)
         except UnsupportedError as error:
-            return TokenizerSource(self.ticket.label, row, files, None, refusal=error.what)
-        return TokenizerSource(self.ticket.label, row, files, model)
+            return TokenizerSource(self.ticket.label, row, own, None, refusal=error.what)
+        return TokenizerSource(self.ticket.label, row, own, model, beside=beside)
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,7 +238,7 @@ def _paired(
 
 
 def _carried(opened: TokenizerSource[BPEModel | None], preset: str | None) -> Carried:
-    return carry(opened.label, opened.format.name, opened.files, preset)
+    return carry(opened.label, opened.format.name, opened.files, preset, opened.beside)
 
 
 def _need(side: str, loaded: TokenizerSource[BPEModel | None]) -> None:

@@ -40,6 +40,7 @@ from ...model import (
     show,
 )
 from ...strict_json import Node, parse
+from ...text.spellings import is_a_name
 
 OWN_KEY = "bpe_interop"
 
@@ -79,7 +80,7 @@ def read_sidecar(data: bytes, file: str, ranks: Mapping[bytes, int]) -> Sidecar:
         template = _read_template(own["sequence_template"])
     return Sidecar(
         name=_text(root, "name"),
-        pattern=_text(root, "pat_str"),
+        pattern=_pattern(root),
         added=added,
         explicit_n_vocab=_read_n_vocab(root, ranks, added),
         sequence_template=template,
@@ -128,6 +129,17 @@ def _only(node: Node, *known: str) -> None:
 
 def _text(node: Node, key: str) -> str | None:
     return node[key].be(str) if key in node else None
+
+
+def _pattern(root: Node) -> str | None:
+    pattern = _text(root, "pat_str")
+    if pattern is not None and is_a_name(pattern):
+        root["pat_str"].fail(
+            f"{show(pattern)} is a name, and tiktoken takes it as a regular expression",
+            fix="write the pattern out; bpe-interop convert with --preset NAME writes a sidecar "
+            "that has it",
+        )
+    return pattern
 
 
 def _read_roles(own: Node) -> dict[str, list[str]]:
