@@ -149,7 +149,8 @@ def test_files_beside_a_model_travel_to_workers(tmp_path: Path) -> None:
     (folder / "tokenizer.model").write_bytes(model.read_bytes())
     size = sentencepiece.SentencePieceProcessor(model_file=str(model)).get_piece_size()
     added = {str(size): {"content": "<|im_start|>", "special": True}}
-    (folder / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": added}))
+    stated = {"added_tokens_decoder": added, "add_bos_token": True}
+    (folder / "tokenizer_config.json").write_text(json.dumps(stated))
     loaded = load_source(folder)
     assert size in {token.id for token in loaded.model.added or ()}
     carried = carry("model", "sentencepiece", loaded.files, None, loaded.beside)

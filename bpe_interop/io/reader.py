@@ -160,16 +160,20 @@ def _companions_of(source: TokenizerSource[None], path: Path) -> Files:
 
 
 def parted(row: Format, files: Files) -> tuple[Files, Files]:
-    """Files of a model's directory: those that the format's reader takes, and those beside them."""
+    """Files of a model's directory: those that the format's reader takes, and those beside them.
+
+    A format may read some of the latter too.
+    """
     if _takes_all(row):
         return files, {}
     beside = {
-        name for name in files if any(fnmatchcase(name, pattern) for pattern in model_files())
+        name: data
+        for name, data in files.items()
+        if any(fnmatchcase(name, pattern) for pattern in model_files())
     }
-    return (
-        {name: data for name, data in files.items() if name not in beside},
-        {name: data for name, data in files.items() if name in beside},
-    )
+    read_too = {name for each in row.names.beside for name in each.names}
+    own = {name: data for name, data in files.items() if name not in beside or name in read_too}
+    return own, beside
 
 
 def _takes_all(row: Format) -> bool:
