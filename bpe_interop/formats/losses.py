@@ -435,6 +435,8 @@ def _specials(one: BPEModel, two: BPEModel, stage: Stage) -> Stage:
         alike = other and replace(other, roles=token.roles, normalized=token.normalized) == token
         moved = token.normalized and normalize(one.normalizer or (), token.text) != token.text
         if not alike or (other and other.normalized != token.normalized and (late or moved)):
+            if other and replace(other, roles=token.roles, longest_first=False) == token:
+                return replace(stage, outcome="unknown")  # the order shows beside others only
             return replace(stage, outcome="refuted", witness=flag_witness(token) or token.text)
     return replace(stage, outcome="proved")
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import chain, islice
 
 from ..merging.canonical import canonical
 from ..merging.symbols import UserDefined, spellings, textual, user_defined
 from ..model import Affixes, BPEModel, show
 from ..steps import ByteChars
+from ..theory.added_tokens import one_pass
 from ..theory.core import Decision, decide, system_of
 from ..theory.cuts import has_utf8_bytes
-from ..theory.plain import found_as_added, stays_symbol
+from ..theory.plain import found_as_added, plain_normalizer, stays_symbol
 from ..theory.pretokens import UTF8_BYTES
 from ..theory.unused_pieces import decide_resplit, without_idle
 from .stage import Stage, TwoModels, single_characters
@@ -126,18 +128,20 @@ def _frozen_apart(pair: TwoModels) -> str:
     """Why the two may not cut out the same user-defined tokens, if so.
 
     They do if these are the same. Or all of them are added tokens of the other side, found in
-    the same normalized text, and nothing else is looked for there. A single character that
-    nothing merges with is cut out by itself.
+    the same normalized text, or before it is normalized where that is all one, and nothing else
+    is looked for there. A single character that nothing merges with is cut out by itself.
     """
     a, b = pair.a, pair.b
     left, right = _frozen(a), _frozen(b)
-    if left != right:
-        added_a, added_b = (_found_first(model) for model in (a, b))
-        placed = pair.scope != "text" and added_a is not None and added_a == added_b
-        if not placed or a.pretokenizer or b.pretokenizer:
-            text = min(left ^ right)
-            return f"{show(text)} is a user-defined token on one side only"
+    added_a, added_b = (_found_first(model) for model in (a, b))
+    placed = pair.scope != "text" and added_a is not None and added_a == added_b
+    placed = placed and not (a.pretokenizer or b.pretokenizer)
+    if left != right and not placed:
+        text = min(left ^ right)
+        return f"{show(text)} is a user-defined token on one side only"
     singles = {t for t in {*user_defined(a)} ^ {*user_defined(b)} if len(t) == 1}
+    if placed:
+        singles -= {text for text, _ in added_a or ()}
     for model in (a, b):
         for token in canonical(model).splits if singles else ():
             if not singles.isdisjoint(token.decode("utf-8", "replace")):
@@ -153,18 +157,23 @@ def _frozen(model: BPEModel) -> set[str]:
 def _found_first(model: BPEModel) -> set[tuple[str, int]] | None:
     """All that is found in the normalized text: user-defined tokens, added ones that are alike.
 
+    Added tokens that are found before the normalizer are among them where it is all one.
     None where there is more to it: a token that added ones cannot stand for, or with flags.
     """
-    added = {(token.text, token.id) for token in found_as_added(model)}
+    held, plain = found_as_added(model), [t for t in model.added or () if not t.special]
+    added = {(token.text, token.id) for token in held}
     texts = {text for text, _ in added}
     if not _frozen(model) <= texts:
         return None
+    steps = plain_normalizer(model.normalizer or ())
+    late = [replace(token, normalized=True) for token in plain]
+    either = one_pass(steps, [*plain, *held]) and one_pass(steps, late)
     for token in model.added or ():
-        if not token.normalized:
-            continue
-        if token.special or token.looks_around:
+        if token.normalized and (token.special or token.looks_around):
             return None
-        added.add((token.text, token.id))
+        alike = either and not (token.special or token.looks_around or token.longest_first)
+        if token.normalized or alike:
+            added.add((token.text, token.id))
     return added
 
 

@@ -18,7 +18,7 @@ from .characters import name_over_characters
 from .into import Kept
 from .overlaps import equally_long, in_order_of_length
 from .pre_names import Near, chosen, nearest_names
-from .token_list import spelled
+from .token_list import puts_space, spelled
 from .write import kept_of, scores_stay
 
 _FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "ascii_space")
@@ -26,6 +26,8 @@ _LOOKING = _FLAGS[:3]
 """The flags by which a token looks at what is beside it."""
 _BEFORE = "in the text as it stands, SentencePiece in what the normalizer makes of it"
 """Where user-defined tokens are looked for."""
+_BEHIND = "; behind it llama.cpp puts a space"
+"""What more happens where one is put before each text."""
 
 
 def words(trip: RoundTrip, decided: Decided) -> Iterable[Words]:
@@ -67,6 +69,12 @@ def _vocab(trip: RoundTrip, decided: Decided) -> Words | None:
     ids, there = model.vocab.ids, again.vocab.ids
     lost = next((t for t in ids if t and there.get(t) != ids[t]), None)
     more = next((token for token in there if token not in ids), None)
+    if lost is not None and not decided.refused:
+        return (
+            f"llama.cpp finds {show(lost)} before the text is normalized, and SentencePiece "
+            "afterwards",
+            "no id changes",
+        )
     if lost is not None:
         return (
             f"{show(lost)} would be {there.get(lost, 'gone')}, not {ids[lost]}: "
@@ -109,7 +117,7 @@ def _why_gone(trip: RoundTrip, lost: bytes) -> str:
     ):
         return "another token or an added one is spelled like it, and no two may be"
     if model.vocab.kinds.get(number) == "user_defined":
-        return f"llama.cpp finds such a token {_BEFORE}"
+        return f"llama.cpp finds such a token {_BEFORE}{_BEHIND if puts_space(model) else ''}"
     return "llama.cpp finds it in a text before anything is merged, and merges nothing into it"
 
 
@@ -256,7 +264,8 @@ def _found_too(
     if more is None:
         return None
     if model.vocab.kinds.get(more.id) == "user_defined":
-        return f"llama.cpp finds {show(more.text)} {_BEFORE}", more.text
+        behind = _BEHIND if puts_space(model) else ""
+        return f"llama.cpp finds {show(more.text)} {_BEFORE}{behind}", None
     return f"llama.cpp takes {show(more.text)} for a special token by its spelling", more.text
 
 

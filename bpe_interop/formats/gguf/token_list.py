@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ...model import BPEModel
+from ...steps import Metaspace, Prepend, SentencePieceText
 from ...text.bytechars import to_chars
 from .overlaps import equally_long
 from .tokens import PHI3, phi3, taking_spaces
@@ -52,6 +54,7 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> Listing:
     over_characters = model.alphabet == "char"
     entries: dict[int, tuple[str, int]] = {}
     taken: set[str] = set()
+    symbols = _no_more_than_symbols(model)
     of_vocab = {number: content for content, number in model.vocab.ids.items()}
     for token in model.added or ():
         content = of_vocab.get(token.id)
@@ -67,7 +70,8 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> Listing:
             continue
         text = spelled(model, content)
         if text and text not in taken:
-            entries[number] = (text, _KINDS.get(model.vocab.kinds.get(number, ""), NORMAL))
+            named = "normal" if number in symbols else model.vocab.kinds.get(number, "normal")
+            entries[number] = (text, _KINDS.get(named, NORMAL))
             taken.add(text)
     numbers = {*of_vocab, *(token.id for token in model.added or ())}
     size = max(numbers) + 1
@@ -118,6 +122,37 @@ def _without_chance(texts: list[str], types: list[int], name: str) -> None:
             return
         place = max(map(places.__getitem__, pair))
         texts[place], types[place] = _unlike(place, {*texts}), UNUSED
+
+
+def puts_space(model: BPEModel) -> bool:
+    """Whether a space is put before each text."""
+    return any(
+        isinstance(step, Prepend)
+        or (isinstance(step, SentencePieceText) and step.dummy == "prefix")
+        or (isinstance(step, Metaspace) and step.prepend != "never")
+        for step in (*(model.normalizer or ()), *(model.pretokenizer or ()))
+    )
+
+
+def _no_more_than_symbols(model: BPEModel) -> frozenset[int]:
+    """The user-defined tokens that are written as normal ones, where a space is put before texts.
+
+    llama.cpp puts one behind each user-defined token, too. One character that no other token
+    holds is a symbol of its own, whatever its kind; the tokens of bytes are none of a text's.
+    """
+    if not puts_space(model):
+        return frozenset()
+    kinds = model.vocab.kinds
+    texts = [content for content, n in model.vocab.ids.items() if kinds.get(n) != "byte"]
+    held = Counter(char for text in texts for char in {*text.decode("utf-8")})
+    held.update(char for token in model.added or () for char in {*token.text})
+    return frozenset(
+        number
+        for content, number in model.vocab.ids.items()
+        if kinds.get(number) == "user_defined"
+        and len(text := content.decode("utf-8")) == 1
+        and held[text] == 1
+    )
 
 
 def spelled(model: BPEModel, content: bytes) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 from ...merging.canonical import canonical
 from ...model import BPEModel, PairList, RankTable
-from ...steps import Metaspace, Prepend, SentencePieceText
 from ...text.bytechars import to_chars
 from ...theory.rewrite import as_pairs, as_ranks
 from .. import Files
@@ -36,7 +35,7 @@ from .keys import (
     typed_kept,
 )
 from .pre_names import written_name
-from .token_list import Listing, effective_of, listing_of, written_as_phi3
+from .token_list import Listing, effective_of, listing_of, puts_space, written_as_phi3
 from .tokens import GAPS, PHI3, is_modern_bert, is_phi3
 from .types import CONTROL, UNKNOWN, USER_DEFINED, ambiguous
 
@@ -121,16 +120,6 @@ def kept_of(model: BPEModel) -> Mapping[str, Any]:
     """What the GGUF file that the model was read from said besides; empty if it was none."""
     kept = model.extras.get("gguf", {})
     return kept if isinstance(kept, dict) else {}
-
-
-def puts_space(model: BPEModel) -> bool:
-    """Whether a space is put before each text."""
-    return any(
-        isinstance(step, Prepend)
-        or (isinstance(step, SentencePieceText) and step.dummy == "prefix")
-        or (isinstance(step, Metaspace) and step.prepend != "never")
-        for step in (*(model.normalizer or ()), *(model.pretokenizer or ()))
-    )
 
 
 def _name(model: BPEModel, listing: Listing) -> str:
