@@ -562,11 +562,10 @@ def model_file(name: str) -> bytes:
 
 
 REFUSED = {
-    "spm-charsmap-tiny": {"normalizer", "vocab", "decoder"},
+    "spm-charsmap-tiny": {"normalizer", "decoder"},
     "spm-odd-tiny": {"vocab", "merges", "fallback"},
     "spm-suffix-tiny": {"normalizer"},
     "spm-ties-tiny": {"merges"},
-    "spm-user-prefix-tiny": {"vocab"},
 }
 
 

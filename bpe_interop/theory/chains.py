@@ -99,14 +99,14 @@ def first_character_apart(a: Sequence[NormalizerStep], b: Sequence[NormalizerSte
 def _plain(step: NormalizerStep) -> NormalizerStep:
     if isinstance(step, Replace) and isinstance(step.pattern, Pattern):
         try:
-            literal = _literal(parse(step.pattern))
+            text = literal(parse(step.pattern))
         except PatternError:
             return step
-        return Replace(literal, step.content) if literal else step
+        return Replace(text, step.content) if text else step
     return step
 
 
-def _literal(node: Node) -> str:
+def literal(node: Node) -> str:
     """The one text that a tree matches, or nothing."""
     text = ""
     for part in node.parts if isinstance(node, Parts) else (node,):

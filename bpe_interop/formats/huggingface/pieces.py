@@ -1,17 +1,21 @@
 """A character-level model in tokenizers' terms: what only SentencePiece has is said otherwise.
 
-Where that cannot be exact, what is written is the nearest, and ``piece_losses`` says so.
+Where that cannot be exact, what is written is the nearest, and the losses say so. User-defined
+tokens as splits are Theorem 31 in ``docs/theory.md``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate, chain, groupby
 
+from ...errors import PatternError
 from ...memo import Memo
-from ...merging.canonical import canonical
-from ...merging.symbols import user_defined
-from ...model import BPEModel, PairList, Vocab
+from ...merging.canonical import canonical, not_merged
+from ...merging.merger import Merger
+from ...merging.symbols import symbols_of, user_defined
+from ...model import Affixes, BPEModel, Kind, PairList, Vocab
 from ...steps import (
     ByteTokens,
     DecoderStep,
@@ -23,10 +27,14 @@ from ...steps import (
     Prepend,
     Replace,
     SentencePieceText,
+    Split,
     StripToken,
 )
 from ...text.charsmap import SPACE, is_identity
-from ...theory.plain import found_as_added, pairs_of, plain_steps
+from ...text.patterns import parse
+from ...text.regex_syntax import Alternation
+from ...theory.chains import literal
+from ...theory.plain import found_as_added, pairs_of, plain_steps, stays_symbol
 from .vocab import Pairs
 
 ALL_SPACES = 2**31
@@ -40,23 +48,125 @@ def in_own_terms(model: BPEModel) -> BPEModel:
     """The character-level model that is written for this one; itself where it is of the kind.
 
     Byte tokens keep their kind. User-defined tokens become added tokens, or stay in the
-    vocabulary without a merge; unused ones stay there too, but for single characters, which
+    vocabulary without a merge; where the normalizer would change one that is looked for, all
+    become splits, if that is exact. Unused ones stay there too, but for single characters, which
     would be found. Worked out once for each model.
     """
     vocab, held = model.vocab, found_as_added(model)
-    left_out = unused_characters(model) | {token.id for token in held if len(token.text) > 1}
-    return replace(
+    unused, kinds = unused_characters(model), model.vocab.kinds
+    own = replace(
         model,
         vocab=Vocab(
-            {content: number for content, number in vocab.ids.items() if number not in left_out},
-            {number: kind for number, kind in vocab.kinds.items() if kind == "byte"},
+            {content: number for content, number in vocab.ids.items() if number not in unused},
+            {n: kind for n, kind in kinds.items() if kind in ("byte", "user_defined")},
         ),
         merges=PairList(written_pairs(model)),
         fallback=replace(model.fallback, after_merging=False),
         normalizer=tuple(s for step in model.normalizer or () for s in written_steps(step)),
-        added=(*(model.added or ()), *held),
         decoder=None if model.decoder is None else written_decoder(model, model.decoder),
     )
+    only_bytes = {number: kind for number, kind in kinds.items() if kind == "byte"}
+    found = {token.text for token in held}
+    if any(text not in found and not stays_symbol(model, text) for text in user_defined(model)):
+        steps = splits(own)
+        if steps is not None:
+            plain = Vocab(own.vocab.ids, only_bytes)
+            return replace(own, vocab=plain, lookup_first=True, pretokenizer=steps)
+    left_out = {token.id for token in held if len(token.text) > 1}
+    ids = {content: number for content, number in own.vocab.ids.items() if number not in left_out}
+    return replace(own, vocab=Vocab(ids, only_bytes), added=(*(model.added or ()), *held))
+
+
+def splits(model: BPEModel) -> tuple[Split, ...] | None:
+    """User-defined tokens as splits before which whole pretokens are looked up (Theorem 31).
+
+    The first cuts the tokens out, the longest first. The second cuts a pretoken that is a token
+    which merging does not build, between two of the tokens that merging gives. None where that
+    is not exact.
+    """
+    if model.pretokenizer or model.lookup_first or model.affixes != Affixes():
+        return None
+    frozen = user_defined(model)
+    words = sorted(frozen, key=lambda text: (-len(text), text))
+    first = Split(_pattern("|".join(map(_escaped, words))), "isolated")
+    listed = {token.text.encode() for token in model.added or ()}
+    whole = {content.decode() for content in not_merged(model) | listed}
+    whole = {text for text in whole if not any(frozen.find(text))}
+    merger = Merger(model.merges)
+    rests: dict[str, list[str]] = {}
+    for text in sorted(whole):
+        cuts = accumulate(map(len, _tokens(model, merger, text)))
+        free = (cut for cut in cuts if whole.isdisjoint((text[:cut], text[cut:])))
+        cut = next(free, len(text))
+        if cut == len(text):
+            return None
+        rests.setdefault(text[:cut], []).append(text[cut:])
+    if not rests:
+        return (first,)
+    options = "|".join(
+        rf"{_escaped(start)}(?=(?:{'|'.join(map(_escaped, ends))})\z)"
+        for start, ends in rests.items()
+    )
+    return first, Split(_pattern(rf"\A(?:{options})"), "isolated")
+
+
+def _pattern(text: str) -> Pattern:
+    return Pattern(text, "oniguruma")
+
+
+def _tokens(model: BPEModel, merger: Merger, text: str) -> Iterator[str]:
+    """The tokens that merging gives for a text; what has none is not cut.
+
+    A missing character that vanishes lets its neighbours merge: then the text is not cut at all.
+    """
+    ids, fallback = model.vocab.ids, model.fallback
+    symbols = symbols_of(text.encode(), "char")
+    bytes_ = [*model.vocab.kinds.values()].count("byte") == 256 and fallback.byte_fallback
+    if not all(map(ids.__contains__, symbols)) and not (bytes_ or fallback.missing == "unknown"):
+        yield text
+        return
+    for known, group in groupby(symbols, ids.__contains__):
+        run = [*group]
+        yield from (each.decode() for each in (merger.run(run) if known else [b"".join(run)]))
+
+
+def with_user_defined(model: BPEModel) -> BPEModel:
+    """A model whose splits are those of user-defined tokens (:func:`splits`), with these tokens.
+
+    Any other model is returned as it is, and so is one that would be written otherwise.
+    """
+    steps = model.pretokenizer or ()
+    if model.alphabet != "char" or not model.lookup_first or not 1 <= len(steps) <= 2:
+        return model
+    words = _words(steps[0])
+    ids, pairs = model.vocab.ids, model.merges.pairs if isinstance(model.merges, PairList) else ()
+    kinds: dict[int, Kind] = dict(model.vocab.kinds)
+    for text in words:
+        number = ids.get(text.encode(), -1)
+        if number < 0 or number in kinds:
+            return model
+        kinds[number] = "user_defined"
+    if not words:
+        return model
+    used = {*chain.from_iterable(pairs), *map(b"".join, pairs)}
+    numbering = {token.text.encode() for token in model.added or () if len(token.text) > 1} - used
+    kept = {c: n for c, n in ids.items() if c not in numbering or n in kinds}
+    found = replace(model, vocab=Vocab(kept, kinds), lookup_first=False, pretokenizer=())
+    own = in_own_terms(found)
+    same = own.lookup_first and own.pretokenizer == steps and own.merges == model.merges
+    return found if same else model
+
+
+def _words(step: object) -> list[str]:
+    """The texts of which a split cuts each out; empty where it is another split."""
+    if not isinstance(step, Split) or not isinstance(step.pattern, Pattern):
+        return []
+    try:
+        node = parse(step.pattern)
+    except PatternError:
+        return []
+    words = [literal(each) for each in (node.options if isinstance(node, Alternation) else [node])]
+    return words if all(words) else []
 
 
 def unused_characters(model: BPEModel) -> frozenset[int]:
@@ -127,9 +237,12 @@ def _in_place(model: BPEModel, spelling: str, surface: str) -> Replace:
     """Replaces a token's text, and not a part of another's."""
     for content in model.vocab.ids:
         if spelling in content.decode("utf-8").replace(SPACE, " "):
-            escaped = "".join("\\" + c if c in _SYNTAX else c for c in spelling)
-            return Replace(Pattern(rf"\A{escaped}\z", "oniguruma"), surface)
+            return Replace(_pattern(rf"\A{_escaped(spelling)}\z"), surface)
     return Replace(spelling, surface)
+
+
+def _escaped(text: str) -> str:
+    return "".join("\\" + c if c in _SYNTAX else c for c in text)
 
 
 def left_spaces(model: BPEModel, step: JoinPieces) -> int:

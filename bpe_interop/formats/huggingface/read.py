@@ -128,7 +128,7 @@ def _load(
         *(f"the key {key!r} is not known; it is null or empty here" for key in idle),
     )
     try:
-        return BPEModel(
+        read = BPEModel(
             vocab=vocab,
             merges=PairList(pairs),
             alphabet=alphabet,
@@ -146,6 +146,11 @@ def _load(
         )
     except InvalidModelError as error:
         _locate(error, root)
+    if not read.lookup_first or read.alphabet == "byte":
+        return read
+    from .pieces import with_user_defined  # few files have splits like these
+
+    return with_user_defined(read)
 
 
 def _origin(files: Mapping[str, bytes], notes: tuple[str, ...], beside: Beside) -> Origin:
