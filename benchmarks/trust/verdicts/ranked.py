@@ -88,9 +88,8 @@ def random_pieces(rng: Random) -> Source:
     byte_fallback = rng.random() < 0.3
     if byte_fallback:
         pieces += [[f"<0x{byte:02X}>", 0.0, BYTE] for byte in range(256)]
-    kinds, shares = [NORMAL, UNUSED, USER_DEFINED], rng.choice([[17, 2, 1], [13, 0, 7]])
     for text, score in dict(zip(texts, scores, strict=False)).items():
-        pieces.append([text, score, rng.choices(kinds, shares)[0]])
+        pieces.append([text, score, rng.choices([NORMAL, UNUSED, USER_DEFINED], [17, 2, 1])[0]])
     pieces = list({str(row[0]): row for row in pieces}.values())
     facts: Json = {
         "pieces": pieces,
