@@ -56,7 +56,7 @@ def ids_stage(pair: TwoModels) -> Stage:
     name = "ids"
     left, right = (given_tokens(model) for model in (pair.a, pair.b))
     entries = compare_entries(left, right)
-    moved = sorted(entries.moved, key=lambda each: (len(each), each))
+    moved = sorted(entries.moved, key=len)
     if not moved:
         return Stage(name, "proved", f"{entries.shared:,} tokens that texts give: the same ids")
     texts = chain.from_iterable(pair.texts_of_token(token) for token in moved)
