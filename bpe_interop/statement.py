@@ -15,6 +15,7 @@ from .formats.bos_eos import template_around
 from .model import (
     AddedToken,
     BPEModel,
+    RankTable,
     SequenceTemplate,
     TemplateText,
     show,
@@ -205,8 +206,9 @@ def _normalizer(name: str) -> tuple[NormalizerStep, ...]:
 
 
 def _leaves_normalizer_open(model: BPEModel) -> bool:
-    """Whether the files cannot say it: tiktoken never normalizes, who calls it may have to."""
-    return model.normalizer is None or (not model.normalizer and model.origin.format == "tiktoken")
+    """Whether the files cannot say it: who runs ranks of bytes never normalizes, its caller may."""
+    ranks = isinstance(model.merges, RankTable) and model.alphabet == "byte"
+    return model.normalizer is None or (ranks and not model.normalizer)
 
 
 def spelled(template: SequenceTemplate | None) -> str:
