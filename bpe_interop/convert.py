@@ -354,7 +354,7 @@ def _verified(
 ) -> Written:
     """Compares in engines and proves, while the files stand beside their target."""
     from .verify.conversion import Abreast, check_source, check_written, establish
-    from .verify.sides import Own
+    from .verify.sides import Own, as_run_by
 
     model, row = trip.model, trip.format
     with Abreast(model, row, alone=bool(trip.alone)) as abreast:
@@ -369,6 +369,7 @@ def _verified(
                 alone = source.alone
                 if alone is None or alone.pretokenizer is None:
                     alone = source.model
+                alone = as_run_by(source.format.engine, alone)
                 read = own if alone is model else Own(alone)
                 checks = [check_source(source, read, tick)]
             written = check_written(trip, again, losses, stage, tick, own, abreast)
@@ -387,7 +388,7 @@ def _check_embedded(source: TokenizerSource[BPEModel], trip: RoundTrip) -> None:
         if given.get(name) != data:
             raise CheckFailedError(
                 f"{name}, which was put in as it is, reads back otherwise",
-                fix="nothing was kept; please report this with the source file",
+                fix="nothing was written; keep that file beside the target instead",
             )
 
 

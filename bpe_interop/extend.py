@@ -1,4 +1,4 @@
-"""Special tokens for a tokenizer that is there already, and what that asks of a network.
+"""Tokens for a tokenizer that is there already, and what that asks of a network.
 
 New tokens get the ids after the last one, or those that are given; no id of an existing token
 changes, and no text without the new tokens is encoded otherwise. A network has one row for each
@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, Union
 
 from .arguments import several
-from .errors import SpecialTokenError, UnstatedError
+from .encode import Encoder
+from .errors import ArgumentError, BpeInteropError, SpecialTokenError, UnstatedError
 from .formats.huggingface.companions import (
     MODEL_CONFIG,
     read_companions,
@@ -25,18 +26,25 @@ from .model import (
     AddedToken,
     BPEModel,
     Json,
+    Kind,
     RankTable,
+    TemplateText,
     TemplateToken,
     Vocab,
     all_ids,
     show,
+    text_of,
 )
 from .presets import ways_to_say
+from .steps import JoinPieces
 from .theory.pretokens import occurrence
 from .transformers_classes import ROLES
 
 Wanted: TypeAlias = Union[Mapping[str, "int | None"], Iterable[str]]
-"""Texts of special tokens; with an id each where it matters, None for the next one."""
+"""Texts of tokens; with an id each where it matters, None for the next one."""
+
+Flags: TypeAlias = Mapping[str, Mapping[str, bool]]
+"""Texts of tokens, and those of their flags that are not as usual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,9 @@ class Surgery:
 
     Attributes:
         new: the tokens whose ids stood for nothing before, by id.
+        was: for each of ``new`` the ids that its text had before, special tokens in it as text:
+            the mean of their rows is a start for its own.
+        renamed: the tokens that have another text now: before, and now.
         made_special: the tokens that were there before and are special now, by id.
         rows_before: the rows of the embedding matrix: those that ``config.json`` declares, else
             the largest id plus one.
@@ -57,6 +68,8 @@ class Surgery:
     """
 
     new: tuple[AddedToken, ...]
+    was: tuple[tuple[int, ...], ...]
+    renamed: tuple[tuple[AddedToken, AddedToken], ...]
     made_special: tuple[AddedToken, ...]
     rows_before: int
     rows_declared: bool
@@ -70,18 +83,30 @@ class Surgery:
         return self.rows_after - self.rows_before
 
 
-def with_special_tokens(
-    model: BPEModel, tokens: Wanted, roles: Mapping[str, str] | None = None
+def with_tokens(
+    model: BPEModel,
+    special: Wanted = (),
+    roles: Mapping[str, str] | None = None,
+    *,
+    plain: Wanted = (),
+    flags: Flags | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> BPEModel:
-    """A model with further special tokens, or with other roles for those it has.
+    """A model with further tokens that are found in a text before everything else.
+
+    Where the model is SentencePiece's, those that are not special become user-defined pieces,
+    which are what sentencepiece finds in a text.
 
     Args:
         model: the model.
-        tokens: texts, or texts with their ids (None: the next one that is free after the
-            largest). A text that the model has as a token keeps its id; an added token that
-            was not special becomes special.
+        special: texts, or texts with their ids (None: the next one that is free after the
+            largest), of special tokens. A text that the model has as a token keeps its id; an
+            added token that was not special becomes special.
         roles: role (``bos``, ``eos``, ``unk``, ``sep``, ``pad``, ``cls``, ``mask``) to the text
             of a special token, one of the new ones or another. The token that had it loses it.
+        plain: the same of tokens that are not special: they are found in every text.
+        flags: ``lstrip``, ``rstrip``, ``single_word`` or ``normalized`` of new tokens.
+        names: texts of added tokens to the texts that they get; they keep their ids.
 
     Raises:
         SpecialTokenError: a text is empty, no text, or given twice; it is there already with
@@ -95,8 +120,17 @@ def with_special_tokens(
             where=model.origin.name,
             fix=ways_to_say(model),
         )
-    numbers = _numbered(model, _checked(tokens))
-    added = _with_roles(model, list(_joined(model.added, numbers)), roles or {})
+    model = _renamed(model, names or {})
+    asked, others = _checked(special), _checked(plain)
+    for text in asked.keys() & others.keys():
+        raise SpecialTokenError(
+            f"{show(text)} is asked for as special and as not special", fix="give it once"
+        )
+    if others and any(isinstance(step, JoinPieces) for step in model.decoder or ()):
+        model, others = _with_pieces(model, others, flags or {}), {}
+    numbers = _numbered(model, {**asked, **others})
+    joined = _joined(model.added or (), numbers, {*others}, flags or {})
+    added = _with_roles(model, list(joined), roles or {})
     new = {number for text, number in numbers.items() if text.encode() not in model.vocab.ids}
     return replace(
         model,
@@ -106,29 +140,136 @@ def with_special_tokens(
     )
 
 
-def surgery(before: BPEModel, after: BPEModel, config: bytes | None = None) -> Surgery:
+def _renamed(model: BPEModel, names: Mapping[str, str]) -> BPEModel:
+    """The model with other texts for added tokens, wherever their old ones stand."""
+    if not names:
+        return model
+    there = {token.text: token for token in model.added or ()}
+    taken = {*there, *(text for text in map(text_of, model.vocab.ids) if text is not None)}
+    for old, new in names.items():
+        if old not in there:
+            raise SpecialTokenError(
+                f"{show(old)} has no other name to get: there is no such added token",
+                fix="bpe-interop inspect SRC lists those that there are",
+            )
+        if new != old and new in taken:
+            raise SpecialTokenError(
+                f"{show(old)} cannot be called {show(new)}, which is a token already",
+                fix="choose another text",
+            )
+        taken.add(new)
+    _checked(names.values())
+    listed = {old.encode() for old in names} & model.vocab.ids.keys()
+    for content in sorted(listed):
+        if not _is_idle(model, content):
+            raise SpecialTokenError(
+                f"{show(content)} has no other name to get: texts give it as an ordinary token too",
+                fix="add a token instead: --special, --token",
+            )
+    vocab = model.vocab
+    if listed:
+        ids = {t: number for t, number in vocab.ids.items() if t not in listed}
+        ids |= {names[t.decode()].encode(): vocab.ids[t] for t in listed}
+        vocab = replace(vocab, ids=ids)
+
+    def placed(part: TemplateText | TemplateToken) -> TemplateText | TemplateToken:
+        if isinstance(part, TemplateText):
+            return part
+        return replace(part, name=names.get(part.name, part.name))
+
+    template = model.sequence_template
+    return replace(
+        model,
+        vocab=vocab,
+        added=tuple(replace(t, text=names.get(t.text, t.text)) for t in model.added or ()),
+        sequence_template=template
+        and replace(
+            template,
+            single=tuple(map(placed, template.single)),
+            pair=tuple(map(placed, template.pair)),
+        ),
+        extras=_renamed_extras(model.extras, names),
+    )
+
+
+def _renamed_extras(extras: Mapping[str, Json], names: Mapping[str, str]) -> Mapping[str, Json]:
+    """Settings of batching name the padding token once more."""
+    own = extras.get("huggingface")
+    padding = own.get("padding") if isinstance(own, dict) else None
+    if not isinstance(own, dict) or not isinstance(padding, dict):
+        return extras
+    token = padding.get("pad_token")
+    if not isinstance(token, str) or token not in names:
+        return extras
+    return {**extras, "huggingface": {**own, "padding": {**padding, "pad_token": names[token]}}}
+
+
+def _with_pieces(model: BPEModel, asked: Mapping[str, int | None], flags: Flags) -> BPEModel:
+    """Tokens as user-defined pieces, which sentencepiece looks for where spaces are U+2581."""
+    for text in asked:
+        if any(flags.get(text, {}).values()):
+            raise SpecialTokenError(
+                f"{show(text)} has flags, and sentencepiece finds a token as it stands",
+                fix="leave them out, or extend a tokenizer.json (convert SRC DIR --to hf)",
+            )
+    spelled = {text.replace(" ", "\u2581"): number for text, number in asked.items()}
+    numbers = _numbered(model, spelled, pieces=True)
+    vocab = model.vocab
+    ids = {**vocab.ids, **{text.encode(): number for text, number in numbers.items()}}
+    there = {token.text for token in model.added or ()}
+    for text in spelled:
+        if text in there:
+            raise SpecialTokenError(
+                f"{show(text)} is a control piece, which cannot be user-defined as well",
+                fix="choose another text, or give it with --special",
+            )
+    kinds: dict[int, Kind] = {**vocab.kinds, **dict.fromkeys(numbers.values(), "user_defined")}
+    rule = model.merges
+    if isinstance(rule, RankTable):
+        gone = {text.encode() for text in numbers}
+        rule = RankTable({text: rank for text, rank in rule.ranks.items() if text not in gone})
+    scores = {**vocab.scores, **dict.fromkeys(numbers.values(), 0.0)} if vocab.scores else {}
+    return replace(model, vocab=Vocab(ids, kinds, scores), merges=rule)
+
+
+def surgery(
+    before: BPEModel, after: BPEModel, config: bytes | None = None, multiple_of: int = 1
+) -> Surgery:
     """What a network made for ``before`` needs to take the ids of ``after``.
 
     Args:
         before: the tokenizer that the network was made for.
         after: the one that it shall be used with.
         config: the network's ``config.json``, where the model was not read together with it.
+        multiple_of: the rows are to be a multiple of this.
 
     Raises:
         FormatError: ``config`` is malformed.
+        ArgumentError: ``multiple_of`` is not positive.
     """
+    if multiple_of < 1:
+        raise ArgumentError(
+            f"rows cannot be a multiple of {multiple_of}", fix="give a number from 1 on, such as 64"
+        )
     known = _config(before, config)
     declared = known.get("vocab_size")
     taken = all_ids(before)
     rows = declared if isinstance(declared, int) else max(taken) + 1
     largest = max(all_ids(after))
     special = {token.id for token in before.added or () if token.special}
-    tokens = sorted({t.id: t for t in reversed(after.added or ())}.items())
+    tokens = sorted({t.id: t for t in (*_pieces(after), *reversed(after.added or ()))}.items())
     new = {number: token for number, token in tokens if number not in taken}
-    needed = max(rows, largest + 1)
+    needed = -(-max(rows, largest + 1) // multiple_of) * multiple_of
+    texts = {token.id: token for token in reversed(before.added or ())}
     told = {**known, "vocab_size": needed} if isinstance(declared, int) else known
     return Surgery(
         new=tuple(new.values()),
+        was=tuple(_ids_before(before, [token.text for token in new.values()])),
+        renamed=tuple(
+            (texts[number], token)
+            for number, token in tokens
+            if number in texts and texts[number].text != token.text
+        ),
         made_special=tuple(
             t for number, t in tokens if t.special and number in taken and number not in special
         ),
@@ -144,6 +285,23 @@ def surgery(before: BPEModel, after: BPEModel, config: bytes | None = None) -> S
             *_found_first(before, after),
         ),
     )
+
+
+def _pieces(model: BPEModel) -> Iterator[AddedToken]:
+    """SentencePiece's user-defined pieces, which are found in every text, as added tokens."""
+    defined = {number for number, kind in model.vocab.kinds.items() if kind == "user_defined"}
+    for content, number in model.vocab.ids.items() if defined else ():
+        if number in defined:
+            yield AddedToken(content.decode().replace("\u2581", " "), number, special=False)
+
+
+def _ids_before(model: BPEModel, texts: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    encoder = Encoder(model) if texts and model.pretokenizer is not None else None
+    for text in texts:
+        try:
+            yield () if encoder is None else tuple(encoder.encode(text))
+        except BpeInteropError:  # a text that has no ids
+            yield ()
 
 
 def _config(model: BPEModel, config: bytes | None) -> Mapping[str, Json]:
@@ -208,23 +366,21 @@ def _found_first(before: BPEModel, after: BPEModel) -> Iterator[str]:
 
 def _checked(tokens: Wanted) -> dict[str, int | None]:
     """The texts and ids that are asked for, each sound by itself."""
-    several(tokens, "special tokens", "give [token]")
+    several(tokens, "tokens", "give [token]")
     asked: dict[str, int | None] = {}
     listed = tokens.items() if isinstance(tokens, Mapping) else ((text, None) for text in tokens)
     for text, number in listed:
         if not isinstance(text, str):
-            raise TypeError(f"a special token is a str, not {type(text).__name__}")
+            raise TypeError(f"a token is a str, not {type(text).__name__}")
         if not text:
-            raise SpecialTokenError("a special token is empty", fix="give it a text")
+            raise SpecialTokenError("a token is empty", fix="give it a text")
         if any("\ud800" <= char <= "\udfff" for char in text):
             raise SpecialTokenError(
-                f"the special token {show(text)} is no text: it holds half of a surrogate pair",
+                f"the token {show(text)} is no text: it holds half of a surrogate pair",
                 fix="give it a text that UTF-8 can hold",
             )
         if text in asked:
-            raise SpecialTokenError(
-                f"the special token {show(text)} is given twice", fix="give it once"
-            )
+            raise SpecialTokenError(f"the token {show(text)} is given twice", fix="give it once")
         if number is not None and not 0 <= number <= MAX_ID:
             raise SpecialTokenError(
                 f"the id {number} of {show(text)} is not valid: ids are 0 to {MAX_ID}",
@@ -234,7 +390,9 @@ def _checked(tokens: Wanted) -> dict[str, int | None]:
     return asked
 
 
-def _numbered(model: BPEModel, asked: Mapping[str, int | None]) -> dict[str, int]:
+def _numbered(
+    model: BPEModel, asked: Mapping[str, int | None], *, pieces: bool = False
+) -> dict[str, int]:
     """Each text's id: the one it has, the one that is given, or the next after the largest."""
     added = {token.text: token.id for token in model.added or ()}
     holders = {number: content for content, number in model.vocab.ids.items()}
@@ -245,7 +403,7 @@ def _numbered(model: BPEModel, asked: Mapping[str, int | None]) -> dict[str, int
     for text, number in asked.items():
         own = added.get(text, model.vocab.ids.get(text.encode()))
         if own is not None:
-            _check_own(model, text, own, number, text in added)
+            _check_own(model, text, own, number, text in added, pieces)
             numbers[text] = own
             continue
         numbers[text] = next(free) if number is None else number
@@ -269,30 +427,37 @@ def _from(number: int) -> Iterator[int]:
         number += 1
 
 
-def _check_own(model: BPEModel, text: str, own: int, asked: int | None, added: bool) -> None:
+def _check_own(
+    model: BPEModel, text: str, own: int, asked: int | None, added: bool, pieces: bool
+) -> None:
     if asked not in (None, own):
         raise SpecialTokenError(
             f"{show(text)} is there already with the id {own}, not {asked}",
             fix=f"leave its id out, or give {own}",
         )
     kind = model.vocab.kinds.get(own, "normal")
+    if pieces and kind == "user_defined":
+        return
     if not added and kind in ("byte", "user_defined", "unused"):
         raise SpecialTokenError(
             f"{show(text)} is there already as a token of the kind {kind.replace('_', '-')} "
-            f"({own}), which cannot be special as well",
+            f"({own}), which cannot be an added token as well",
             fix="choose another text",
         )
 
 
-def _joined(added: Iterable[AddedToken], numbers: Mapping[str, int]) -> Iterator[AddedToken]:
-    """The added tokens, those that are asked for special, and the new ones after them."""
+def _joined(
+    added: Iterable[AddedToken], numbers: Mapping[str, int], plain: Collection[str], flags: Flags
+) -> Iterator[AddedToken]:
+    """The added tokens, each special or not as it is asked for, and the new ones after them."""
     there = set[str]()
     for token in added:
         there.add(token.text)
-        yield replace(token, special=True) if token.text in numbers else token
+        asked = token.text in numbers
+        yield replace(token, special=token.text not in plain) if asked else token
     for text, number in numbers.items():
         if text not in there:
-            yield AddedToken(text, number)
+            yield AddedToken(text, number, special=text not in plain, **flags.get(text, {}))
 
 
 def _with_roles(

@@ -90,13 +90,11 @@ def load_source(
     else:
         loaded = _from_path(Path(source), format, spelled(label))
     alone, known, model = completed(loaded.model, loaded.beside, named, said, spelled(label))
-    # What a rank file's own engine does is checked without a normalizer that the user states.
-    same_text = model.normalizer == known.normalizer
     return replace(
         loaded,
         model=presets.fill_template(model),
         says_template=loaded.model.sequence_template is not None,
-        alone=None if known is alone and same_text else alone,
+        alone=None if known is alone else alone,
         by_user=statement.filled(known, model),
     )
 

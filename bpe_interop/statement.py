@@ -154,9 +154,9 @@ def restated(model: BPEModel, statement: Statement) -> BPEModel:
         special = {token.text: token for token in model.added or () if token.special}
         for role, text in statement.roles.items():
             _find(special, text, f"be the {role} token")
-        from .extend import with_special_tokens
+        from .extend import with_tokens
 
-        model = with_special_tokens(model, (), statement.roles)
+        model = with_tokens(model, (), statement.roles)
     if statement.template is not None:
         model = replace(model, sequence_template=template_of(statement.template, model.added or ()))
     if statement.normalizer is not None:

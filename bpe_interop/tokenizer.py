@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .completions import Completer
     from .engines import Engine, Special
     from .engines.protocols import TransformersTokenizer
-    from .extend import Wanted
+    from .extend import Flags, Wanted
 
 
 _TEXT = -1
@@ -224,13 +224,35 @@ class Tokenizer(Vocabulary):
                 text of a special token, one of the new ones or another.
 
         Raises:
-            SpecialTokenError: see :func:`.extend.with_special_tokens` (also ValueError).
+            SpecialTokenError: see :func:`.extend.with_tokens` (also ValueError).
             UnstatedError: the source does not say which special tokens there are.
             LossyConversionError: the engine cannot run the new tokenizer exactly.
         """
-        from .extend import with_special_tokens
+        from .extend import with_tokens
 
-        return Tokenizer(with_special_tokens(self._model, tokens, roles), self._asked_engine)
+        return Tokenizer(with_tokens(self._model, tokens, roles), self._asked_engine)
+
+    def with_tokens(
+        self,
+        tokens: Wanted = (),
+        *,
+        flags: Flags | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> Tokenizer:
+        """A tokenizer with further added tokens that are not special: they are found in all texts.
+
+        Args:
+            tokens: texts, or texts with their ids, as :meth:`with_special_tokens` takes them.
+            flags: ``lstrip``, ``rstrip``, ``single_word`` or ``normalized`` of new tokens.
+            names: other texts for added tokens that are there; they keep their ids.
+
+        Raises:
+            SpecialTokenError, UnstatedError, LossyConversionError: as the method above.
+        """
+        from .extend import with_tokens
+
+        model = with_tokens(self._model, plain=tokens, flags=flags, names=names)
+        return Tokenizer(model, self._asked_engine)
 
     # Encoding.
 

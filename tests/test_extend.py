@@ -17,11 +17,12 @@ import transformers
 from command_line import Command
 from conftest import FIXTURES
 from test_cli import reference
+from tokenizers import AddedToken as AddedTokenOfTokenizers
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
 from bpe_interop import load
 from bpe_interop.errors import LossyConversionError, SpecialTokenError, UnstatedError
-from bpe_interop.extend import surgery, with_special_tokens
+from bpe_interop.extend import surgery, with_tokens
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken
 from bpe_interop.tokenizer import Tokenizer
@@ -162,7 +163,7 @@ def test_an_entry_that_only_numbers_a_token_is_no_word_any_more(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("tokens", "roles", "said"),
     [
-        ([""], {}, "a special token is empty"),
+        ([""], {}, "a token is empty"),
         (["<a>", "<a>"], {}, '"<a>" is given twice'),
         (["\ud800"], {}, "half of a surrogate pair"),
         ({"<|endoftext|>": 5}, {}, "is there already with the id"),
@@ -389,8 +390,10 @@ def test_the_command_writes_checks_and_tells(command: Command, tmp_path: Path) -
     assert (done.code, done.err) == (0, "")
     lines = [line.split(maxsplit=1) for line in done.out.splitlines()]
     said = dict(lines)
+    engine = HuggingFaceTokenizer.from_file(str(HUB / "tokenizer.json"))
+    before = [" ".join(map(str, engine.encode(text).ids)) for text in CHAT]
     assert [rest for label, rest in lines if label == "new"] == [
-        '701 "<|im_start|>"', '704 "<|im_end|>"',
+        f'701 "<|im_start|>", was {before[0]}', f'704 "<|im_end|>", was {before[1]}',
     ]  # fmt: skip
     assert said["role"] == 'eos is "<|im_end|>"'
     assert said["rows"] == (
@@ -433,8 +436,15 @@ def test_the_command_writes_a_rank_file(command: Command, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give --special, --role"),
-        (["--special", ""], "a special token is empty"),
+        ([], "give --special, --token"),
+        (["--special", ""], "a token is empty"),
+        (["--special", "<a>", "--token", "<a>"], '"<a>" is given twice'),
+        (["--tokens", "nowhere.txt"], "nowhere.txt"),
+        (["--rename", "<x>"], "write OLD=NEW"),
+        (["--rename", "<x>=<y>"], "there is no such added token"),
+        (["--rename", "<|endoftext|>=a"], "a token already"),
+        (["--special", "<a>", "--multiple-of", "0"], "--multiple-of"),
+        (["--special", " the"], "cannot hold this tokenizer"),
         (["--special", "<a>", "--special", "<a>=900"], '"<a>" is given twice'),
         (["--special", "<a>=3"], "cannot have the id 3"),
         (["--special", "<a>=99999999999"], "the id 99999999999"),
@@ -495,6 +505,117 @@ def test_the_command_refuses_what_would_be_lost_and_keeps_the_source(
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
+# Tokens that are not special.
+
+WORDS = ["cardiomegaly", "pneumo thorax"]
+TEXTS = [
+    "cardiomegaly", " cardiomegaly", "x cardiomegaly y", "cardiomegalycardiomegaly", "<s>a",
+    "a  pneumo thorax", "pneumo thorax, pneumothorax", "cardiomegal", "", " ",
+    "caf\u00e9 cardiomegaly",
+]  # fmt: skip
+
+
+def test_words_have_the_same_ids_in_sentencepiece_and_tokenizers(
+    command: Command, tmp_path: Path
+) -> None:
+    words = tmp_path / "words.txt"
+    words.write_bytes("\ufeffcardiomegaly\r\n\r\npneumo thorax\n".encode())
+    more = ("--template", "bos", "--json")
+    for given, kind in (
+        (("--tokens", words), "sentencepiece"),
+        (("--token", WORDS[0], "--token", WORDS[1]), "hf"),
+    ):
+        done = command("extend", PIECES, tmp_path / kind, "--to", kind, *given, *more)
+        assert done.code == 0, done.err
+        said = json.loads(done.out)
+        assert said["verdict"]["outcome"] == "proved"
+    engine = sentencepiece.SentencePieceProcessor(
+        model_file=str(tmp_path / "sentencepiece" / "tokenizer.model")
+    )
+    old = sentencepiece.SentencePieceProcessor(model_file=str(PIECES / "tokenizer.model"))
+    first = old.get_piece_size()
+    auto = transformers.AutoTokenizer.from_pretrained(tmp_path / "hf")
+    for text in TEXTS:
+        ids = engine.encode(text)
+        assert auto.encode(text, add_special_tokens=False) == ids or text == "<s>a"
+    assert first in engine.encode("x cardiomegaly y")
+    back = auto.decode(auto.encode("a cardiomegaly b"), skip_special_tokens=True)
+    assert back == "a cardiomegaly b"
+    assert said["surgery"]["new"] == [
+        {**new, "id": first + place, "text": word, "special": False, "was": old.encode(word)}
+        for place, (word, new) in enumerate(zip(WORDS, said["surgery"]["new"], strict=True))
+    ]
+
+
+def test_a_list_of_added_tokens_is_what_tokenizers_adds(command: Command, tmp_path: Path) -> None:
+    listed = tmp_path / "tokens.json"
+    listed.write_text('["<tool>", {"content": "wide", "rstrip": true, "id": 800}]', "utf-8")
+    done = command(
+        "extend", HUB, tmp_path / "out", "--tokens", listed, "--multiple-of", "64", "--json"
+    )
+    assert done.code == 0, done.err
+    found = json.loads(done.out)["surgery"]
+    assert found["rows_after"] == 832  # the next multiple of 64 after 801
+    engine = HuggingFaceTokenizer.from_file(str(HUB / "tokenizer.json"))
+    assert [new["was"] for new in found["new"]] == [
+        engine.encode(text, add_special_tokens=False).ids for text in ("<tool>", "wide")
+    ]
+    engine.add_tokens([AddedTokenOfTokenizers("<tool>", normalized=False)])
+    first = engine.token_to_id("<tool>")
+    written = HuggingFaceTokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    assert written.encode("a<tool>b").ids == engine.encode("a<tool>b").ids
+    assert found["new"][0]["id"] == first
+    [b] = engine.encode("b").ids
+    assert written.encode("a wide  b").ids[-2:] == [800, b]
+
+
+def test_a_reserved_token_gets_a_name_and_keeps_its_id(command: Command, tmp_path: Path) -> None:
+    number = HuggingFaceTokenizer.from_file(str(HUB / "tokenizer.json")).token_to_id(
+        "<|endoftext|>"
+    )
+    done = command("extend", HUB, tmp_path / "out", "--rename", "<|endoftext|>=<|tool|>", "--json")
+    assert done.code == 0, done.err
+    [renamed] = json.loads(done.out)["surgery"]["renamed"]
+    assert renamed == {"id": number, "text": "<|tool|>", "was": "<|endoftext|>"}
+    written = HuggingFaceTokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    assert written.token_to_id("<|tool|>") == number
+    assert written.token_to_id("<|endoftext|>") is None
+    assert written.encode("a<|tool|>").ids[-1] == number
+
+
+def test_a_name_that_is_a_file_is_a_question(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("words.txt").write_text("a\n", "utf-8")
+    asked = command("extend", HUB, "out", "--special", "@words.txt")
+    assert asked.code == 2
+    assert "--specials words.txt" in asked.err
+    Path("words.txt").unlink()
+    assert command("extend", HUB, "out", "--special", "@words.txt", "--no-verify").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("t.txt", b"a b\nc\na b\n", 't.txt, line 3: the token "a b" is given twice'),
+        ("t.txt", b"\xff", "t.txt: not UTF-8: byte 0xFF"),
+        ("t.json", b"{}", "t.json: $: expected an array"),
+        ("t.json", b'[{"content": 1}]', "t.json: $[0].content: expected a string"),
+        ("t.json", b'["a", "a"]', 't.json: $[1]: the token "a" is given twice'),
+        ("t.json", b'[{"content": "a", "special": true}]', "these are to be not special"),
+    ],
+)
+def test_a_file_of_tokens_says_where_it_is_wrong(
+    command: Command, tmp_path: Path, name: str, content: bytes, said: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    done = command("extend", HUB, tmp_path / "out", "--tokens", tmp_path / name)
+    assert done.code == 2
+    assert said in done.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(FIXTURES.parent)
     page = (FIXTURES.parent / "docs" / "extending.md").read_text("utf-8")
@@ -537,7 +658,7 @@ def test_a_length_that_is_not_the_number_of_rows_is_told(tmp_path: Path) -> None
     before = read(HUB).model
     largest = max(token.id for token in before.added or ())
     for number, told in ((largest + 1, False), (largest + 9, True)):
-        after = with_special_tokens(before, {"<|far|>": number})
+        after = with_tokens(before, {"<|far|>": number})
         notes = [n for n in surgery(before, after).notes if "len(tokenizer)" in n]
         assert bool(notes) is told
         Tokenizer(after).save(tmp_path / str(number), format="hf")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import click
 
 from ..convert import Target, Written, write_checked
-from ..errors import FormatError, LossyConversionError
-from ..extend import Surgery, surgery, with_special_tokens
+from ..errors import FormatError, LossyConversionError, not_utf8
+from ..extend import Surgery, surgery, with_tokens
 from ..formats import Format
 from ..formats.huggingface.companions import MODEL_CONFIG
 from ..gate import describe, renamed
@@ -27,6 +27,7 @@ from ..io import (
 from ..model import AddedToken, BPEModel, show
 from ..sources import SourceOptions, load_source, read_with
 from ..statement import Statement, restated
+from ..strict_json import parse
 from .manual import DECIDING, command
 from .options import (
     Writing,
@@ -49,14 +50,20 @@ class _Asked(Writing):
     """The same, and what is added."""
 
     special: tuple[str, ...]
+    specials: Path | None
+    token: tuple[str, ...]
+    tokens: Path | None
+    rename: tuple[str, ...]
     config: Path | None
+    multiple_of: int
 
 
 @command(
     "extend",
-    short_help="Add special tokens, and say how many rows a network needs.",
+    short_help="Add tokens, and say how many rows a network needs.",
     examples={
-        "bpe-interop extend my-tok out --special '<a>' --special '<b>'": "Add two tokens",
+        "bpe-interop extend my-tok out --special '<a>' --special '<b>'": "Add two special tokens",
+        "bpe-interop extend my-tok out --token cardiomegaly": "Add a word",
         "bpe-interop extend my-tok out --special '<pad>' --pad '<pad>'": "Add one for padding",
     },
     codes=DECIDING,
@@ -68,12 +75,45 @@ class _Asked(Writing):
     metavar="TOKEN[=ID]",
     help="A special token, with the next id or this one; may be repeated.",
 )
+@click.option(
+    "--specials",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Special tokens, one on each line; or FILE.json, a list of texts or of added tokens as "
+    "in a tokenizer.json.",
+)
+@click.option(
+    "--token",
+    multiple=True,
+    metavar="TOKEN[=ID]",
+    help="A token that is not special, such as a word: it is found in every text, and decoding "
+    "never leaves it out; may be repeated. In a .model it is a user-defined piece.",
+)
+@click.option(
+    "--tokens",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Such tokens, as with --specials.",
+)
+@click.option(
+    "--rename",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="Another text for an added token, such as a reserved one; it keeps its id.",
+)
 @to_option("The target's format, where it is not the source's.")
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="The network's config.json, where it is not beside the source.",
+)
+@click.option(
+    "--multiple-of",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Round the rows up to a multiple of N, such as 64.",
 )
 @format_option
 @preset_option
@@ -90,26 +130,34 @@ def extend_command(
     said: Statement,
     json_output: bool,
 ) -> None:
-    """Write SRC with further special tokens to DST, and say how many rows a network needs.
+    """Write SRC with further tokens to DST, and say how many rows a network needs.
 
     No id that is there changes. What is written goes through the same gate and the same checks
     as with convert. A TOKEN that ends in = and digits is written with its id behind it.
     """
-    if not asked.special and not said:
+    wanted = _wanted(asked)
+    if not (wanted.special or wanted.plain or asked.rename or said):
         raise click.UsageError(
-            "nothing to do: give --special, --role (or --bos, --eos, --pad, --unk), --template or "
-            "--chat-template"
+            "nothing to do: give --special, --token, --specials, --tokens, --rename, --role (or "
+            "--bos, --eos, --pad, --unk), --template or --chat-template"
         )
-    tokens, named = _numbered(asked.special), dict(said.roles)
     read = read_with(source, reading.get("preset"))
-    keep_apart(read if asked.config is None else [*read, asked.config], target)
+    also = [each for each in (asked.config, asked.tokens, asked.specials) if each is not None]
+    keep_apart([*read, *also], target)
     check_target(target, force=asked.force)
     loaded = load_source(source, **reading)
     usual = None if is_file_target(target) else loaded.format.name
     row = target_format(target, usual if asked.to is None else asked.to)
-    model = with_special_tokens(_renamed(loaded.model, target), tokens, named)
+    model = with_tokens(
+        _renamed(loaded.model, target),
+        wanted.special,
+        dict(said.roles),
+        plain=wanted.plain,
+        flags=wanted.flags,
+        names=_names(asked.rename),
+    )
     model = restated(model, replace(said, roles={}))
-    changes = _surgery(loaded, model, asked.config)
+    changes = _surgery(loaded, model, asked.config, asked.multiple_of)
     with refusals(source, target, json_output=json_output), counting("checking") as tick:
         place = Target(row, target, asked.drop, asked.force, not asked.no_verify)
         try:
@@ -126,17 +174,103 @@ def extend_command(
         show_how_to_load(row, done.files, target)
 
 
-def _numbered(special: tuple[str, ...]) -> dict[str, int | None]:
-    """``TOKEN=ID`` and ``TOKEN``, as tokens with their ids."""
-    asked: dict[str, int | None] = {}
-    for given in special:
-        text, equals, number = given.rpartition("=")
-        has_id = bool(equals and number.isascii() and number.isdigit() and len(number) < 20)
-        token = text if has_id else given
-        if token in asked:
-            raise click.UsageError(f"--special {show(token)} is given twice")
-        asked[token] = int(number) if has_id else None
-    return asked
+@dataclass(slots=True)
+class _Wanted:
+    """The tokens that are asked for, with their ids and flags."""
+
+    special: dict[str, int | None] = field(default_factory=dict)
+    plain: dict[str, int | None] = field(default_factory=dict)
+    flags: dict[str, dict[str, bool]] = field(default_factory=dict)
+
+    def add(self, text: str, number: int | None, *, special: bool) -> bool:
+        """Takes a token; False where it is there already."""
+        if text in self.special or text in self.plain:
+            return False
+        (self.special if special else self.plain)[text] = number
+        return True
+
+
+def _wanted(asked: _Asked) -> _Wanted:
+    wanted = _Wanted()
+    for option, given, special in (
+        ("--special", asked.special, True),
+        ("--token", asked.token, False),
+    ):
+        for each in given:
+            text, number = _numbered(each)
+            if number is None and text[:1] == "@" and Path(text[1:]).is_file():
+                raise click.UsageError(
+                    f"{option} {text}: to add the tokens of that file give {option}s "
+                    f"{text[1:]}; for a token of this very text give its id: {option} {text}=ID"
+                )
+            if not wanted.add(text, number, special=special):
+                raise click.UsageError(f"{option} {show(text)} is given twice")
+    for file, special in ((asked.specials, True), (asked.tokens, False)):
+        if file is not None:
+            _read_tokens(file, wanted, special=special)
+    return wanted
+
+
+def _numbered(given: str) -> tuple[str, int | None]:
+    """``TOKEN=ID`` or ``TOKEN``."""
+    text, equals, number = given.rpartition("=")
+    if equals and number.isascii() and number.isdigit() and len(number) < 20:
+        return text, int(number)
+    return given, None
+
+
+_FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
+
+
+def _read_tokens(file: Path, wanted: _Wanted, *, special: bool) -> None:
+    """Takes the tokens of a file, one on each line, or a list in JSON.
+
+    Raises:
+        SourceError: it cannot be read.
+        FormatError: it is not UTF-8, or no such JSON.
+    """
+    data, name = read(file), spelled(str(file))
+    if file.suffix == ".json":
+        for entry in parse(data, name).items():
+            number = None
+            if isinstance(entry.value, str):
+                text = entry.value
+            else:
+                entry.only("id", "content", "special", *_FLAGS)
+                text = entry["content"].be(str)
+                number = entry["id"].id() if "id" in entry else None
+                flags = {flag: entry.flag(flag, default=False) for flag in _FLAGS}
+                wanted.flags[text] = {flag: True for flag, is_set in flags.items() if is_set}
+                if entry.flag("special", default=special) is not special:
+                    entry["special"].fail(
+                        f"these are to be {'special' if special else 'not special'}",
+                        fix="give it in a file for --specials, or for --tokens",
+                    )
+            if not wanted.add(text, number, special=special):
+                entry.fail(f"the token {show(text)} is given twice")
+        return
+    try:
+        listed = [line.removesuffix("\r") for line in data.decode("utf-8-sig").split("\n")]
+    except UnicodeDecodeError as error:
+        raise FormatError(not_utf8(error), where=name, fix="save it as UTF-8") from None
+    for place, line in enumerate(listed, 1):
+        if line and not wanted.add(line, None, special=special):
+            raise FormatError(
+                f"the token {show(line)} is given twice", where=f"{name}, line {place}"
+            )
+
+
+def _names(given: tuple[str, ...]) -> dict[str, str]:
+    """``OLD=NEW``; where an = is in a name, the first that leaves two texts divides them."""
+    names: dict[str, str] = {}
+    for each in given:
+        old, equals, new = each.partition("=")
+        if not old or not equals or not new:
+            raise click.UsageError(f"--rename {show(each)}: write OLD=NEW")
+        if old in names:
+            raise click.UsageError(f"--rename {show(old)} is given twice")
+        names[old] = new
+    return names
 
 
 def _renamed(model: BPEModel, target: Path) -> BPEModel:
@@ -148,14 +282,16 @@ def _renamed(model: BPEModel, target: Path) -> BPEModel:
 _NO_ROWS = "give the network's config.json, where vocab_size stands; or leave --config out"
 
 
-def _surgery(loaded: TokenizerSource[BPEModel], model: BPEModel, config: Path | None) -> Surgery:
+def _surgery(
+    loaded: TokenizerSource[BPEModel], model: BPEModel, config: Path | None, multiple_of: int
+) -> Surgery:
     """What the network needs; a file that was given is named, and has to say its rows.
 
     Raises:
         FormatError: the file is malformed, or does not say how many rows the network has.
     """
     try:
-        changes = surgery(loaded.model, model, _config(loaded, config))
+        changes = surgery(loaded.model, model, _config(loaded, config), multiple_of)
     except FormatError as error:
         if config is not None and error.where.startswith(MODEL_CONFIG):
             error.where = f"{config}{error.where.removeprefix(MODEL_CONFIG)}"
@@ -179,7 +315,11 @@ def _show(
     target: Path, changes: Surgery, said: Statement, notes: tuple[str, ...], done: Written
 ) -> None:
     lines("wrote", [plain_names(dict.fromkeys(done.files, b""), target)])
-    lines("new", [_said(token) for token in changes.new])
+    shown = list(zip(changes.new, changes.was, strict=True))[:_SHOWN]
+    lines("new", [_said_new(token, was) for token, was in shown])
+    if len(changes.new) > _SHOWN:
+        lines("new", [f"... {len(changes.new):,} in all; --json has each"])
+    lines("renamed", [f"{_said(old)} is {show(new.text)}" for old, new in changes.renamed])
     lines(
         "special",
         [f"{_said(token)}, which was there and not special" for token in changes.made_special],
@@ -195,6 +335,16 @@ def _show(
 
 def _said(token: AddedToken) -> str:
     return f"{token.id} {show(token.text)}"
+
+
+_SHOWN = 20
+"""So many new tokens are shown."""
+
+
+def _said_new(token: AddedToken, was: tuple[int, ...]) -> str:
+    kind = "" if token.special else ", not special"
+    before = f", was {' '.join(map(str, was))}" if was else ""
+    return f"{_said(token)}{kind}{before}"
 
 
 def _rows(changes: Surgery) -> str:
@@ -233,9 +383,17 @@ def _as_dict(
         "target": spelled(str(target)),
         "target_format": row.name,
         "files": list(done.files),
-        "surgery": {**asdict(changes), "rows_added": changes.rows_added},
+        "surgery": {**_as_data(changes), "rows_added": changes.rows_added},
         "notes": list(notes),
         "losses": [asdict(loss) for loss in done.losses],
         "checks": [asdict(check) for check in done.checks],
         "verdict": None if done.verdict is None else asdict(done.verdict),
     }
+
+
+def _as_data(changes: Surgery) -> dict[str, object]:
+    """What changed, with each new token's former ids beside it."""
+    data = asdict(changes)
+    new = [{**token, "was": was} for token, was in zip(data["new"], data.pop("was"), strict=True)]
+    renamed = [{"id": old.id, "text": new.text, "was": old.text} for old, new in changes.renamed]
+    return {**data, "new": new, "renamed": renamed}

@@ -23,6 +23,8 @@ class Facts:
         served: what runs it as a server that is asked by its address, as ``module:class``; empty
             for nothing. On the command line it is ``ENGINE@http://HOST:PORT``.
         first: the module to import ahead of its use, where that takes long.
+        bare: whether it takes a text as it is, and of added tokens their texts alone: no normalizer
+            and no flags.
         without_tokens: whether, beside files, it needs nothing of a model that its tokens say.
         assumes: what a proof takes for granted of it besides, as a sentence; empty for nothing.
     """
@@ -36,6 +38,7 @@ class Facts:
     instead: str = ""
     served: str = ""
     first: str = ""
+    bare: bool = False
     without_tokens: bool = False
     assumes: str = ""
 
@@ -43,7 +46,11 @@ class Facts:
 FACTS: Mapping[str, Facts] = MappingProxyType(
     {
         "tiktoken": Facts(
-            all_cores=True, applies_template=False, first="tiktoken", without_tokens=True
+            all_cores=True,
+            applies_template=False,
+            first="tiktoken",
+            bare=True,
+            without_tokens=True,
         ),
         "tokenizers": Facts(all_cores=True, first="tokenizers", without_tokens=True),
         "transformers": Facts(
@@ -53,7 +60,7 @@ FACTS: Mapping[str, Facts] = MappingProxyType(
         ),
         "sentencepiece": Facts(parses_special=False),
         "gigatoken": Facts(
-            doubt="gigatoken splits texts without a regex engine, which is only tested"
+            bare=True, doubt="gigatoken splits texts without a regex engine, which is only tested"
         ),
         "mistral-common": Facts(parses_special=False, applies_template=False),
         "llama.cpp": Facts(

@@ -25,7 +25,7 @@ _SCHEMES = {"gpt2": "gpt2", "cl100k": "cl100k", "qwen2": "qwen2", "o200k": "o200
 
 
 class GigatokenEngine(LibraryEngine):
-    """Two of its tokenizers, one of which finds special tokens."""
+    """Two of its tokenizers, one of which finds special tokens; both find the other added ones."""
 
     name = "gigatoken"
     parses_special = True
@@ -58,14 +58,15 @@ def read(files: Files, model: BPEModel | None) -> GigatokenEngine:
     """
     tokenizer = library("gigatoken").Tokenizer
     name = rank_file(files)
-    pattern, special = unsaid(stated_beside(files, name), model)
+    pattern, special, plain = unsaid(stated_beside(files, name), model)
     scheme = _scheme(pattern, files[name])
     ranks = "ranks.tiktoken"
     with guarded("gigatoken", f"on the rank file {name}"), written({ranks: files[name]}) as folder:
         path = folder / ranks
-        plain = tokenizer.from_tiktoken(path, pretokenizer=scheme)
+        found = {text: special[text] for text in plain}
+        finding = tokenizer.from_tiktoken(path, pretokenizer=scheme, special_tokens=found)
         parsing = tokenizer.from_tiktoken(path, pretokenizer=scheme, special_tokens=special)
-    return GigatokenEngine(plain, parsing)
+    return GigatokenEngine(finding, parsing)
 
 
 def _scheme(pattern: str, data: bytes) -> str:

@@ -47,8 +47,14 @@ def stated_beside(files: Files, name: str) -> dict[str, Any]:
     return stated
 
 
-def unsaid(stated: Mapping[str, Any], model: BPEModel | None) -> tuple[str, dict[str, int]]:
-    """Pattern and special tokens of a rank file: what its sidecar says, else the model.
+def unsaid(
+    stated: Mapping[str, Any], model: BPEModel | None
+) -> tuple[str, dict[str, int], frozenset[str]]:
+    """Pattern and added tokens of a rank file: what its sidecar says, else the model.
+
+    Returns:
+        The pattern, the ids of the added tokens, and those of them that are not special: they
+        are to be found in any text.
 
     Raises:
         UnstatedError: neither says it.
@@ -58,14 +64,15 @@ def unsaid(stated: Mapping[str, Any], model: BPEModel | None) -> tuple[str, dict
         from ..formats.one_pattern import pat_str
 
         pattern = pat_str(model)
-    special = stated.get("special_tokens")
+    special, plain = stated.get("special_tokens"), frozenset[str]()
     if special is None and model is not None and model.added is not None:
         special = {token.text: token.id for token in model.added}
+        plain = frozenset(token.text for token in model.added if not token.special)
     if pattern is None:
         raise _unstated("the pattern of this rank file is not stated")
     if special is None:
         raise _unstated("the special tokens of this rank file are not stated")
-    return pattern, special
+    return pattern, special, plain
 
 
 def _unstated(what: str) -> UnstatedError:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+from ..errors import FormatError
 from ..loss import Loss
 from ..model import FIELDS, BPEModel
 
@@ -56,9 +57,17 @@ class RoundTrip:
         """What reading the files gives.
 
         Raises:
-            FormatError: the format's own reader refuses them.
+            FormatError: the format's own reader refuses them: nothing that can be written in it
+                is this tokenizer.
         """
-        return self.format.load(self.files)
+        try:
+            return self.format.load(self.files)
+        except FormatError as error:
+            # Where in the source's file that stands, nobody knows: it is about the target's.
+            error.what = f"{self.format.title} cannot hold this tokenizer: {error.what}"
+            error.where = f"what would be written, {error.where}"
+            error.fix = f"{error.fix}; or name another format with --to (to=...)"
+            raise
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:

@@ -332,7 +332,7 @@ def answer(status: int) -> int | None:
     if status != _NOT_MINE and os.environ.get(VARIABLE) == "native":
         raise EngineError(
             "the native kernel failed by a defect of its own",
-            fix=f"set {VARIABLE}=python, and report this",
+            fix=f"set {VARIABLE}=python: Python does the same work without it",
         )
     return None
 

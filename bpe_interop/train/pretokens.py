@@ -275,6 +275,6 @@ def _take(counted: Pretokens, counter: PretokenCounter) -> None:
     if counts is None:
         raise EngineError(
             "the native kernel failed by a defect of its own",
-            fix=f"set {VARIABLE}=python, and report this",
+            fix=f"set {VARIABLE}=python: Python does the same work without it",
         )
     counted.counts.update(counts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..engines import versions
 from ..engines.facts import facts
 from ..model import BPEModel
@@ -40,12 +42,29 @@ def assumptions(models: tuple[BPEModel, BPEModel], engines: set[str]) -> tuple[s
         "texts are valid Unicode",
     ]
     sentences += filter(None, (facts(name).assumes for name in sorted(engines)))
+    for name in sorted(engines):
+        if facts(name).bare:
+            sentences += _left_to_callers(name, models)
     borrowed = (UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled)
     if any(isinstance(step, borrowed) for model in models for step in model.normalizer or ()):
         sentences.append("normal forms and case are those of the installed tokenizers")
     if any(_batches(model) for model in models):
         sentences.append("truncation and padding are off, though a file asks for them")
     return tuple(sentences)
+
+
+def _left_to_callers(engine: str, models: tuple[BPEModel, BPEModel]) -> Iterator[str]:
+    """What an engine that is bare does only with its caller's help."""
+    added = [token for model in models for token in model.added or ()]
+    if not all(token.special for token in added):
+        yield (
+            f"who calls {engine} asks it for the added tokens that are not special: "
+            "encode(text, allowed_special={...}, disallowed_special=())"
+        )
+    if any(token.looks_around for token in added):
+        yield f"who calls {engine} does what the flags of added tokens say (lstrip, rstrip, ...)"
+    if any(model.normalizer for model in models):
+        yield f"who calls {engine} normalizes a text before"
 
 
 def _batches(model: BPEModel) -> bool:

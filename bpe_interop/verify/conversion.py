@@ -295,11 +295,23 @@ def _raise_if_different(tally: Tally, engine: Engine, what: str) -> None:
     raise CheckFailedError(
         f"{what} is not the tokenizer that we read, in {engine.name} {engine.version}: "
         f"{show(mismatch.text)} ({mismatch.mode.scope}) gives {answers}",
-        fix=_REPORT,
+        fix=_way_on(engine.name, of_source=what == "the source"),
     )
 
 
-_REPORT = "nothing was kept; please report this with the source file"
+def _way_on(engine: str, *, of_source: bool) -> str:
+    """What is to be done where an engine gives other ids than the files that it was handed say."""
+    if of_source:
+        return (
+            f"nothing was written; to see every difference: bpe-interop verify SRC SRC --engine-b "
+            f"{engine}; what {engine} gives is what it serves: another version of it may do as the "
+            "file says, and --no-verify (verify=False) writes what the file says"
+        )
+    return (
+        "nothing was written; another target format may do, or another version of "
+        f"{engine}; to look at it, write it with --no-verify (verify=False), then: bpe-interop "
+        f"verify SRC DST --engine-b {engine}"
+    )
 
 
 def _raise_if_tables_differ(model: BPEModel, again: BPEModel, text: str) -> None:
@@ -381,7 +393,7 @@ def establish(
         otherwise = (otherwise or "gives {} other ids").format(show(proof.witness or ""))
         raise CheckFailedError(
             f"what was written {otherwise} ({proof.stage})",
-            fix=_REPORT,
+            fix=_way_on(engine, of_source=False),
         )
     outcome, why = _outcome(proof, doubts(names), texts)
     if outcome == "proved":

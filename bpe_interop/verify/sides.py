@@ -118,6 +118,16 @@ class Own(OneByOne):
         self._last = [], "text", []
 
 
+def as_run_by(engine: str, model: BPEModel) -> BPEModel:
+    """What an engine runs of a model whose files it reads: one that is bare knows texts alone."""
+    if not facts(engine).bare:
+        return model
+    flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
+    added = model.added and tuple(replace(token, **flags) for token in model.added)
+    run = replace(model, normalizer=model.normalizer and (), added=added)
+    return model if run == model else run
+
+
 @dataclass(frozen=True, slots=True)
 class Mode:
     """A way of asking for ids; ``scope`` is how reports call it.

@@ -24,6 +24,7 @@ from .sides import (
     Mode,
     Own,
     Side,
+    as_run_by,
     decode,
     encode_one,
 )
@@ -139,7 +140,7 @@ def _runs_alike(side: Side, notes: list[str]) -> bool:
     A proof is about models; a file that its engine refuses, or runs otherwise, is not its model.
     """
     source = side.source
-    if side.engine.name != Own.name or source.model is None or not source.files:
+    if not isinstance(side.engine, Own) or source.model is None or not source.files:
         return True  # of a lock file there is a model alone
     name, model = source.format.engine, source.model
     if model.added is None:
@@ -153,7 +154,9 @@ def _runs_alike(side: Side, notes: list[str]) -> bool:
     except (EngineError, UnstatedError) as error:
         notes.append(not_called_proved(f"{name} does not run {source.label}: {error.what}"))
         return False
-    tally = compare(side.engine, engine, fixed(), [replace(ORDINARY, decodes=False)])
+    run = as_run_by(name, side.engine.encoder.model)
+    own = side.engine if run is side.engine.encoder.model else Own(run)
+    tally = compare(own, engine, fixed(), [replace(ORDINARY, decodes=False)])
     if tally.mismatch is not None:
         text = show(tally.mismatch.text)
         notes.append(not_called_proved(f"{name} gives {source.label} other ids on {text}"))
@@ -190,7 +193,20 @@ def _unexplained(mismatch: Mismatch, sides: tuple[Side, Side]) -> str:
             f"the models that were read are equal: {next(filter(None, doubts))}, and by its own "
             "settings it gives other ids; bpe-interop inspect says what is known of it"
         )
-    return "the models were proved equal, and yet an engine differs: please report this"
+    names = " and ".join(side.engine.name for side in sides if side.engine.name != Own.name)
+    for side in sides:
+        model = side.source.model
+        if model is not None and as_run_by(side.engine.name, model) is not model:
+            return (
+                f"the models that were read are equal: {side.engine.name} takes a text as it is, "
+                "and of added tokens their texts alone, so what a normalizer and flags do is left "
+                "to its callers"
+            )
+    return (
+        f"the models that were read are equal, and {names or 'an engine'} gives something else "
+        "than its files say: what an engine gives is what it serves, so run both sides in the one "
+        "that you use (--engine-a, --engine-b)"
+    )
 
 
 def _first(
