@@ -19,13 +19,13 @@ from benchmarks.trust.faults import (
 from benchmarks.trust.laws import BrokenError, Case
 from bpe_interop.formats import all_formats, by_name
 
-SHORT = ("drop a merge", "drop special tokens", "swap two ids", "forget normalized", "forget roles")
-"""Cheap faults of several stages; the command has all of them."""
+SHORT = {"minbpe": "drop a merge"}  # it writes no ids
+"""A fault of a format that is not ``swap two ids``; the command has all of them."""
 
 
 @pytest.mark.parametrize("name", [row.name for row in all_formats()])
 def test_a_law_catches_each_fault(name: str) -> None:
-    outcomes = list(run([by_name(name)], SHORT))
+    outcomes = list(run([by_name(name)], [SHORT.get(name, "swap two ids")]))
     assert outcomes
     assert [each for each in outcomes if each.missed] == []
     assert {each.stage for each in outcomes} == {"writer", "writer abroad", "reader"}

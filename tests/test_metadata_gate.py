@@ -125,6 +125,7 @@ def test_every_page_says_the_same_list(page: str) -> None:
     assert listed in " ".join((assert_parity.__doc__ or "").split())
 
 
+@pytest.mark.usefixtures("few_texts")
 @pytest.mark.parametrize("locked", [False, True], ids=["a directory", "a lock file"])
 @pytest.mark.parametrize(("changes", "field"), CHANGES)
 def test_another_role_or_chat_template_fails_where_it_is_asked_for(

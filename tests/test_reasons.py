@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,12 @@ FORMATS = ("gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe", "tekken
 def damaged(name: str) -> Iterator[tuple[str, RoundTrip]]:
     """Models that a format has read itself, written with one fault at a time."""
     row = by_name(name)
-    for source in laws.sources([row]):
-        if source.told or RoundTrip(source.model, row).losses:
-            continue
+    exact = (
+        source
+        for source in laws.sources([row])
+        if not source.told and not RoundTrip(source.model, row).losses
+    )
+    for source in islice(exact, 4):
         for fault, change in FAULTS.items():
             if changed(change, source.model) is not None:
                 yield fault, RoundTrip(source.model, mutant(row, "writer", change))
