@@ -82,7 +82,7 @@ class Conversion:
 
     def __str__(self) -> str:
         """What was kept, rewrote, lost, noted and compared, one line each."""
-        outcome = "DIFFERENT" if self._outcome == "refuted" else self._outcome.upper()
+        outcome = self._outcome.replace("refuted", "different").upper()
         return "\n".join([f"{outcome}: {self.source} to {self.target}", *self._lines])
 
     def _repr_html_(self) -> str:
@@ -98,16 +98,24 @@ class Conversion:
         verdict = self.verdict
         if verdict is None:
             return "What was written was not compared with the source."
-        return {
+        sentence = {
             "proved": "What was written gives the same ids as the source for every text.",
             "tested": f"Both gave the same ids on {verdict.texts:,} texts; that is not every text.",
-            "refuted": "What was dropped changes ids.",
+            "refuted": "More differs than what was dropped.",
             "unknown": "Nothing was run.",
         }[verdict.outcome]
+        if not verdict.dropped:
+            return sentence
+        shown = "" if verdict.example is None else f", which changes {show(verdict.example)}"
+        dropped = f"This is not the same tokenizer: {', '.join(verdict.dropped)} dropped{shown}."
+        return f"{dropped} Of all else: {sentence}"
 
     @property
     def _outcome(self) -> str:
-        return "not verified" if self.verdict is None else self.verdict.outcome
+        if self.verdict is None:
+            return "not verified"
+        dropped = self.verdict.dropped
+        return (f"without {', '.join(dropped)}, " if dropped else "") + self.verdict.outcome
 
     @property
     def _lines(self) -> list[str]:

@@ -457,7 +457,16 @@ def _joined(
         yield replace(token, special=token.text not in plain) if asked else token
     for text, number in numbers.items():
         if text not in there:
-            yield AddedToken(text, number, special=text not in plain, **flags.get(text, {}))
+            own = flags.get(text, {})
+            yield AddedToken(
+                text,
+                number,
+                text not in plain,
+                own.get("lstrip", False),
+                own.get("rstrip", False),
+                own.get("single_word", False),
+                own.get("normalized", False),
+            )
 
 
 def _with_roles(

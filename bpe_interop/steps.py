@@ -287,7 +287,19 @@ class JoinPieces:
     charsmap: bytes = b""
 
 
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """These ids are these bytes, whatever their tokens are and the later steps do to a token.
+
+    It stands first. llama.cpp decodes tokens of some types so (``token_to_piece`` in
+    ``llama-vocab.cpp``): unused ones to nothing, for one.
+    """
+
+    tokens: tuple[tuple[int, bytes], ...]
+
+
 DecoderStep: TypeAlias = Union[
+    Verbatim,
     JoinBytes,
     JoinTokens,
     JoinPieces,

@@ -22,6 +22,7 @@ from fixtures.gguf_models import (
     STRING,
     UINT32,
     UNUSED,
+    USER_DEFINED,
     gguf,
 )
 from tests.conftest import FIXTURES
@@ -98,27 +99,33 @@ def test_gemma4_needs_the_token_that_it_puts_first() -> None:
         ("gguf-tiny", "<0x41>", BYTE, "A"),
         ("gguf-tiny", "zzz", UNUSED, ""),
         ("gguf-spm-tiny", "zzz", UNUSED, ""),
+        ("gguf-spm-tiny", "\u2581zz", USER_DEFINED, "\u2581zz"),
+        ("gguf-spm-tiny", "\u2581zz", NORMAL, " zz"),
+        ("gguf-gemma4-tiny", "zzz", UNUSED, ""),
     ],
 )
-def test_what_the_engine_decodes_otherwise_is_told(
-    kind: str, text: str, type: int, decoded: str
-) -> None:
+def test_a_token_decodes_as_the_type_says(kind: str, text: str, type: int, decoded: str) -> None:
+    """Alone, among others, and in a stream; and a verdict knows it."""
     keys = keys_in(kind)
     for name, value in ((TOKENS, text), (TYPES, type), ("tokenizer.ggml.scores", -99.0)):
         if name in keys:
             keys[name][1][1].append(value)
     number = len(keys[TOKENS][1][1]) - 1
-    model = load(keys)
-    assert LlamaCppEngine(gguf(keys)).decode([number]) == decoded
-    assert Encoder(model).decode([number]) == text
-    assert any("llama.cpp decodes these" in note for note in model.origin.notes)
+    encoder, engine = Encoder(load(keys)), LlamaCppEngine(gguf(keys))
+    other = engine.encode("x")
+    for ids in ([*other, number, *other], [number, number], [*other * 40, number, *other]):
+        back = engine.decode(ids)
+        assert decoded in back
+        assert encoder.decode(ids) == back
+        stream = encoder.decode_stream()
+        assert "".join(stream.texts(ids)) == back
+    assert encoder.decode(other) == engine.decode(other)
 
 
-def test_a_token_that_fills_a_hole_and_may_be_a_pretoken_is_told_of() -> None:
+def test_a_token_that_fills_a_hole_and_may_be_a_pretoken_decodes_to_nothing() -> None:
     keys = keys_in("gguf-llama3-tiny")
     assert not load(keys).origin.notes
     keys["tokenizer.ggml.pre"] = STRING, "minicpm5"
     model = load(keys)
     assert LlamaCppEngine(gguf(keys)).decode([401]) == ""
-    assert Encoder(model).decode([401]) == "[PAD401]"
-    assert any("llama.cpp decodes these to nothing" in note for note in model.origin.notes)
+    assert Encoder(model).decode([401]) == ""

@@ -115,12 +115,17 @@ def test_a_token_within_a_special_one_is_told_on_the_way() -> None:
         refuse(replace(model, added=leftmost), by_name("gguf"))
 
 
-def test_what_llama_cpp_decodes_as_it_is_spelled_is_noted() -> None:
-    notes = load({"x.gguf": by_scores([], made.NORMAL)}).origin.notes
-    assert any("256 tokens such as <0x00> are not marked as bytes" in note for note in notes)
-    notes = load({"x.gguf": by_scores([("\u2581x", made.USER_DEFINED)])}).origin.notes
-    assert any("1 special tokens have U+2581" in note for note in notes)
-    assert not load({"x.gguf": by_scores([])}).origin.notes
+def test_what_llama_cpp_decodes_as_it_is_spelled() -> None:
+    for file in (
+        by_scores([], made.NORMAL),
+        by_scores([("\u2581x", made.USER_DEFINED)]),
+        by_scores([]),
+    ):
+        encoder, engine = Encoder(load({"x.gguf": file})), LlamaCppEngine(file)
+        ids = [*encoder.model.vocab.ids.values(), *(t.id for t in encoder.model.added or ())]
+        for number in ids:
+            for each in ([number], [*engine.encode("\u00e9"), number, *engine.encode("\u00e9")]):
+                assert encoder.decode(each) == engine.decode(each)
 
 
 def test_an_end_that_llama_cpp_takes_by_itself_is_noted() -> None:

@@ -112,21 +112,27 @@ def _sentence(established: Established, to: str, has_source: bool) -> str:
     """The verdict as a sentence."""
     from ..proof.prove import about  # a verdict was found, so its modules are there
 
-    but = (
-        f"apart from what was dropped ({', '.join(established.dropped)}): "
-        if established.dropped
-        else ""
-    )
+    but = _but(established)
     if established.outcome == "proved":
         text = about(established.scope, established.stages)
         if "sequence_template" in established.given:
             text += "; the template is the one that was given" + ", not the source's" * has_source
-        return f"PROVED equal {to}{but}for {text} ({', '.join(established.engines)})"
+        return f"{but}PROVED equal {to}for {text} ({', '.join(established.engines)})"
     if established.outcome == "refuted":
         text = show_text(established.witness or "")
         return f"DIFFERENT by more than what was dropped, {established.why}; a text: {text}"
     if established.outcome == "tested":
         return (
-            f"TESTED equal {to}{but}on {established.texts:,} texts; not proved: {established.why}"
+            f"{but}TESTED equal {to}on {established.texts:,} texts; not proved: {established.why}"
         )
     return f"NONE: {established.why}"
+
+
+def _but(established: Established) -> str:
+    """What stands before a verdict on what is left: what was dropped, and what that changes."""
+    if not established.dropped:
+        return ""
+    fields = ", ".join(established.dropped)
+    example = established.example
+    shown = "" if example is None else f", which changes {show_text(example)}"
+    return f"not the same tokenizer: {fields} dropped{shown}; all else "

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Literal, TypeAlias, TypeVar, Union
 
 from ..entries import numbered
@@ -39,9 +40,10 @@ from ..text.decoders import (
     decode_pieces,
     decode_tokens,
     token_bytes,
+    verbatim_of,
 )
 from ..text.normalize import normalize
-from .stream import Bytes, Chain, DecodeStream
+from .stream import AsItIs, Bytes, Chain, DecodeStream
 
 T = TypeVar("T")
 
@@ -167,10 +169,14 @@ class Decoder:
         """
         if skip_special:
             ids = [number for number in ids if number not in self._special]
+        own = steps is self._model.decoder
+        verbatim, steps = verbatim_of(steps)
         only = steps[0] if len(steps) == 1 else None
         if self._model.alphabet == "byte" and isinstance(only, JoinBytes):
             return str(self._joined(ids, "text"), "utf-8", errors)
-        if len(ids) >= _MANY and not is_aside() and steps is self._model.decoder:
+        if verbatim and not verbatim.keys().isdisjoint(ids):
+            return self._with_verbatim(verbatim, steps, ids)
+        if len(ids) >= _MANY and not is_aside() and own:
             joiner = self._joiner
             text = None if joiner is None else joiner.text(ids)
             if text is not None:
@@ -178,6 +184,20 @@ class Decoder:
         if isinstance(only, JoinPieces):
             return decode_pieces(only, self._look_up(ids, self._pieces))
         return decode_tokens(steps, self._look_up(ids, self._spelled))
+
+    def _with_verbatim(
+        self, verbatim: Mapping[int, bytes], steps: Sequence[DecoderStep], ids: Sequence[int]
+    ) -> str:
+        """The text of ids of which some are bytes whatever the steps do to a token by itself."""
+        place = steps.index(Fuse())
+        parts = []
+        for given, run in groupby(ids, verbatim.__contains__):
+            if given:
+                parts += [verbatim[number].decode("utf-8") for number in run]
+            else:
+                tokens = self._look_up([*run], self._spelled)
+                parts.append(decode_tokens([*steps[:place], Fuse()], tokens))
+        return decode_tokens(steps[place:], parts)
 
     def stream(
         self, steps: Sequence[DecoderStep], *, skip_special: bool, errors: Malformed
@@ -195,12 +215,17 @@ class Decoder:
             kept = [number for number in numbers if number not in skipped]
             return [bytes(self._joined(kept, "text"))]
 
+        verbatim, steps = verbatim_of(steps)
         only = steps[0] if len(steps) == 1 else None
         if self._model.alphabet == "byte" and isinstance(only, JoinBytes):
             return DecodeStream(finder(self._decoded), Bytes(errors), joined)
         if isinstance(only, JoinPieces):
             many = finder_of_all(self._pieces) if errors == "replace" else None
             return DecodeStream(finder(self._pieces), PieceJoiner(only, errors), many)
+        if verbatim:
+            spelled = {n: AsItIs(text.decode("utf-8")) for n, text in verbatim.items()}
+            table = {**self._spelled, **spelled}
+            return DecodeStream(finder(table), Chain(steps, errors))
         chain = Chain(steps, errors)
         several = finder_of_all(self._spelled) if chain.takes_many else None
         return DecodeStream(finder(self._spelled), chain, several)
@@ -228,7 +253,10 @@ class Decoder:
         Two models with equal steps decode ids alike if these mean the same in both. An id of
         several added tokens (``shared_ids``) is left out.
         """
+        verbatim, steps = verbatim_of(steps)
         only = steps[0] if len(steps) == 1 else None
+        if verbatim and not isinstance(only, JoinBytes):
+            return {**self._spelled, **verbatim}
         if isinstance(only, JoinBytes):
             if self._model.alphabet == "byte":
                 return self._decoded
@@ -237,7 +265,8 @@ class Decoder:
 
     def meanings_of(self, steps: Sequence[DecoderStep], numbers: Set[int]) -> Mapping[int, Meaning]:
         """The same of some ids: where bytes are joined, without looking at the others."""
-        joined = len(steps) == 1 and isinstance(steps[0], JoinBytes)
+        _, others = verbatim_of(steps)
+        joined = len(others) == 1 and isinstance(others[0], JoinBytes)
         if self._model.alphabet == "byte" and joined:
             own = numbered(self._model.vocab.ids, numbers - self._shared.keys())
             meanings: Mapping[int, Meaning] = self._with_added(own)
@@ -290,11 +319,14 @@ class Decoder:
 
     def _with_added(self, contents: dict[int, bytes]) -> dict[int, bytes]:
         """What some tokens are where bytes are joined, and what all added tokens are."""
-        mapped = JoinBytes(mapped_added=True) in (self._model.decoder or ())
-        return contents | {
+        steps = self._model.decoder or ()
+        mapped = JoinBytes(mapped_added=True) in steps
+        verbatim, _ = verbatim_of(steps)
+        added = {
             n: to_bytes(text) if mapped and is_mapped(text) else text.encode()
             for n, text in self._texts.items()
         }
+        return {**contents, **added, **verbatim}
 
     @cached_property
     def _spelled(self) -> dict[int, str]:
@@ -337,7 +369,7 @@ class Decoder:
     @cached_property
     def _joiner(self) -> TextJoiner | None:
         """What decodes as the model's decoder does, in the kernel."""
-        steps = self._model.decoder or ()
+        _, steps = verbatim_of(self._model.decoder or ())
         only = steps[0] if len(steps) == 1 else None
         if isinstance(only, JoinPieces):
             return joiner_of_pieces(only, self._pieces)

@@ -166,16 +166,30 @@ class Bytes:
         return self._decoder.decode(b"", True)
 
 
+class AsItIs(str):
+    """A token that no step changes by itself, because it stands for itself."""
+
+    __slots__ = ()
+
+
 class Chain:
     """Tokens through the steps of a decoder; see :func:`.text.decoders.decode_tokens`."""
 
     def __init__(self, steps: Sequence[DecoderStep], errors: Malformed) -> None:
         self._stages = _stages(steps or (JoinTokens(),), errors)
+        # The steps that see a token by itself stand before the one that joins all.
+        joining = (at for at, step in enumerate(steps) if isinstance(step, Fuse))
+        self._alone = next(joining, 0)
         self.takes_many = _takes_many(self._stages, errors)
 
     def add(self, token: str) -> str:
         """What comes out of the last step."""
-        return self.add_all([token])
+        if not isinstance(token, AsItIs):
+            return self.add_all([token])
+        before: list[str] = []
+        for stage in self._stages[: self._alone]:  # a run of bytes ends here
+            before = [*self._through(before, (stage,)), *stage.end()]
+        return "".join(self._through([*before, str(token)], self._stages[self._alone :]))
 
     def add_all(self, tokens: Sequence[str]) -> str:
         """What comes out of the last step; only where ``takes_many`` is it for many tokens."""

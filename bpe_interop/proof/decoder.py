@@ -23,7 +23,7 @@ from ..steps import (
     SentencePieceText,
     StripToken,
 )
-from ..text.decoders import apply_step
+from ..text.decoders import apply_step, verbatim_of
 from ..theory import chains
 from .ids import given_tokens, unknown_id
 from .stage import NO_DECODED, Scope, Stage, TwoModels, silent, single_characters
@@ -45,11 +45,14 @@ def decoding_stage(pair: TwoModels) -> Stage:
     if a is None or b is None:
         return Stage(_NAME, "unknown", f"{silent(pair, 'decoder')} how ids become text")
     left, right = Encoder(pair.a), Encoder(pair.b)
-    if a != b and _differ_in_unknown(a, b):
+    # What ids are whatever the steps do is in their meanings.
+    (_, steps_a), (_, steps_b) = verbatim_of(a), verbatim_of(b)
+    equal = tuple(steps_a) == tuple(steps_b)
+    if not equal and _differ_in_unknown(steps_a, steps_b):
         return _other_unknown(pair, left.meanings(a), right.meanings(b))
-    joined = _joins_bytes(a) and _joins_bytes(b)
-    if a != b and not joined:
-        return _other_steps(pair, a, b, left.meanings(a), right.meanings(b))
+    joined = _joins_bytes(steps_a) and _joins_bytes(steps_b)
+    if not equal and not joined:
+        return _other_steps(pair, steps_a, steps_b, left.meanings(a), right.meanings(b))
     if joined and pair.a.alphabet == pair.b.alphabet == "byte":
         asked = _perhaps_apart(pair)
         one, two = left.meanings_of(a, asked), right.meanings_of(b, asked)
@@ -66,6 +69,8 @@ def _perhaps_apart(pair: TwoModels) -> set[int]:
     """All ids but those of tokens that both have alike, and that no added token has."""
     entries = compare_entries(pair.a.vocab.ids, pair.b.vocab.ids)
     numbers = {token.id for model in (pair.a, pair.b) for token in model.added or ()}
+    for model in (pair.a, pair.b):
+        numbers.update(verbatim_of(model.decoder or ())[0])
     for ids in (pair.a.vocab.ids, pair.b.vocab.ids):
         numbers.update(ids[token] for token in entries.apart if token in ids)
     return numbers

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from ..errors import DecodeError
@@ -25,6 +25,7 @@ from ..steps import (
     Replace,
     SentencePieceText,
     StripToken,
+    Verbatim,
     WordEnds,
     WordPieces,
 )
@@ -57,6 +58,15 @@ _CLEANED = (
     (" 've", "'ve"),
     (" 're", "'re"),
 )
+
+
+def verbatim_of(
+    steps: Sequence[DecoderStep],
+) -> tuple[Mapping[int, bytes], Sequence[DecoderStep]]:
+    """The ids that are bytes whatever a decoder does to tokens, and its other steps."""
+    if steps and isinstance(steps[0], Verbatim):
+        return dict(steps[0].tokens), steps[1:]
+    return {}, steps
 
 
 def decode_tokens(steps: Sequence[DecoderStep], tokens: Sequence[str]) -> str:
@@ -99,7 +109,7 @@ def apply_step(step: DecoderStep, tokens: list[str]) -> list[str]:
         return [b"".join(map(token_bytes, tokens)).decode("utf-8", "replace")]
     if isinstance(step, JoinTokens):
         return [" ".join(tokens)]
-    raise ValueError("JoinPieces takes pieces and their kinds, not tokens")
+    raise ValueError(f"{type(step).__name__} takes ids and their kinds, not tokens")
 
 
 def _byte_tokens(tokens: Iterable[str]) -> list[str]:

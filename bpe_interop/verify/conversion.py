@@ -333,7 +333,8 @@ class Established:
     ``assumptions``), ``"tested"`` (``texts`` texts have), ``"refuted"`` (``witness`` has not;
     only where fields were dropped) or ``"unknown"`` (nothing was run). ``why`` says what keeps
     it from being proved, ``notes`` what a side leaves unstated. ``engines`` are those of the two
-    formats. ``given`` are fields of the source that the user filled.
+    formats. ``given`` are fields of the source that the user filled. ``example`` is a text that
+    what was dropped changes, if one is known.
     """
 
     outcome: Verdict
@@ -347,6 +348,7 @@ class Established:
     dropped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
+    example: str | None = None
 
 
 def establish(
@@ -372,12 +374,15 @@ def establish(
         LossyConversionError: it has them because of Unicode tables alone.
         PatternError: a pattern does not run to its end.
     """
-    dropped = tuple(sorted({loss.field for loss in losses if loss.grade != "metadata"}))
+    lost = [loss for loss in losses if loss.grade != "metadata"]
+    dropped = tuple(sorted({loss.field for loss in lost}))
+    example = next((loss.witness for loss in lost if loss.witness is not None), None)
     notes = tuple(_unstated(model, again))
     kept, written = _compared(model, again, dropped)
     why = _why_not_asked(kept, dropped)
     if why:
-        return Established("unknown", "text", why=why, dropped=dropped, notes=notes, given=given)
+        left = Established("unknown", "text", why=why, dropped=dropped, notes=notes, given=given)
+        return replace(left, example=example)
     names = {*engines} & EXAMINED.keys()
     scope = _scope(kept, written)
     deaf = sorted(name for name in names if not facts(name).parses_special)
@@ -410,6 +415,7 @@ def establish(
         dropped,
         notes,
         given,
+        example,
     )
 
 

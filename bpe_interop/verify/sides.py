@@ -122,8 +122,10 @@ def as_run_by(engine: str, model: BPEModel) -> BPEModel:
     """What an engine runs of a model whose files it reads: one that is bare knows texts alone."""
     if not facts(engine).bare:
         return model
-    flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
-    added = model.added and tuple(replace(token, **flags) for token in model.added)
+    added = model.added and tuple(
+        replace(token, lstrip=False, rstrip=False, single_word=False, normalized=False)
+        for token in model.added
+    )
     run = replace(model, normalizer=model.normalizer and (), added=added)
     return model if run == model else run
 

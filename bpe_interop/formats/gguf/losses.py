@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...merging.canonical import whole_lookups
 from ...model import AddedToken, BPEModel, show
+from ...text.decoders import verbatim_of
 from ...theory.pretokens import missing_bytes
 from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.witness import text_for, text_with
@@ -60,7 +61,7 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
     if field == "sequence_template":
         return _template(model, decided)
     if field == "decoder":
-        return _decoder(model, decided)
+        return _decoder(trip, decided)
     return _extras(trip) if field == "extras" else None
 
 
@@ -279,7 +280,15 @@ def _template(model: BPEModel, decided: Decided) -> Words:
     )
 
 
-def _decoder(model: BPEModel, decided: Decided) -> Words:
+def _decoder(trip: RoundTrip, decided: Decided) -> Words:
+    model = trip.model
+    verbatim = verbatim_of(trip.again.decoder or ())[0]
+    if decided.refused and set(verbatim) - set(verbatim_of(model.decoder or ())[0]):
+        return (
+            "llama.cpp decodes tokens that it finds first as they are spelled (U+2581 is no "
+            "space), and unused ones to nothing",
+            "some ids would decode to another text",
+        )
     if not decided.refused:
         return (
             "SentencePiece's own decoder is said as llama.cpp's steps",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from math import isnan
 from typing import Final
 
@@ -31,6 +32,7 @@ from ...steps import (
     Prepend,
     Replace,
     StripToken,
+    Verbatim,
 )
 from ...text.bytechars import is_mapped, to_bytes
 from ...theory.pretokens import missing_bytes, occurrence
@@ -57,7 +59,7 @@ from .keys import (
     kept_keys,
     named_templates,
 )
-from .notes import notes_on, with_fillers_told
+from .notes import notes_on
 from .splitters import NOT_HELD, SPLITTERS, UNREADABLE, Splitter, nearest
 from .tokens import Tokens
 from .types import (
@@ -66,7 +68,9 @@ from .types import (
     CONTROL,
     FOUND_FIRST,
     NORMAL,
+    UNDEFINED,
     UNKNOWN,
+    UNUSED,
     USER_DEFINED,
     fills_hole,
 )
@@ -123,13 +127,48 @@ def load(files: Files) -> BPEModel:
         notes=tuple(notes_on(keys, kind, tokens)),
         older_tables=True,
     )
-    read = _read_llama if kind == "llama" else _read_gpt2
+    read, of_bytes = (_read_llama, False) if kind == "llama" else (_read_gpt2, True)
     if kind == GEMMA4 or (kind == "gpt2" and keys.text(PRE) in OVER_CHARACTERS):
-        read = _read_characters
+        read, of_bytes = _read_characters, False
     try:
-        return with_fillers_told(read(keys, tokens, origin), tokens)
+        model = read(keys, tokens, origin)
     except InvalidModelError as error:
         raise FormatError(error.what, where=name) from None
+    there = {*model.vocab.ids.values(), *(token.id for token in model.added or ())}
+    verbatim = tuple(
+        (number, shown)
+        for number, (text, each) in enumerate(zip(tokens.texts, tokens.types, strict=True))
+        if (shown := _verbatim(text, each, of_bytes)) is not None and number in there
+    )
+    return (
+        replace(model, decoder=(Verbatim(verbatim), *(model.decoder or ()))) if verbatim else model
+    )
+
+
+def _verbatim(text: str, kind: int, of_bytes: bool) -> bytes | None:
+    """What a token decodes to where that is not what its spelling says, whatever stands beside it.
+
+    ``llama_vocab::impl::token_to_piece``. ``of_bytes``: merging starts from bytes, so tokens are
+    spelled in GPT-2's letters (``llama_decode_text``).
+    """
+    if kind in (UNUSED, UNDEFINED):
+        return b""
+    if of_bytes and kind == BYTE:
+        return bytes((int(text[3:5], 16),))
+    if of_bytes and kind == NORMAL and not is_mapped(text):
+        return b"".join(_letter(char, text) for char in text)
+    if not of_bytes and (
+        (kind == NORMAL and text in BYTE_NAMES) or (kind in FOUND_FIRST and "\u2581" in text)
+    ):
+        return text.encode()
+    return None
+
+
+def _letter(char: str, text: str) -> bytes:
+    """The byte that a letter stands for; llama.cpp's mark for a character that is none."""
+    if is_mapped(char):
+        return to_bytes(char)
+    return f"[UNK_BYTE_0x{char.encode().hex()}{text}]".encode()
 
 
 # SentencePiece's kind ("llama").

@@ -26,6 +26,7 @@ from ...steps import (
 )
 from ...strict_json import Node
 from ...text.bytechars import to_chars
+from ...text.decoders import verbatim_of
 from ...text.patterns import parse, translate
 from ...theory.automata import uncovered
 from ...theory.cuts import preferred_in
@@ -199,7 +200,8 @@ def _processor(model: BPEModel, extras: Mapping[str, Json]) -> PostProcessor:
 def _decoder(model: BPEModel) -> Json:
     if model.decoder is None:
         return byte_level_json() if model.alphabet == "byte" else None
-    return write_decoder(in_oniguruma(model.decoder))
+    _, steps = verbatim_of(model.decoder)  # no component says what a single id is
+    return write_decoder(in_oniguruma(steps))
 
 
 def _settings(
