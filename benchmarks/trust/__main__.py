@@ -9,6 +9,7 @@ import click
 from ..machine import sources
 from . import laws
 from .commands import commands
+from .conversions import conversions
 from .encoders.command import encoders
 from .faults import faults
 from .guided import guided
@@ -27,6 +28,7 @@ COMMANDS: tuple[click.Command, ...] = (
     encoders,
     patterns,
     commands,
+    conversions,
     kills,
     readers,
     kernel,

@@ -44,11 +44,20 @@ def read(files: Files, model: BPEModel | None = None) -> TokenizersEngine:
             raise EngineError(f"tokenizers cannot tell the special token {show(word)} from a token")
     # tokenizers takes the number of an added token from the vocabulary where it stands there.
     vocab |= {word: int(number) for word, number in special}
-    cuts = tuple(_with_its_tables(step) for step in own.pretokenizer or ())
+    # What is spelled out may be longer than a pattern that is read may be (limits.py).
+    spelled = [_with_its_tables(step) for step in own.pretokenizer or ()]
+    cuts = () if any(spelled) else own.pretokenizer
     shell = replace(own, merges=PairList(()), added=(), pretokenizer=cuts)
     shape = by_name("huggingface").dump(shell)["tokenizer.json"].decode("utf-8")
     with guarded("tokenizers", "on the minbpe model"):
         tokenizer = tokenizers.Tokenizer.from_str(shape)
+        if not cuts:
+            parts = [
+                tokenizers.pre_tokenizers.Split(tokenizers.Regex(each), "removed", invert=True)
+                for each in filter(None, spelled)
+            ]
+            letters = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+            tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([*parts, letters])
         tokenizer.model = tokenizers.models.BPE(vocab=vocab, merges=merges)
         tokenizer.add_special_tokens(
             [tokenizers.AddedToken(word, special=True, normalized=False) for word, _ in special]
@@ -59,10 +68,13 @@ def read(files: Files, model: BPEModel | None = None) -> TokenizersEngine:
     return TokenizersEngine(tokenizer)
 
 
-def _with_its_tables(step: PreTokenizerStep) -> PreTokenizerStep:
-    """A splitter with the classes of ``regex`` as ranges, where the pattern is understood."""
+def _with_its_tables(step: PreTokenizerStep) -> str:
+    """A splitter's pattern with the classes of ``regex`` as ranges; empty where it asks for none.
+
+    Its matches are the pretokens, as of every splitter of minbpe's.
+    """
     if not isinstance(step, Split) or not asks_other_tables(step):
-        return step
+        return ""
     assert isinstance(step.pattern, Pattern)
     if is_misread(step.pattern):
         raise EngineError(
@@ -70,6 +82,6 @@ def _with_its_tables(step: PreTokenizerStep) -> PreTokenizerStep:
             "take it for another pattern"
         )
     try:
-        return replace(step, pattern=Pattern(emit(as_run(step.pattern), "oniguruma"), "oniguruma"))
+        return emit(as_run(step.pattern), "oniguruma")
     except PatternError:
-        return step
+        return ""

@@ -1,0 +1,40 @@
+"""Whatever the gate lets through is written, and its check holds: a part of
+``python -m benchmarks.trust conversions``, which tries all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.trust.conversions import fixtures, run
+from bpe_interop.formats import all_formats
+from bpe_interop.model import BPEModel
+from bpe_interop.verify.stress import awkward
+
+FORMATS = [row.name for row in all_formats()]
+
+
+def part(source: str, target: str) -> bool:
+    """One format for each source."""
+    return FORMATS[hashlib.sha256(source.encode()).digest()[0] % len(FORMATS)] == target
+
+
+@pytest.fixture(autouse=True)
+def a_part_of_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def some(model: BPEModel) -> Iterator[str]:
+        return iter(list(awkward(model))[::20])
+
+    checking = importlib.import_module("bpe_interop.verify.conversion")
+    monkeypatch.setattr(checking, "awkward", some)
+
+
+@pytest.mark.parametrize("source", fixtures(), ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_no_check_fails(source: Path) -> None:
+    outcomes = list(run([source], part))
+    assert outcomes
+    assert [str(each) for each in outcomes if each.is_fault] == []
