@@ -350,7 +350,7 @@ def test_bytes_that_are_no_text_and_files_that_are_not_told_apart() -> None:
 
 def test_the_engine_says_what_it_cannot_tell_apart() -> None:
     files = {"x.model": b"minbpe v1\n\n1\nab 300\n97 98\n"}
-    with pytest.raises(EngineError, match='cannot tell the special token "ab" from a token'):
+    with pytest.raises(EngineError, match='cannot tell the special token "ab" from the token'):
         from_files("tokenizers", "minbpe", files)
     assert load_bytes(files).encode("abab", allowed_special="all") == [300, 300]
     assert load_bytes(files).encode_ordinary("abab") == [256, 256]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 import sentencepiece
+import tiktoken
+import tiktoken.load
 import tokenizers
 from command_line import Command
 from conftest import FIXTURES
@@ -16,7 +18,7 @@ from bpe_interop.errors import BpeInteropError, TargetError
 from bpe_interop.model import FIELDS
 from bpe_interop.shards.orders import carry, opened_from
 from bpe_interop.sources import load_source
-from bpe_interop.text.spellings import GPT2
+from bpe_interop.text.spellings import CL100K, GPT2
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
@@ -212,3 +214,41 @@ def test_what_is_wrong_with_it_is_said(
     absent = preset.with_name("absent.json")
     with pytest.raises(BpeInteropError, match="No such file"):
         load(saved[0], preset=str(absent))
+
+
+def test_added_tokens_of_a_rank_file_are_found_as_tiktoken_is_asked_for_them(
+    tmp_path: Path, command: Command
+) -> None:
+    """Those that are not special in every text; flags and a normalizer are left to its callers."""
+    [ranks] = (FIXTURES / "tokenizers" / "cl100k-tiny" / "tiktoken").glob("*.tiktoken")
+    plain = tmp_path / "plain.tiktoken"
+    plain.write_bytes(ranks.read_bytes())
+    size = len(ranks.read_bytes().splitlines())
+    added = [
+        {"id": size, "content": "<tool>", "special": False},
+        {"id": size + 1, "content": "<end>"},
+    ]
+    said = {"pat_str": "cl100k", "added_tokens": added, "template": "none"}
+    own = tmp_path / "own.json"
+    own.write_text(json.dumps(said), "utf-8")
+    done = command("convert", plain, tmp_path / "hf", "--to", "hf", "--preset", own)
+    assert done.code == 0, done.err
+    assert "verdict     PROVED equal" in done.out
+    written = tokenizers.Tokenizer.from_file(str(tmp_path / "hf" / "tokenizer.json"))
+    encoding = tiktoken.Encoding(
+        "plain",
+        pat_str=CL100K,
+        mergeable_ranks=tiktoken.load.load_tiktoken_bpe(str(plain)),
+        special_tokens={"<tool>": size, "<end>": size + 1},
+    )
+    for text in ("a<tool>b", "<tool>", "x <end> y"):
+        ids = encoding.encode(text, allowed_special={"<tool>", "<end>"})
+        assert written.encode(text).ids == ids
+    added[0]["rstrip"] = True
+    own.write_text(json.dumps({**said, "normalizer": "NFC"}), "utf-8")
+    done = command("convert", plain, tmp_path / "hf2", "--to", "hf", "--preset", own)
+    assert done.code == 0, done.err
+    verified = command("verify", plain, tmp_path / "hf2", "--preset-a", own, "--require", "proved")
+    assert verified.code == 0, verified.out
+    for told in ("allowed_special={...}", "flags of added tokens", "normalizes a text before"):
+        assert told in verified.out

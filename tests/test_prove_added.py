@@ -41,6 +41,43 @@ def outcome(one: Side, other: Side, scope: Scope, text: str) -> str:
     return proof.outcome
 
 
+# A word that is found in every text, and looked up as well.
+
+CUT = {"type": "Split", "pattern": {"String": "w"}, "behavior": "Isolated", "invert": False}
+
+
+def looked_up(tokens: list[Json]) -> tuple[Side, Side]:
+    """Two that look pretokens up; the id of ``xyz`` stands in the vocabulary of the first."""
+    for number, token in enumerate(tokens, len(LETTERS)):
+        token["id"] = number
+    both = [{**LETTERS, "xyz": len(LETTERS)}, LETTERS]
+    one, other = (
+        Side(document(vocab, added_tokens=tokens, pre_tokenizer=CUT, ignore_merges=True))
+        for vocab in both
+    )
+    return one, other
+
+
+def test_a_word_that_is_always_cut_out_may_be_looked_up() -> None:
+    """Theorem 32 in ``docs/theory.md``."""
+    one, other = looked_up([added("xyz"), added("aw", "s"), added("yzw")])
+    scopes: tuple[Scope, ...] = ("all", "ordinary")
+    for scope in scopes:
+        assert prove(one.model, other.model, scope).outcome == "proved"
+        for size in range(1, 7):
+            for text in map("".join, product("xyzwa"[: 5 if size < 5 else 4], repeat=size)):
+                assert one.ids(text, scope) == other.ids(text, scope), text
+
+
+@pytest.mark.parametrize(
+    ("flags", "special", "text"),
+    [("", "wx", "wxyz"), ("", "xyzw", "xyzw"), ("s", "b", "wxyzw"), ("w", "b", "bwxyzw")],
+)
+def test_a_word_that_a_special_token_hides_may_not(flags: str, special: str, text: str) -> None:
+    one, other = looked_up([added("xyz", flags), added(special, "s")])
+    assert outcome(one, other, "ordinary", text) != "proved"
+
+
 # A special token that is to be text hides what overlaps it.
 
 

@@ -20,6 +20,7 @@ import click
 from bpe_interop.convert import convert
 from bpe_interop.errors import (
     BpeInteropError,
+    EngineError,
     EngineMissingError,
     LossyConversionError,
     SourceError,
@@ -109,7 +110,9 @@ def _converted(source: Path, target: str, preset: str) -> Outcome:
                 continue
             except UnstatedError:
                 return Outcome(str(source), target, preset, dropped, "unstated")
-            except EngineMissingError:
+            except EngineError as error:
+                if not isinstance(error, EngineMissingError) and "--no-verify" not in error.fix:
+                    return Outcome(str(source), target, preset, dropped, f"FAULT {error}")
                 return Outcome(str(source), target, preset, dropped, "missing")
             except SourceError as error:
                 return Outcome(str(source), target, preset, dropped, f"not read: {error}")

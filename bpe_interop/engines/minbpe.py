@@ -41,7 +41,11 @@ def read(files: Files, model: BPEModel | None = None) -> TokenizersEngine:
     vocab = {to_chars(token): number for number, token in enumerate(tokens)}
     for word, _ in special:
         if word in vocab:
-            raise EngineError(f"tokenizers cannot tell the special token {show(word)} from a token")
+            raise EngineError(
+                f"tokenizers runs minbpe's files, and cannot tell the special token {show(word)} "
+                "from the token that it spells in letters for bytes",
+                fix="write it without the check: --no-verify (verify=False)",
+            )
     # tokenizers takes the number of an added token from the vocabulary where it stands there.
     vocab |= {word: int(number) for word, number in special}
     # What is spelled out may be longer than a pattern that is read may be (limits.py).

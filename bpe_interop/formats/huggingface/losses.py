@@ -39,7 +39,7 @@ def _sentence(trip: RoundTrip, decided: Decided) -> Words | None:
         except PatternError as error:
             return error.what, "texts would be split otherwise"
     if field == "vocab":
-        return _vocab(trip)
+        return _vocab(trip, decided)
     if field == "merges" and decided.refused:
         return _merges(model)
     if field == "lookup_first" and not decided.refused:
@@ -76,7 +76,7 @@ def _normalizer(model: BPEModel) -> Words | None:
     return None
 
 
-def _vocab(trip: RoundTrip) -> Words | None:
+def _vocab(trip: RoundTrip, decided: Decided) -> Words | None:
     """A token that is found otherwise, or an id that must stand in the vocabulary."""
     model, again = trip.model, trip.again
     kinds, held = model.vocab.kinds, {token.id for token in found_as_added(model)}
@@ -104,6 +104,8 @@ def _vocab(trip: RoundTrip) -> Words | None:
     more = next((t for t in again.vocab.ids if t not in model.vocab.ids), None)
     if more is None:
         return None
+    if not decided.refused:
+        return f"the id of {show(more)} must stand in the vocabulary", "no text gives it there"
     found = "ignore_merges finds it as a whole pretoken" if model.lookup_first else "it is a symbol"
     return (
         f"the id of {show(more)} must stand in the vocabulary, where {found}",
