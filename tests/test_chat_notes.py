@@ -12,7 +12,7 @@ from conftest import FIXTURES, Data
 
 import bpe_interop
 from bpe_interop.chat_notes import chat_notes, marker_notes
-from bpe_interop.extend import with_special_tokens
+from bpe_interop.extend import with_tokens
 from bpe_interop.model import BPEModel, Json
 from bpe_interop.statement import Statement, restated
 
@@ -23,7 +23,7 @@ CHATML = ("<|im_start|>", "<|im_end|>", "<think>", "</s>", "[INST]", "[/INST]", 
 
 
 def model(*special: str) -> BPEModel:
-    return with_special_tokens(bpe_interop.load(RANKS).model, special or CHATML)
+    return with_tokens(bpe_interop.load(RANKS).model, special or CHATML)
 
 
 def told(template: str, *special: str) -> str:

@@ -74,6 +74,7 @@ def test_a_word_that_is_always_cut_out_may_be_looked_up() -> None:
     [("", "wx", "wxyz"), ("", "xyzw", "xyzw"), ("s", "b", "wxyzw"), ("w", "b", "bwxyzw")],
 )
 def test_a_word_that_a_special_token_hides_may_not(flags: str, special: str, text: str) -> None:
+    """Theorem 32 in ``docs/theory.md``: what its conditions keep out."""
     one, other = looked_up([added("xyz", flags), added(special, "s")])
     assert outcome(one, other, "ordinary", text) != "proved"
 
