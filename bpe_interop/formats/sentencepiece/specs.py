@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 from ...errors import FormatError
 from ...model import AddedToken, BPEModel, Json
 from ...steps import JoinPieces
+from ..bos_eos import ends_of
 from .flags import Flags, nearest
 from .schema import (
     BPE,
@@ -134,8 +135,10 @@ def _fill_trainer(spec: Any, model: BPEModel, flags: Flags, outline: Outline) ->
     if flags.dummy == "suffix":
         spec.treat_whitespace_as_suffix = True
     named: set[bytes] = set()
+    ends = ends_of(model)
+    placed = {} if ends is None else {r: t for r, t in zip(("bos", "eos"), ends, strict=True) if t}
     for role in ROLES:
-        number = _holder(role, added, outline)
+        number = _holder(role, added, outline, placed.get(role))
         surface = DEFAULT_PIECES[role].encode() if number < 0 else outline.others[number].surface
         setattr(spec, f"{role}_id", number)
         setattr(spec, f"{role}_piece", surface)
@@ -148,8 +151,14 @@ def _fill_trainer(spec: Any, model: BPEModel, flags: Flags, outline: Outline) ->
     )
 
 
-def _holder(role: str, added: Sequence[AddedToken], outline: Outline) -> int:
-    """The id of a role's piece: as stated, else as SentencePiece finds it by name; -1 if none."""
+def _holder(
+    role: str, added: Sequence[AddedToken], outline: Outline, placed: AddedToken | None
+) -> int:
+    """The id of a role's piece; -1 if there is none.
+
+    It is as stated, else as SentencePiece finds it by name, else what the template places there:
+    sentencepiece places nothing else (``add_bos``, ``add_eos``).
+    """
     kind = UNKNOWN if role == "unk" else CONTROL
     others = outline.others
     stated = sorted(token.id for token in added if role in token.roles)
@@ -158,7 +167,7 @@ def _holder(role: str, added: Sequence[AddedToken], outline: Outline) -> int:
         named = [number for number, piece in others.items() if piece.type == UNKNOWN]
     else:
         named = [number for number, piece in others.items() if piece.surface == name]
-    for number in (*stated, *named):
+    for number in (*stated, *named, *([] if placed is None else [placed.id])):
         if number in others and others[number].type == kind:
             return number
     return -1
