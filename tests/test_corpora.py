@@ -150,9 +150,7 @@ def test_what_it_looks_like_is_said(tmp_path: Path, content: bytes, kind: str) -
 def test_jsonl_gives_a_field_of_each_line(tmp_path: Path) -> None:
     rows = [{"text": "one\nline"}, {"text": "é🙂", "body": "x"}, {"text": ""}, {"text": "last"}]
     lines = [json.dumps(row) for row in rows]
-    content = (
-        "\ufeff" + lines[0] + "\r\n" + lines[1] + '\n\n{"text": null}\n' + "\n".join(lines[2:])
-    )
+    content = "\ufeff" + lines[0] + "\r\n" + lines[1] + "\n\n \n" + "\n".join(lines[2:])
     file = make(tmp_path / "a.jsonl", content)
     found = read(file)
     assert [each.text for each in found] == [row["text"] for row in rows]
@@ -236,15 +234,31 @@ def write_parquet(path: Path, values: object, kind: object = None, **settings: o
     ids=str,
 )
 def test_parquet_gives_a_column(tmp_path: Path, kind: object) -> None:
-    values = [None if n % 7 == 3 else f"row {n} é" for n in range(1_000)]
+    values = [f"row {n} é" for n in range(1_000)]
     file = write_parquet(tmp_path / "a.parquet", values, kind, row_group_size=300)
     found = read(file)
-    assert [each.text for each in found] == [value for value in values if value is not None]
+    assert [each.text for each in found] == values
     assert all(values[each.place.offset] == each.text for each in found)
     assert {each.place.line - each.place.offset for each in found} == {1}
     assert found[-1].read == file.stat().st_size
     [shard] = find_shards([file])
     assert list(read_documents(shard, start=found[700].place)) == found[700:]
+
+
+def test_a_text_that_is_null_is_no_document_that_is_left_out_in_silence(tmp_path: Path) -> None:
+    file = make(tmp_path / "a.jsonl", '{"text": "a"}\n{"text": null}\n{"text": "b"}\n')
+    with pytest.raises(SourceError, match="'text' is null") as refused:
+        read(file)
+    assert refused.value.where.endswith("a.jsonl:2")
+    rows = write_parquet(tmp_path / "a.parquet", ["a", None, "b"])
+    with pytest.raises(SourceError, match="'text' is null") as refused:
+        read(rows)
+    assert refused.value.where.endswith("a.parquet, row 2")
+    for each in (file, rows):
+        found = read(each, errors="skip")
+        assert [document.text for document in found if not document.skipped] == ["a", "b"]
+        [left_out] = [document for document in found if document.skipped]
+        assert (left_out.place.line, left_out.text) == (2, "")
 
 
 def test_bad_parquet_is_named(tmp_path: Path) -> None:

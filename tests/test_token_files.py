@@ -445,6 +445,45 @@ def test_a_file_that_is_written_to_meanwhile_is_one_error(tmp_path: Path) -> Non
     assert left(tmp_path) == ["t.txt"]
 
 
+def test_what_cannot_be_read_is_skipped_and_listed(command: Command, tmp_path: Path) -> None:
+    """And what was done before is kept, and gone on with by the same command."""
+    good = [json.dumps({"text": f"line {n} " * 30}) for n in range(400)]
+    bad = ['{"text": null}', '{"te', '{"other": 1}', '{"text": "\\ud800"}']
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text("\n".join([*good, *bad]) + "\n", "utf-8")
+    given = ("encode", GPT2, "--corpus", corpus, "-o", tmp_path / "ids", "--shard-bytes", "20000")
+    refused = command(*given)
+    assert refused.code == 2
+    assert "c.jsonl:401: the field 'text' is null" in refused.err
+    assert "the same command goes on" in refused.err
+    assert left(tmp_path) == ["c.jsonl", "ids.unfinished", "ids.unfinished.state"]
+    first = (tmp_path / "ids.unfinished" / "shard-00000.bin").stat().st_ino
+    refused = command(*given, "--errors", "skip=3")
+    assert refused.code == 2
+    assert "c.jsonl:404: more than 3 records would be skipped" in refused.err
+    done = command(*given, "--errors", "skip=4")
+    assert done.code == 0, done.err
+    assert left(tmp_path) == ["c.jsonl", "ids"]
+    assert (tmp_path / "ids" / "shard-00000.bin").stat().st_ino == first  # it was not made again
+    manifest = json.loads((tmp_path / "ids" / "manifest.json").read_text("utf-8"))
+    skips = [each for shard in manifest["shards"] for each in shard["encoded"]["skips"]]
+    assert [each["line"] for each in skips] == [401, 402, 403, 404]
+    assert "4 records, listed in manifest.json" in done.out
+    alone = tmp_path / "good.jsonl"
+    alone.write_text("\n".join(good) + "\n", "utf-8")
+    same = command("encode", GPT2, "--corpus", alone, "-o", tmp_path / "same", "--json")
+    counts = json.loads(same.out)["counts"]
+    assert manifest["counts"] == {**counts, "bytes": manifest["counts"]["bytes"]}
+    assert command("verify-shards", tmp_path / "ids").code == 0
+
+
+def test_a_run_that_did_nothing_leaves_nothing(command: Command, tmp_path: Path) -> None:
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text('{"text": null}\n', "utf-8")
+    assert command("encode", GPT2, "--corpus", corpus, "-o", tmp_path / "ids").code == 2
+    assert left(tmp_path) == ["c.jsonl"]
+
+
 def test_a_state_is_refused_where_the_middle_of_a_file_is_another(tmp_path: Path) -> None:
     (tmp_path / "texts").mkdir()
     for name in "ab":

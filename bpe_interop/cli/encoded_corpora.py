@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 
 import click
 
 from ..corpora import Errors, Selection, find_shards, parse_sample
+from ..errors import BpeInteropError
 from ..io import TokenizerSource, check_target, keep_apart
 from ..model import BPEModel
 from ..text.visible import many
 from ..token_files import LAYOUTS, SHARD_BYTES, Settings, Way, Written, encode_corpora
 from ..token_files.settings import Dtype, Layout, Special
+from ..token_files.writer import UNFINISHED
 from .completion import file_names
 from .interrupts import INTERRUPTED
 from .options import OneOf, corpus_option, scheduler_options, workers_of
@@ -34,7 +38,7 @@ class CorpusOptions:
     field: str | None
     sample: str | None
     seed: int
-    errors: Errors
+    errors: str
     shard_bytes: int
     state: str | None
     scheduler: str | None
@@ -60,10 +64,31 @@ class CorpusOptions:
     def settings(self, special: Special, template: bool) -> Settings:
         """How documents become rows of ids."""
         sample = None if self.sample is None else parse_sample(self.sample)
-        selection = Selection(None, sample, self.seed, self.errors)
+        errors, most = _rule(self.errors)
         return Settings(
-            self.layout, self.dtype, special, template, self.eos, self.max_length, selection
+            self.layout,
+            self.dtype,
+            special,
+            template,
+            self.eos,
+            self.max_length,
+            Selection(None, sample, self.seed, errors),
+            most,
         )
+
+
+def _rule(text: str) -> tuple[Errors, int | None]:
+    """What is done with what cannot be read, and with how much at most."""
+    rule, equals, most = text.partition("=")
+    if rule == "skip" and equals and most.isascii() and most.isdigit():
+        return "skip", int(most)
+    for errors in ERRORS:
+        if text == errors:
+            return errors, None
+    raise click.UsageError(f"--errors {text}: say {', '.join(ERRORS)} or skip=N")
+
+
+ERRORS: tuple[Errors, ...] = ("strict", "replace", "skip")
 
 
 def corpus_options(command: Callable[..., object]) -> Callable[..., object]:
@@ -128,16 +153,18 @@ def _read_options() -> list[Callable[[Callable[..., object]], Callable[..., obje
         click.option("--seed", type=int, default=0, show_default=True, help="Take another sample."),
         click.option(
             "--errors",
-            type=OneOf(["strict", "replace"]),
+            metavar="RULE",
             default="strict",
             show_default=True,
-            help="A corpus that is not UTF-8: refuse it, or read U+FFFD there.",
+            help="What is not UTF-8, or a record without a text: refuse it (strict), read U+FFFD "
+            "for bytes that are not UTF-8 (replace), or leave such records out (skip), or N at "
+            "most (skip=N); the manifest lists them.",
         ),
         click.option(
             "--state",
             shell_complete=file_names,
             metavar="FILE",
-            help="Keep here which shards are done, and go on from it.",
+            help="Keep here which shards are done, and go on from it (default: beside -o).",
         ),
     ]
 
@@ -159,7 +186,15 @@ def write_corpora(
     for output in (folder, *([Path(asked.state)] if asked.state else [])):
         keep_apart(read, output)
     check_target(folder, force=None)
-    with workers_of(asked.scheduler) as workers, encoding() as tick:
+    # What can be read only once is not there for a later run.
+    again = all(shard.path is not None and shard.size is not None for shard in shards)
+    usual = str(folder.with_name(f"{folder.name}{UNFINISHED}.state")) if again else None
+    state = asked.state or usual
+    with (
+        _going_on(asked, state),
+        workers_of(asked.scheduler) as workers,
+        encoding() as tick,
+    ):
         written = encode_corpora(
             loaded,
             asked.corpora,
@@ -168,14 +203,44 @@ def write_corpora(
             preset=preset,
             field=asked.field,
             shard_bytes=asked.shard_bytes,
-            way=Way(workers, None, asked.limit, asked.state, tick),
+            way=Way(workers, None, asked.limit, state, tick, fresh=asked.state is None),
         )
-    _show(written, asked, as_data)
+    _show(written, asked, state, as_data)
     if written.interrupted:
         sys.exit(INTERRUPTED)
 
 
-def _show(written: Written, asked: CorpusOptions, as_data: bool) -> None:
+@contextlib.contextmanager
+def _going_on(asked: CorpusOptions, state: str | None) -> Iterator[None]:
+    """A block whose errors say what is kept, and how it is gone on with."""
+    try:
+        yield
+    except BpeInteropError as error:
+        if asked.state is None and state is not None and _is_begun(asked, Path(state)):
+            error.fix = f"{error.fix}; {_kept_beside(asked)}" if error.fix else _kept_beside(asked)
+        raise
+
+
+def _is_begun(asked: CorpusOptions, state: Path) -> bool:
+    """Whether a shard is done; where none is, nothing stays."""
+    try:
+        begun = state.read_bytes().count(b"\n") > 1  # the first line says what the run is about
+    except FileNotFoundError:
+        return False
+    if not begun and asked.folder is not None:
+        state.unlink(missing_ok=True)
+        rmtree(f"{asked.folder}{UNFINISHED}", ignore_errors=True)
+    return begun
+
+
+def _kept_beside(asked: CorpusOptions) -> str:
+    return (
+        f"the shards that are done are kept in {asked.folder}{UNFINISHED}, and the same command "
+        "goes on from there (with another --errors too)"
+    )
+
+
+def _show(written: Written, asked: CorpusOptions, state: str | None, as_data: bool) -> None:
     manifest = written.manifest
     if as_data:
         as_json(
@@ -192,8 +257,10 @@ def _show(written: Written, asked: CorpusOptions, as_data: bool) -> None:
     lines("note", list(written.notes))
     if manifest is None:
         went = f"name the same state to go on: {asked.state}" if asked.state else "nothing is kept"
-        state = f"interrupted: {written.done:,} of {written.parts:,} shards were done; {went}"
-        lines("not written", [state])
+        if asked.state is None and state is not None and _is_begun(asked, Path(state)):
+            went = _kept_beside(asked)
+        done = f"interrupted: {written.done:,} of {written.parts:,} shards were done; {went}"
+        lines("not written", [done])
         return
     counts = manifest.counts
     full = sum(piece.encoded.documents > 0 for piece in manifest.shards)
@@ -210,6 +277,14 @@ def _show(written: Written, asked: CorpusOptions, as_data: bool) -> None:
     if empty:
         have = "has" if empty == 1 else "have"
         lines("note", [f"{many(empty, 'document')} without ids {have} no row"])
+    skips = [(piece, skip) for piece in manifest.shards for skip in piece.encoded.skips]
+    if skips:
+        piece, first = skips[0]
+        where = f"{manifest.origins[piece.file].label}:{first.line}"
+        lines(
+            "skipped",
+            [f"{many(len(skips), 'record')}, listed in manifest.json; {where}: {first.why}"],
+        )
     if replaced:
         lines("note", [f"{many(replaced, 'document')} had malformed UTF-8, read as U+FFFD"])
     again = all(origin.path for origin in manifest.origins)

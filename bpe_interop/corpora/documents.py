@@ -14,7 +14,7 @@ from ..errors import SourceError, not_utf8
 from .remote import RemoteFile
 
 Kind: TypeAlias = Literal["text", "jsonl", "parquet"]
-Errors: TypeAlias = Literal["strict", "replace"]
+Errors: TypeAlias = Literal["strict", "replace", "skip"]
 Told: TypeAlias = Callable[[], int]
 
 TEXT_BYTES = 1 << 14
@@ -34,6 +34,7 @@ GO_ON = (
     "make it UTF-8 first; verify and encode can also read malformed parts as U+FFFD: "
     '--errors replace (errors="replace")'
 )
+NO_TEXT = "give it a text, or leave such records out: encode --corpus takes --errors skip"
 NAME_FIELD = "name the field that holds the texts: FILE:FIELD"
 ONE_OBJECT = "JSONL has one object per line; plain text needs another suffix, and no :FIELD"
 
@@ -132,7 +133,8 @@ class Document:
     """A text and where it stands.
 
     ``size`` is in bytes of UTF-8. ``after`` is where the next document begins, ``read`` how many
-    bytes of the file on disk were read by then. ``replaced`` says that malformed parts are U+FFFD.
+    bytes of the file on disk were read by then. ``replaced`` says that malformed parts are U+FFFD,
+    ``skipped`` why it is none and has no text (only with ``errors="skip"``).
     """
 
     text: str
@@ -142,6 +144,7 @@ class Document:
     after: Place
     read: int = 0
     replaced: bool = False
+    skipped: str = ""
 
 
 def texts(
@@ -178,8 +181,16 @@ def texts(
         block, held = block[:kept], block[kept:]
         if not place.offset:
             refuse_json(shard, block)
-        text, replaced = _decode(block, shard, place, errors)
         after = Place(place.line + block.count(b"\n"), place.offset + len(block))
+        try:
+            text, replaced = _decode(block, shard, place, errors)
+        except SourceError as error:
+            if errors != "skip":
+                raise
+            what = f"{error.what}: the document of {len(block):,} bytes around it"
+            yield Document("", 0, shard, place, after, told(), skipped=what)
+            place = after
+            continue
         size = size_of(text) if replaced else len(block)
         yield Document(text, size, shard, place, after, told(), replaced)
         place = after
@@ -249,14 +260,14 @@ def records(
     errors: Errors,
     end: int | None = None,
 ) -> Iterator[Document]:
-    """A field of every line of JSONL; a blank line and a null are no documents.
+    """A field of every line of JSONL; a blank line is no document.
 
     Lines that begin at the byte ``end`` or later are left out.
 
     Raises:
-        SourceError: a line is not UTF-8 (with ``errors="strict"``), not a JSON object, without
-            the field, or longer than ``LONGEST_RECORD``; the field is no text, or holds a lone
-            surrogate (with ``errors="strict"``).
+        SourceError: a line is longer than ``LONGEST_RECORD``; or, unless ``errors="skip"``, is
+            not a JSON object, or without the field, or the field is null or no text; or a line is
+            not UTF-8, or the text holds a lone surrogate (with ``errors="strict"``).
     """
     place = start
     while (end is None or place.offset < end) and (data := stream.readline(LONGEST_RECORD)):
@@ -267,13 +278,18 @@ def records(
                 where=where,
                 fix="cut it into several records, or make it plain text",
             )
-        line, replaced = _decode(data, shard, place, errors)
         after = Place(place.line + 1, place.offset + len(data))
-        line = line if place.offset else line.removeprefix("\ufeff")
-        text = _field(line, shard.field, where)
-        if text is not None:
-            text, mended = _mended(text, where, errors)
-            yield Document(text, size_of(text), shard, place, after, told(), replaced or mended)
+        try:
+            line, replaced = _decode(data, shard, place, errors)
+            line = line if place.offset else line.removeprefix("\ufeff")
+            text = _field(line, shard.field, where)
+            if text is not None:
+                text, mended = _mended(text, where, errors)
+                yield Document(text, size_of(text), shard, place, after, told(), replaced or mended)
+        except SourceError as error:
+            if errors != "skip":
+                raise
+            yield Document("", 0, shard, place, after, told(), skipped=error.what)
         place = after
 
 
@@ -293,7 +309,7 @@ def _decode(data: bytes, shard: Shard, place: Place, errors: Errors) -> tuple[st
 
 
 def _field(line: str, field: str, where: str) -> str | None:
-    """The text in a line of JSONL; None where the line is blank or the text null."""
+    """The text in a line of JSONL; None where the line is blank."""
     if not line.strip(" \t\r\n"):
         return None
     try:
@@ -305,7 +321,9 @@ def _field(line: str, field: str, where: str) -> str | None:
     if field not in record:
         raise no_field(field, [*record], where)
     value = record[field]
-    if value is None or isinstance(value, str):
+    if value is None:
+        raise SourceError(f"the field {field!r} is null", where=where, fix=NO_TEXT)
+    if isinstance(value, str):
         return value
     raise SourceError(f"the field {field!r} is no text", where=where, fix=NAME_FIELD)
 
@@ -320,6 +338,6 @@ def _mended(text: str, where: str, errors: Errors) -> tuple[str, bool]:
     """JSON can spell a lone surrogate, which no UTF-8 text holds."""
     if text.isascii() or not _LONE.search(text):
         return text, False
-    if errors == "strict":
+    if errors != "replace":
         raise SourceError("a lone surrogate in the text", where=where, fix=GO_ON)
     return _LONE.sub("\ufffd", text), True

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import SourceError, not_utf8
-from .documents import GO_ON, NAME_FIELD, Document, Errors, Place, Shard, no_field, size_of
+from .documents import GO_ON, NAME_FIELD, NO_TEXT, Document, Errors, Place, Shard, no_field, size_of
 from .optional import optional
 from .remote import RemoteFile
 from .streams import DAMAGED
@@ -18,13 +18,14 @@ _TEXTUAL = {"string", "large_string", "string_view", "binary", "large_binary", "
 
 
 def rows(shard: Shard, start: Place, errors: Errors, end: int | None = None) -> Iterator[Document]:
-    """A column's texts, one document per row from a row on; nulls are no documents.
+    """A column's texts, one document per row from a row on.
 
     Rows from the number ``end`` on are left out.
 
     Raises:
         SourceError: the file is not Parquet or is damaged, has no such column or one that holds
-            no texts, or a text is not UTF-8 and ``errors`` is ``"strict"``.
+            no texts; or, unless ``errors`` is ``"skip"``, a text is null; or a text is not UTF-8
+            and ``errors`` is ``"strict"``.
         EngineMissingError: pyarrow is not installed.
     """
     arrow, parquet = optional("pyarrow", "parquet"), optional("pyarrow.parquet", "parquet")
@@ -38,11 +39,15 @@ def rows(shard: Shard, start: Place, errors: Errors, end: int | None = None) -> 
             _check(file, shard, arrow)
             total = max(1, file.metadata.num_rows)
             for row, data in _column(file, shard.field, start.offset, end, arrow):
-                if data is None:
-                    continue
-                text, replaced = _decode(data, shard, row, errors)
                 place, after = Place(row + 1, row), Place(row + 2, row + 1)
                 read = size * (row + 1) // total
+                try:
+                    text, replaced = _decode(data, shard, row, errors)
+                except SourceError as error:
+                    if errors != "skip":
+                        raise
+                    yield Document("", 0, shard, place, after, read, skipped=error.what)
+                    continue
                 yield Document(text, size_of(text), shard, place, after, read, replaced)
     except arrow.ArrowException as error:
         raise SourceError(
@@ -123,7 +128,10 @@ def _column(
         first += count
 
 
-def _decode(data: bytes, shard: Shard, row: int, errors: Errors) -> tuple[str, bool]:
+def _decode(data: bytes | None, shard: Shard, row: int, errors: Errors) -> tuple[str, bool]:
+    where = f"{shard.label}, row {row + 1}"
+    if data is None:
+        raise SourceError(f"the column {shard.field!r} is null", where=where, fix=NO_TEXT)
     try:
         return data.decode("utf-8"), False
     except UnicodeDecodeError as error:
@@ -131,6 +139,6 @@ def _decode(data: bytes, shard: Shard, row: int, errors: Errors) -> tuple[str, b
             return data.decode("utf-8", "replace"), True
         raise SourceError(
             f"{not_utf8(error)} of the text",
-            where=f"{shard.label}, row {row + 1}",
+            where=where,
             fix=GO_ON,
         ) from None

@@ -176,10 +176,13 @@ class PartReader:
 
     def where(self, document: Document) -> str:
         """The file and the line, or row, of a document of the part, for a message."""
+        return f"{self.part.shard.label}:{self.before() + document.place.line}"
+
+    def before(self) -> int:
+        """How many lines the file has before the part; of rows none are counted."""
         part = self.part
         whole = part.shard.kind == "parquet" or not part.start
-        before = 0 if whole else lines_before(part)
-        return f"{part.shard.label}:{before + document.place.line}"
+        return 0 if whole else lines_before(part)
 
     def _all(self, selection: Selection) -> Iterator[Document]:
         part = self.part

@@ -54,7 +54,8 @@ class Selection:
             document is drawn by where it stands, so the choice does not depend on the order of
             work; a count reads the corpus twice.
         seed: draws another sample.
-        errors: ``"strict"`` refuses what is not UTF-8, ``"replace"`` reads it as U+FFFD.
+        errors: ``"strict"`` refuses what is not UTF-8, ``"replace"`` reads it as U+FFFD, and
+            ``"skip"``, which only :func:`.encode_corpora` takes, leaves out what is refused.
 
     Raises:
         SourceError: a number makes no sense.

@@ -469,6 +469,7 @@ def run_corpus(
     limit: float = LIMIT,
     tick: Callable[[Progress, K], None],
     is_there: Callable[[K], bool] = lambda result: True,
+    fresh: bool = False,
 ) -> Run[K]:
     """Does a job with each part of a corpus that a run before did not do.
 
@@ -483,6 +484,7 @@ def run_corpus(
         limit: seconds after which a part is given to another worker, once.
         tick: is told how far it is, and what became of the last part.
         is_there: whether what a run before did is still there.
+        fresh: begin again where the state is of another run.
 
     Returns:
         What became of all parts, those that were done before too; of fewer where it was
@@ -494,7 +496,7 @@ def run_corpus(
         TargetError: the state cannot be written.
         BpeInteropError: a part failed.
     """
-    with keeping(state, about, corpus.shards, corpus.parts, kind) as kept:
+    with keeping(state, about, corpus.shards, corpus.parts, kind, fresh=fresh) as kept:
         before = {number: each for number, each in kept.results.items() if is_there(each)}
         read = sum(part.size for part in corpus.parts if part.number in before)
         seen = Progress(0, 0, read, sum(part.size for part in corpus.parts), 0.0, read)

@@ -222,6 +222,8 @@ def keeping(
     shards: Iterable[Shard],
     parts: Iterable[Part],
     kind: type[R],
+    *,
+    fresh: bool = False,
 ) -> Iterator[Kept[R]]:
     """What a state has, and keeps while the block runs; without a state, nothing.
 
@@ -231,6 +233,7 @@ def keeping(
         shards: the files of the corpus.
         parts: its parts.
         kind: the dataclass that a result is.
+        fresh: begin again where the state is of another run.
 
     Raises:
         The errors of :class:`Done`.
@@ -239,6 +242,12 @@ def keeping(
         yield Kept({}, None)
         return
     done = Done(Path(state), about, shards, parts)
-    results = done.read(kind)
+    try:
+        results = done.read(kind)
+    except (FormatError, SourceError):
+        if not fresh:
+            raise
+        results = {}
+        Path(state).unlink()
     with done:
         yield Kept(results, done)

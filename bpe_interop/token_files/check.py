@@ -138,7 +138,7 @@ def _documents(
     part = _part(manifest, number)
     documents: dict[int, Document] = {}
     reader = PartReader(part).documents(manifest.settings.selection)
-    for at, document in enumerate(reader):
+    for at, document in enumerate(each for each in reader if not each.skipped):
         if at in wanted:
             documents[at] = document
         if at >= wanted[-1]:

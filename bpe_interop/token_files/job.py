@@ -15,7 +15,7 @@ from typing import TypeAlias, TypedDict
 
 from ..corpora import Document, Part, PartReader
 from ..engines.choice import FASTEST
-from ..errors import BpeInteropError, TargetError
+from ..errors import BpeInteropError, SourceError, TargetError
 from ..formats import Files
 from ..shards import Ticket, opened_from
 from ..shards.orders import Check
@@ -42,6 +42,14 @@ class File:
 
 
 @dataclass(frozen=True)
+class Skipped:
+    """A record that was left out: its line in its file (of Parquet its row, from 1), and why."""
+
+    line: int
+    why: str
+
+
+@dataclass(frozen=True)
 class Encoded:
     """What became of a part.
 
@@ -57,6 +65,7 @@ class Encoded:
     tokens: int
     bytes: int
     files: tuple[File, ...]
+    skips: tuple[Skipped, ...] = ()
 
 
 COUNTED = ("documents", "empty", "replaced", "rows", "tokens", "bytes")
@@ -95,6 +104,24 @@ def _how(settings: Settings) -> _How:
         "disallowed_special": "all" if error else (),
         "add_special_tokens": settings.template,
     }
+
+
+def check_skips(
+    settings: Settings, count: int, where: str = "", last: Document | None = None
+) -> None:
+    """Refuses to skip more records than are to be skipped.
+
+    Raises:
+        SourceError: there are more.
+    """
+    if settings.most_skipped is None or count <= settings.most_skipped:
+        return
+    raise SourceError(
+        f"more than {settings.most_skipped:,} records would be skipped"
+        + (f": {last.skipped}" if last else ""),
+        where=where,
+        fix="mend them, or let more be skipped: --errors skip=N, or skip for any number",
+    )
 
 
 def rows_of(ids: array[int], ends: Iterable[int], end: int | None, longest: int | None) -> Rows:
@@ -198,8 +225,9 @@ class EncodeWork:
     def _write(self, part: Part, folder: Path, stem: str, check: Check) -> Encoded:
         settings, layout = self._job.settings, LAYOUTS[self._job.settings.layout]
         counts = dict.fromkeys(COUNTED, 0)
+        reader, skipped = PartReader(part), list[Document]()
         with layout.writer(folder, stem, self._job.dtype) as writer:
-            for batch, (ids, ends) in self._batches(PartReader(part)):
+            for batch, (ids, ends) in self._batches(reader, skipped):
                 check()
                 rows = rows_of(ids, ends, self._end, settings.max_length)
                 writer.add(batch, rows)
@@ -209,8 +237,10 @@ class EncodeWork:
                 counts["rows"] += len(rows.ends)
                 counts["tokens"] += len(rows.ids)
                 counts["bytes"] += sum(document.size for document in batch)
+        before = reader.before() if skipped else 0
+        skips = tuple(Skipped(before + each.place.line, each.skipped) for each in skipped)
         if not counts["documents"]:
-            return Encoded(files=(), **counts)
+            return Encoded(files=(), skips=skips, **counts)
         made = [folder / f"{stem}.{name}" for name in layout.names]
         # The disk is waited for once, and meanwhile the sums are made.
         with ThreadPoolExecutor(len(made)) as pool:
@@ -223,12 +253,19 @@ class EncodeWork:
                 pass
         for path, file in zip(made, files, strict=True):
             os.replace(path, folder / file.name)
-        return Encoded(files=files, **counts)
+        return Encoded(files=files, skips=skips, **counts)
 
-    def _batches(self, reader: PartReader) -> Iterator[tuple[list[Document], _Joined]]:
+    def _batches(
+        self, reader: PartReader, skipped: list[Document]
+    ) -> Iterator[tuple[list[Document], _Joined]]:
+        """Documents and their ids; what is skipped is put into the list."""
         batch: list[Document] = []
         size = 0
         for document in reader.documents(self._job.settings.selection):
+            if document.skipped:
+                skipped.append(document)
+                check_skips(self._job.settings, len(skipped), reader.where(document), document)
+                continue
             batch.append(document)
             size += document.size
             if size >= _BATCH_BYTES or len(batch) >= _BATCH_DOCUMENTS:

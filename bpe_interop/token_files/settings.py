@@ -36,6 +36,7 @@ class Settings:
         eos: the text of a special token whose id ends each document.
         max_length: a document with more ids is cut into rows of so many; no row has ids of two.
         selection: which documents are taken.
+        most_skipped: how many records may be skipped with ``errors="skip"``; None for any number.
     """
 
     layout: Layout = "megatron"
@@ -45,6 +46,7 @@ class Settings:
     eos: str | None = None
     max_length: int | None = None
     selection: Selection = EVERYTHING
+    most_skipped: int | None = None
 
 
 def eos_id(settings: Settings, model: BPEModel) -> int | None:

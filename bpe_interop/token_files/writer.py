@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ from ..shards import (
 from ..shards.worker import versions_here
 from ..tokenizer import Tokenizer
 from .columns import sha256_of_file
-from .job import SHARD, Encoded, EncodeJob, encode_batch
+from .job import SHARD, Encoded, EncodeJob, check_skips, encode_batch
 from .manifest import NAME, TOKENIZER, Manifest, Origin, Piece, TokenizerFacts
 from .settings import Settings, dtype_of, eos_id
 
@@ -88,6 +88,7 @@ class Way:
         limit: seconds after which a part is given to another worker, once.
         state: a file in which it is kept which shards are done.
         tick: called after each shard.
+        fresh: begin again where the state is of another run.
     """
 
     executor: Executor | Workers | None = None
@@ -95,6 +96,7 @@ class Way:
     limit: float = LIMIT
     state: str | Path | None = None
     tick: Callable[[Step], None] = lambda step: None
+    fresh: bool = False
 
     def workers(self) -> Workers:
         """Who works."""
@@ -249,14 +251,20 @@ def _run(
     way: Way,
 ) -> Run[Encoded]:
     """Encodes the parts that are not done yet; the results are of all that are."""
-    tokens = 0
+    tokens = skipped = 0
 
     def told(seen: Progress, part: Encoded) -> None:
-        nonlocal tokens
+        nonlocal tokens, skipped
         tokens += part.tokens
+        skipped += len(part.skips)
+        check_skips(job.settings, skipped)
         way.tick(Step(**asdict(seen), tokens=tokens))
 
+    errors = job.settings.selection.errors
+
     def is_there(part: Encoded) -> bool:
+        if (part.skips and errors != "skip") or (part.replaced and errors != "replace"):
+            return False  # it was read by another rule
         paths = [(Path(job.folder, file.name), file.sha256) for file in part.files]
         return all(path.is_file() and sha256_of_file(path) == sha256 for path, sha256 in paths)
 
@@ -271,6 +279,7 @@ def _run(
         limit=way.limit,
         tick=told,
         is_there=is_there,
+        fresh=way.fresh,
     )
 
 
@@ -330,7 +339,14 @@ def _about(job: EncodeJob, place: Path) -> dict[str, Any]:
     return {
         "work": "encode",
         "tokenizer": asdict(job.ticket),
-        "settings": asdict(job.settings),
+        # What is done was read without a fault, or its result says what was done with one.
+        "settings": asdict(
+            replace(
+                job.settings,
+                selection=replace(job.settings.selection, errors="strict"),
+                most_skipped=None,
+            )
+        ),
         "dtype": job.dtype,
         "target": spelled(str(place.resolve())),
         "versions": versions_here(job.libraries),

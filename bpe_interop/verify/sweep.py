@@ -123,6 +123,14 @@ class Corpora:
     processes: int | None = None
     by_parts: ByParts | None = None
 
+    def __post_init__(self) -> None:
+        if self.selection.errors == "skip":
+            raise SourceError(
+                "a comparison leaves no document out",
+                where="errors",
+                fix='errors="replace" reads malformed UTF-8 as U+FFFD',
+            )
+
 
 Tick: TypeAlias = Callable[[Progress], None]
 
