@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING
 from functools import cache
 from itertools import chain
 from typing import Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -153,6 +152,10 @@ class Node:
                 )
 
 
+LATER = "later"
+"""Marks in a field's metadata that an earlier version did not write it: it is as usual then."""
+
+
 def read_as(kind: type[T], node: Node, *beside: str) -> T:
     """A dataclass out of an object that has its fields, as ``dataclasses.asdict`` writes them.
 
@@ -165,20 +168,19 @@ def read_as(kind: type[T], node: Node, *beside: str) -> T:
         beside: keys that it has besides.
 
     Raises:
-        FormatError: a field without a default is missing, or one is no such value, or a key is
-            not known.
+        FormatError: a field is missing that is not marked as :data:`LATER`, or one is no such
+            value, or a key is not known.
     """
     forms = _forms_of(cast(Any, kind))
     for key in node.be(dict):
         if key not in forms and key not in beside:
             node.fail(f"the key {key!r} is not known")
-    usual = getattr(kind, "__dataclass_fields__", {})
+    fields = getattr(kind, "__dataclass_fields__", {})
     return kind(
         **{
             name: _read(form, node[name])
             for name, form in forms.items()
-            # What an earlier version did not write is as usual.
-            if name in node or usual[name].default is MISSING
+            if name in node or LATER not in fields[name].metadata
         }
     )
 

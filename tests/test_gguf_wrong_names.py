@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from command_line import Command
 from conftest import FIXTURES, Data
 from tokenizers import Tokenizer
 
@@ -40,3 +43,18 @@ def test_published_tokenizers_under_the_name_that_is_given_to_them(
     engine = LlamaCppEngine(under_name(load_source(data / path).model, name))
     assert engine.encode(text) != theirs
     assert engine.encode("Hello world") == engine.encode("Hello") + engine.encode(" world")
+
+
+def test_the_verdict_says_the_cause_and_the_cure_that_it_names_works(
+    command: Command, tmp_path: Path
+) -> None:
+    source = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
+    wrong, right = tmp_path / "wrong.gguf", tmp_path / "right.gguf"
+    wrong.write_bytes(under_name(load_source(source).model, "qwen2"))
+    done = command("verify", source, wrong)
+    assert done.code == 1
+    [said] = [line for line in done.out.splitlines() if "tokenizer.ggml.pre is qwen2" in line]
+    assert "under gpt-2" in said
+    assert said.endswith(f"bpe-interop convert {source} NEW.gguf --into {wrong}")
+    assert command("convert", source, right, "--into", wrong).code == 0
+    assert command("verify", source, right, "--require", "proved").code == 0

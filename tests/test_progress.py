@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import sys
+import threading
 from dataclasses import asdict
 from pathlib import Path
 
@@ -134,3 +136,25 @@ def test_a_pipe_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with screen.comparing() as (tick, _):
         tick(3)
     assert capsys.readouterr() == ("", "")
+
+
+def test_without_a_terminal_a_long_run_says_now_and_then_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    spoken = threading.Event()
+    monkeypatch.setattr(screen, "BEAT", 0.01)
+    monkeypatch.setattr(screen, "tell", lambda line: (print(line, file=sys.stderr), spoken.set()))
+    for block in (screen.counting("checking"), screen.comparing(), screen.encoding()):
+        with block as ticks:
+            tick = ticks[0] if isinstance(ticks, tuple) else ticks
+            if isinstance(tick, StageTick):
+                tick.begin("the source in tokenizers", 1200)
+                tick(300)
+            else:
+                tick(Step(2, 50, 100, 400, 2.0))
+            for _ in range(2):  # the first line may have been made before
+                spoken.clear()
+                assert spoken.wait(30)
+    said = capfd.readouterr().err
+    assert " s: the source in tokenizers: 300 of 1,200 texts" in said
+    assert " s: corpora: 100 of 400 bytes read, 25 a second" in said

@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,8 @@ import click
 from ..errors import SourceError, not_utf8
 from ..model import show
 from ..text.visible import is_ambiguous
-from .terminal import say_line, shown, wrapped
+from ..ticks import StageTick, Unit
+from .terminal import say_line, shown, tell, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -117,10 +120,11 @@ def ids_as_json(value: list[int] | list[list[int]]) -> None:
 
 @contextlib.contextmanager
 def counting(what: str) -> Iterator[Callable[[int], None]]:
-    """A counter that shows progress on a terminal, and nothing in a pipe."""
+    """A counter that shows progress: bars on a terminal, elsewhere a line now and then."""
     with _quiet_engines():
         if not may_show_bars():
-            yield lambda count: None
+            with _Beats(what).going() as beats:
+                yield beats
             return
         from .bars import counter
 
@@ -131,14 +135,15 @@ def counting(what: str) -> Iterator[Callable[[int], None]]:
 def comparing(
     usual: str = "awkward texts",
 ) -> Iterator[tuple[Callable[[int], None], Callable[[Progress], None]]]:
-    """Shows on a terminal how many texts, and how much of a corpus at which rate, are done.
+    """Shows how many texts, and how much of a corpus at which rate, are done.
 
     The first function counts texts, as ``usual`` where no stage was begun; the second says how
     far a corpus is.
     """
     with _quiet_engines():
         if not may_show_bars():
-            yield lambda count: None, lambda progress: None
+            with _Beats(usual).going() as beats:
+                yield beats, beats.watch
             return
         from .bars import comparison
 
@@ -147,14 +152,60 @@ def comparing(
 
 @contextlib.contextmanager
 def encoding() -> Iterator[Callable[[Step], None]]:
-    """Shows on a terminal how much of a corpus was encoded, at which rate, and the time left."""
+    """Shows how much of a corpus was encoded, at which rate, and the time left."""
     with _quiet_engines():
         if not may_show_bars():
-            yield lambda step: None
+            with _Beats("encoding").going() as beats:
+                yield beats.watch
             return
         from .bars import encoded
 
         yield from encoded()
+
+
+BEAT = 10.0
+"""Seconds after which a long run says how far it is, where there is no terminal."""
+
+
+class _Beats(StageTick):
+    """Says on standard error every so often how far a run is; nothing of a short one."""
+
+    def __init__(self, usual: str) -> None:
+        self._stage = usual
+        self._total: int | None = None
+        self._unit: Unit = "texts"
+        self._done, self._seen = 0, ""
+
+    def __call__(self, count: int) -> None:
+        self._done += count
+
+    def begin(self, stage: str, total: int | None = None, unit: Unit = "texts") -> None:
+        self._stage, self._total, self._unit = stage, total, unit
+        self._done, self._seen = 0, ""
+
+    def watch(self, seen: Progress) -> None:
+        """How far a corpus is."""
+        of = f" of {seen.total:,}" if seen.total else ""
+        self._seen = f"corpora: {seen.read:,}{of} bytes read, {int(seen.rate):,} a second"
+
+    def _line(self) -> str:
+        of = "" if self._total is None else f" of {self._total:,}"
+        return self._seen or f"{self._stage}: {self._done:,}{of} {self._unit}"
+
+    @contextlib.contextmanager
+    def going(self) -> Iterator[_Beats]:
+        """A block while which it speaks."""
+        ended, began = threading.Event(), time.monotonic()
+
+        def speak() -> None:
+            while not ended.wait(BEAT):
+                tell(f"{time.monotonic() - began:,.0f} s: {self._line()}")
+
+        threading.Thread(target=speak, daemon=True).start()
+        try:
+            yield self
+        finally:
+            ended.set()
 
 
 def may_show_bars() -> bool:

@@ -49,6 +49,10 @@ def _no_files(files: Files) -> Files:
     return {}
 
 
+def _no_cause(model: BPEModel, other: BPEModel) -> str:
+    return ""
+
+
 def _no_names(model: BPEModel, again: BPEModel) -> Mapping[str, BPEModel]:
     return {}
 
@@ -100,6 +104,9 @@ class Format:
         embedding: of a source's files, a way of writing that puts those in; None for none of them.
         nearest: of a model, and what comes back of it, what would come back under other names for
             what the format cannot hold, by name; nothing where it has no such names.
+        cause: of a model that was read from it, and of another one whose pretokens are others: what
+            in the file makes them so, where a file with the other's would be right; empty where
+            nothing is known.
         served: the library that serves a directory of it as a whole; empty where none does.
         registry: the library whose named tokenizers are of this format; empty where none has any.
         dialect: the one dialect that its patterns are read in; None where it takes several.
@@ -130,6 +137,7 @@ class Format:
     embedded: Callable[[Files], Files] = _no_files
     embedding: Callable[[Files], Callable[[BPEModel, Files], Files] | None] = _none
     nearest: Callable[[BPEModel, BPEModel], Mapping[str, BPEModel]] = _no_names
+    cause: Callable[[BPEModel, BPEModel], str] = _no_cause
     served: str = ""
     registry: str = ""
     says: frozenset[str] = frozenset()

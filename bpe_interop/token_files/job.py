@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias, TypedDict
@@ -20,6 +20,7 @@ from ..formats import Files
 from ..shards import Ticket, opened_from
 from ..shards.orders import Check
 from ..special import Allowed, Disallowed
+from ..strict_json import LATER
 from ..tokenizer import Tokenizer
 from .columns import INT64, sha256_of_file, sync
 from .layouts import LAYOUTS, Rows
@@ -65,7 +66,7 @@ class Encoded:
     tokens: int
     bytes: int
     files: tuple[File, ...]
-    skips: tuple[Skipped, ...] = ()
+    skips: tuple[Skipped, ...] = field(default=(), metadata={LATER: True})
 
 
 COUNTED = ("documents", "empty", "replaced", "rows", "tokens", "bytes")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ..corpora import EVERYTHING, Selection
 from ..errors import SourceError, TargetError
 from ..model import BPEModel, show
+from ..strict_json import LATER
 from ..tokenizer import Tokenizer
 
 Layout: TypeAlias = Literal["megatron", "npy", "parquet"]
@@ -46,7 +47,7 @@ class Settings:
     eos: str | None = None
     max_length: int | None = None
     selection: Selection = EVERYTHING
-    most_skipped: int | None = None
+    most_skipped: int | None = field(default=None, metadata={LATER: True})
 
 
 def eos_id(settings: Settings, model: BPEModel) -> int | None:

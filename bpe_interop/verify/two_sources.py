@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -126,6 +126,9 @@ def verify(
     ran = run(pairing, inside, texts, options, proved=proved, known=known)
     notes += _notes(ran, inside)
     report = report_of(scope, (pairing.a, pairing.b), pairing.sides.modes, proof, ran, notes)
+    if report.stage == "pre-tokenizer":
+        causes = (*_cause(pairing.a, pairing.b), *_cause(pairing.b, pairing.a))
+        report = replace(report, notes=(*report.notes, *causes))
     if one is None or two is None or proof is None or proof.outcome == "proved":
         return report
     less = narrower(one, two, proof)
@@ -133,6 +136,19 @@ def verify(
         return report
     sentence = f'proved equal with --scope {less} (scope="{less}"): {SCOPES[less]}'
     return replace(report, narrower=sentence)
+
+
+def _cause(side: Side, other: Side) -> Iterator[str]:
+    """What in a side's file makes its pretokens others, and how the file is repaired."""
+    if side.model is None or other.model is None:
+        return
+    why = side.source.format.cause(side.model, other.model)
+    if why:
+        label = side.source.label
+        yield (
+            f"{label}: {why}; a file that is right: bpe-interop convert {other.source.label} NEW"
+            f"{Path(label).suffix} --into {label}"
+        )
 
 
 def _shown_in(scope: Scope, report: Report) -> bool:

@@ -48,6 +48,7 @@ FORMAT = Format(
     particulars=when_called(".particulars", "particulars", __name__),
     told=when_called(".particulars", "sentences", __name__),
     nearest=when_called(".pre_names", "nearest_models", __name__),
+    cause=when_called(".pre_names", "cause", __name__),
     embedded=when_called(".tokenizer_json", "embedded", __name__),
     embedding=when_called(".tokenizer_json", "embedding", __name__),
 )

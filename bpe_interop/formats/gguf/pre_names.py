@@ -120,6 +120,19 @@ def chosen(model: BPEModel) -> Chosen | None:
     return None
 
 
+def cause(model: BPEModel, other: BPEModel) -> str:
+    """That a file's ``tokenizer.ggml.pre`` is not the name under which another model is cut."""
+    if model.alphabet != "byte" or other.alphabet != "byte" or other.pretokenizer is None:
+        return ""
+    own = model.extras.get("gguf")
+    name = own.get("pre") if isinstance(own, dict) else None
+    right = chosen(other)
+    if right is None or right.name == name:
+        return ""
+    said = f"tokenizer.ggml.pre is {name}" if isinstance(name, str) else "no tokenizer.ggml.pre"
+    return f"{said}, and llama.cpp cuts texts as the other side does under {right.name}"
+
+
 def _by_cuts(steps: Steps) -> list[str]:
     """The names, those first that cut the fewest probes otherwise."""
     counted = sorted(
