@@ -284,3 +284,21 @@ def test_split_special_tokens_of_a_directory_acts_in_our_run(
     shown = command("inspect", folder).out
     assert "it gives the ids that are read here" not in shown
     assert "split_special_tokens makes AutoTokenizer take special tokens as text" in shown
+
+
+def test_a_lookup_that_changes_no_id_is_told(tmp_path: Path, command: Command) -> None:
+    shutil.copytree(HUB, tmp_path / "other")
+    file = tmp_path / "other" / "tokenizer.json"
+    root = json.loads(file.read_text("utf-8"))
+    before = root["model"].get("ignore_merges", False)
+    root["model"]["ignore_merges"] = not before
+    write(file, root)
+    one, two = (
+        tokenizers.Tokenizer.from_file(str(each)) for each in (HUB / "tokenizer.json", file)
+    )
+    for text in ("hello world", " the quick", "don't 12345"):
+        assert one.encode(text).ids == two.encode(text).ids
+    done = command("verify", locked(HUB, tmp_path), tmp_path / "other", "--require", "proved")
+    assert done.code == 0
+    which = "a" if before else "b"
+    assert f"only {which} looks up whole pretokens (ignore_merges)" in done.out
