@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -90,12 +91,13 @@ def test_parts_of_jsonl_hold_the_records_of_the_file(
 ) -> None:
     file = tmp_path_factory.getbasetemp() / "records.jsonl"
     file.write_bytes(("\ufeff" + "\n".join(lines) + end).encode("utf-8"))
-    assert read_by_parts([file], size, EVERY) == read_whole([file], EVERY)
+    skipping = replace(EVERY, errors="skip")
+    assert read_by_parts([file], size, skipping) == read_whole([file], skipping)
 
 
 def test_parts_of_parquet_are_row_groups(tmp_path: Path) -> None:
     file = tmp_path / "rows.parquet"
-    texts = [f"row {number}" if number % 7 else None for number in range(1_000)]
+    texts = [f"row {number}" for number in range(1_000)]
     pq.write_table(pa.table({"text": texts}), file, row_group_size=90)
     pieces = cut(find_shards([file]), 1)
     assert [(part.start, part.end) for part in pieces][-2:] == [(900, 990), (990, 1_000)]

@@ -225,7 +225,7 @@ def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "odd.txt").write_bytes(jsonl("abab", "cdcd", field="body"))
     (tmp_path / "c.jsonl.gz").write_bytes(gzip.compress(jsonl("abab", "cdcd")))
     (tmp_path / "d.jsonl.zst").write_bytes(zstandard.compress(jsonl("abab", "cdcd")))
-    table = pyarrow.table({"text": ["abab", None, "cdcd"]})
+    table = pyarrow.table({"text": ["abab", "cdcd"]})
     pyarrow.parquet.write_table(table, tmp_path / "e.parquet")
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "1.txt").write_text("abab")

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,8 +38,29 @@ _START = (
 
 _SECONDS = 600.0
 """A process that does not answer for so long is ended."""
+_GLANCE = 0.2
+"""Seconds between two looks at the clock."""
 _TEXTS = 256
 """So many texts are sent at once; a crash costs one of these batches."""
+
+
+class _Watch:
+    """Ends a process that does not answer in time. One thread for all answers: it takes longer to
+    start one than llama.cpp takes for a text.
+    """
+
+    def __init__(self) -> None:
+        self.deadline: float | None = None
+        self.late = False
+
+    def over(self, process: subprocess.Popen[str]) -> None:
+        """Watches while the process runs."""
+        while process.poll() is None:
+            time.sleep(_GLANCE)
+            until = self.deadline
+            if until is not None and time.monotonic() > until:
+                self.late = True
+                process.kill()
 
 
 class LlamaCppEngine:
@@ -64,6 +86,7 @@ class LlamaCppEngine:
         self._path = Path(self._folder.name, "vocabulary.gguf")
         self._path.write_bytes(head)
         self._process: subprocess.Popen[str] | None = None
+        self._watch = _Watch()
         self._started()
 
     def encode(
@@ -95,6 +118,14 @@ class LlamaCppEngine:
         text: str = self._ask(["decode", list(ids)], f"to decode {list(ids[:8])}", None)
         return text
 
+    def decode_batch(self, rows: Sequence[Sequence[int]]) -> list[str]:
+        """The text of each row of ids."""
+        texts: list[str] = []
+        for start in range(0, len(rows), _TEXTS):
+            part = [list(ids) for ids in rows[start : start + _TEXTS]]
+            texts += self._ask(["decode_all", part], f"to decode one of {len(part)} rows", None)
+        return texts
+
     def close(self) -> None:
         """Ends the process."""
         process, self._process = self._process, None
@@ -122,6 +153,9 @@ class LlamaCppEngine:
             # ggml starts a debugger where it ends itself, unless it is told not to.
             env={**os.environ, "GGML_NO_BACKTRACE": "1"},
         )
+        self._watch = _Watch()
+        # A daemon, or an interrupted program would wait for it to end.
+        threading.Thread(target=self._watch.over, args=[self._process], daemon=True).start()
         self._tell(self._process, [each for each in sys.path if isinstance(each, str)])
         self._answer("on the file", None)
         return self._process
@@ -140,30 +174,21 @@ class LlamaCppEngine:
         except BrokenPipeError:
             pass  # it has ended, which is told of its answer
 
-    @staticmethod
-    def _give_up(process: subprocess.Popen[str] | None, late: threading.Event) -> None:
-        late.set()
-        if process is not None:
-            process.kill()
-
     def _answer(self, doing: str, text: str | None) -> Any:
-        process = self._process
-        late = threading.Event()
-        timer = threading.Timer(_SECONDS, self._give_up, [process, late])
-        timer.daemon = True  # or an interrupted program would wait for it to end
-        timer.start()
+        process, watch = self._process, self._watch
+        watch.deadline = time.monotonic() + _SECONDS
         try:
             line = process.stdout.readline() if process and process.stdout else ""
         except BaseException:
             self.close()  # the answer that comes later is not that of the next question
             raise
         finally:
-            timer.cancel()
+            watch.deadline = None
         if not line:
             code = process.wait() if process else 0
             self.close()
             on = "" if text is None else f" {shortened(text)}"
-            if late.is_set():
+            if watch.late:
                 raise EngineError(f"{NAME} gave no answer in {_SECONDS:g} seconds {doing}{on}")
             how = f"crashed (signal {-code})" if code < 0 else f"ended (exit code {code})"
             raise EngineError(f"{NAME} {how} {doing}{on}")

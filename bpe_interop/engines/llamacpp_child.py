@@ -1,9 +1,10 @@
 """llama.cpp in a process of its own: reads texts on standard input, answers with ids.
 
 :mod:`.llamacpp` starts it and runs ``main("FILE.gguf")``. Each line that is read is a JSON array
-``["encode", text, add_special, parse_special]`` or ``["decode", ids]``; each answer is a line of
-JSON, ``{"ok": value}`` or ``{"error": why}``. The first line that is written says that the model is
-loaded, or why not. The process is what a crash of the library takes with it.
+``["encode", text, add_special, parse_special]`` or ``["decode", ids]``, or ``["encode_all", texts,
+...]`` and ``["decode_all", rows]`` for several; each answer is a line of JSON, ``{"ok": value}`` or
+``{"error": why}``. The first line that is written says that the model is loaded, or why not. The
+process is what a crash of the library takes with it.
 
 The library is the one inside the wheel ``xllamacpp``, called by its C interface
 (``include/llama.h``). Its structure of parameters differs between versions, so what
@@ -274,6 +275,7 @@ def main(path: str) -> None:
         "encode": vocabulary.encode,
         "encode_all": lambda texts, *flags: [vocabulary.encode(each, *flags) for each in texts],
         "decode": vocabulary.decode,
+        "decode_all": lambda rows: [vocabulary.decode(each) for each in rows],
     }
     say("ok", True)
     for line in sys.stdin:

@@ -19,6 +19,7 @@ from .sides import (
     Mode,
     Own,
     decode,
+    decode_all,
     encode_all,
     encode_one,
     encode_to_arrays,
@@ -75,6 +76,7 @@ def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode])
             left, right = encode_to_arrays(a, texts, mode), encode_to_arrays(b, texts, mode)
         else:
             left, right = encode_all(a, texts, mode), encode_all(b, texts, mode)
+        decoded: list[int] = []
         for place, (x, y) in enumerate(zip(left, right, strict=True)):
             outcome = outcomes[place]
             if mode is modes[0]:
@@ -88,14 +90,18 @@ def compare_texts(a: Engine, b: Engine, texts: list[str], modes: Sequence[Mode])
             if x != y:
                 outcome.keep(Mismatch(mode, texts[place], tuple(x), tuple(y)))
             elif x != agreed[place] and mode.decodes:
-                # What ids decode to does not depend on the mode.
-                one, two = decode(a, x, texts[place]), decode(b, y, texts[place])
-                if isinstance(one, Failure) or isinstance(two, Failure):
-                    outcome.fail(one, two)
-                elif one != two:
-                    outcome.keep(Mismatch(mode, texts[place], tuple(x), tuple(y), (one, two)))
-                else:
-                    agreed[place] = x
+                decoded.append(place)
+        # What ids decode to does not depend on the mode.
+        rows = [row for place in decoded if not isinstance(row := left[place], Failure)]
+        back = (decode_all(side, rows, [texts[place] for place in decoded]) for side in (a, b))
+        for place, ids, one, two in zip(decoded, rows, *back, strict=True):
+            if isinstance(one, Failure) or isinstance(two, Failure):
+                outcomes[place].fail(one, two)
+            elif one != two:
+                same = tuple(ids)
+                outcomes[place].keep(Mismatch(mode, texts[place], same, same, (one, two)))
+            else:
+                agreed[place] = ids
     return outcomes
 
 
@@ -310,15 +316,18 @@ class LocalPair:
 
     def decode(self, sequences: list[tuple[int, ...]]) -> list[Decoded]:
         """What each side makes of ids; None where it fails on them."""
-        return [(_decoded(self.a, ids), _decoded(self.b, ids)) for ids in sequences]
+        none = [""] * len(sequences)
+        one, two = (
+            [
+                None if isinstance(text, Failure) else text
+                for text in decode_all(side, sequences, none)
+            ]
+            for side in (self.a, self.b)
+        )
+        return [*zip(one, two, strict=True)]
 
     def close(self) -> None:
         """Nothing was begun."""
-
-
-def _decoded(side: Engine, ids: tuple[int, ...]) -> str | None:
-    decoded = decode(side, ids, "")
-    return None if isinstance(decoded, Failure) else decoded
 
 
 _CHUNK = 256

@@ -231,6 +231,20 @@ def decode(side: Engine, ids: Sequence[int], text: str) -> str | Failure:
         return _failure(side, text, error)
 
 
+def decode_all(
+    side: Engine, rows: Sequence[Sequence[int]], texts: Sequence[str]
+) -> list[str | Failure]:
+    """The text of each row of ids, or how the side failed on those of ``texts``."""
+    batch: Callable[[Sequence[Sequence[int]]], list[str]] | None
+    batch = getattr(side, "decode_batch", None)  # for engines to which a call takes long
+    if batch is not None:
+        try:
+            return [*batch(rows)]
+        except _UNANSWERED:
+            pass  # one by one, to know which
+    return [decode(side, ids, text) for ids, text in zip(rows, texts, strict=True)]
+
+
 # What says something about a text; other errors say that a side cannot be run at all.
 _UNANSWERED = (EngineError, EncodeError, DecodeError, PatternError, MemoryError)
 
