@@ -379,7 +379,7 @@ def _verified(
                     alone = source.model
                 alone = as_run_by(source.format.engine, alone)
                 read = own if alone is model else Own(alone)
-                checks = [check_source(source, read, tick)]
+                checks = [*check_source(source, read, tick)]
             written = check_written(trip, again, losses, stage, tick, own, abreast)
             begin(tick, "proving")
             verdict = establish(model, again, losses, engines, written[0].texts, by_user)

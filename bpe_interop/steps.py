@@ -292,7 +292,8 @@ class Verbatim:
     """These ids are these bytes, whatever their tokens are and the later steps do to a token.
 
     It stands first. llama.cpp decodes tokens of some types so (``token_to_piece`` in
-    ``llama-vocab.cpp``): unused ones to nothing, for one.
+    ``llama-vocab.cpp``): unused ones to nothing, for one. Only of the first id it leaves a space
+    out (``detokenize``), so where that is nothing, a later ``StripToken`` does nothing.
     """
 
     tokens: tuple[tuple[int, bytes], ...]

@@ -137,7 +137,7 @@ def test_a_difference_that_was_met_apart_is_told_here(
 
     monkeypatch.setattr(Encoder, "encode", wrong)
     monkeypatch.setattr(Encoder, "encode_each", each)
-    monkeypatch.setattr(conversion, "check_source", lambda *given: None)
+    monkeypatch.setattr(conversion, "check_source", lambda *given: ())
     with pytest.raises(CheckFailedError, match="what was written is not the tokenizer that we"):
         convert(TINY / "huggingface", tmp_path / "out", "tiktoken")
     assert not [*tmp_path.iterdir()]

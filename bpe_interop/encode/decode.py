@@ -27,6 +27,7 @@ from ..steps import (
     JoinPieces,
     MetaspaceText,
     Replace,
+    StripToken,
     WordEnds,
 )
 from ..text.added_tokens import decoded_text
@@ -197,7 +198,10 @@ class Decoder:
             else:
                 tokens = self._look_up([*run], self._spelled)
                 parts.append(decode_tokens([*steps[:place], Fuse()], tokens))
-        return decode_tokens(steps[place:], parts)
+        rest = [*steps[place:]]
+        if verbatim.get(ids[0]) == b"":
+            rest = [step for step in rest if not isinstance(step, StripToken)]
+        return decode_tokens(rest, parts)
 
     def stream(
         self, steps: Sequence[DecoderStep], *, skip_special: bool, errors: Malformed

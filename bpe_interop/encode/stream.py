@@ -180,10 +180,14 @@ class Chain:
         # The steps that see a token by itself stand before the one that joins all.
         joining = (at for at, step in enumerate(steps) if isinstance(step, Fuse))
         self._alone = next(joining, 0)
+        self._begun = False
         self.takes_many = _takes_many(self._stages, errors)
 
     def add(self, token: str) -> str:
         """What comes out of the last step."""
+        first, self._begun = not self._begun, True
+        if first and isinstance(token, AsItIs) and not token:
+            self._stages = [stage for stage in self._stages if not isinstance(stage, _Start)]
         if not isinstance(token, AsItIs):
             return self.add_all([token])
         before: list[str] = []

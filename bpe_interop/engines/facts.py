@@ -25,6 +25,8 @@ class Facts:
         first: the module to import ahead of its use, where that takes long.
         bare: whether it takes a text as it is, and of added tokens their texts alone: no normalizer
             and no flags.
+        slow: whether a text takes it so long that only texts with added tokens, and a few others,
+            are worth to be asked for in each way.
         without_tokens: whether, beside files, it needs nothing of a model that its tokens say.
         assumes: what a proof takes for granted of it besides, as a sentence; empty for nothing.
     """
@@ -39,6 +41,7 @@ class Facts:
     served: str = ""
     first: str = ""
     bare: bool = False
+    slow: bool = False
     without_tokens: bool = False
     assumes: str = ""
 
@@ -66,6 +69,7 @@ FACTS: Mapping[str, Facts] = MappingProxyType(
         "llama.cpp": Facts(
             distribution="xllamacpp",
             instead="llama_cpp_python",
+            slow=True,
             served="llamacpp_server:LlamaServerEngine",
             assumes="no text holds one of the characters that Unicode 16.0 or a later version "
             "added: llama.cpp's classes are those of 15.1",
