@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 import tiktoken
 import tokenizers
+from command_line import Command
 
 from bpe_interop import convert, load
+from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import LossyConversionError
+from fixtures import gguf_models as made
 
 CONTENTS = [bytes([byte]) for byte in range(256) if byte != 0x8C]
 CONTENTS += [b"\xef\xbc", b"\xef\xbc\x8c", b"ab"]
@@ -58,3 +61,27 @@ def test_a_pair_without_such_merges_is_what_tokenizers_reads(source: Path, tmp_p
     text = "\uff0cab"
     ids = load(tmp_path / "out", preset="gpt2").encode(text, disallowed_special=())
     assert ids == engine.encode(text).ids == [CONTENTS.index(b"\xef\xbc"), CONTENTS.index(b"ab")]
+
+
+def test_of_a_gguf_file_the_text_shows_that_its_neighbours_merge(
+    tmp_path: Path, command: Command
+) -> None:
+    """llama.cpp leaves a byte without a token out after merging, tokenizers before."""
+    spelled = [made.TO_CHAR[byte] for byte in range(256) if byte]
+    tokens = [*spelled, "!!", "<|endoftext|>"]
+    types = [made.NORMAL] * 256 + [made.CONTROL]
+    named = {"tokenizer.ggml.eos_token_id": (made.UINT32, 256)}
+    file = made.by_merges(tokens, types, ["! !"], "starcoder", named)
+    source = tmp_path / "x.gguf"
+    source.write_bytes(file)
+    with pytest.raises(LossyConversionError) as refused:
+        convert(source, tmp_path / "out", "huggingface")
+    [loss] = [each for each in refused.value.losses if each.field == "fallback"]
+    text = loss.witness
+    assert text is not None
+    assert "vanish after merging" in loss.what
+    done = command("convert", source, tmp_path / "out", "--to", "hf", "--drop", "fallback")
+    assert done.code == 0, done.err
+    written = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    assert LlamaCppEngine(file).encode(text) != written.encode(text).ids
+    assert "verdict     not the same tokenizer: fallback dropped, which changes " in done.out

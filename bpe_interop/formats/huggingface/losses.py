@@ -14,7 +14,7 @@ from ...text.normalize import normalize
 from ...theory.plain import found_as_added, has_plain_steps, is_as_good_as_normal, pairs_of
 from ...theory.pretokens import UTF8_BYTES, missing_bytes
 from ...theory.witness import text_with
-from ...witnesses import beside_wide_space
+from ...witnesses import beside_wide_space, met_as_it_vanishes
 from ..losses import NETWORK, Decided, Words, extras_told, merges_words, network_files
 from ..round_trip import RoundTrip
 from .companions import settings_of_others
@@ -129,6 +129,13 @@ def _merges(model: BPEModel) -> Words | None:
 def _fallback(model: BPEModel, decided: Decided) -> Words | None:
     if model.alphabet == "byte":
         missing = [byte for byte in UTF8_BYTES if bytes([byte]) not in model.vocab.ids]
+        if model.fallback.missing == "drop" and missing:
+            return (
+                f"{len(missing)} bytes have no token; they vanish after merging, in tokenizers "
+                "before it",
+                "their neighbours would merge",
+                met_as_it_vanishes(model, text_with(missing[0])),
+            )
         return (
             f"{len(missing)} bytes have no token; the source has no encoding for them, "
             "tokenizers drops them silently",
