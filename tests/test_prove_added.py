@@ -67,6 +67,9 @@ def test_a_word_that_is_always_cut_out_may_be_looked_up() -> None:
         for size in range(1, 7):
             for text in map("".join, product("xyzwa"[: 5 if size < 5 else 4], repeat=size)):
                 assert one.ids(text, scope) == other.ids(text, scope), text
+    bare, without = looked_up([])
+    assert bare.ids("xyz", "text") != without.ids("xyz", "text")
+    assert prove(one.model, other.model, "text").outcome != "proved"
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,8 @@ def lookup_stage(pair: TwoModels) -> Stage:
         steps = (m.pretokenizer or () for m in (pair.a, pair.b))
         if all(occurrence(each, content).possible is False for each in steps):
             continue
-        if all(_always_cut_out(model, content) for model in (pair.a, pair.b)):
+        # In the scope "text" no added token is looked for.
+        if pair.scope != "text" and all(_always_cut_out(m, content) for m in (pair.a, pair.b)):
             continue
         witness = next(filter(pair.differ, pair.texts_of(content)), None)
         why = f"{show(content)} is looked up whole on one side only"
