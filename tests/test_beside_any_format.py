@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Command
+from conftest import FIXTURES
 
 import bpe_interop
 from bpe_interop.errors import FormatError, LossyConversionError, UnstatedError
@@ -142,3 +144,18 @@ def test_beside_a_rank_file(tmp_path: Path) -> None:
     assert added["<tool>"].rstrip
     assert not added["<tool>"].special
     assert loaded.model.chat_template == "{{ messages }}"
+
+
+def test_inspect_names_every_file_of_the_folder(command: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "tok"
+    shutil.copytree(FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface", folder)
+    for name in ("config.json", "model.safetensors", "README.md", ".hidden"):
+        (folder / name).write_text("{}", "utf-8")
+    found = json.loads(command("inspect", folder, "--json").out)
+    assert found["in_part"] == ["config.json"]
+    assert found["not_read_either"] == ["README.md", "model.safetensors"]
+    named = {*found["files"], *found["not_read"], *found["not_read_either"], ".hidden"}
+    assert named == {path.name for path in folder.iterdir()}
+    said = command("inspect", folder).out
+    assert "\nnot read    README.md, model.safetensors\n" in said
+    assert "(in part: rows, ids of roles)" in said

@@ -4,7 +4,9 @@
 
     source, format      what was named, and the format that it was read as
     files               names to sha256
+    in_part             those of the files of which only a part is read
     not_read            names of other tokenizer files in the same directory
+    not_read_either     names of all other files there
     alphabet, affixes   "byte" or "char"; {prefix, suffix}, glued to symbols before merging
     tokens              how many, added tokens aside
     ids                 smallest, largest, holes (ids between 0 and largest without a token; how
@@ -60,6 +62,22 @@ from ..text.unicode import UNICODE_TABLES
 from ..theory.pretokens import missing_bytes
 from ..usage_notes import usage_notes
 
+_IN_PART = {"config.json", "generation_config.json"}
+"""Files of the network, of which only the rows and the ids of roles are read."""
+
+
+def _others(loaded: TokenizerSource[BPEModel]) -> list[str]:
+    """The files of a source's folder that were not read, and are no tokenizer that was passed over.
+
+    Names that begin with a dot are left out.
+    """
+    folder = loaded.directory
+    if folder is None or not folder.is_dir():
+        return []
+    read = {*loaded.model.origin.files, *loaded.files, *loaded.twins}
+    names = (path.name for path in folder.iterdir() if path.is_file())
+    return sorted(name for name in names if name not in read and not name.startswith("."))
+
 
 def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
     """All facts about a source, in the shape above."""
@@ -68,7 +86,9 @@ def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
         "source": loaded.label,
         "format": loaded.format.name,
         "files": dict(model.origin.files),
+        "in_part": sorted(_IN_PART & model.origin.files.keys()),
         "not_read": list(loaded.twins),
+        "not_read_either": _others(loaded),
         "alphabet": model.alphabet,
         "affixes": _affixes(model),
         "tokens": len(model.vocab.ids),

@@ -11,7 +11,7 @@ import click
 
 from ..diff import describe_step
 from ..engines.transformers import tell_served
-from ..io import TokenizerSource
+from ..io import TokenizerSource, spelled
 from ..model import (
     AddedToken,
     BPEModel,
@@ -128,15 +128,24 @@ def _check_options(
         raise click.UsageError("--plot draws what is measured on a --corpus: name one")
 
 
+_OTHERS = 12
+"""How many files that were not read are named."""
+
+
 def _rows(
     loaded: TokenizerSource[BPEModel], facts: dict[str, Any], full: bool
 ) -> Iterator[tuple[str, str]]:
     model = loaded.model
     yield "format", f"{loaded.format.title} ({loaded.format.name})"
     for name, digest in facts["files"].items():
-        yield "file", f"{name}  sha256 {digest}"
+        part = "  (in part: rows, ids of roles)" if name in facts["in_part"] else ""
+        yield "file", f"{name}  sha256 {digest}{part}"
     if facts["not_read"]:
         yield "not read", f"{', '.join(facts['not_read'])}; {next(iter(facts['files']))} was read"
+    if facts["not_read_either"]:
+        shown = facts["not_read_either"] if full else facts["not_read_either"][:_OTHERS]
+        more = len(facts["not_read_either"]) - len(shown)
+        yield "not read", ", ".join(map(spelled, shown)) + (f" and {more:,} more" if more else "")
     yield from _vocabulary(facts, full)
     for step in _steps(model.normalizer):
         yield "normalize", step
