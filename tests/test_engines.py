@@ -648,3 +648,18 @@ def test_what_gigatoken_gives_is_not_called_proved() -> None:
     found = verify(source, TOKENIZERS / "cl100k-tiny" / "huggingface", engine_a="gigatoken")
     assert (found.verdict, found.differing) == ("tested", 0)
     assert any("without a regex engine" in note for note in found.notes)
+
+
+def test_a_million_spaces_before_a_letter_are_a_limit_of_tiktoken(data: Data) -> None:
+    """``docs/limits.md`` says so, and ``verify --thorough`` meets it."""
+    data("tiktoken_cache")
+    text = " " * 1_000_000 + "a"
+    assert text in stress.thorough(None)
+    for name in ("gpt2", "cl100k_base", "o200k_base"):
+        engine = TiktokenEngine(tiktoken.get_encoding(name))
+        with pytest.raises(EngineError, match="StackOverflow"):
+            engine.encode(text)
+        short = " " * 100_000 + "a"
+        tokenizer = load(f"tiktoken:{name}", offline=True)
+        assert engine.encode(short) == tokenizer.encode_ordinary(short)
+        assert tokenizer.decode(tokenizer.encode_ordinary(text)) == text
