@@ -484,6 +484,20 @@ def test_a_run_that_did_nothing_leaves_nothing(command: Command, tmp_path: Path)
     assert left(tmp_path) == ["c.jsonl"]
 
 
+@pytest.mark.parametrize("corpus", ["nowhere.jsonl", "c.jsonl"])
+def test_what_another_left_there_stays(command: Command, tmp_path: Path, corpus: str) -> None:
+    """Also where its state says that nothing is done yet: it may be about to."""
+    (tmp_path / "c.jsonl").write_text('{"text": null}\n', "utf-8")
+    (tmp_path / "ids.unfinished").mkdir()
+    (tmp_path / "ids.unfinished" / "mine.txt").write_text("x", "utf-8")
+    (tmp_path / "ids.unfinished.state").write_text("{}\n", "utf-8")
+    before = left(tmp_path)
+    done = command("encode", GPT2, "--corpus", tmp_path / corpus, "-o", tmp_path / "ids")
+    assert done.code == 2
+    assert left(tmp_path) == before
+    assert (tmp_path / "ids.unfinished" / "mine.txt").read_text("utf-8") == "x"
+
+
 def test_a_state_is_refused_where_the_middle_of_a_file_is_another(tmp_path: Path) -> None:
     (tmp_path / "texts").mkdir()
     for name in "ab":

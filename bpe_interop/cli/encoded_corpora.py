@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import rmtree
 
 import click
 
@@ -216,21 +215,9 @@ def _going_on(asked: CorpusOptions, state: str | None) -> Iterator[None]:
     try:
         yield
     except BpeInteropError as error:
-        if asked.state is None and state is not None and _is_begun(asked, Path(state)):
+        if asked.state is None and state is not None and Path(state).is_file():
             error.fix = f"{error.fix}; {_kept_beside(asked)}" if error.fix else _kept_beside(asked)
         raise
-
-
-def _is_begun(asked: CorpusOptions, state: Path) -> bool:
-    """Whether a shard is done; where none is, nothing stays."""
-    try:
-        begun = state.read_bytes().count(b"\n") > 1  # the first line says what the run is about
-    except FileNotFoundError:
-        return False
-    if not begun and asked.folder is not None:
-        state.unlink(missing_ok=True)
-        rmtree(f"{asked.folder}{UNFINISHED}", ignore_errors=True)
-    return begun
 
 
 def _kept_beside(asked: CorpusOptions) -> str:
@@ -257,7 +244,7 @@ def _show(written: Written, asked: CorpusOptions, state: str | None, as_data: bo
     lines("note", list(written.notes))
     if manifest is None:
         went = f"name the same state to go on: {asked.state}" if asked.state else "nothing is kept"
-        if asked.state is None and state is not None and _is_begun(asked, Path(state)):
+        if asked.state is None and state is not None and Path(state).is_file():
             went = _kept_beside(asked)
         done = f"interrupted: {written.done:,} of {written.parts:,} shards were done; {went}"
         lines("not written", [done])

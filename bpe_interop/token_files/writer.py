@@ -154,7 +154,11 @@ def encode_corpora(
     shards = find_shards(corpora, field=field)
     files = {f"{TOKENIZER}/{name}": data for name, data in carried.files.items()}
     state = way.state
-    kept = staged(place, files) if state is None else _kept(place, files)
+    kept = (
+        staged(place, files)
+        if state is None
+        else _kept(place, files, Path(state) if way.fresh else None)
+    )
     try:
         with _cut(shards, place, shard_bytes, state) as corpus, kept as folder:
             threads = _THREADS if way.executor is None else 1
@@ -284,8 +288,11 @@ def _run(
 
 
 @contextlib.contextmanager
-def _kept(place: Path, files: Files) -> Iterator[Path]:
-    """A folder beside the target that stays where the block fails, and else becomes the target."""
+def _kept(place: Path, files: Files, state: Path | None) -> Iterator[Path]:
+    """A folder beside the target that stays where the block fails, and else becomes the target.
+
+    With a ``state`` that nobody named, nothing stays of a run that has done nothing.
+    """
     place = place.resolve()  # a link to an empty folder becomes the folder
     folder = place.with_name(f"{place.name}{UNFINISHED}")
     try:
@@ -296,7 +303,14 @@ def _kept(place: Path, files: Files) -> Iterator[Path]:
                 path = folder / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
-            yield folder
+            try:
+                yield folder
+            except BaseException:
+                # While the folder is held: another run may wait for it.
+                if state is not None and not _is_begun(state):
+                    state.unlink(missing_ok=True)
+                    shutil.rmtree(folder, ignore_errors=True)
+                raise
             os.rename(folder, place)
     except OSError as error:
         raise TargetError(
@@ -304,6 +318,14 @@ def _kept(place: Path, files: Files) -> Iterator[Path]:
             where=str(folder),
             fix="choose a folder where you may write, with enough free space",
         ) from None
+
+
+def _is_begun(state: Path) -> bool:
+    """Whether a part is done: the first line only says what the run is about."""
+    try:
+        return state.read_bytes().count(b"\n") > 1
+    except OSError:
+        return False
 
 
 def _check_ours(folder: Path, alone: bool) -> None:
