@@ -7,6 +7,7 @@ import json
 import os
 import random
 import resource
+import shutil
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -668,3 +669,25 @@ def test_bad_input_is_one_error(
     assert said in done.err.lower() or said in done.err
     assert "Traceback" not in done.err
     assert left(tmp_path) == ["special.txt"]
+
+
+def test_a_state_that_nobody_named_begins_again_for_other_settings_and_only_ours(
+    command: Command, tmp_path: Path
+) -> None:
+    lines = [json.dumps({"text": f"line {n} " * 30}) for n in range(300)]
+    (tmp_path / "c.jsonl").write_text("\n".join([*lines, "{"]), "utf-8")
+    given = ("encode", GPT2, "--corpus", tmp_path / "c.jsonl", "-o", tmp_path / "ids")
+    small = ("--shard-bytes", "20000")
+    assert command(*given, *small).code == 2
+    state = tmp_path / "ids.unfinished.state"
+    first = state.read_bytes()
+    done = command(*given, *small, "--layout", "npy", "--errors", "skip")
+    assert done.code == 0, done.err
+    assert left(tmp_path) == ["c.jsonl", "ids"]
+    assert not list((tmp_path / "ids").glob("*.bin"))
+    shutil.rmtree(tmp_path / "ids")
+    state.write_bytes(b"not ours\n" + first)
+    refused = command(*given, *small)
+    assert refused.code == 2
+    assert "ids.unfinished.state: " in refused.err
+    assert state.read_bytes() == b"not ours\n" + first

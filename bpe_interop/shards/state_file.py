@@ -95,13 +95,15 @@ class Done:
             "parts": [len(ends), hashlib.sha256(listed).hexdigest()],
         }
         self._file: BinaryIO | None = None
+        self._anew = False
         self._synced = time.monotonic()
 
-    def read(self, kind: type[R]) -> dict[int, R]:
+    def read(self, kind: type[R], *, fresh: bool = False) -> dict[int, R]:
         """The results by the number of the part; none where there is no file yet.
 
         Args:
             kind: the dataclass that a result is.
+            fresh: begin the file again where it is about another run.
         """
         where, data = str(self._path), state_of(self._path)
         if not data or (b"\n" not in data and self._begins(data)):
@@ -115,6 +117,9 @@ class Done:
             ("about", "for other tokenizers, versions or settings"),
         ):
             if head[key].value != self._head[key]:
+                if fresh:
+                    self._anew = True
+                    return {}
                 raise SourceError(
                     f"it was begun {what}",
                     where=where,
@@ -143,6 +148,8 @@ class Done:
                     where=str(self._path),
                     fix="wait for it, or name another state file",
                 )
+            if self._anew:
+                self._file.truncate(0)
             if new or not self._end_at_a_line(self._file):
                 self._add(self._head)
         except OSError as error:
@@ -242,12 +249,6 @@ def keeping(
         yield Kept({}, None)
         return
     done = Done(Path(state), about, shards, parts)
-    try:
-        results = done.read(kind)
-    except (FormatError, SourceError):
-        if not fresh:
-            raise
-        results = {}
-        Path(state).unlink()
+    results = done.read(kind, fresh=fresh)
     with done:
         yield Kept(results, done)
