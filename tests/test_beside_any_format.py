@@ -153,8 +153,8 @@ def test_inspect_names_every_file_of_the_folder(command: Command, tmp_path: Path
         (folder / name).write_text("{}", "utf-8")
     found = json.loads(command("inspect", folder, "--json").out)
     assert found["in_part"] == ["config.json"]
-    assert found["not_read_either"] == ["README.md", "model.safetensors"]
-    named = {*found["files"], *found["not_read"], *found["not_read_either"], ".hidden"}
+    assert found["others"] == ["README.md", "model.safetensors"]
+    named = {*found["files"], *found["not_read"], *found["others"], ".hidden"}
     assert named == {path.name for path in folder.iterdir()}
     said = command("inspect", folder).out
     assert "\nnot read    README.md, model.safetensors\n" in said

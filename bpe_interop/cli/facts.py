@@ -6,7 +6,7 @@
     files               names to sha256
     in_part             those of the files of which only a part is read
     not_read            names of other tokenizer files in the same directory
-    not_read_either     names of all other files there
+    others              names of all other files there
     alphabet, affixes   "byte" or "char"; {prefix, suffix}, glued to symbols before merging
     tokens              how many, added tokens aside
     ids                 smallest, largest, holes (ids between 0 and largest without a token; how
@@ -88,7 +88,7 @@ def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
         "files": dict(model.origin.files),
         "in_part": sorted(_IN_PART & model.origin.files.keys()),
         "not_read": list(loaded.twins),
-        "not_read_either": _others(loaded),
+        "others": _others(loaded),
         "alphabet": model.alphabet,
         "affixes": _affixes(model),
         "tokens": len(model.vocab.ids),

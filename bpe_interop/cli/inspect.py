@@ -142,9 +142,9 @@ def _rows(
         yield "file", f"{name}  sha256 {digest}{part}"
     if facts["not_read"]:
         yield "not read", f"{', '.join(facts['not_read'])}; {next(iter(facts['files']))} was read"
-    if facts["not_read_either"]:
-        shown = facts["not_read_either"] if full else facts["not_read_either"][:_OTHERS]
-        more = len(facts["not_read_either"]) - len(shown)
+    if facts["others"]:
+        shown = facts["others"] if full else facts["others"][:_OTHERS]
+        more = len(facts["others"]) - len(shown)
         yield "not read", ", ".join(map(spelled, shown)) + (f" and {more:,} more" if more else "")
     yield from _vocabulary(facts, full)
     for step in _steps(model.normalizer):
