@@ -305,10 +305,9 @@ def test_formats(run: Command) -> None:
 
 KEYS = {
     "source", "format", "files", "in_part", "not_read", "others", "alphabet", "affixes", "tokens",
-    "ids", "rows", "merges", "unreachable", "missing_bytes", "fallback", "normalizer", "pretokenizer", "decoder",
-    "added", "roles", "sequence_template", "chat_template", "extras", "unsaid", "particulars",
-    "presets", "encoding",
-    "unicode", "served", "notes",
+    "ids", "rows", "merges", "unreachable", "missing_bytes", "fallback", "normalizer",
+    "pretokenizer", "decoder", "added", "roles", "sequence_template", "chat_template", "extras",
+    "unsaid", "particulars", "presets", "encoding", "unicode", "served", "notes",
 }  # fmt: skip
 
 
