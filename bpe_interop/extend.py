@@ -8,7 +8,7 @@ id in its embedding matrix and, unless the two are tied, in its output layer. Wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, Union
 
@@ -36,7 +36,7 @@ from .model import (
     text_of,
 )
 from .presets import ways_to_say
-from .steps import JoinPieces
+from .text.decoders import joins_pieces
 from .theory.pretokens import occurrence
 from .transformers_classes import ROLES
 
@@ -126,7 +126,7 @@ def with_tokens(
         raise SpecialTokenError(
             f"{show(text)} is asked for as special and as not special", fix="give it once"
         )
-    if others and any(isinstance(step, JoinPieces) for step in model.decoder or ()):
+    if others and joins_pieces(model.decoder):
         model, others = _with_pieces(model, others, flags or {}), {}
     numbers = _numbered(model, {**asked, **others})
     joined = _joined(model.added or (), numbers, {*others}, flags or {})
@@ -177,6 +177,10 @@ def _renamed(model: BPEModel, names: Mapping[str, str]) -> BPEModel:
             return part
         return replace(part, name=names.get(part.name, part.name))
 
+    def pad(padding: Mapping[str, Json]) -> Mapping[str, Json]:
+        token = padding.get("pad_token")
+        return {"pad_token": names[token]} if isinstance(token, str) and token in names else {}
+
     template = model.sequence_template
     return replace(
         model,
@@ -188,20 +192,8 @@ def _renamed(model: BPEModel, names: Mapping[str, str]) -> BPEModel:
             single=tuple(map(placed, template.single)),
             pair=tuple(map(placed, template.pair)),
         ),
-        extras=_renamed_extras(model.extras, names),
+        extras=_with_padding(model.extras, pad),
     )
-
-
-def _renamed_extras(extras: Mapping[str, Json], names: Mapping[str, str]) -> Mapping[str, Json]:
-    """Settings of batching name the padding token once more."""
-    own = extras.get("huggingface")
-    padding = own.get("padding") if isinstance(own, dict) else None
-    if not isinstance(own, dict) or not isinstance(padding, dict):
-        return extras
-    token = padding.get("pad_token")
-    if not isinstance(token, str) or token not in names:
-        return extras
-    return {**extras, "huggingface": {**own, "padding": {**padding, "pad_token": names[token]}}}
 
 
 def _with_pieces(model: BPEModel, asked: Mapping[str, int | None], flags: Flags) -> BPEModel:
@@ -533,11 +525,21 @@ def _is_idle(model: BPEModel, content: bytes) -> bool:
 def _extras(
     model: BPEModel, added: Iterable[AddedToken], roles: Mapping[str, str]
 ) -> Mapping[str, Json]:
-    """Settings of batching name the padding token once more."""
-    own = model.extras.get("huggingface")
-    padding = own.get("padding") if isinstance(own, dict) else None
-    if "pad" not in roles or not isinstance(own, dict) or not isinstance(padding, dict):
+    if "pad" not in roles:
         return model.extras
     token = next(token for token in added if token.text == roles["pad"])
-    named: dict[str, Json] = {**padding, "pad_id": token.id, "pad_token": token.text}
-    return {**model.extras, "huggingface": {**own, "padding": named}}
+    return _with_padding(
+        model.extras, lambda padding: {"pad_id": token.id, "pad_token": token.text}
+    )
+
+
+def _with_padding(
+    extras: Mapping[str, Json], change: Callable[[Mapping[str, Json]], Mapping[str, Json]]
+) -> Mapping[str, Json]:
+    """Settings of batching name the padding token once more: they, with a change."""
+    own = extras.get("huggingface")
+    padding = own.get("padding") if isinstance(own, dict) else None
+    if not isinstance(own, dict) or not isinstance(padding, dict):
+        return extras
+    named: dict[str, Json] = {**padding, **change(padding)}
+    return {**extras, "huggingface": {**own, "padding": named}}

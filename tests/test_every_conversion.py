@@ -6,15 +6,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from benchmarks.trust.conversions import fixtures, run
+from benchmarks.trust.conversions import fixtures, one_of_twenty, run
 from bpe_interop.formats import all_formats
-from bpe_interop.model import BPEModel
-from bpe_interop.verify.stress import awkward
 
 FORMATS = [row.name for row in all_formats()]
 
@@ -26,11 +23,8 @@ def part(source: str, target: str) -> bool:
 
 @pytest.fixture(autouse=True)
 def a_part_of_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    def some(model: BPEModel) -> Iterator[str]:
-        return iter(list(awkward(model))[::20])
-
     checking = importlib.import_module("bpe_interop.verify.conversion")
-    monkeypatch.setattr(checking, "awkward", some)
+    monkeypatch.setattr(checking, "awkward", one_of_twenty)
 
 
 @pytest.mark.parametrize("source", fixtures(), ids=lambda path: f"{path.parent.name}-{path.name}")

@@ -509,7 +509,7 @@ def test_the_command_refuses_what_would_be_lost_and_keeps_the_source(
 
 WORDS = ["cardiomegaly", "pneumo thorax"]
 TEXTS = [
-    "cardiomegaly", " cardiomegaly", "x cardiomegaly y", "cardiomegalycardiomegaly", "<s>a",
+    "cardiomegaly", " cardiomegaly", "x cardiomegaly y", "cardiomegalycardiomegaly",
     "a  pneumo thorax", "pneumo thorax, pneumothorax", "cardiomegal", "", " ",
     "caf\u00e9 cardiomegaly",
 ]  # fmt: skip
@@ -537,7 +537,7 @@ def test_words_have_the_same_ids_in_sentencepiece_and_tokenizers(
     auto = transformers.AutoTokenizer.from_pretrained(tmp_path / "hf")
     for text in TEXTS:
         ids = engine.encode(text)
-        assert auto.encode(text, add_special_tokens=False) == ids or text == "<s>a"
+        assert auto.encode(text, add_special_tokens=False) == ids
     assert first in engine.encode("x cardiomegaly y")
     back = auto.decode(auto.encode("a cardiomegaly b"), skip_special_tokens=True)
     assert back == "a cardiomegaly b"

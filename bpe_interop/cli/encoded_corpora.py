@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -87,7 +88,7 @@ def _rule(text: str) -> tuple[Errors, int | None]:
     raise click.UsageError(f"--errors {text}: say {', '.join(ERRORS)} or skip=N")
 
 
-ERRORS: tuple[Errors, ...] = ("strict", "replace", "skip")
+ERRORS: tuple[Errors, ...] = get_args(Errors)
 
 
 def corpus_options(command: Callable[..., object]) -> Callable[..., object]:

@@ -21,6 +21,7 @@ from ..proof.decoder import decoded, decoding_stage
 from ..proof.prove import STAGES, prove, stages_of
 from ..proof.stage import Stage, TwoModels, short_strings
 from ..steps import JoinBytes, JoinPieces, Pattern, PreTokenizerStep, Split
+from ..text.decoders import joins_pieces
 from ..text.normalize import normalize
 from ..text.patterns import asks_other_tables, is_misread
 from ..theory.byte_ranks import over_bytes
@@ -425,7 +426,7 @@ def _specials(one: BPEModel, two: BPEModel, stage: Stage) -> Stage:
 
     Then nothing is lost where each has its id, and is found as it was by who looks for it.
     """
-    if not any(isinstance(step, JoinPieces) for m in (one, two) for step in m.decoder or ()):
+    if not (joins_pieces(one.decoder) or joins_pieces(two.decoder)):
         return stage
     there = {token.text: token for token in two.added or ()}
     special = [token for token in one.added or () if token.special]

@@ -8,7 +8,7 @@ from itertools import chain, islice, product
 
 from ..diff.tokens import added_apart
 from ..model import AddedToken, BPEModel, show
-from ..steps import JoinPieces
+from ..text.decoders import joins_pieces
 from ..theory.added_tokens import Form, chains, hiding, joined, one_pass
 from ..theory.plain import found_as_added, normal_form, plain_normalizer
 from .stage import NO_TEXT, Stage, TwoModels, counts, silent
@@ -40,7 +40,7 @@ def added_stages(pair: TwoModels) -> Iterator[Stage]:
             yield _apart(pair, name, left, right, tokens)
         elif chance:
             yield Stage(name, "unknown", chance)
-        elif special and left and _is_pieces(a) != _is_pieces(b):
+        elif special and left and joins_pieces(a.decoder) is not joins_pieces(b.decoder):
             why = "sentencepiece finds none in a text and spells them out, tokenizers does"
             yield Stage(name, "unknown", f"the same {len(left):,}; {why}")
         else:
@@ -154,10 +154,6 @@ def _form(model: BPEModel, token: AddedToken) -> Form:
     if token.normalized:
         text = normal_form(model, text)
     return Form(text, token.normalized)
-
-
-def _is_pieces(model: BPEModel) -> bool:
-    return any(isinstance(step, JoinPieces) for step in model.decoder or ())
 
 
 def _matching(model: BPEModel) -> list[AddedToken]:

@@ -60,6 +60,11 @@ _CLEANED = (
 )
 
 
+def joins_pieces(steps: Iterable[DecoderStep] | None) -> bool:
+    """Whether a decoder is SentencePiece's own."""
+    return any(isinstance(step, JoinPieces) for step in steps or ())
+
+
 def verbatim_of(
     steps: Sequence[DecoderStep],
 ) -> tuple[Mapping[int, bytes], Sequence[DecoderStep]]:

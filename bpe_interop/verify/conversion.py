@@ -281,7 +281,7 @@ def _checked(
     tally = compare(own, engine, texts, modes, tick, patience=1)
     if tally.mismatch is not None and again is not None:
         _raise_if_tables_differ(own.encoder.model, again, tally.mismatch.text)
-    _raise_if_different(tally, engine, what)
+    _raise_if_different(tally, engine, what, of_source=again is None)
     first = tally.failures[0] if tally.failures else None
     failed = f"on {show(first.text[:40])}, {first.side}: {first.what}" if first else ""
     if tally.alone or not tally.compared:
@@ -310,7 +310,7 @@ def _modes(engine: str, model: BPEModel) -> list[Mode]:
     return decoding(modes, [model])
 
 
-def _raise_if_different(tally: Tally, engine: Engine, what: str) -> None:
+def _raise_if_different(tally: Tally, engine: Engine, what: str, *, of_source: bool) -> None:
     mismatch = tally.mismatch
     if mismatch is None:
         return
@@ -320,7 +320,7 @@ def _raise_if_different(tally: Tally, engine: Engine, what: str) -> None:
     raise CheckFailedError(
         f"{what} is not the tokenizer that we read, in {engine.name} {engine.version}: "
         f"{show(mismatch.text)} ({mismatch.mode.scope}) gives {answers}",
-        fix=_way_on(engine.name, of_source=what == "the source"),
+        fix=_way_on(engine.name, of_source=of_source),
     )
 
 

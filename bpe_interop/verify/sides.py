@@ -44,8 +44,8 @@ from ..model import BPEModel
 from ..presets import candidates
 from ..proof.stage import Scope
 from ..sources import load_source
-from ..steps import JoinPieces
 from ..text.added_tokens import Allowed
+from ..text.decoders import joins_pieces
 from .corpus_report import SideName
 
 How: TypeAlias = Literal["failed", "panicked", "killed"]
@@ -155,14 +155,10 @@ def decoding(modes: Iterable[Mode], models: Iterable[BPEModel | None]) -> list[M
     To its control pieces no text encodes, and what they decode to is each format's own. Two of
     SentencePiece's decode them in the same way, or differ.
     """
-    joined = [_joins_pieces(model) for model in models if model is not None]
+    joined = [joins_pieces(model.decoder) for model in models if model is not None]
     if not any(joined) or (len(joined) > 1 and all(joined)):
         return list(modes)
     return [mode if mode == ORDINARY else replace(mode, decodes=False) for mode in modes]
-
-
-def _joins_pieces(model: BPEModel) -> bool:
-    return any(isinstance(step, JoinPieces) for step in model.decoder or ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,13 +126,7 @@ def verify(
     ran = run(pairing, inside, texts, options, proved=proved, known=known)
     notes += _notes(ran, inside)
     report = report_of(scope, (pairing.a, pairing.b), pairing.sides.modes, proof, ran, notes)
-    looks = None if one is None or two is None else (one.lookup_first, two.lookup_first)
-    if looks in ((False, True), (True, False)) and "lookup_first" not in {
-        each.field for each in report.differences
-    }:
-        which = "b" if two is not None and two.lookup_first else "a"
-        sentence = f"only {which} looks up whole pretokens (ignore_merges), and merging builds each"
-        report = replace(report, notes=(*report.notes, f"{sentence} token, so no id differs"))
+    report = replace(report, notes=(*report.notes, *_idle_lookup(one, two, report)))
     if report.stage == "pre-tokenizer":
         causes = (*_cause(pairing.a, pairing.b), *_cause(pairing.b, pairing.a))
         report = replace(report, notes=(*report.notes, *causes))
@@ -143,6 +137,17 @@ def verify(
         return report
     sentence = f'proved equal with --scope {less} (scope="{less}"): {SCOPES[less]}'
     return replace(report, narrower=sentence)
+
+
+def _idle_lookup(a: BPEModel | None, b: BPEModel | None, report: Report) -> Iterator[str]:
+    """That one side looks whole pretokens up, where no field says so because no id differs."""
+    fields = {each.field for each in report.differences}
+    if a is None or b is None or a.lookup_first is b.lookup_first or "lookup_first" in fields:
+        return
+    yield (
+        f"only {'b' if b.lookup_first else 'a'} looks up whole pretokens (ignore_merges), and "
+        "merging builds each token, so no id differs"
+    )
 
 
 def _cause(side: Side, other: Side) -> Iterator[str]:
