@@ -174,10 +174,10 @@ class _Beats(StageTick):
         self._stage = usual
         self._total: int | None = None
         self._unit: Unit = "texts"
-        self._done, self._seen = 0, ""
+        self._done, self._seen = 0, "reading"
 
     def __call__(self, count: int) -> None:
-        self._done += count
+        self._done, self._seen = self._done + count, ""
 
     def begin(self, stage: str, total: int | None = None, unit: Unit = "texts") -> None:
         self._stage, self._total, self._unit = stage, total, unit
