@@ -16,7 +16,7 @@ transformers adds tokens to them, numbered as ``added_as_served`` says (measured
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from .formats.huggingface.companions import (
@@ -34,11 +34,13 @@ from .formats.huggingface.companions import (
     read_wishes,
     tell_model_config,
 )
+from .formats.tiktoken.sidecar import prefixed_text
 from .model import AddedToken, BPEModel, SequenceTemplate, all_ids, show
 from .presets import SAVE_ANEW, without_numbering
-from .steps import Prepend, SentencePieceText
+from .steps import JoinBytes, Prepend, SentencePieceText
 from .strict_json import Node
 from .text.bytechars import to_chars
+from .theory.added_tokens import overlap
 from .transformers_classes import CLASSES, MEASURED, ROLES
 
 _OPEN = ("gpt2", "tiktoken", "sentencepiece")
@@ -164,7 +166,32 @@ def _with_tokens(
             holders[number] = token.text
     marked = _with_roles(model, {**listed, **kept}, roles, none, notes)
     vocab = without_numbering(model, marked) if model.added is None else model.vocab
-    return replace(model, added=marked, vocab=vocab), tuple(lost)
+    decoder = model.decoder
+    if model.origin.format == "gpt2" and decoder is not None and kept.keys() - listed.keys():
+        # Such tokens are AutoTokenizer's, whose ByteLevel decodes their letters as bytes too.
+        decoder = tuple(
+            replace(step, mapped_added=True) if isinstance(step, JoinBytes) else step
+            for step in decoder
+        )
+    if model.origin.format == "tiktoken" and open_ended and kept:
+        lost += _left_open_by_tiktoken(marked)
+    return replace(model, added=marked, vocab=vocab, decoder=decoder), tuple(lost)
+
+
+def _left_open_by_tiktoken(added: Sequence[AddedToken]) -> Iterator[str]:
+    """What tiktoken does not decide, or otherwise than tokenizers (Theorem 19)."""
+    prefixed = prefixed_text(token.text for token in added)
+    if prefixed:
+        one, other = map(show, prefixed)
+        yield f"{one} begins {other}: tiktoken takes one of them by chance"
+    for plain in added:
+        for special in added:
+            if special.special > plain.special and overlap(special.text, plain.text):
+                yield (
+                    f"{show(special.text)} and {show(plain.text)} overlap, and one of them is "
+                    "special: where that is text, tiktoken finds the other one in it"
+                )
+                return
 
 
 def _with_roles(

@@ -81,6 +81,41 @@ def test_a_pair_of_a_known_class(tmp_path: Path, name: str) -> None:
     assert served(tmp_path / "B") == served(tmp_path / "A")
 
 
+def test_an_added_token_of_a_pair_decodes_as_autotokenizer_does(tmp_path: Path) -> None:
+    first = pair(tmp_path / "A")
+    tokens = {str(first): {"content": "\u00e9\u00e9", "special": True, **FLAGS}}
+    config = {"tokenizer_class": "GPT2Tokenizer", "added_tokens_decoder": tokens}
+    (tmp_path / "A" / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "A")
+    assert theirs.decode([first]) == "\ufffd\ufffd"
+    assert bpe_interop.load(tmp_path / "A").decode([first]) == "\ufffd\ufffd"
+    bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf")
+
+
+@pytest.mark.parametrize(
+    ("texts", "plain", "why"),
+    [(("<a", "<a>"), (), "takes one of them by chance"), (("<a>", ">b"), ("<a>",), "overlap")],
+)
+def test_what_tiktoken_leaves_open_of_tokens_beside_a_rank_file_is_refused(
+    tmp_path: Path, texts: tuple[str, ...], plain: tuple[str, ...], why: str
+) -> None:
+    """tiktoken looks for added tokens by one pattern, whose order is that of a hash table."""
+    source = tmp_path / "A"
+    source.mkdir()
+    lines = (f"{base64.b64encode(bytes([n])).decode()} {n}\n" for n in range(256))
+    (source / "t.tiktoken").write_text("".join(lines))
+    tokens = {
+        str(256 + n): {"content": text, "special": text not in plain, **FLAGS}
+        for n, text in enumerate(texts)
+    }
+    config = json.dumps({"added_tokens_decoder": tokens})
+    (source / "tokenizer_config.json").write_text(config, "utf-8")
+    own = {"pat_str": r"\S+|\s+", "special_tokens": {}}
+    (tmp_path / "own.json").write_text(json.dumps(own), "utf-8")
+    with pytest.raises(LossyConversionError, match=why):
+        bpe_interop.convert(source, tmp_path / "B", "hf", preset=str(tmp_path / "own.json"))
+
+
 def test_a_model_that_was_tuned(tmp_path: Path) -> None:
     source = tmp_path / "A"
     state(source, "LlamaTokenizer", model_file(source), add_bos_token=True, bos_token="<s>")

@@ -140,7 +140,7 @@ def test_every_change_of_a_format_can_be_made(format: str) -> None:
     raise AssertionError(f"never made: {CHANGES[format].keys() - made}")
 
 
-HIDDEN = 26
+HIDDEN = 14
 """The number of a pair of which one side has a special token that hides another one."""
 
 

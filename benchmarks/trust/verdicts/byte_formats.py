@@ -84,6 +84,7 @@ class MinbpeOracle:
     """minbpe's own way, with the installed ``regex``."""
 
     deaf = False
+    decodes = True
 
     def __init__(self, facts: Json) -> None:
         merges = {(left, right): 256 + n for n, (left, right) in enumerate(facts["merges"])}
@@ -301,6 +302,8 @@ def _type(rng: Random, facts: Json, letters: str) -> bool:
 
 class EngineOracle:
     """An engine of this library as it stands, asked for ids."""
+
+    decodes = True
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -14,6 +14,7 @@ from bpe_interop.text.spellings import FAMILIES, SPELLINGS
 from fixtures.piece_model import CONTROL, NORMAL, UNUSED, USER_DEFINED
 
 from . import documents
+from .beside import changed_beside, random_beside
 from .byte_formats import BYTE_CHANGES, swap
 from .documents import FLAGS, add_token, random_merge, random_normalizer, random_splitter
 from .sources import Json, Source, spelled, taken_in
@@ -40,7 +41,31 @@ def changed(rng: Random, source: Source) -> tuple[str, Source]:
     return name, other
 
 
+def with_beside(rng: Random, source: Source) -> None:
+    """Puts files beside a source."""
+    facts = source.facts
+    if source.format == "huggingface":
+        words = {
+            **facts["model"]["vocab"],
+            **{t["content"]: t["id"] for t in facts["added_tokens"]},
+        }
+    elif source.format == "gpt2":
+        words = facts["vocab"]
+    elif source.format == "tiktoken":
+        words = {token: rank for token, rank in facts["ranks"] if token.isascii()}
+        words["\xff"] = max(rank for _, rank in facts["ranks"])
+    elif source.format == "sentencepiece":
+        words = {row[0]: number for number, row in enumerate(facts["pieces"])}
+    else:
+        words = {}
+    source.beside = random_beside(rng, source.format, words, source.letters)
+    source.likely = ()
+
+
 def _changed(rng: Random, source: Source) -> tuple[str, Source]:
+    if source.beside and rng.random() < 0.5:
+        other = source.copy()
+        return changed_beside(rng, other.format, other.beside, other.letters), other
     changes = CHANGES[source.format]
     names = [*changes]
     likely = [name for name in source.likely if name in changes]
@@ -215,6 +240,32 @@ def _step(part: str, inner: str, make: Callable[[Random, Json], Json]) -> Change
         return True
 
     return change
+
+
+def _idle_step(rng: Random, facts: Json, letters: str) -> bool:
+    """A step that finds nothing to do, since those before it leave nothing, or almost nothing."""
+    normalizers = _listed(facts, "normalizer", "normalizers")
+    splitters = _listed(facts, "pre_tokenizer", "pretokenizers")
+    chance = rng.random()
+    again = [step for step in normalizers if step["type"] in _ONCE]
+    if chance < 0.3 and again:
+        step = rng.choice(again)
+        normalizers.insert(normalizers.index(step) + rng.choice([1, 1, 0]), dict(step))
+    elif chance < 0.6 and splitters:
+        place = rng.randrange(len(splitters))
+        splitters.insert(place, dict(splitters[place]))
+    else:
+        space = {"String": " "}
+        normalizers.append({"type": "Replace", "pattern": space, "content": "\u2581"})
+        behavior, invert = rng.choice(documents.BEHAVIORS), rng.random() < 0.3
+        split = {"type": "Split", "pattern": space, "behavior": behavior, "invert": invert}
+        cut = {"type": "CharDelimiterSplit", "delimiter": " "}
+        splitters.insert(rng.choice([0, 0, len(splitters)]), rng.choice([split, split, cut]))
+    return True
+
+
+_ONCE = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Replace", "Strip", "Nmt")
+"""Normalizers that mostly do nothing to what they have made."""
 
 
 def _set_otherwise(rng: Random, step: Json) -> bool:
@@ -456,6 +507,7 @@ DOCUMENT: dict[str, Change] = {
     "suffix": _setting("end_of_word_suffix", None, "", "</w>", "b"),
     "normalizer step": _step("normalizer", "normalizers", lambda rng, _: random_normalizer(rng)),
     "splitter step": _step("pre_tokenizer", "pretokenizers", lambda rng, _: random_splitter(rng)),
+    "step that has nothing to do": _idle_step,
     "other spelling of a pattern": _another_spelling,
     "flag of an added token": _flag,
     "added token more": _more_added,
@@ -598,6 +650,16 @@ def _piece(rng: Random, facts: Json, letters: str) -> bool:
     return True
 
 
+def _user_defined(rng: Random, facts: Json, letters: str) -> bool:
+    """A user-defined piece more, of letters that others may begin or end with."""
+    marked = letters.replace(" ", "\u2581")
+    new = "".join(rng.choices(marked, k=rng.randint(1, 4)))
+    if any(row[0] == new for row in facts["pieces"]):
+        return False
+    facts["pieces"].append([new, 0.0, USER_DEFINED])
+    return True
+
+
 def _swap_pieces(rng: Random, facts: Json, letters: str) -> bool:
     return swap(rng, facts["pieces"], 1)
 
@@ -618,6 +680,7 @@ PIECES: dict[str, Change] = {
     "score again": _score,
     "sign of zeros": _same_sign,
     "kind of a piece": _kind,
+    "user-defined piece": _user_defined,
     "piece": _piece,
     "pieces swapped": _swap_pieces,
     "flag of a model": _piece_flag,

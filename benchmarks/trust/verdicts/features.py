@@ -18,7 +18,8 @@ def features(source: Source) -> frozenset[str]:
         "sentencepiece": _of_pieces,
     }
     found = listing[source.format](source.facts) if source.format in listing else ()
-    return frozenset([source.format, *found])
+    beside = [f"files beside: {source.format}"] if source.beside else []
+    return frozenset([source.format, *found, *beside])
 
 
 def _of_document(facts: Json) -> Iterator[str]:

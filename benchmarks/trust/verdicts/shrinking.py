@@ -53,6 +53,11 @@ def _smaller(one: Source, two: Source) -> Iterator[tuple[Source, Source]]:
         gone = [_remove(side.facts, place, value) for side in (left, right)]
         if any(gone):
             yield left, right
+    for text in dict.fromkeys(token["content"] for each in (one, two) for token in each.beside):
+        left, right = one.copy(), two.copy()
+        for side in (left, right):
+            side.beside = [token for token in side.beside if token["content"] != text]
+        yield left, right
 
 
 def _places(facts: Json) -> Iterator[Place]:

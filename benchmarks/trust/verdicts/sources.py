@@ -6,21 +6,23 @@ import base64
 import copy
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 import sentencepiece
 import tiktoken
 import tokenizers
 
+from bpe_interop.companions import completed
 from bpe_interop.formats import by_name
 from bpe_interop.model import BPEModel, SequenceTemplate
 from bpe_interop.steps import Pattern, Split
 from bpe_interop.text.bytechars import BYTE_TO_CHAR, to_chars
 from bpe_interop.text.spellings import GPT2
 from fixtures.json_documents import document_of, model_of
-from fixtures.piece_model import Piece, with_pieces, write
+from fixtures.piece_model import CONTROL, UNKNOWN, Piece, with_pieces, write
 
+from .beside import OPEN, Beside, PartsOracle, files_of
 from .byte_formats import (
     MinbpeOracle,
     gguf_files,
@@ -40,9 +42,13 @@ MODES = ("text", "ordinary", "parsed", "templated")
 
 
 class Oracle(Protocol):
-    """An engine that has read the files of a source; ``deaf``: it finds no special token."""
+    """An engine that has read the files of a source.
+
+    ``deaf``: it finds no special token. ``decodes``: it can be asked what ids become.
+    """
 
     deaf: bool
+    decodes: bool
 
     def ids(self, texts: Sequence[str], mode: str) -> list[Ids]:
         """The ids of each text."""
@@ -60,20 +66,35 @@ class Source:
     """A tokenizer of one format. What ``facts`` hold is as the format has it, and JSON.
 
     ``letters``: what its texts are made of. ``likely``: the changes that it was made for, if any.
+    ``beside``: the tokens that files beside it add.
     """
 
     format: str
     facts: Json
     letters: str
     likely: tuple[str, ...] = ()
+    beside: Beside = field(default_factory=list)
 
     def copy(self) -> Source:
         """Another one, to be changed."""
-        return replace(self, facts=copy.deepcopy(self.facts))
+        both = copy.deepcopy((self.facts, self.beside))
+        return replace(self, facts=both[0], beside=both[1])
+
+    @property
+    def takes_tokens_on(self) -> bool:
+        """Whether the files beside it add tokens to those of its own files."""
+        return bool(self.beside) and self.format in OPEN
+
+    def own_files(self) -> dict[str, bytes]:
+        """The files of its format; a rank file that others complete has no sidecar."""
+        files = _FILES[self.format](self.facts)
+        if self.format == "tiktoken" and self.beside:
+            del files["t.tiktoken.json"]
+        return files
 
     def files(self) -> dict[str, bytes]:
-        """The files."""
-        return _FILES[self.format](self.facts)
+        """The files, and those beside them."""
+        return self.own_files() | (files_of(self.beside) if self.beside else {})
 
     def model(self) -> BPEModel:
         """What this library reads; a pair of files is given the pattern that it never states.
@@ -81,14 +102,17 @@ class Source:
         Raises:
             BpeInteropError: it refuses the files.
         """
-        model = by_name(self.format).load(self.files())
-        if self.format != "gpt2":
-            return model
-        step = Split(Pattern(GPT2, "fancy-regex"), "removed", True)
-        nothing = SequenceTemplate()
-        return replace(
-            model, pretokenizer=(step,), normalizer=(), added=(), sequence_template=nothing
-        )
+        if self.format == "huggingface":
+            return by_name(self.format).load(self.files())
+        model = by_name(self.format).load(self.own_files())
+        if self.format == "gpt2":
+            model = replace(model, added=())
+        if self.format == "gpt2" or (self.format == "tiktoken" and self.beside):
+            pattern = GPT2 if self.format == "gpt2" else self.facts["pat_str"]
+            step = Split(Pattern(pattern, "fancy-regex"), "removed", True)
+            nothing = SequenceTemplate()
+            model = replace(model, pretokenizer=(step,), normalizer=(), sequence_template=nothing)
+        return completed(model, files_of(self.beside)) if self.beside else model
 
     def oracle(self) -> Oracle:
         """The engine.
@@ -97,7 +121,8 @@ class Source:
             EngineRefusedError: it refuses the files.
         """
         try:
-            oracle: Oracle = _ORACLES[self.format](self.facts)
+            facts = [self.facts, self.beside] if self.takes_tokens_on else [self.facts]
+            oracle: Oracle = _ORACLES[self.format](*facts)
             return oracle
         except BaseException as error:
             raise EngineRefusedError(_told(error)) from error
@@ -176,6 +201,7 @@ class _Tokenizers:
     """
 
     deaf = False
+    decodes = True
 
     def __init__(self, document: Json) -> None:
         self._tokenizer = tokenizers.Tokenizer.from_str(json.dumps(document))
@@ -217,24 +243,31 @@ class _Tokenizers:
 
 class _Tiktoken:
     deaf = False
+    decodes = True
 
-    def __init__(self, facts: Json) -> None:
+    def __init__(self, facts: Json, beside: Sequence[Json] = ()) -> None:
+        added = {token["content"]: token["id"] for token in beside}
+        self._plain = {
+            token["content"] for token in beside if not (token["special"] or token["role"])
+        }
         self._encoding = tiktoken.Encoding(
             "t",
             pat_str=facts["pat_str"],
             mergeable_ranks={_raw(token): rank for token, rank in facts["ranks"]},
-            special_tokens=facts["special_tokens"],
+            special_tokens=added if beside else facts["special_tokens"],
         )
 
     def ids(self, texts: Sequence[str], mode: str) -> list[Ids]:
-        special = mode in ("parsed", "templated")
-        return [self._one(text, special) for text in texts]
+        found: dict[str, set[str]] = {"text": set(), "ordinary": self._plain}
+        return [
+            self._one(text, found.get(mode, self._encoding.special_tokens_set)) for text in texts
+        ]
 
-    def _one(self, text: str, special: bool) -> Ids:
+    def _one(self, text: str, special: set[str]) -> Ids:
         try:
-            if special:
-                return self._encoding.encode(text, allowed_special="all")
-            return self._encoding.encode_ordinary(text)
+            if not special:
+                return self._encoding.encode_ordinary(text)
+            return self._encoding.encode(text, allowed_special=special, disallowed_special=())
         except BaseException as error:
             _told(error)
             return None
@@ -254,6 +287,7 @@ class SentencePieceOracle:
     """It never finds a control symbol in a text, whatever it is asked."""
 
     deaf = True
+    decodes = True
 
     def __init__(self, facts: Json) -> None:
         sentencepiece.set_min_log_level(3)
@@ -264,9 +298,10 @@ class SentencePieceOracle:
             return [list(ids) for ids in self._processor.encode(list(texts))]
         except BaseException as error:
             _told(error)
-        return [self._one(text) for text in texts]
+        return [self.one(text) for text in texts]
 
-    def _one(self, text: str) -> Ids:
+    def one(self, text: str) -> Ids:
+        """The ids of a text."""
         try:
             return list(self._processor.encode(text))
         except BaseException as error:
@@ -280,17 +315,33 @@ class SentencePieceOracle:
 class _Pair(_Tokenizers):
     """A GPT-2 pair in tokenizers, put together as its authors' code runs it."""
 
-    def __init__(self, facts: Json) -> None:
+    def __init__(self, facts: Json, beside: Sequence[Json] = ()) -> None:
         level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
         model = model_of(vocab=facts["vocab"], merges=facts["merges"])
         step = level | {"use_regex": True}
-        super().__init__(document_of(model, pre_tokenizer=step, decoder=step))
+        document = document_of(model, pre_tokenizer=step, decoder=step)
+        listed = [{**t, "special": t["special"] or bool(t["role"])} for t in beside]
+        for token in listed:
+            del token["role"]
+        super().__init__(document | {"added_tokens": listed})
+
+
+def _pieces(facts: Json, beside: Sequence[Json] = ()) -> Oracle:
+    """sentencepiece; where tokens are added, between these, with its control pieces."""
+    if not beside:
+        return SentencePieceOracle(facts)
+    control = [
+        {"content": text, "id": number, "special": True}
+        for number, (text, _, kind) in enumerate(facts["pieces"])
+        if kind in (CONTROL, UNKNOWN)
+    ]
+    return PartsOracle([*control, *beside], SentencePieceOracle(facts).one)
 
 
 _ORACLES: dict[str, Any] = {
     "huggingface": _Tokenizers,
     "tiktoken": _Tiktoken,
-    "sentencepiece": SentencePieceOracle,
+    "sentencepiece": _pieces,
     "gpt2": _Pair,
     "minbpe": MinbpeOracle,
     "tekken": tekken_oracle,

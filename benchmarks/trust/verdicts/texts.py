@@ -48,6 +48,7 @@ def _short(letters: str) -> Iterator[str]:
 
 def _added(source: Source) -> Iterator[str]:
     facts = source.facts
+    yield from (token["content"] for token in source.beside)
     if source.format == "huggingface":
         yield from (token["content"] for token in facts["added_tokens"])
     elif source.format == "tiktoken":

@@ -25,7 +25,7 @@ from bpe_interop.text.patterns import asks_other_tables
 from bpe_interop.verify import Scope, verify
 
 from .byte_formats import RANDOM
-from .changes import changed
+from .changes import changed, with_beside
 from .documents import random_document
 from .features import features
 from .ranked import random_gpt2, random_pieces, random_ranks
@@ -84,6 +84,8 @@ def random_pair(seed: int, number: int) -> tuple[str, Source, Source]:
         return change, one, two
     make = rng.choices([random_document, random_ranks, random_pieces, random_gpt2], [58, 14, 22, 6])
     one = make[0](rng)
+    if rng.random() < 0.1:
+        with_beside(rng, one)
     change, two = changed(rng, one)
     return (change, two, one) if rng.random() < 0.3 else (change, one, two)
 
@@ -94,7 +96,10 @@ RARE = 10
 
 def _of_bytes(rng: Random) -> Source:
     [name] = rng.choices(["minbpe", "tekken", "gguf"], [10, 9, 1])
-    return Source(*RANDOM[name](rng))
+    one = Source(*RANDOM[name](rng))
+    if rng.random() < 0.1:
+        with_beside(rng, one)
+    return one
 
 
 def _scopes(sources: Sequence[Source]) -> tuple[Scope, ...]:
@@ -130,6 +135,10 @@ def _hold(found: Trial, rng: Random, verified: bool) -> None:
     one, two = found.sources
     try:
         models = one.model(), two.model()
+        for source, model in zip(found.sources, models, strict=True):
+            if source.takes_tokens_on and model.origin.lost:
+                found.refused = f"we: {kind_of(model.origin.lost[0])}"
+                return
         oracles = one.oracle(), two.oracle()
     except BpeInteropError as error:
         found.refused = f"we: {kind_of(error.what)}"
@@ -222,6 +231,7 @@ class Answers:
         self.oracles = oracles
         self.texts = texts
         self.deaf = any(oracle.deaf for oracle in oracles)
+        self.decodes = all(oracle.decodes for oracle in oracles)
         self._ids: dict[str, tuple[list[Ids], list[Ids]]] = {}
 
     def ids(self, mode: str) -> tuple[list[Ids], list[Ids]]:
@@ -245,12 +255,18 @@ class Answers:
     def decoded_apart(self, mode: str) -> tuple[str, str, str] | None:
         """A text with the same ids, of which both make other texts."""
         one, two = self.oracles
+        if not self.decodes:
+            return None
         ids = [list(row) for row in dict.fromkeys(tuple(i) for i in self.ids(mode)[0] if i)]
         for each, a, b in zip(ids, one.decoded(ids), two.decoded(ids), strict=True):
             if a != b:
                 place = self.ids(mode)[0].index(each)
                 return self.texts[place], f"{each} decodes as {a!r}", f"{b!r}"
         return None
+
+    def fail(self, text: str, modes: Sequence[str]) -> bool:
+        """Whether both engines fail on a text in all of the modes, and so say nothing of it."""
+        return all(oracle.ids([text], mode) == [None] for oracle in self.oracles for mode in modes)
 
     def shows(self, text: str, modes: Sequence[str]) -> bool:
         """Whether the engines differ on a text in one of the modes, decoding included."""
@@ -276,6 +292,10 @@ def _held(proof: Proof, models: tuple[BPEModel, BPEModel], answers: Answers) -> 
         if proof.stage in OF_SPECIAL_TOKENS and _parsed_apart(models, answers, witness):
             return
         if proof.stage == "decoding" and _decoded_apart(models, answers, witness):
+            return
+        if proof.stage == "decoding" and not answers.decodes:
+            return
+        if witness is not None and answers.fail(witness, modes):
             return
         if witness is None or not answers.shows(witness, modes):
             said = next((s.why for s in proof.stages if s.name == proof.stage), "")
