@@ -37,13 +37,12 @@ settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``BPE_INTEROP_ONLY_DATA=1``, only the tests that ask for real files are run."""
-    if os.environ.get("BPE_INTEROP_ONLY_DATA") != "1":
-        return
-    asks = [item for item in items if "data" in getattr(item, "fixturenames", ())]
-    config.hook.pytest_deselected(items=[item for item in items if item not in asks])
-    items[:] = asks
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests that ask for real files, for ``-m data``."""
+    for item in items:
+        if "data" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.data)
 
 
 class Data:

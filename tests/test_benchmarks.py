@@ -257,6 +257,7 @@ def test_no_folder_is_named(place: Place) -> None:
 # The command.
 
 
+@pytest.mark.long
 def test_one_row_without_real_files(tmp_path: Path) -> None:
     environ = {key: value for key, value in os.environ.items() if key != "BPE_INTEROP_DATA"}
     kept = tmp_path / "run.json"
@@ -378,6 +379,7 @@ def texts(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_corpora_are_the_same_every_time(texts: Path) -> None:
     first, again = (corpora(texts, Texts.QUICK) for _ in range(2))
     assert list(first) == ["english", "code", "scripts"]

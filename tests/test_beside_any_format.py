@@ -74,6 +74,7 @@ def served(folder: Path) -> dict[str, Any]:
     return {"roles": roles, "ids": ids, "plain": [tokenizer.tokenize(text) for text in TEXTS]}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["Qwen2Tokenizer", "GPT2Tokenizer"])
 def test_a_pair_of_a_known_class(tmp_path: Path, name: str) -> None:
     state(tmp_path / "A", name, pair(tmp_path / "A"))
@@ -116,6 +117,7 @@ def test_what_tiktoken_leaves_open_of_tokens_beside_a_rank_file_is_refused(
         bpe_interop.convert(source, tmp_path / "B", "hf", preset=str(tmp_path / "own.json"))
 
 
+@pytest.mark.long
 def test_a_model_that_was_tuned(tmp_path: Path) -> None:
     source = tmp_path / "A"
     state(source, "LlamaTokenizer", model_file(source), add_bos_token=True, bos_token="<s>")
@@ -128,6 +130,7 @@ def test_a_model_that_was_tuned(tmp_path: Path) -> None:
     assert any("</s>" in note and "<|im_end|>" in note for note in done.notes)
 
 
+@pytest.mark.long
 def test_ids_that_no_engine_gives_are_refused(tmp_path: Path) -> None:
     source = tmp_path / "A"
     state(source, "LlamaTokenizer", model_file(source) + 7, add_bos_token=False)
@@ -136,6 +139,7 @@ def test_ids_that_no_engine_gives_are_refused(tmp_path: Path) -> None:
     bpe_interop.convert(source, tmp_path / "B", "hf", drop="added")
 
 
+@pytest.mark.long
 def test_added_tokens_alone(tmp_path: Path) -> None:
     first = pair(tmp_path / "A")
     (tmp_path / "A" / "added_tokens.json").write_text(

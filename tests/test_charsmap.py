@@ -108,11 +108,13 @@ def step_of(
     return SentencePieceText(charsmap, collapse, dummy if prefix else "none", escape, kept)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_every_rule(name: str) -> None:
     assert rules(charsmap(name)) == dict(SentencePieceNormalizer(rule_name=name).decompile())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "context"),
     [
@@ -208,6 +210,7 @@ def test_only_so_many_kept_texts_begin_one_another(count: int) -> None:
         assert normalize_pieces(step, text) == engine.normalize(text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["", "nmt_nfkc"])
 @pytest.mark.parametrize("flags", FLAGS, ids=str)
 @given(text=texts)

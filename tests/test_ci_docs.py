@@ -79,6 +79,7 @@ def test_the_workflow_runs_the_commands_of_the_page() -> None:
     assert all("cancelled" in step["if"] for step in STEPS[first + 1 :])
 
 
+@pytest.mark.long
 def test_every_step_of_the_workflow_passes(project: Path) -> None:
     summary = project / "summary.md"
     said = {}
@@ -112,6 +113,7 @@ def test_a_tokenizer_that_changed_fails_and_is_still_reported(
     assert (folder / "lock.xml").stat().st_size > 0
 
 
+@pytest.mark.long
 def test_what_transformers_decodes_is_compared(project: Path, tmp_path: Path) -> None:
     folder, lasting = tmp_path / "project", "for_bpe_even_though_it_will_corrupt_output"
     shutil.copytree(project, folder, ignore=shutil.ignore_patterns("lock.*", "parity.*"))

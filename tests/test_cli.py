@@ -245,6 +245,7 @@ def test_an_error_that_nobody_foresaw_is_not_a_no() -> None:
     assert b"ZeroDivisionError" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_check_leaves_nothing(
     tmp_path: Path, how: signal.Signals, code: int

@@ -420,6 +420,7 @@ def test_an_engine_that_panics_is_an_outcome(run: Command, tmp_path: Path) -> No
     assert f"({corpus}:1)" in said(out, "failed")[0]
 
 
+@pytest.mark.long
 def test_a_text_that_kills_an_engine_is_an_outcome(
     run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,7 @@ def handlers() -> Iterator[None]:
         signal.signal(number, handler)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_command_on_some_sources(seed: int) -> None:
     found = try_all(some(FIXTURES, 4, seed), LONG)

@@ -194,6 +194,7 @@ NAMED = [
 ]
 
 
+@pytest.mark.long
 @of_the_measured
 @pytest.mark.parametrize("main", [BYTE, CHAR], ids=["bytes", "characters"])
 @pytest.mark.parametrize("name", NAMED)
@@ -286,6 +287,7 @@ def directories(draw: st.DrawFn) -> dict[str, bytes]:
     return files_of(json.dumps(document).encode(), **beside)
 
 
+@pytest.mark.long
 @of_the_measured
 @settings(max_examples=300)
 @given(directories())

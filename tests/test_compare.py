@@ -249,6 +249,7 @@ def test_what_simplifying_would_make_another_difference_stays() -> None:
     assert (found.text, len(found.ids_a), len(found.ids_b)) == (" 0", 2, 1)
 
 
+@pytest.mark.long
 def test_shrinking_ends_with_its_budget() -> None:
     a, b = Side(), differs_on(lambda t: "q" in t)
     shrink(a, b, "q" * 2_000, ORDINARY, budget=40)

@@ -99,6 +99,7 @@ def model_of(steps: list[dict[str, Any]]) -> BPEModel:
     return FORMAT.load({"tokenizer.json": tokenizer_json(steps).encode()})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_tiktoken_cuts_by_the_one_pattern_as_tokenizers_does_by_the_sequence(name: str) -> None:
     """Theorem 29."""

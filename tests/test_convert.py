@@ -45,6 +45,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.long
 def test_it_says_what_it_kept_rewrote_and_checked(tmp_path: Path) -> None:
     done = convert(RANKS, tmp_path / "out", "hf")
     assert (done.source_format, done.target_format) == ("tiktoken", "huggingface")
@@ -209,6 +210,7 @@ def test_what_is_written_wrong_is_refuted_without_an_engine(tmp_path: Path) -> N
         establish(model, swapped, (), ["tiktoken"], 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("how", ["ids", "decoding", "fails"])
 def test_an_engine_that_disagrees_leaves_nothing(

@@ -54,6 +54,7 @@ def check(found: Decision, one: Run, other: Run, contents: list[bytes]) -> None:
         assert len(found.content) > len(contents[-1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(60))
 def test_every_verdict_and_length_is_that_of_all_short_strings(seed: int) -> None:
     """Theorems 1, 6 and 5 in ``docs/theory.md``."""
@@ -71,6 +72,7 @@ def test_every_verdict_and_length_is_that_of_all_short_strings(seed: int) -> Non
         check(found, runner(a), runner(b), strings(letters, LONGEST[letters]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(20))
 def test_symbols_that_are_replaced_before_merging_never_merge(seed: int) -> None:
     rng = Random(seed)
@@ -88,6 +90,7 @@ def test_symbols_that_are_replaced_before_merging_never_merge(seed: int) -> None
         check(decide(*systems), *runs, strings("abc", 6))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(20))
 def test_only_contents_that_count_are_given(seed: int) -> None:
     """Neither those that are looked up nor those that no text gives; then the next shortest.
@@ -121,6 +124,7 @@ def test_only_contents_that_count_are_given(seed: int) -> None:
 UTF8_CHARS = "aéá中串"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(20))
 def test_only_valid_utf8_counts_where_only_that_occurs(seed: int) -> None:
     """Theorem 21 in ``docs/theory.md``."""
@@ -147,6 +151,7 @@ def test_only_valid_utf8_counts_where_only_that_occurs(seed: int) -> None:
             assert expected is None or len(found.content) <= len(expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(20))
 def test_characters_against_bytes(seed: int) -> None:
     """Theorem 25 in ``docs/theory.md``."""
@@ -237,6 +242,7 @@ def resplit_run(resplit: Resplit, content: bytes) -> list[bytes]:
     return [*resplit.run(content)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(20))
 def test_unused_tokens_are_split_again(seed: int) -> None:
     """Theorem 23 in ``docs/theory.md``."""

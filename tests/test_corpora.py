@@ -333,6 +333,7 @@ def test_a_missing_library_is_named(
     assert caught.value.fix == by_extra(extra)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["a.gz", "a.zst", "a.txt", "a.jsonl", "a.parquet"])
 def test_a_file_is_never_held_whole(tmp_path: Path, name: str) -> None:
     size = 40 << 20

@@ -73,6 +73,7 @@ reports = st.builds(
 )
 
 
+@pytest.mark.long
 @given(reports, reports, reports)
 def test_addition_is_associative_and_commutative(
     x: CorpusReport, y: CorpusReport, z: CorpusReport

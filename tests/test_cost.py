@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from command_line import Command
 from conftest import FIXTURES, Data
 from tokenizers import Tokenizer
@@ -57,6 +58,7 @@ def test_the_costs_are_those_in_both_engines(tmp_path: Path) -> None:
     assert any(row.other for row in rows)
 
 
+@pytest.mark.long
 def test_a_refusal_says_it_as_a_user_asks(tmp_path: Path, command: Command) -> None:
     corpora = [part for path in corpus_of(tmp_path) for part in ("--corpus", path)]
     done = command("convert", SOURCE, tmp_path / "a.gguf", *corpora)

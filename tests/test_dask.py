@@ -152,6 +152,7 @@ def test_nobody_who_answers_is_one_error(
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.long
 def test_the_report_has_the_same_bytes(
     local: DaskWorkers, sides: Sides, corpus: Path, on_one_core: str
 ) -> None:
@@ -216,6 +217,7 @@ def in_order(run: Run[Any]) -> list[Any]:
     return [run.results[number] for number in sorted(run.results)]
 
 
+@pytest.mark.long
 def test_a_killed_worker_costs_its_part_once_more_and_a_part_that_kills_each_is_named(
     local: DaskWorkers, corpus: Path, tmp_path: Path, undisturbed: list[Any]
 ) -> None:
@@ -261,6 +263,7 @@ class Clock:
         self._last = time.monotonic()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("harm", ["stop", "stop when asked"])
 def test_a_worker_that_hangs_is_left_alone(
     local: DaskWorkers,
@@ -295,6 +298,7 @@ importlib.metadata.version = version
 """
 
 
+@pytest.mark.long
 def test_a_worker_with_another_version_is_given_nothing(
     scheduler: str, corpus: Path, tmp_path: Path, undisturbed: list[Any]
 ) -> None:
@@ -331,6 +335,7 @@ class Alone:
         return self._inner.submit(order, {*avoid, *self._out})
 
 
+@pytest.mark.long
 def test_the_command_line_on_a_cluster_says_the_same(
     scheduler: str, command: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -429,6 +434,7 @@ def test_ctrl_c_of_verify_says_what_was_done(scheduler: str, tmp_path: Path) -> 
     assert 0 < done < 300
 
 
+@pytest.mark.long
 def test_ctrl_c_of_inspect_says_what_was_done_and_a_state_goes_on(
     scheduler: str, tmp_path: Path, command: Command
 ) -> None:
@@ -484,6 +490,7 @@ def ends(group: int) -> bool:
     return False
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_the_workers_and_a_state_goes_on(corpus: Path, tmp_path: Path) -> None:
     folder, state = tmp_path / "ids", tmp_path / "state"
     asked = ["encode", str(GPT2), "--corpus", str(corpus), "-o", str(folder), "--special", "text"]

@@ -207,6 +207,7 @@ def processor(
     return SentencePieceProcessor(model_proto=write(fields))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("denormalizes", [False, True])
 @pytest.mark.parametrize("unknown", [None, "", " ▁？"])
 def test_pieces(unknown: str | None, denormalizes: bool) -> None:

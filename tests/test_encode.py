@@ -359,6 +359,7 @@ def test_a_pretoken_of_a_million_letters() -> None:
         assert encoder.encode(text) == [token.id for token in engine.tokenize(text)]
 
 
+@pytest.mark.long
 def test_long_pretokens_are_cut_only_where_nothing_merges() -> None:
     """Lemma 1 in ``docs/theory.md``."""
     rng = random.Random(16)

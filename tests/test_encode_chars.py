@@ -170,18 +170,21 @@ def check_listed(case: Listed, rng: random.Random) -> None:
             assert [(start, end) for _, start, end in placed] == [t.offsets for t in expected]
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(listed(affixes=False), st.randoms(use_true_random=False))
 def test_character_merges_as_in_tokenizers(case: Listed, rng: random.Random) -> None:
     check_listed(case, rng)
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(listed(affixes=True), st.randoms(use_true_random=False))
 def test_affixes_as_in_tokenizers(case: Listed, rng: random.Random) -> None:
     check_listed(case, rng)
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(listed(affixes=True), st.randoms(use_true_random=False))
 def test_the_canonical_pairs_are_all_that_ever_merges(case: Listed, rng: random.Random) -> None:
@@ -350,6 +353,7 @@ def pieces(draw: st.DrawFn) -> tuple[str, Pieces]:
     return letters, Pieces(made, draw(st.booleans()))
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(pieces(), st.randoms(use_true_random=False))
 def test_any_pieces_as_in_sentencepiece(case: tuple[str, Pieces], rng: random.Random) -> None:

@@ -15,6 +15,7 @@ from bpe_interop.formats import by_name
 from bpe_interop.verify.sides import AROUND, ORDINARY, PARSED, TEMPLATED
 
 
+@pytest.mark.long
 def test_damaged_files_give_the_engines_ids_or_are_refused() -> None:
     found = run(250, 100)
     assert found.failures == []

@@ -1,5 +1,6 @@
-"""Whatever the gate lets through is written, and its check holds: a part of
-``python -m benchmarks.trust conversions``, which tries all.
+"""What the gate lets through is written, and its check holds: every second source in one format.
+
+``python -m benchmarks.trust conversions`` tries all.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def a_part_of_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "awkward", one_of_twenty)
 
 
-@pytest.mark.parametrize("source", fixtures(), ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.mark.parametrize(
+    "source", fixtures()[::2], ids=lambda path: f"{path.parent.name}-{path.name}"
+)
 def test_no_check_fails(source: Path) -> None:
     outcomes = list(run([source], part))
     assert outcomes

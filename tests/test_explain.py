@@ -66,6 +66,7 @@ def check(found: list[Explained], model: BPEModel) -> None:
         assert each.ids or {"dropped"} == {one.became for one in each.replaced}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_replayed_steps_give_the_reference_ids(
     name: str, golden: Callable[[str], dict[str, Any]]

@@ -375,6 +375,7 @@ def test_nothing_new_asks_for_nothing() -> None:
 # The command.
 
 
+@pytest.mark.long
 def test_the_command_writes_checks_and_tells(command: Command, tmp_path: Path) -> None:
     with_config(HUB, tmp_path / "in", vocab_size=702)
     target = tmp_path / "out"
@@ -515,6 +516,7 @@ TEXTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_words_have_the_same_ids_in_sentencepiece_and_tokenizers(
     command: Command, tmp_path: Path
 ) -> None:
@@ -547,6 +549,7 @@ def test_words_have_the_same_ids_in_sentencepiece_and_tokenizers(
     ]
 
 
+@pytest.mark.long
 def test_a_list_of_added_tokens_is_what_tokenizers_adds(command: Command, tmp_path: Path) -> None:
     listed = tmp_path / "tokens.json"
     listed.write_text('["<tool>", {"content": "wide", "rstrip": true, "id": 800}]', "utf-8")
@@ -569,6 +572,7 @@ def test_a_list_of_added_tokens_is_what_tokenizers_adds(command: Command, tmp_pa
     assert written.encode("a wide  b").ids[-2:] == [800, b]
 
 
+@pytest.mark.long
 def test_a_reserved_token_gets_a_name_and_keeps_its_id(command: Command, tmp_path: Path) -> None:
     number = HuggingFaceTokenizer.from_file(str(HUB / "tokenizer.json")).token_to_id(
         "<|endoftext|>"

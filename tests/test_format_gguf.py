@@ -117,6 +117,7 @@ DIFFERENT = {row.patterns: name for name, row in reversed([*SPLITTERS.items()])}
 """One name for each splitter."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DIFFERENT.values())
 def test_splitters_cut_as_llama_cpp_does(name: str) -> None:
     file = made.every_string(SPLIT, 2, name)
@@ -126,6 +127,7 @@ def test_splitters_cut_as_llama_cpp_does(name: str) -> None:
     agree(file, texts)
 
 
+@pytest.mark.long
 def test_every_name_is_known_to_llama_cpp() -> None:
     for name in SPLITTERS:
         file = by_merges([], [], name, {"tokenizer.ggml.add_bos_token": (made.BOOL, False)})
@@ -259,6 +261,7 @@ def test_the_head_alone_is_what_the_engine_loads() -> None:
     assert from_llama_cpp({"a.gguf": file}, None).encode("ab") == [256]
 
 
+@pytest.mark.long
 def test_a_conversion_is_one_file_proved_in_llama_cpp(tmp_path: Path) -> None:
     done = convert(FIXTURES / "tokenizers/gpt2-tiny/huggingface", tmp_path / "mine.gguf")
     assert done.files == ("mine.gguf",)

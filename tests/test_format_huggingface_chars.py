@@ -327,6 +327,7 @@ def agree_on(
     assert outcome(lambda: again.decode(ids, skip_special_tokens=False)) == decoded
 
 
+@pytest.mark.long
 @settings(max_examples=600)
 @given(st.integers(0, 2**32))
 def test_random_character_level_tokenizers(seed: int) -> None:
@@ -334,6 +335,7 @@ def test_random_character_level_tokenizers(seed: int) -> None:
     agree(random_characters(rng), rng)
 
 
+@pytest.mark.long
 @settings(max_examples=250)
 @given(st.integers(0, 2**32))
 def test_random_byte_level_tokenizers(seed: int) -> None:
@@ -587,6 +589,7 @@ def test_models_are_exact_or_refused_with_a_text_that_shows_it(
         assert theirs.decode(ids, skip_special_tokens=False) == source.decode(ids)
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @example(1002871)  # a text that showed one loss alone, and nothing beside the others
 @given(st.integers(0, 2**32))

@@ -286,6 +286,7 @@ ODD = ("nfc-tiny", "shuffled-tiny", "template-tiny", "stacked-tiny", "prefix-tin
 SOURCES = [f"{name}/huggingface" for name in (*ODD, "nonmonotone-tiny", "clip-tiny", "spm-tiny")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_witness_is_true(name: str) -> None:
     """The source's engine and the written file's differ on it."""

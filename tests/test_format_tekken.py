@@ -87,12 +87,14 @@ def test_the_same_bytes_again(name: str) -> None:
     assert TEKKEN.dump(TEKKEN.load({"tekken.json": data})) == {"tekken.json": data}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_files_give_the_same_bytes_again(name: str) -> None:
     data = published(name)
     assert TEKKEN.dump(TEKKEN.load({name: data}))["tekken.json"] == data
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_ids_are_those_of_mistral_common(name: str, data: Data) -> None:
     """On awkward texts, and on lines of the Universal Declaration in all its languages."""
@@ -113,6 +115,7 @@ def test_published_ids_are_those_of_mistral_common(name: str, data: Data) -> Non
         assert encoder.decode([number]) == reference.decode([number], SpecialTokenPolicy.KEEP)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_files_as_a_tokenizer_json_and_back(name: str) -> None:
     """Proved on ordinary text, and the same bytes again; the ids are mistral-common's above."""
@@ -158,6 +161,7 @@ def _with(value: object, *path: Any) -> Callable[[dict[str, Any]], None]:
 # To other formats and back.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_to_a_tokenizer_json_and_back(name: str, tmp_path: Path) -> None:
     source = FIXTURES / "tokenizers" / name / "tekken"
@@ -392,6 +396,7 @@ PATTERNS = {
 """As ``tiktoken_tokenizer.py`` of Megatron-core has them."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("preset", PATTERNS)
 def test_a_bare_list_gives_the_ids_that_megatron_makes(preset: str, tmp_path: Path) -> None:
     """Megatron runs tiktoken without special tokens, and adds their number to every id."""

@@ -669,6 +669,7 @@ def test_a_sentencepiece_model_is_written_where_it_is_proved_the_same() -> None:
         assert engine.encode_ordinary(text) == theirs.encode(text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "texts", [["\u00e9"], ["<s>", "<s>x"]], ids=["the id of a byte", "one begins another"]
 )
@@ -700,6 +701,7 @@ def test_special_tokens_that_cannot_stand_beside_the_others_are_left_out(
     assert engine._special_tokens == written
 
 
+@pytest.mark.long
 def test_a_token_with_the_id_that_tiktoken_has_no_rank_for_is_left_out(tmp_path: Path) -> None:
     source = json.loads((FIXTURES / "gpt2-tiny" / "huggingface" / "tokenizer.json").read_bytes())
     source["model"]["vocab"]["b2"] = 2**32 - 1

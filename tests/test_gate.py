@@ -54,6 +54,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("source", "target"), CASES, ids=lambda value: getattr(value, "parent", Path(str(value))).name
 )

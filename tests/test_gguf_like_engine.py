@@ -39,6 +39,7 @@ def load(keys: Keys) -> BPEModel:
     return by_name("gguf").load({"tiny.gguf": gguf(keys)})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("key", "right", "wrong"),
     [

@@ -76,6 +76,7 @@ def test_help_ends_with_examples_and_exit_codes(command: Command, name: str) -> 
     assert {"0", "2"} <= {row.split()[0] for row in codes.splitlines() if row.startswith("  ")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", examples())
 def test_examples_do_what_they_say(command: Command, folder: Path, line: str) -> None:
     if ENDLESS in line:
@@ -121,6 +122,7 @@ def test_near_misses_are_answered(
     assert meant in done.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "offered"),
     [

@@ -210,6 +210,7 @@ def test_a_table_that_is_too_large_is_refused_here_or_there() -> None:
 # Splitting.
 
 
+@pytest.mark.long
 @needs_library
 @pytest.mark.parametrize("name", PATTERNS)
 def test_every_code_point_is_cut_as_by_python(name: str) -> None:
@@ -235,6 +236,7 @@ def test_characters_that_are_read_again_and_again_are_left_to_python() -> None:
     assert splitter.cut("x" * 100_000) is None
 
 
+@pytest.mark.long
 @needs_library
 @pytest.mark.parametrize(
     ("name", "count"),

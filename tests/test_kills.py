@@ -24,6 +24,7 @@ SHORT = ("convert, folder", "convert, new pair", "train, pair", "lock", "view", 
 """The others take longer, and call the same: ``python -m benchmarks.trust kills``."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SHORT)
 def test_a_kill_before_any_call_leaves_the_target_whole_or_refused(name: str) -> None:
     operation = next(each for each in OPERATIONS if each.name == name)

@@ -91,6 +91,7 @@ WITHIN = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", WITHIN)
 def test_what_is_within_the_limits_never_takes_long_nor_too_deep(
     command: Command, tmp_path: Path, what: str

@@ -114,6 +114,7 @@ def test_a_server_gives_the_ids_of_its_file(server: str) -> None:
     assert engine.decode(engine.encode("Hello")) == "Hello"
 
 
+@pytest.mark.long
 def test_a_file_is_held_to_a_server(
     server: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +169,7 @@ def test_nothing_secret_is_printed(monkeypatch: pytest.MonkeyPatch, server: str)
     assert "sk-secret" not in str(raised.value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("status", [200, 500])
 @pytest.mark.parametrize(
     "body",
@@ -321,6 +323,7 @@ def test_its_version_is_that_of_the_package_which_is_there(
         check_installed("llama.cpp")
 
 
+@pytest.mark.long
 def test_a_conversion_says_what_its_proof_takes_for_granted_of_texts(tmp_path: Path) -> None:
     """As ``verify`` does of the same files: llama.cpp's character classes are older."""
     source, target = FIXTURES / "tokenizers/gpt2-tiny/huggingface", tmp_path / "t.gguf"

@@ -102,6 +102,7 @@ def no_lookup(root: dict[str, Any]) -> None:
     root["model"]["ignore_merges"] = False
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("edit", "stage"),
     [
@@ -147,6 +148,7 @@ def changed(**settings: object) -> Edit:
     return edit
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
@@ -182,6 +184,7 @@ def test_an_edit_beside_the_file_is_named_and_fails_where_it_is_asked_for(
         assert "tokenizer_config.json: read when the tokenizer was locked" in done.out
 
 
+@pytest.mark.long
 def test_an_unchanged_tokenizer_is_proved_without_a_text(served: Path, tmp_path: Path) -> None:
     report = verify(locked(served, tmp_path), served)
     assert (report.verdict, report.texts) == ("proved", 0)
@@ -263,6 +266,7 @@ def test_what_a_lock_cannot_do_is_an_error(command: Command, tmp_path: Path) -> 
     assert verify(path, path).verdict == "proved"
 
 
+@pytest.mark.long
 def test_split_special_tokens_of_a_directory_acts_in_our_run(
     command: Command, tmp_path: Path
 ) -> None:

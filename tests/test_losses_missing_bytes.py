@@ -32,6 +32,7 @@ def source(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_merges_with_a_byte_without_a_token_are_a_loss(source: Path, tmp_path: Path) -> None:
     ranks = {each: n for n, each in enumerate(CONTENTS)}
     engine = tiktoken.Encoding("t", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={})
@@ -63,6 +64,7 @@ def test_a_pair_without_such_merges_is_what_tokenizers_reads(source: Path, tmp_p
     assert ids == engine.encode(text).ids == [CONTENTS.index(b"\xef\xbc"), CONTENTS.index(b"ab")]
 
 
+@pytest.mark.long
 def test_of_a_gguf_file_the_text_shows_that_its_neighbours_merge(
     tmp_path: Path, command: Command
 ) -> None:

@@ -527,6 +527,7 @@ def random_documents(rng: random.Random) -> Iterator[bytes]:
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_exact_claims_hold_in_the_engines(seed: int) -> None:
     rng = random.Random(seed)

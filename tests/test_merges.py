@@ -263,6 +263,7 @@ def test_the_largest_rank_never_merges_as_in_tiktoken() -> None:
     assert run(RankTable(ranks), b"abab") == expected == [b"a", b"ba", b"b"]
 
 
+@pytest.mark.long
 def test_a_million_letters() -> None:
     """Expected of tokenizers, with all pairs: older versions of tiktoken are quadratic."""
     rng = random.Random(0)

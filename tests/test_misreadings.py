@@ -47,6 +47,7 @@ def matches(source: str, text: str) -> list[str]:
     return [piece for piece, _ in split.pre_tokenize_str(text)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(6))
 def test_random_classes_are_matched_as_by_tokenizers_and_the_automaton(seed: int) -> None:
     choose = random.Random(seed)

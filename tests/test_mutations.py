@@ -14,6 +14,7 @@ from benchmarks.trust.needless import NEEDLESS
 TESTS = Path(__file__).parent
 
 
+@pytest.mark.long
 def test_a_removed_comparison_is_seen() -> None:
     found = turned(["theory.cuts"], ["test_prove_cuts.py"], "-k", "suffix or drops", timeout=300)
     assert found["failed"] == []

@@ -72,6 +72,7 @@ ONE_STEP: list[tuple[NormalizerStep, normalizers.Normalizer]] = [
 IDS = [f"{step!r}" for step, _ in ONE_STEP]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("step", "engine"), ONE_STEP[:5], ids=IDS[:5])
 @pytest.mark.parametrize("context", ["{}", "a{}b", " {} ", "A{}\u0301", "\u0323{}\u0323\u0301Z"])
 def test_every_code_point(

@@ -63,6 +63,7 @@ def test_parts_of_characters_show_it_too(parts: tuple[int, ...]) -> None:
     assert Encoder(model).encode(loss.witness) != engine.encode(loss.witness).ids
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pattern", MISREAD)
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_regex_misreads_is_a_loss(target: str, pattern: str) -> None:

@@ -57,6 +57,7 @@ def run(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_the_action_locks_and_verifies_with_a_summary(tmp_path: Path) -> None:
     source, lock = str(TINY / "gpt2-tiny" / "huggingface"), str(tmp_path / "tokenizer.lock")
     for name in ("one", "two", "three"):

@@ -246,6 +246,7 @@ def test_what_is_not_understood_is_named_with_its_place(
         Matcher(Pattern(source, dialect))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_random_patterns_match_and_translate_as_in_the_engines(dialect: Dialect) -> None:
     """The long run is ``python -m benchmarks.trust patterns``."""
@@ -291,6 +292,7 @@ def cuts_of_tiktoken(source: str, text: str, expected: list[str]) -> bool:
     return tiktoken_cuts(source, text, expected) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["gpt2", "cl100k-trailing", "o200k"])
 def test_every_code_point_in_context_is_cut_as_by_tiktoken(name: str) -> None:
     matcher = Matcher(SPELLINGS[name])
@@ -306,6 +308,7 @@ def test_every_code_point_in_context_is_cut_as_by_tokenizers() -> None:
         assert matched(matcher, text) == cut(text), ascii(text[:20])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*SPELLINGS, *OTHERS])
 def test_telling_code_points_are_cut_as_by_both_engines(name: str) -> None:
     pattern = SPELLINGS.get(name) or Pattern(OTHERS[name], FANCY)

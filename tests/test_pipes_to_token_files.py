@@ -28,6 +28,7 @@ def left(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("more", [[], ["--scheduler", "local:2"]])
 @pytest.mark.parametrize("layout", ["megatron", "npy"])
 def test_standard_input_becomes_the_files_that_a_file_becomes(

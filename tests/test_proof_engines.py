@@ -153,6 +153,7 @@ def check(found: Decision, one: Run, other: Run, contents: list[bytes]) -> None:
     assert found.ours != found.theirs
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_every_verdict_about_merges_is_that_of_the_engines(seed: int) -> None:
     """Theorem 5 in ``docs/theory.md``."""
@@ -265,6 +266,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_every_verdict_about_files_is_that_of_the_engines(seed: int) -> None:
     """Ids, lookups and all: neither is anything proved that differs, nor refuted that does not.

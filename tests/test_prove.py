@@ -223,6 +223,7 @@ CHAINS: tuple[tuple[tuple[NormalizerStep, ...], tuple[NormalizerStep, ...], bool
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("a", "b", "same"), CHAINS)
 def test_chains_of_normalizers(
     a: tuple[NormalizerStep, ...], b: tuple[NormalizerStep, ...], same: bool

@@ -273,6 +273,7 @@ NORMALIZERS: list[Json | None] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_every_verdict_about_added_tokens_is_that_of_the_engine(seed: int) -> None:
     rng = Random(seed)

@@ -130,6 +130,7 @@ def test_what_tokenizers_gives_otherwise_is_refuted(
         assert ids(first, witness) != ids(second, witness)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_no_verdict_contradicts_tokenizers(seed: int) -> None:
     """Random vocabularies with affixes and fallbacks, and one thing changed (Theorem 22)."""

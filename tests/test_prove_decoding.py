@@ -429,6 +429,7 @@ def renamed(rng: Random, stated: Json) -> Json:
     return made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_every_verdict_about_decoding_is_that_of_the_engine(seed: int) -> None:
     rng = Random(seed)

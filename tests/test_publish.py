@@ -167,6 +167,7 @@ def test_a_refused_loss_is_refused_before_the_hub_is_asked(hub: Hub, call: Comma
     assert hub.asked == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "said"),
     [

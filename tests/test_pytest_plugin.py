@@ -277,6 +277,7 @@ def test_a_text_without_ids_is_no_success() -> None:
     assert "outside the scope" in said
 
 
+@pytest.mark.long
 def test_a_lock_file_is_a_side(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.lock"
     path.write_bytes(dump(lock(load_source(GPT2 / "tiktoken").model, "x", {})))
@@ -298,6 +299,7 @@ def bare(tmp_path: Path) -> Path:
     return path.parent
 
 
+@pytest.mark.long
 def test_special_tokens_that_are_not_stated_are_not_asked_for(bare: Path) -> None:
     other = TINY / "cl100k-tiny" / "huggingface"
     report = assert_parity(bare, other, scope="ordinary", require="proved")

@@ -42,6 +42,7 @@ def test_a_place_that_no_corpus_has_is_refused(part: str, value: object) -> None
         state.read({"state.json": json.dumps(whole).encode()})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_damaged_files_are_read_or_refused(seed: int) -> None:
     found = readers.try_readers(600, seed)
@@ -108,6 +109,7 @@ def test_a_document_without_members_is_damaged_too(data: bytes) -> None:
         assert isinstance(readers._in_tree(data, random.Random(seed)), bytes)
 
 
+@pytest.mark.long
 def test_two_processes_read_what_one_reads() -> None:
     one = readers._in_processes(300, 4, 60.0, 1)
     two = readers._in_processes(300, 4, 60.0, 2)

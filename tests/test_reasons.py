@@ -41,6 +41,7 @@ def is_written(trip: RoundTrip) -> bool:
         return False
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_fault_of_a_writer_is_a_loss(name: str) -> None:
     """It comes back otherwise, so the user is told, and is refused where it changes ids."""

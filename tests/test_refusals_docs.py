@@ -92,6 +92,7 @@ def test_every_page_has_one_example_that_is_run() -> None:
         assert len(console(code)) + len(doctests(code)) == 1, code
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", [code for code in PAGES if console(code)])
 def test_commands_print_what_the_page_says(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -50,6 +50,7 @@ print(hashlib.sha256(pathlib.Path("out/tokenizer.json").read_bytes()).hexdigest(
 """
 
 
+@pytest.mark.long
 def test_bytes_are_the_same_in_all_surroundings(tmp_path: Path) -> None:
     said = set()
     for number, (what, surrounding) in enumerate(SURROUNDINGS.items()):

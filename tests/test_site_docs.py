@@ -47,6 +47,7 @@ def console(text: str, call: Command) -> None:
         assert CHECKER.check_output(unversioned(expected), printed, doctest.ELLIPSIS), printed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", [name for name in RUN if BLOCK.search(PAGES[name])])
 def test_examples_give_what_the_page_says(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

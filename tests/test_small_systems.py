@@ -70,6 +70,7 @@ def system(letters: bytes, ranks: Mapping[bytes, int]) -> tuple[System, Runs]:
     return System(RankTable(table), table), runs
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("letters", "longest", "most", "step"), [(b"ab", 3, 3, 1), (b"ab", 4, 3, 4), (b"abc", 3, 3, 19)]
 )

@@ -83,6 +83,7 @@ def by_engine(steps: list[PreTokenizerStep], text: str) -> list[str]:
     return [part for part, _ in engine.pre_tokenize_str(text) if part]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("behavior", BEHAVIORS)
 @pytest.mark.parametrize("invert", [False, True])
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -92,6 +93,7 @@ def test_patterns(pattern: str, invert: bool, behavior: Behavior, text: str) -> 
     assert split((step,), text) == (by_engine([step], text), False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("behavior", BEHAVIORS)
 @pytest.mark.parametrize("invert", [False, True])
 @pytest.mark.parametrize("literal", LITERALS)
@@ -118,6 +120,7 @@ def test_classes(step: PreTokenizerStep, text: str) -> None:
     assert split((step,), text)[0] == by_engine([step], text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "step",
     [

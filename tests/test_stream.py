@@ -280,6 +280,7 @@ def test_an_error_names_the_page_about_it(
 # Many at a time.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("errors", ["replace", "strict"])
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f"{f.parent.name}/{f.name}")
 def test_batches_give_the_text_of_their_ids_one_by_one(folder: Path, errors: Any) -> None:

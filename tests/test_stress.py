@@ -219,6 +219,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "change"), CHANGES)
 def test_a_change_is_found(name: str, change: Callable[[BPEModel], BPEModel]) -> None:
     loaded = load_source(TOKENIZERS / name)

@@ -413,6 +413,7 @@ class Stop:
             raise KeyboardInterrupt
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_batches")
 @pytest.mark.parametrize(("after", "processes"), [(3, 0), (1, 2), (7, 2)])
 def test_an_interrupted_comparison_goes_on(tmp_path: Path, after: int, processes: int) -> None:
@@ -543,6 +544,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("processes", [0, 2])
 def test_control_c_reports_what_was_done(tmp_path: Path, processes: int) -> None:
     corpus = tmp_path / "big.txt"

@@ -259,6 +259,7 @@ NAMES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
 @pytest.mark.parametrize("what", NAMES)
 def test_transformers_reads_folders_of_any_name(tmp_path: Path, what: str) -> None:

@@ -66,6 +66,7 @@ def test_ordinary_text_is_sentencepieces_and_so_is_decoding(name: str, words: li
     assert ours.decode(ids) == engine.decode(ids)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LISTS)
 @given(words=st.lists(st.sampled_from(WORDS), max_size=10))
 def test_listed_merges_are_tokenizers_and_so_is_decoding(name: str, words: list[str]) -> None:

@@ -96,6 +96,7 @@ def test_an_engine_that_is_missing_is_told_before_anything_is_learned(
     assert done.code == 0, done.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -66,6 +66,7 @@ def test_general_categories_are_tiktokens(name: str) -> None:
     assert members(property_ranges(name)) == by_tiktoken(rf"\p{{{name}}}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["L", "LC", "M", "N", "P", "S", "Z", "C", "Han", "Alphabetic", "White_Space"]
 )

@@ -83,6 +83,7 @@ def are_told(
     return bool(refused)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dummy", [False, True], ids=["plain", "dummy"])
 @pytest.mark.parametrize(
     ("pieces", "held"),

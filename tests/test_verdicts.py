@@ -40,6 +40,7 @@ def run() -> Tally:
     return tally
 
 
+@pytest.mark.long
 def test_no_verdict_of_a_short_run_is_wrong(run: Tally) -> None:
     assert run.pairs == PAIRS
     assert run.compared > PAIRS // 2
@@ -47,6 +48,7 @@ def test_no_verdict_of_a_short_run_is_wrong(run: Tally) -> None:
     assert list(as_json(run.wrong)) == []
 
 
+@pytest.mark.long
 def test_a_short_run_proves_and_refutes(run: Tally) -> None:
     for outcome in ("proved", "refuted"):
         assert run.verdicts["prove", "all", outcome] > 3

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from conftest import FIXTURES
 from transformers import AutoTokenizer
@@ -34,6 +35,7 @@ def notes(a: Path, b: Path) -> list[str]:
     return [note for note in found if "special_tokens_map.json says" in note]
 
 
+@pytest.mark.long
 def test_files_of_a_directory_that_disagree_are_noted_with_the_side(tmp_path: Path) -> None:
     twice, plain = disagreeing(tmp_path / "twice"), tmp_path / "plain"
     assert AutoTokenizer.from_pretrained(twice).eos_token == MAP

@@ -333,13 +333,15 @@ class Outcome:
 
 
 def run(
-    rows: Iterable[Format] | None = None, faults: Iterable[str] | None = None
+    rows: Iterable[Format] | None = None,
+    faults: Iterable[str] | None = None,
+    stages: Iterable[Stage] = STAGES,
 ) -> Iterator[Outcome]:
     """Each fault that shows, in each stage of each format, and what caught it."""
     known = laws.sources()
     wanted = list(FAULTS if faults is None else faults)
     for row in all_formats() if rows is None else rows:
-        for stage in STAGES:
+        for stage in stages:
             for fault in wanted:
                 where = shows(row, stage, FAULTS[fault], known)
                 if where != "nowhere":

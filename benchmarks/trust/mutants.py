@@ -271,7 +271,7 @@ def main(arguments: Sequence[str]) -> int:
     cut = arguments.index("--")
     board = Switchboard(arguments[1:cut])
     board.install()
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    options = ["-q", "-m", "", "-p", "no:cacheprovider", "-p", "no:xdist"]
     plugin = Plugin(board, Path(arguments[0]))
     return int(pytest.main([*options, *arguments[cut + 1 :]], plugins=[plugin]))
 
