@@ -128,6 +128,7 @@ def by_us(
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("steps", "normalizer"), NORMALIZERS, ids=str)
 @given(added=token_lists, text=texts)
 def test_all_allowed_is_what_tokenizers_does(
@@ -222,6 +223,7 @@ def test_tokens_that_normalize_to_one_are_refused_where_they_match() -> None:
         matcher.cut("xAb", "all", str.lower)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("context", [("{}", "<a>"), ("<a>", "{}")])
 def test_every_code_point_beside_a_single_word(context: tuple[str, str]) -> None:
     added = [AddedToken("<a>", 100, special=False, single_word=True)]
@@ -239,6 +241,7 @@ def test_every_code_point_beside_a_single_word(context: tuple[str, str]) -> None
     assert not wrong
 
 
+@pytest.mark.long
 def test_many_tokens_and_long_texts() -> None:
     added = [AddedToken(f"<|{number / 50:.2f}|>", number) for number in range(1600)]
     added.append(AddedToken(" ", 2000, special=False, lstrip=True, rstrip=True))

@@ -107,6 +107,7 @@ def every_engine_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversion, "fixed", lambda: few)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("every_engine_apart")
 def test_a_conversion_is_checked_apart_as_it_is_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -187,6 +187,7 @@ def _json(name: str) -> dict[str, str]:
     return {"source": str(TINY / name / "huggingface" / "tokenizer.json")}
 
 
+@pytest.mark.long
 def test_answers_are_compared_before_anything_counts(place: Place) -> None:
     ours = Side(OURS, "loading.ours", (), _json("cl100k-tiny"))
     same = Side("tokenizers", "loading.tokenizers", (), _json("cl100k-tiny"))

@@ -26,6 +26,7 @@ def test_it_is_the_map_of_transformers() -> None:
     assert bytes_to_unicode() == BYTE_TO_CHAR
 
 
+@pytest.mark.long
 @given(st.text(max_size=20))
 def test_it_spells_as_the_byte_level_pre_tokenizer(text: str) -> None:
     engine = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)

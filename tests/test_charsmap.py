@@ -132,6 +132,7 @@ def test_every_code_point(name: str, context: str) -> None:
         assert normalize_pieces(step, text) == engine.normalize(text), f"from U+{start:04X}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("escape", [False, True])
 def test_every_code_point_alone(escape: bool) -> None:
     blob = charsmap("nmt_nfkc")
@@ -144,6 +145,7 @@ def test_every_code_point_alone(escape: bool) -> None:
 KEPT = [(), (" a", "a", "\u2581", "\u2581\u2581"), ("a\u0301", "Ａ", "  ", " \u2581")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["", *NAMES])
 @pytest.mark.parametrize("kept", KEPT, ids=len)
 def test_any_text(name: str, kept: tuple[str, ...]) -> None:

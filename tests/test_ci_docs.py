@@ -99,6 +99,7 @@ def test_every_step_of_the_workflow_passes(project: Path) -> None:
     assert {path.suffix for path in project.glob("parity.*")} == {".md", ".html", ".json", ".xml"}
 
 
+@pytest.mark.long
 def test_a_tokenizer_that_changed_fails_and_is_still_reported(
     project: Path, tmp_path: Path
 ) -> None:

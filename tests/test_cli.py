@@ -198,6 +198,7 @@ def test_a_closed_pipe_ends_quietly() -> None:
         assert process.stderr.read() == b""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [("formats",), ("--help",), ("--version",), ("encode", "--help"), ("encode", RANKS, "a")],
@@ -210,6 +211,7 @@ def test_a_pipe_that_is_closed_at_once_is_not_a_no(words: tuple[object, ...]) ->
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", [("encode", RANKS, "a"), ("formats",), ("--help",)])
 def test_a_full_disk_is_no_answer(words: tuple[object, ...], unbuffered: str) -> None:
@@ -312,6 +314,7 @@ KEYS = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "folder",
     sorted(TOKENIZERS.glob("*/*")),

@@ -37,6 +37,7 @@ def test_a_byte_level_tokenizer_is_refused_with_two_texts(tmp_path: Path) -> Non
     assert len(own.encode(witness).ids) == len(witness)
 
 
+@pytest.mark.long
 def test_the_same_for_single_pretokens_is_written_on_request(tmp_path: Path) -> None:
     source, out = TOKENIZERS / "gpt2-tiny/huggingface", tmp_path / "out"
     done = run("convert", source, out, "--to", "spm", "--pretoken-level")

@@ -44,6 +44,7 @@ def test_files_and_folders_are_tried_alone() -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_refusal_without_a_row_is_a_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

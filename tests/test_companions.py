@@ -144,6 +144,7 @@ def steps_of(document: dict[str, Any]) -> BPEModel:
     return FORMAT.load({"tokenizer.json": json.dumps(bare).encode()})
 
 
+@pytest.mark.long
 @of_the_measured
 @pytest.mark.parametrize("main", [BYTE, CHAR], ids=["bytes", "characters"])
 @pytest.mark.parametrize("name", CLASSES)

@@ -311,6 +311,7 @@ def test_dolma2_gives_the_published_rank_file_once_its_tokens_are_dropped(
     assert target.read_bytes() == (data / "cl100k_base/cl100k_base.tiktoken").read_bytes()
 
 
+@pytest.mark.long
 def test_a_source_that_its_engine_reads_otherwise_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -196,6 +196,7 @@ def random_affixed(rng: Random, affixes: Affixes) -> tuple[list[bytes], list[tup
     return tokens, pairs
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(20))
 def test_affixes_keep_symbols_apart(seed: int) -> None:
     """Theorem 22 in ``docs/theory.md``."""

@@ -97,6 +97,7 @@ def test_what_is_kept_of_parts_is_what_is_kept_of_the_whole(
     assert len({item.group for item in keep(items)}) == len(keep(items))
 
 
+@pytest.mark.long
 @given(reports)
 def test_json_gives_the_report_back(report: CorpusReport) -> None:
     text = report.to_json()

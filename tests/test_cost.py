@@ -34,6 +34,7 @@ def corpus_of(folder: Path) -> list[Path]:
     return [one, two]
 
 
+@pytest.mark.long
 def test_the_costs_are_those_in_both_engines(tmp_path: Path) -> None:
     """tokenizers on one side, llama.cpp on the other, counted here again."""
     rows = costs(SOURCE, by_name("gguf"), corpus_of(tmp_path))

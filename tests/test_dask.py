@@ -125,6 +125,7 @@ def on_one_core(sides: Sides, corpus: Path) -> str:
     return compare_corpora(sides, Corpora((corpus,), processes=0)).to_json()
 
 
+@pytest.mark.long
 def test_nobody_who_answers_is_one_error(
     command: Command,
     corpus: Path,
@@ -361,6 +362,7 @@ def test_the_command_line_on_a_cluster_says_the_same(
     assert all((folder / n).read_bytes() == (tmp_path / "one" / n).read_bytes() for n in names)
 
 
+@pytest.mark.long
 def test_the_executor_of_dask_is_one_of_many(
     scheduler: str, sides: Sides, corpus: Path, on_one_core: str
 ) -> None:
@@ -369,6 +371,7 @@ def test_the_executor_of_dask_is_one_of_many(
         assert by_parts(sides, pool_of(executor, 2), corpus).to_json() == on_one_core
 
 
+@pytest.mark.long
 def test_a_document_that_one_side_cannot_encode_is_no_equality(
     scheduler: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -418,6 +421,7 @@ def test_an_interrupt_ends_what_workers_are_at(
         run.check_whole(parts)
 
 
+@pytest.mark.long
 def test_ctrl_c_of_verify_says_what_was_done(scheduler: str, tmp_path: Path) -> None:
     texts, state = tmp_path / "texts", tmp_path / "state"
     texts.mkdir()

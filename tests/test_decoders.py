@@ -99,6 +99,7 @@ tokens = st.lists(
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("step", "engine"), ONE_STEP, ids=[repr(step) for step, _ in ONE_STEP])
 @given(tokens=tokens)
 def test_each_step(step: DecoderStep, engine: decoders.Decoder, tokens: list[str]) -> None:

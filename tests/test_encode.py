@@ -112,6 +112,7 @@ def test_random_rank_files_encode_as_in_tiktoken(seed: int, letters: str) -> Non
         assert encoder.encode(text) == engine.encode_ordinary(text), (table, pattern, text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fallback", ["drop", "unknown", "fuse"])
 @pytest.mark.parametrize("lookup", [False, True])
 @pytest.mark.parametrize("seed", range(60))

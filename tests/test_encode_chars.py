@@ -211,6 +211,7 @@ def replace_pairs(case: Listed, pairs: list[tuple[bytes, bytes]]) -> Listed:
     return replace(case, pairs=[(x.decode(), y.decode()) for x, y in pairs], lookup=False)
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(listed(affixes=True))
 def test_whole_lookups_are_where_merging_gives_something_else(case: Listed) -> None:

@@ -27,6 +27,7 @@ def test_damaged_files_give_the_engines_ids_or_are_refused() -> None:
     assert found.decoded > 2000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", FORMATS)
 def test_files_that_are_not_damaged_give_the_same_ids(format: str) -> None:
     for _, files in sources(format):

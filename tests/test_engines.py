@@ -91,6 +91,7 @@ def texts_of(golden: dict[str, Any], mode: str) -> tuple[list[str], list[list[in
     return [text for text, _ in kept], [ids for _, ids in kept]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "format"), FIXED)
 def test_engines_give_the_golden_ids(
     name: str, format: str, golden: Callable[[str], dict[str, Any]]

@@ -28,6 +28,7 @@ def a_part_of_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "awkward", one_of_twenty)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "source", fixtures()[::2], ids=lambda path: f"{path.parent.name}-{path.name}"
 )

@@ -59,6 +59,7 @@ def test_corpora_are_what_the_script_writes(tmp_path: Path) -> None:
     assert contents(tmp_path) == contents(FIXTURES / "corpora")
 
 
+@pytest.mark.long
 def test_tokenizers_are_what_the_script_writes(tmp_path: Path) -> None:
     """Trained anew; only what another version of a trainer made may differ."""
     make_tokenizers.main(tmp_path)
@@ -70,6 +71,7 @@ def test_tokenizers_are_what_the_script_writes(tmp_path: Path) -> None:
             assert made[name] == content or name == "versions.json", name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", GOLDEN)
 def test_golden_ids_are_what_the_engine_gives(name: str) -> None:
     """Ids with any version; decoded text with the recorded one.

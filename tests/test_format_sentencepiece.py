@@ -611,6 +611,7 @@ def test_every_truncation_is_a_model_or_an_error() -> None:
             assert said
 
 
+@pytest.mark.long
 @every_model
 def test_truncated_files(path: Path) -> None:
     data = path.read_bytes()

@@ -256,6 +256,7 @@ def test_a_configuration_that_the_engine_takes_is_written_again(
     assert (tmp_path / "two.json").read_bytes() == data
 
 
+@pytest.mark.long
 def test_to_a_rank_file_ids_stay(tmp_path: Path) -> None:
     source = FIXTURES / "tokenizers" / "tekken-tiny" / "tekken"
     convert(source, tmp_path / "tok.tiktoken")

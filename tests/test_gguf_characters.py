@@ -120,6 +120,7 @@ def test_without_a_bos_token_it_is_written_under_a_name_that_needs_none(name: st
     assert read(file).extras["gguf"]["pre"] == "sarvam-moe"
 
 
+@pytest.mark.long
 def test_the_kind_of_its_own_stands_for_the_name() -> None:
     file = over_characters("gpt-2", model="gemma4")
     assert read(file).extras["gguf"]["pre"] == "gemma4"

@@ -73,6 +73,7 @@ def test_a_splitter_that_is_not_decided_is_said(monkeypatch: pytest.MonkeyPatch)
     assert sum(map(bool, found.values())) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "characters"),
     [
@@ -156,6 +157,7 @@ def test_a_token_across_the_cut_keeps_a_name_from_being_chosen() -> None:
         assert (found and found.name) == name
 
 
+@pytest.mark.long
 def test_the_nearest_names_are_those_that_give_fewest_texts_other_ids() -> None:
     ranks = {bytes([byte]): byte for byte in range(256)}
     step = Split(Pattern(O200K, "fancy-regex"), "removed", invert=True)
@@ -174,6 +176,7 @@ def test_the_nearest_names_are_those_that_give_fewest_texts_other_ids() -> None:
     assert any(each.text for each in nearest_names(merged))
 
 
+@pytest.mark.long
 def test_a_splitter_that_is_dropped_is_written_as_the_nearest(
     command: Command, tmp_path: Path
 ) -> None:

@@ -29,6 +29,7 @@ def test_ids_of_awkward_texts(name: str, golden: Callable[[str], dict[str, Any]]
             assert encode(encoder, entry["text"], mode) == ids, (entry["text"], mode)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_ids_of_corpora(name: str, golden: Callable[[str], dict[str, Any]]) -> None:
     encoder = Encoder(model_of(name))

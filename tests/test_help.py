@@ -207,6 +207,7 @@ def test_a_terminal_gets_lines_that_end_between_words(folder: Path) -> None:
     assert message.split()[:3] == ["error:", "there", "is"]
 
 
+@pytest.mark.long
 def test_a_table_that_is_too_wide_becomes_blocks(folder: Path) -> None:
     asked = ("inspect", "my-tok", "old-tok", "--corpus", "story.txt")
     wide, narrow = on_a_terminal(200, *asked), on_a_terminal(60, *asked)

@@ -105,6 +105,7 @@ def sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[int]]
     assert revisions <= {COMMIT}, "parts of a file were asked of a branch, which may move"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["model.gguf", "deep/model.gguf"])
 @pytest.mark.parametrize("at", ["", "@main", f"@{COMMIT}"])
 def test_of_a_large_file_only_the_head_is_fetched(

@@ -301,6 +301,7 @@ def test_ranks_in_the_order_of_a_list_are_found_the_same() -> None:
     assert min(seen.values()) > 100
 
 
+@pytest.mark.long
 @needs_library
 @pytest.mark.parametrize(
     ("name", "count"),

@@ -73,6 +73,7 @@ def test_the_table_has_rows_of_fixtures_only() -> None:
     assert {row.rpartition("-")[2] for row in rows} == wanted
 
 
+@pytest.mark.long
 @every_fixture
 def test_decided(place: str) -> None:
     hold(laws.decided, ((case,) for case in cases_of(place)))
@@ -91,6 +92,7 @@ def test_repeated(place: str) -> None:
     hold(laws.repeated, ((source,) for source in sources_of(place) if not source.told))
 
 
+@pytest.mark.long
 @every_fixture
 def test_stable(place: str) -> None:
     hold(laws.stable, ((case,) for case in cases_of(place) if case.writable))
@@ -118,6 +120,7 @@ def test_roundabout(place: str) -> None:
     )
 
 
+@pytest.mark.long
 @every_fixture
 def test_untouched(place: str) -> None:
     for case in cases_of(place):

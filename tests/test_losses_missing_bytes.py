@@ -48,6 +48,7 @@ def test_merges_with_a_byte_without_a_token_are_a_loss(source: Path, tmp_path: P
     assert load(tmp_path / "out").encode(text) == written.encode(text).ids == [255, ranks[b"a"]]
 
 
+@pytest.mark.long
 def test_a_pair_without_such_merges_is_what_tokenizers_reads(source: Path, tmp_path: Path) -> None:
     """They are named, and left out: no reader takes a merge of what is no token."""
     with pytest.raises(LossyConversionError) as refused:

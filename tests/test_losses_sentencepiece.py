@@ -259,6 +259,7 @@ def test_an_unknown_space_stands_across_a_cut() -> None:
     assert not Both(data).agree("  ")
 
 
+@pytest.mark.long
 def test_normalizers() -> None:
     lower = {"type": "Sequence", "normalizers": [{"type": "Lowercase"}, TO_MARK]}
     assert shown(document(normalizer=lower), "normalizer", alone=False).witness is not None

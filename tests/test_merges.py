@@ -174,6 +174,7 @@ def by_runs(rule: MergeRule, tokens: Sequence[bytes]) -> dict[bytes, tuple[bytes
     return {t: p for t, p in found.items() if len(p) == 2 and merger.priority(*p) is not None}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["ranks", "one pair for each", "many pairs for each"])
 def test_last_merges_are_those_of_runs(kind: str) -> None:
     """Theorem 16 in ``docs/theory.md``: the kernel finds them so, and Python by runs."""

@@ -59,6 +59,7 @@ def with_settings(path: Path, settings: dict[str, object], flags: dict[str, bool
     return str(folder)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -125,6 +126,7 @@ def test_every_page_says_the_same_list(page: str) -> None:
     assert listed in " ".join((assert_parity.__doc__ or "").split())
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_texts")
 @pytest.mark.parametrize("locked", [False, True], ids=["a directory", "a lock file"])
 @pytest.mark.parametrize(("changes", "field"), CHANGES)
@@ -163,6 +165,7 @@ def test_another_role_or_chat_template_fails_where_it_is_asked_for(
             assert_parity(held, other, texts, metadata=True)
 
 
+@pytest.mark.long
 def test_a_lock_file_has_truncation_and_padding(tmp_path: Path) -> None:
     held, same = str(tmp_path / "x.lock"), served(tmp_path / "same", {})
     other = with_settings(tmp_path / "other", {"truncation": TRUNCATION, "padding": PADDING}, {})

@@ -175,6 +175,7 @@ def test_a_missing_library_is_installed_by_the_extra_that_brings_it() -> None:
     )
 
 
+@pytest.mark.long
 def test_sources_that_are_not_installed_verify_too(tmp_path: Path) -> None:
     """Without metadata of the package, as in a checkout that is put on the path."""
     blind = tmp_path / "sitecustomize.py"

@@ -111,6 +111,7 @@ def test_what_counts_in_a_scope(reports: Reports, scope: Scope) -> None:
 # JSON
 
 
+@pytest.mark.long
 @every_kind
 def test_the_json_follows_its_schema(reports: Reports, kind: str) -> None:
     text = pages.to_json(reports[kind])

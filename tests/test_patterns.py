@@ -301,6 +301,7 @@ def test_every_code_point_in_context_is_cut_as_by_tiktoken(name: str) -> None:
         assert cuts_of_tiktoken(source, text, matched(matcher, text)), ascii(text[:20])
 
 
+@pytest.mark.long
 def test_every_code_point_in_context_is_cut_as_by_tokenizers() -> None:
     pattern = Pattern(CL100K, ONIG)
     cut, matcher = engine(pattern), Matcher(pattern)

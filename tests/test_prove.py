@@ -78,6 +78,7 @@ def cuts(splitter: Splitter, text: str) -> list[tuple[tuple[int, int], ...]]:
     return [tuple(spans) for _, spans in splitter.align(text)]
 
 
+@pytest.mark.long
 def test_sequences_of_splitters_are_decided_as_they_cut() -> None:
     """Theorem 14 in ``docs/theory.md``."""
     rng = Random(14)

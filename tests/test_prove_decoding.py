@@ -289,6 +289,7 @@ def test_what_replaces_the_unknown_token_must_not_be_joined_before() -> None:
     assert stage_of(pieces, spelled) != "proved"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fallback", [False, True])
 def test_what_the_unknown_piece_becomes_counts_where_a_text_gives_it(fallback: bool) -> None:
     """Theorem 20. With byte fallback only the special token's own text gives the unknown id.

@@ -137,6 +137,7 @@ CASES: dict[str, tuple[Vocabulary, Vocabulary, Json, Json]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_a_pair_is_proved_where_no_text_differs_in_tokenizers(case: str) -> None:
     left, right, settings, other = CASES[case]

@@ -49,6 +49,7 @@ def unsaid(side: Side, field: str, name: str) -> None:
 # Normalizers.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("normalizer", "text"),
     [

@@ -94,6 +94,7 @@ KINDS: dict[str, list[list[object]]] = {
 FLAGS = ["", "dummy", "remove_extra", "dummy escape", "remove_extra dummy escape"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kinds", "flags"), [*product(KINDS, FLAGS), ("none", "dummy suffix"), ("none", "suffix")]
 )

@@ -122,6 +122,7 @@ def test_a_dry_run_asks_nothing_and_leaves_nothing(hub: Hub, call: Command, tmp_
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.long
 def test_what_is_published_is_what_is_converted_with_a_card(
     hub: Hub, call: Command, tmp_path: Path
 ) -> None:

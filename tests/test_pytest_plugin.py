@@ -98,6 +98,7 @@ def test_a_failing_test_shows_a_text_and_both_sides_ids(project: pytest.Pytester
     result.stdout.no_fnmatch_line("*pytest_plugin.py*")
 
 
+@pytest.mark.long
 def test_under_xdist_and_with_warnings_as_errors(project: pytest.Pytester) -> None:
     project.makepyfile(PASSES_AND_FAILS)
     without = ("-p", "no:hypothesispytest", "-p", "no:anyio")  # which take long to import

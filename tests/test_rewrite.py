@@ -90,6 +90,7 @@ def random_pieces(rng: Random) -> tuple[str, list[Piece]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(40))
 def test_scores_become_a_list_that_does_the_same_or_none(seed: int) -> None:
     """Theorem 7 in ``docs/theory.md``."""
@@ -154,6 +155,7 @@ def scored(model: BPEModel, rule: RankTable) -> Ids:
     return model_of(pieces)[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(40))
 def test_a_list_becomes_scores_that_do_the_same(seed: int) -> None:
     """Theorem 13 in ``docs/theory.md``."""

@@ -113,6 +113,7 @@ def on_one_core(corpus: Path) -> str:
     return compare_corpora(sides, Corpora((corpus,), processes=0)).to_json()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("make", "slots"), [*executors()])
 def test_the_report_has_the_same_bytes(
     corpus: Path, on_one_core: str, make: Callable[[], Executor], slots: int

@@ -210,6 +210,7 @@ SAME: list[tuple[pre_tokenizers.PreTokenizer, tuple[PreTokenizerStep, ...]]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("engine", "chosen"), SAME, ids=[repr(engine) for engine, _ in SAME])
 def test_one_name_for_several(
     engine: pre_tokenizers.PreTokenizer, chosen: tuple[PreTokenizerStep, ...]

@@ -87,6 +87,7 @@ FOLDERS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f"{f.parent.name}/{f.name}")
 def test_a_stream_gives_what_the_engine_gives_at_once(folder: Path) -> None:
     tokenizer, decode = read(folder), engine_of(folder)

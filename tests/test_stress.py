@@ -146,6 +146,7 @@ def test_around_a_cut_another_token_fits() -> None:
     assert all(any(token in text for token in known) for text in texts)
 
 
+@pytest.mark.long
 def test_every_code_point_is_in_some_context() -> None:
     seen: set[str] = set()
     for text in code_points(SCALARS):

@@ -181,6 +181,7 @@ def unlawful_imports(path: Path) -> Iterator[str]:
             yield f"imports {other}, which is forbidden to {room}"
 
 
+@pytest.mark.long
 def test_who_may_import_whom() -> None:
     assert offenders(unlawful_imports) == []
 
@@ -392,6 +393,7 @@ def root_of(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+@pytest.mark.long
 def test_no_state_is_hidden() -> None:
     changed = {name_of(path): {*changed_for_all(tree_of(path))} for path in MODULES}
     changing = {name: changes for name, changes in changed.items() if changes}

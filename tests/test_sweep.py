@@ -132,6 +132,7 @@ def tiny(name: str, format: str, engine: str) -> tuple[Callable[[], Engine], Sid
     return build, SideName(f"{name}/{format}", engine, "1")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("processes", [0, 2])
 def test_counts_are_those_of_the_engines(corpora: list[Path], processes: int) -> None:
     (a, name_a), (b, name_b) = (
@@ -226,6 +227,7 @@ def test_a_difference_is_found_in_its_line(tmp_path: Path) -> None:
     assert report.files[str(text)].differing == report.files[str(records)].differing == 1
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_batches")
 @pytest.mark.parametrize("processes", [0, 1, 2])
 def test_parts_add_up_to_the_whole(tmp_path: Path, processes: int) -> None:
@@ -321,6 +323,7 @@ def test_progress(tmp_path: Path, processes: int) -> None:
 # Processes.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_text_that_kills_is_an_outcome(tmp_path: Path, processes: int) -> None:
     texts = [f"text {n}" for n in range(50)] + ["boom b", "z"] + ["more"] * 20
@@ -381,6 +384,7 @@ def test_what_a_library_prints_is_no_answer(tmp_path: Path) -> None:
     assert report.counts.compared == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("build", "what"),
     [

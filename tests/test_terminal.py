@@ -206,6 +206,7 @@ LOST = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("how", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 @pytest.mark.parametrize("where", LOST)
 def test_no_signal_is_lost_nor_called_a_difference(where: str, how: str, code: int) -> None:

@@ -9,6 +9,7 @@ from benchmarks.trust.threads import FIXTURES, SHARED, Shared, in_forked, in_spa
 from bpe_interop import load
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [SHARED[0], SHARED[2]])
 def test_threads_and_processes_get_the_ids_of_one(name: str) -> None:
     found = threads.shared(name, 4_000, 3)

@@ -56,6 +56,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
 @given(words=st.lists(st.sampled_from(WORDS), max_size=10))
 def test_ordinary_text_is_sentencepieces_and_so_is_decoding(name: str, words: list[str]) -> None:

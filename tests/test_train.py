@@ -95,6 +95,7 @@ def test_no_two_merges_make_the_same_bytes(texts: list[str]) -> None:
     assert len(set(contents)) == len(contents)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["english.txt", "scripts.txt", "whitespace.txt", "code.txt"])
 @pytest.mark.parametrize("pattern", [None, "gpt2"])
 def test_merges_of_the_corpora(name: str, pattern: str | None) -> None:

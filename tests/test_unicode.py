@@ -61,6 +61,7 @@ def test_no_other_name_is_made_up() -> None:
         unicode.__getattr__("UNICODE")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CATEGORIES.split())
 def test_general_categories_are_tiktokens(name: str) -> None:
     assert members(property_ranges(name)) == by_tiktoken(rf"\p{{{name}}}")
@@ -79,6 +80,7 @@ def test_scripts_are_tiktokens(name: str) -> None:
     assert members(property_ranges(name)) == by_tiktoken(rf"\p{{{name}}}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("spelling", "name"),
     [

@@ -65,6 +65,7 @@ def equal_to_all(a: BPEModel, b: BPEModel, scope: Scope) -> Proof:
     return replace(prove(a, b, scope), outcome="proved")
 
 
+@pytest.mark.long
 def test_a_prover_that_believes_everything_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials_of_one, "prove", equal_to_all)
     changes = {name for number in range(8) for name in wrong_in(number)}
@@ -146,6 +147,7 @@ HIDDEN = 14
 """The number of a pair of which one side has a special token that hides another one."""
 
 
+@pytest.mark.long
 def test_a_special_token_that_hides_another_is_found_and_the_pair_made_small(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -296,6 +296,7 @@ def test_real_directories_served_as_gpt2_are_found_out(
     assert confirmed(folder, report.mismatch.text, report.mismatch.ids_a, report.mismatch.ids_b)
 
 
+@pytest.mark.long
 def test_formats_and_engines_meet(corpora: list[Path]) -> None:
     tiny = TOKENIZERS / "gpt2-tiny"
     report = verify(

@@ -51,6 +51,7 @@ def test_files_of_a_directory_that_disagree_are_noted_with_the_side(tmp_path: Pa
     assert noted == note
 
 
+@pytest.mark.long
 def test_a_note_on_both_sides_stands_once(tmp_path: Path) -> None:
     one, two = disagreeing(tmp_path / "one"), disagreeing(tmp_path / "two")
     (note,) = notes(one, two)

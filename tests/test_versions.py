@@ -78,6 +78,7 @@ def test_tests_that_are_run_are_there() -> None:
     assert all((ROOT / name).is_file() for name in TESTS)
 
 
+@pytest.mark.long
 def test_a_failing_test_is_named(tmp_path: Path) -> None:
     test = tmp_path / "test_it.py"
     test.write_text("def test_a():\n    assert 1 == 2\n\ndef test_b():\n    pass\n", "utf-8")

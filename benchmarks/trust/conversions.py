@@ -7,6 +7,7 @@ knows its files, and that nothing is placed around a text.
 
 from __future__ import annotations
 
+import base64
 import importlib
 import tempfile
 import time
@@ -29,7 +30,7 @@ from bpe_interop.errors import (
 from bpe_interop.formats import all_formats
 from bpe_interop.loss import Loss
 from bpe_interop.model import BPEModel
-from bpe_interop.presets import candidates
+from bpe_interop.presets import PRESETS, candidates
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement
 from bpe_interop.verify.stress import awkward
@@ -75,16 +76,21 @@ def fixtures() -> list[Path]:
 
 
 def run(
-    sources: Iterable[Path], wanted: Callable[[str, str], bool] = lambda source, target: True
+    sources: Iterable[Path],
+    wanted: Callable[[str, str], bool] = lambda source, target: True,
+    presets: Callable[[BPEModel], Iterable[str]] = candidates,
 ) -> Iterator[Outcome]:
-    """What becomes of each source in each format; ``wanted`` says which are tried."""
+    """What becomes of each source in each format.
+
+    ``wanted`` says which are tried, ``presets`` with which where something is unsaid.
+    """
     for source in sources:
         try:
             model = load_source(source).model
         except BpeInteropError:
             continue  # what is not read is not converted
         unsaid = model.pretokenizer is None or model.added is None
-        for preset in (candidates(model) if unsaid else []) or [""]:
+        for preset in [*(presets(model) if unsaid else ())] or [""]:
             for row in all_formats():
                 if wanted(f"{source.parent.name}/{source.name}", row.name):
                     yield _converted(source, row.name, preset)
@@ -126,6 +132,15 @@ def _converted(source: Path, target: str, preset: str) -> Outcome:
     return Outcome(str(source), target, preset, dropped, "FAULT refused three times")
 
 
+def rank_file(folder: Path) -> Path:
+    """A rank file that nobody published: all bytes, and a few words."""
+    tokens = [*(bytes([byte]) for byte in range(256)), b"th", b"the", b" the"]
+    lines = (f"{base64.b64encode(token).decode()} {rank}\n" for rank, token in enumerate(tokens))
+    path = folder / "made-up.tiktoken"
+    path.write_text("".join(lines), "utf-8")
+    return path
+
+
 def one_of_twenty(model: BPEModel) -> list[str]:
     """A part of the texts that a check runs."""
     return list(awkward(model))[::20]
@@ -133,17 +148,22 @@ def one_of_twenty(model: BPEModel) -> list[str]:
 
 @click.command()
 @click.option("--few", is_flag=True, help="Run one of twenty of a check's texts.")
+@click.option("--presets", is_flag=True, help="Convert a made-up rank file, with every preset.")
 @click.argument("sources", nargs=-1, type=click.Path(path_type=Path, exists=True))
 @write_option
-def conversions(sources: tuple[Path, ...], few: bool, page: Path | None) -> None:
+def conversions(sources: tuple[Path, ...], few: bool, presets: bool, page: Path | None) -> None:
     """Convert each of SOURCES (by default all fixtures) to every format, what is lost dropped."""
     began = time.perf_counter()
     if few:
         importlib.import_module("bpe_interop.verify.conversion").__dict__["awkward"] = one_of_twenty
     outcomes = []
-    for outcome in run(sources or fixtures()):
-        outcomes.append(outcome)
-        click.echo(str(outcome), err=True)
+    with tempfile.TemporaryDirectory() as folder:
+        runs = run(sources or fixtures())
+        if presets:
+            runs = run([rank_file(Path(folder))], presets=lambda model: PRESETS)
+        for outcome in runs:
+            outcomes.append(outcome)
+            click.echo(str(outcome), err=True)
     faults = [each for each in outcomes if each.is_fault]
     counts: dict[str, Counter[str]] = {}
     for each in outcomes:
