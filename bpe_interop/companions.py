@@ -16,9 +16,10 @@ transformers adds tokens to them, numbered as ``added_as_served`` says (measured
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from .errors import UnsupportedError
 from .formats.huggingface.companions import (
     CONFIG,
     Companions,
@@ -34,13 +35,12 @@ from .formats.huggingface.companions import (
     read_wishes,
     tell_model_config,
 )
-from .formats.tiktoken.sidecar import prefixed_text
+from .formats.tiktoken.sidecar import LEAVE_OUT, left_open
 from .model import AddedToken, BPEModel, SequenceTemplate, all_ids, show
 from .presets import SAVE_ANEW, without_numbering
 from .steps import JoinBytes, Prepend, SentencePieceText
 from .strict_json import Node
 from .text.bytechars import to_chars
-from .theory.added_tokens import overlap
 from .transformers_classes import CLASSES, MEASURED, ROLES
 
 _OPEN = ("gpt2", "tiktoken", "sentencepiece")
@@ -58,10 +58,18 @@ def completed(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         files: the files beside them, by name.
 
     Raises:
-        FormatError: one of them is malformed.
+        FormatError: one of them is malformed, or (UnsupportedError) tiktoken does not find the
+            added tokens of a rank file as they are understood here.
     """
-    if not files:
-        return model
+    model = _with_files(model, files) if files else model
+    # A sidecar with such tokens is refused; a preset or a file beside may bring them too.
+    reason = left_open(model.added or ()) if model.origin.format == "tiktoken" else ""
+    if reason:
+        raise UnsupportedError(reason, where=_main(model), fix=LEAVE_OUT)
+    return model
+
+
+def _with_files(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
     beside = read_companions(files)
     notes: list[str] = []
     chat_template, _ = read_chat_templates(files, beside.config, notes)
@@ -173,25 +181,7 @@ def _with_tokens(
             replace(step, mapped_added=True) if isinstance(step, JoinBytes) else step
             for step in decoder
         )
-    if model.origin.format == "tiktoken" and open_ended and kept:
-        lost += _left_open_by_tiktoken(marked)
     return replace(model, added=marked, vocab=vocab, decoder=decoder), tuple(lost)
-
-
-def _left_open_by_tiktoken(added: Sequence[AddedToken]) -> Iterator[str]:
-    """What tiktoken does not decide, or otherwise than tokenizers (Theorem 19)."""
-    prefixed = prefixed_text(token.text for token in added)
-    if prefixed:
-        one, other = map(show, prefixed)
-        yield f"{one} begins {other}: tiktoken takes one of them by chance"
-    for plain in added:
-        for special in added:
-            if special.special > plain.special and overlap(special.text, plain.text):
-                yield (
-                    f"{show(special.text)} and {show(plain.text)} overlap, and one of them is "
-                    "special: where that is text, tiktoken finds the other one in it"
-                )
-                return
 
 
 def _with_roles(

@@ -13,7 +13,13 @@ from command_line import Command
 from conftest import FIXTURES
 
 import bpe_interop
-from bpe_interop.errors import FormatError, LossyConversionError, UnstatedError
+from benchmarks.trust.verdicts.beside import Finder
+from bpe_interop.errors import (
+    FormatError,
+    LossyConversionError,
+    UnstatedError,
+    UnsupportedError,
+)
 
 transformers = pytest.importorskip("transformers")
 
@@ -93,28 +99,41 @@ def test_an_added_token_of_a_pair_decodes_as_autotokenizer_does(tmp_path: Path) 
     bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf")
 
 
+@pytest.mark.parametrize("beside", [True, False])
 @pytest.mark.parametrize(
     ("texts", "plain", "why"),
-    [(("<a", "<a>"), (), "takes one of them by chance"), (("<a>", ">b"), ("<a>",), "overlap")],
+    [(("<a", "<a>"), (), "order of a hash table"), (("<a>", ">b"), (">b",), "overlap")],
 )
-def test_what_tiktoken_leaves_open_of_tokens_beside_a_rank_file_is_refused(
-    tmp_path: Path, texts: tuple[str, ...], plain: tuple[str, ...], why: str
+def test_added_tokens_of_a_rank_file_that_tiktoken_finds_otherwise_are_refused(
+    tmp_path: Path, texts: tuple[str, ...], plain: tuple[str, ...], why: str, beside: bool
 ) -> None:
-    """tiktoken looks for added tokens by one pattern, whose order is that of a hash table."""
+    """Whether a file beside it or a preset brings them; the overlap is held to both engines."""
     source = tmp_path / "A"
     source.mkdir()
-    lines = (f"{base64.b64encode(bytes([n])).decode()} {n}\n" for n in range(256))
+    ranks = {bytes([n]): n for n in range(256)}
+    lines = (f"{base64.b64encode(token).decode()} {n}\n" for token, n in ranks.items())
     (source / "t.tiktoken").write_text("".join(lines))
-    tokens = {
-        str(256 + n): {"content": text, "special": text not in plain, **FLAGS}
+    tokens = [
+        {"id": 256 + n, "content": text, "special": text not in plain, **FLAGS}
         for n, text in enumerate(texts)
-    }
-    config = json.dumps({"added_tokens_decoder": tokens})
-    (source / "tokenizer_config.json").write_text(config, "utf-8")
-    own = {"pat_str": r"\S+|\s+", "special_tokens": {}}
+    ]
+    own: dict[str, Any] = {"pat_str": r"\S+|\s+", "special_tokens": {}}
+    own |= {} if beside else {"added_tokens": tokens}
     (tmp_path / "own.json").write_text(json.dumps(own), "utf-8")
-    with pytest.raises(LossyConversionError, match=why):
-        bpe_interop.convert(source, tmp_path / "B", "hf", preset=str(tmp_path / "own.json"))
+    if beside:
+        listed = {str(token.pop("id")): token for token in tokens}
+        config = json.dumps({"added_tokens_decoder": listed})
+        (source / "tokenizer_config.json").write_text(config, "utf-8")
+    with pytest.raises(UnsupportedError, match=why):
+        bpe_interop.load(source, preset=str(tmp_path / "own.json"))
+    if plain:
+        numbers = {"<a>": 256, ">b": 257}
+        theirs = pytest.importorskip("tiktoken").Encoding(
+            "t", pat_str=own["pat_str"], mergeable_ranks=ranks, special_tokens=numbers
+        )
+        hidden = Finder([{"content": t, "id": n, "special": n == 256} for t, n in numbers.items()])
+        assert 257 in theirs.encode("<a>b", allowed_special={">b"}, disallowed_special=())
+        assert [*hidden.parts("<a>b", special=False)] == ["<a>b"]
 
 
 @pytest.mark.long
