@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any, TypeAlias
 
@@ -51,8 +51,8 @@ def keys_of(data: bytes) -> Keys:
     """The keys of a file, as they are written again."""
     keys: Keys = {}
     for name, key in parse_head(data, "damaged").keys.items():
-        if key.members:
-            members = [_plain(each) for each in key.value]  # type: ignore[union-attr]
+        if key.members and isinstance(key.value, Iterable):
+            members = [_plain(each) for each in key.value]
             keys[name] = ARRAY, (_TYPES[key.members], members)
         else:
             keys[name] = _TYPES[key.type], _plain(key.value)

@@ -256,6 +256,8 @@ class _Tiktoken:
             mergeable_ranks={_raw(token): rank for token, rank in facts["ranks"]},
             special_tokens=added if beside else facts["special_tokens"],
         )
+        if beside:  # where the pattern matches nothing, it panics as soon as it looks for tokens
+            self._encoding.encode("", allowed_special="all")
 
     def ids(self, texts: Sequence[str], mode: str) -> list[Ids]:
         found: dict[str, set[str]] = {"text": set(), "ordinary": self._plain}
