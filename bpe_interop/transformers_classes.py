@@ -28,6 +28,9 @@ LOWEST = "4.57"
 MEASURED = "5.24"
 """The newest version of transformers; everything else was measured in it."""
 
+NEWEST = f"transformers {MEASURED}"
+"""What sentences name, for an older one may do otherwise."""
+
 DEFAULT = "TokenizersBackend"
 """What ``PreTrainedTokenizerFast`` is called since transformers 5: it runs the file as it is."""
 
@@ -58,6 +61,8 @@ LOADER_SETTINGS = (
     "backend",
     "fast_tokenizer_files",
     "fix_mistral_regex",
+    "trust_remote_code",
+    "model_specific_special_tokens",
     "do_lower_case",
     "normalize",
     "trim_offsets",
@@ -101,6 +106,7 @@ OF_OTHERS = frozenset(
         "tokenizer_object",
         "tokenizer_padding",
         "tokenizer_truncation",
+        "trust_remote_code",
         "use_fast",
         "vocab",
         "vocab_file",
@@ -445,6 +451,39 @@ MODEL_TYPES: Mapping[str, str] = {
 ``TokenizersBackend`` here is also taken where another class is named; other types leave a class
 that is named alone, but for those of ``FORCED``.
 """
+
+BOS_BY_DEFAULT: Mapping[str, bool] = {
+    "CodeLlamaTokenizer": True,
+    "CohereTokenizer": True,
+    "GPTNeoXTokenizer": False,
+    "GemmaTokenizer": True,
+    "LlamaTokenizer": True,
+}
+"""Classes that put bos and eos around a text as ``add_bos_token`` and ``add_eos_token`` say, before
+:data:`REBUILT_SINCE` and whatever the file's post-processor says; and the former's default."""
+
+_TYPES_BEFORE: Mapping[str, str] = {
+    "CodeLlamaTokenizer": "code_llama",
+    "CohereTokenizer": "aya_vision cohere cohere2",
+    "GPTNeoXTokenizer": (
+        "falcon_mamba gpt_neox mamba mamba2 mpt olmo olmo2 olmoe rwkv stablelm xlstm"
+    ),
+    "GemmaTokenizer": (
+        "gemma gemma2 gemma3 gemma3_text gemma3n gemma3n_text recurrent_gemma shieldgemma2 siglip2 "
+        "t5gemma"
+    ),
+    "LlamaTokenizer": (
+        "arcee aria chameleon colpali deepseek_v2 deepseek_v3 deepseek_vl deepseek_vl_hybrid "
+        "diffllama ernie4_5 ernie4_5_moe idefics idefics2 idefics3 jamba janus jetmoe llama llama4 "
+        "llama4_text llava llava_next llava_next_video llava_onevision mistral mixtral mllama "
+        "paligemma persimmon phi3 phimoe video_llava vipllava voxtral zamba zamba2"
+    ),
+}
+
+MODEL_TYPES_BEFORE: Mapping[str, str] = {
+    kind: name for name, kinds in _TYPES_BEFORE.items() for kind in kinds.split()
+}
+"""The model types for which the lowest transformers takes a class of :data:`BOS_BY_DEFAULT`."""
 
 FORCED = frozenset(
     {

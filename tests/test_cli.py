@@ -307,10 +307,11 @@ def test_formats(run: Command) -> None:
 
 
 KEYS = {
-    "source", "format", "files", "in_part", "not_read", "others", "alphabet", "affixes", "tokens",
-    "ids", "rows", "merges", "unreachable", "missing_bytes", "fallback", "normalizer",
-    "pretokenizer", "decoder", "added", "roles", "sequence_template", "chat_template", "extras",
-    "unsaid", "particulars", "presets", "encoding", "unicode", "served", "notes",
+    "source", "format", "files", "in_part", "unread_keys", "not_read", "others", "alphabet",
+    "affixes", "tokens", "ids", "rows", "merges", "unreachable", "missing_bytes", "fallback",
+    "normalizer", "pretokenizer", "decoder", "added", "roles", "sequence_template",
+    "chat_template", "extras", "unsaid", "particulars", "presets", "encoding", "unicode", "served",
+    "notes",
 }  # fmt: skip
 
 
@@ -377,10 +378,10 @@ def test_inspect_says_which_file_wins_and_how_it_is_served(run: Command, tmp_pat
         shutil.copytree(TINY / part, tmp_path, dirs_exist_ok=True)
     config = tmp_path / "tokenizer_config.json"
     for name, served in {
-        "GPT2Tokenizer": "AutoTokenizer runs GPT2Tokenizer (tokenizer_config.json names "
+        "GPT2Tokenizer": "transformers 5.24 runs GPT2Tokenizer (tokenizer_config.json names "
         "GPT2Tokenizer): it gives the ids that are read here",
         "GPTNeoXTokenizer": "it has another normalizer",
-        "NoSuchTokenizer": "it is not known here what AutoTokenizer runs",
+        "NoSuchTokenizer": "it is not known here what transformers 5.24 runs",
     }.items():
         config.write_text(json.dumps({"tokenizer_class": name}), "utf-8")
         shown = run("inspect", tmp_path).out

@@ -23,7 +23,7 @@ from transformers.models.auto import tokenization_auto as auto
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import served_model
-from bpe_interop.engines.transformers import serving
+from bpe_interop.engines.transformers import read_directory, serving
 from bpe_interop.errors import FormatError, LossyConversionError
 from bpe_interop.formats import Files, by_name, file_names
 from bpe_interop.formats.huggingface import FORMAT
@@ -32,14 +32,19 @@ from bpe_interop.formats.huggingface.companions import files as companions
 from bpe_interop.gate import refuse
 from bpe_interop.model import FIELDS, BPEModel
 from bpe_interop.sources import load_source
+from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.transformers_classes import (
     CLASSES,
+    DECODER,
     DEFAULT,
+    EXTRA,
     FORCED,
     LOADED_ALIKE,
+    LOADER_SETTINGS,
     MEASURED,
     MODEL_TYPES,
     NOT_IN_LOWEST,
+    OF_OTHERS,
     REBUILT_SINCE,
     UNKNOWN,
 )
@@ -288,6 +293,99 @@ def directories(draw: st.DrawFn) -> dict[str, bytes]:
     return files_of(json.dumps(document).encode(), **beside)
 
 
+# Every key that a transformers reads, of those that are admitted.
+
+NEW = {"content": "the", **dict.fromkeys(FLAG_NAMES, False), "special": True}
+CODE = {"AutoTokenizer": ["a.B", None]}
+ROLE_KEYS = ["bos_token", "unk_token", "mask_token", "image_token", "padding_token"]
+ANY: list[Any] = [True, False, "x", 3]
+READ_KEYS: dict[str, list[Any]] = {
+    **dict.fromkeys([*LOADER_SETTINGS, *OF_OTHERS], ANY),
+    **{key: [["the"], ["<zz>"], {"image_token": "the"}] for key in EXTRA},
+    "added_tokens_decoder": [{}, {"9000": NEW}],
+    **{key: ["the", None] for key in ROLE_KEYS},
+    "model_specific_special_tokens": [{"x_token": "the"}, {}],
+    "tokenizer_class": [None, "LlamaTokenizerFast", "Qwen2Tokenizer", "TokenizersBackend"],
+    "auto_map": [CODE],
+    "sp_model_kwargs": [{"enable_sampling": True}],
+    "fast_tokenizer_files": [["tokenizer.json"], ["tokenizer.4.0.0.json"]],
+    "chat_template": ["{{ x }}"],
+    **{
+        key: [True, False, 3, "x"]
+        for key in (
+            "chat_control_tokens", "response_template", "response_schema", "processor_class",
+            "max_len", "verbose", "special_tokens_pattern", "token_type_ids_pattern",
+            "token_type_ids_include_special_tokens", "unk_id", "_commit_hash", "subfolder",
+            "revision", "tokenizer_type", "src_lang", "tgt_lang", "bos_token_id", "padding",
+            "truncation", "max_length", "stride", "pad_to_multiple_of", "add_special_tokens",
+            "use_source_tokenizer", "sanitize_control_tokens", "transformers_version", "dropout",
+            "byte_fallback", "normalizer", "pre_tokenizer", "decoder", "prepend_scheme", "nonesuch",
+        )
+    },
+}  # fmt: skip
+SAID = ["the quick  brown <s> it 's . Hello , world ! 2023", f" the{END}  x", "\u2581a the </s>the"]
+
+
+def answers(folder: str, call: Callable[[Any, str], list[int]], load: Callable[[str], Any]) -> Any:
+    """Ids and decoded texts of a folder; the name of the error where there are none."""
+    try:
+        tokenizer = load(folder)
+        ids = [call(tokenizer, text) for text in SAID]
+        return ids, [tokenizer.decode(each) for each in ids]
+    except Exception as error:
+        return error.__class__.__name__
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "main"),
+    [("PreTrainedTokenizerFast", BYTE), ("GPT2Tokenizer", BYTE), ("LlamaTokenizer", CHAR)],
+    ids=["as it is", "bytes", "characters"],
+)
+def test_every_key_acts_as_in_a_users_call_and_is_locked_and_told(name: str, main: bytes) -> None:
+    """In the installed transformers, whichever of the admitted ones that is."""
+    before: Any = None
+    for key, values in {"": [0], **READ_KEYS}.items():
+        for value in values:
+            config = {"tokenizer_class": name, **({key: value} if key else {})}
+            files, case = files_of(main, tokenizer_config=config), (key, value)
+            with TemporaryDirectory() as folder:
+                for file, data in files.items():
+                    Path(folder, file).write_bytes(data)
+                given = answers(
+                    folder,
+                    lambda tokenizer, text: list(tokenizer(text)["input_ids"]),
+                    transformers.AutoTokenizer.from_pretrained,
+                )
+                ours = answers(
+                    folder,
+                    lambda engine, text: engine.encode(
+                        text, special="parse", add_special_tokens=True
+                    ),
+                    read_directory,
+                )
+            before = before or given
+            if isinstance(given, str):
+                assert isinstance(ours, str), case
+                continue
+            assert ours == given, case
+            named = key.endswith("_token") or key in (*EXTRA, DECODER)
+            assert given == before or named or key in LOADER_SETTINGS, case
+            try:
+                model = FORMAT.load(files)
+            except FormatError:
+                continue
+            notes = [*told(files).notes, *model.origin.notes]
+            unversioned = [note for note in notes if "ransformer" in note and "4.57" not in note]
+            assert [note for note in unversioned if f"transformers {MEASURED}" not in note] == []
+            own = Tokenizer(model)
+            ids = [
+                own.encode(text, allowed_special="all", add_special_tokens=True) for text in SAID
+            ]
+            alike = ids == given[0] and [own.decode(each) for each in ids] == given[1]
+            assert alike or notes, case
+
+
 @pytest.mark.long
 @of_the_measured
 @settings(max_examples=300)
@@ -363,7 +461,7 @@ def test_what_is_written_is_served_as_it_is_read(files: dict[str, bytes]) -> Non
                 "special_tokens_map": {"eos_token": PREFIX},
             },
             'special_tokens_map.json says "<|fim_prefix|>", tokenizer_config.json says '
-            '"<|endoftext|>"; transformers goes by special_tokens_map.json',
+            '"<|endoftext|>"; transformers 5.24 goes by special_tokens_map.json',
         ),
         (
             {
@@ -394,7 +492,7 @@ def test_what_is_written_is_served_as_it_is_read(files: dict[str, bytes]) -> Non
                     }
                 }
             },
-            'AutoTokenizer makes "<|endoftext|>" rstrip, as tokenizer_config.json says',
+            'transformers 5.24 makes "<|endoftext|>" rstrip, as tokenizer_config.json says',
         ),
         (
             {"tokenizer_config": {"add_bos_token": True, "bos_token": END}},
@@ -515,7 +613,7 @@ def test_a_loss_is_told_once_and_the_way_out_of_it_is_one(tmp_path: Path) -> Non
     [
         ({"<e>": 5000}, {"added_tokens_decoder": {}}, '"<e>" 5000, but it has none; transformers'),
         ({END: 7}, {"added_tokens_decoder": {}}, '(which is "'),
-        ({"<e>": 7}, {}, "but it has 821; transformers goes by the texts"),
+        ({"<e>": 7}, {}, "but it has 821; transformers 5.24 goes by the texts"),
         ({END: 801}, {"added_tokens_decoder": {}}, ""),
         ({"<e>": 821}, {}, ""),
     ],

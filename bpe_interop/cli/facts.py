@@ -5,6 +5,7 @@
     source, format      what was named, and the format that it was read as
     files               names to sha256
     in_part             those of the files of which only a part is read
+    unread_keys         of tokenizer_config.json, by name of the file: keys that nothing here reads
     not_read            names of other tokenizer files in the same directory
     others              names of all other files there
     alphabet, affixes   "byte" or "char"; {prefix, suffix}, glued to symbols before merging
@@ -54,10 +55,12 @@ from typing import Any
 
 from ..encode.plan import plan_of
 from ..engines.transformers import served_facts
+from ..formats.huggingface.companions import CONFIG, unread_keys
 from ..io import TokenizerSource
 from ..merging.canonical import canonical
 from ..model import FIELDS, BPEModel, PairList, all_ids, text_of
 from ..presets import candidates
+from ..strict_json import parse
 from ..text.unicode import UNICODE_TABLES
 from ..theory.pretokens import missing_bytes
 from ..usage_notes import usage_notes
@@ -79,6 +82,12 @@ def _others(loaded: TokenizerSource[BPEModel]) -> list[str]:
     return sorted(name for name in names if name not in read and not name.startswith("."))
 
 
+def _unread_keys(loaded: TokenizerSource[BPEModel]) -> dict[str, list[str]]:
+    files = {**loaded.files, **loaded.beside}
+    keys = unread_keys(parse(files[CONFIG], CONFIG), loaded.format.name) if CONFIG in files else []
+    return {CONFIG: keys} if keys else {}
+
+
 def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
     """All facts about a source, in the shape above."""
     model = loaded.model
@@ -87,6 +96,7 @@ def facts_of(loaded: TokenizerSource[BPEModel]) -> dict[str, Any]:
         "format": loaded.format.name,
         "files": dict(model.origin.files),
         "in_part": sorted(_IN_PART & model.origin.files.keys()),
+        "unread_keys": _unread_keys(loaded),
         "not_read": list(loaded.twins),
         "others": _others(loaded),
         "alphabet": model.alphabet,

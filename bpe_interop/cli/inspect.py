@@ -139,7 +139,9 @@ def _rows(
     yield "format", f"{loaded.format.title} ({loaded.format.name})"
     for name, digest in facts["files"].items():
         part = "  (in part: rows, ids of roles)" if name in facts["in_part"] else ""
-        yield "file", f"{name}  sha256 {digest}{part}"
+        keys = facts["unread_keys"].get(name, ())
+        unread = f"  (not read: {', '.join(map(spelled, keys))})" if keys else ""
+        yield "file", f"{name}  sha256 {digest}{part}{unread}"
     if facts["not_read"]:
         yield "not read", f"{', '.join(facts['not_read'])}; {next(iter(facts['files']))} was read"
     if facts["others"]:

@@ -25,7 +25,7 @@ from ..formats.huggingface.names import main_file
 from ..io import read as read_file
 from ..model import BPEModel
 from ..strict_json import parse
-from ..transformers_classes import DECODED_OTHERWISE, DEFAULT, TEKKEN_TYPES
+from ..transformers_classes import DECODED_OTHERWISE, DEFAULT, NEWEST, TEKKEN_TYPES
 from .library import LibraryEngine, Special, guarded, installed, library, written
 from .live import model_from_transformers
 
@@ -44,18 +44,14 @@ class TransformersEngine(LibraryEngine):
         self._one_at_a_time = threading.Lock()
 
     def _encode(self, text: str, special: Special, add_special_tokens: bool) -> list[int]:
-        # Parsed is what a call gives that says nothing: the directory's own split_special_tokens
-        # (tokenizer_config.json) then acts, as it does for whoever is served.
+        # Parsed is what a call gives that says nothing: the directory's own settings
+        # (split_special_tokens, model_input_names) then act, as they do for whoever is served.
         flags = {"split_special_tokens": True} if special == "text" else {}
         with self._one_at_a_time:
             encoded = self.tokenizer(
                 text,
                 add_special_tokens=add_special_tokens,
                 **flags,
-                padding=False,
-                truncation=False,
-                return_attention_mask=False,
-                return_token_type_ids=False,
                 verbose=False,
             )
         return list(encoded["input_ids"])
@@ -237,12 +233,12 @@ def tell_served(served: Mapping[str, Any], ask: str) -> str:
     """The facts as a sentence; ``ask`` says how to see what is not what was read."""
     name, why = served["class"], f"({served['because']})"
     if name is None:
-        return f"it is not known here what AutoTokenizer runs {why}; {ask}"
+        return f"it is not known here what {NEWEST} runs {why}; {ask}"
     also = DECODED_OTHERWISE.get(name, "")
     if not served["other"]:
         what = "it gives the ids that are read here" + (f", but {also}" if also else "")
-        return f"AutoTokenizer runs {name} {why}: {what}"
+        return f"{NEWEST} runs {name} {why}: {what}"
     fields = " and another ".join(
         _OTHER.get(name, name.replace("_", " ")) for name in served["other"]
     )
-    return f"AutoTokenizer runs {name} {why}: it has another {fields}; {ask}"
+    return f"{NEWEST} runs {name} {why}: it has another {fields}; {ask}"

@@ -413,7 +413,7 @@ def run_in_transformers(
     served = replace(served, extras=own.extras)
     if choice is not None:
         fields = [d.field for d in diff(own, served) if d.field in WORDS]
-        sentence = explain(choice.choice, fields, engine.class_name)
+        sentence = explain(choice.choice, fields, engine.class_name, engine.version)
         told = own.origin.notes  # noted_on_files tells these, with the side
         if {*fields} <= {*choice.fields} and choice.notes and {*choice.notes} <= {*told}:
             return served  # it is what the files let expect

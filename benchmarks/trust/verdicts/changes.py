@@ -53,7 +53,7 @@ def with_beside(rng: Random, source: Source) -> None:
         words = facts["vocab"]
     elif source.format == "tiktoken":
         words = {token: rank for token, rank in facts["ranks"] if token.isascii()}
-        words["\xff"] = max(rank for _, rank in facts["ranks"])
+        words[""] = max(rank for _, rank in facts["ranks"])  # keeps its id; no token is empty
     elif source.format == "sentencepiece":
         words = {row[0]: number for number, row in enumerate(facts["pieces"])}
     else:

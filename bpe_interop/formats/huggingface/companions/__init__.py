@@ -26,6 +26,9 @@ from ....transformers_classes import (
     EXTRA_LIST,
     EXTRA_NAMES,
     LOADED_ALIKE,
+    LOWEST,
+    MEASURED,
+    NEWEST,
     OF_OTHERS,
     ROLES,
 )
@@ -74,6 +77,7 @@ __all__ = [
     "serve",
     "settings_of_others",
     "tell_model_config",
+    "unread_keys",
     "write_beside",
 ]
 
@@ -89,6 +93,16 @@ _READ = frozenset(
     }
 )
 
+
+_BESIDE_OTHERS = frozenset({"tokenizer_class", "auto_map", "chat_template", DECODER, *EXTRA})
+_BESIDE_A_PAIR = frozenset({"add_bos_token", "add_eos_token", "add_prefix_space"})
+_MAY_CHANGE: Mapping[str, str] = {
+    "fix_mistral_regex": "run another pattern than tokenizer.json",
+    "fast_tokenizer_files": "run another file than tokenizer.json",
+    "trust_remote_code": "run tokenizer.json as it is, and not the class",
+    "model_specific_special_tokens": "add special tokens that are not read here",
+}
+"""Keys of which transformers 5.24 may make other ids, and that are not followed here."""
 
 _CLASS = "tokenizer_class"
 _AS_IT_IS = "PreTrainedTokenizerFast"
@@ -197,17 +211,33 @@ def _tell_flags(config: Node, root: Node, added: Sequence[AddedToken], notes: li
             has = "puts none there" if flag else "puts one there all the same"
             notes.append(
                 f"{CONFIG}: add_{role}_token is {str(flag).lower()}, but tokenizer.json's "
-                f"post-processor {has}; transformers 5 goes by tokenizer.json where there is one"
+                f"post-processor {has}; {NEWEST} goes by tokenizer.json where there is one"
             )
     if config.get("clean_up_tokenization_spaces").value:
         notes.append(
-            f"{CONFIG}: clean_up_tokenization_spaces makes some versions of transformers change "
-            "decoded text (5.24 does not for BPE); what is read here is tokenizer.json"
+            f"{CONFIG}: clean_up_tokenization_spaces makes transformers {LOWEST} change decoded "
+            f"text ({MEASURED} does not for BPE); what is read here is tokenizer.json"
         )
-    for key in ("fix_mistral_regex", "fast_tokenizer_files"):
-        if config.get(key).value:
-            what = "another pattern" if key.startswith("fix") else "another file"
-            notes.append(f"{CONFIG}: {key} may make transformers run {what} than tokenizer.json")
+    notes += [
+        f"{CONFIG}: {key} may make {NEWEST} {what}"
+        for key, what in _MAY_CHANGE.items()
+        if config.get(key).value
+    ]
+
+
+def unread_keys(config: Node, format: str) -> list[str]:
+    """The keys of a ``tokenizer_config.json`` that change nothing of what is read, nor travel.
+
+    Args:
+        config: the ``tokenizer_config.json``.
+        format: the name of the main file's format.
+    """
+    keys = [key for key, value in config.be(dict).items() if value is not None]
+    if format == "huggingface":
+        acting = {"add_prefix_space", "auto_map", "legacy"}
+        return [key for key in keys if key in OF_OTHERS - acting]
+    read = _BESIDE_OTHERS | (_BESIDE_A_PAIR if format == "gpt2" else frozenset())
+    return [key for key in keys if key not in read and not key.endswith("_token")]
 
 
 def write_beside(

@@ -6,7 +6,7 @@ Told from the files alone, by the table in ``transformers_classes.py``. ``bpe-in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ....model import (
@@ -22,12 +22,17 @@ from ....strict_json import Node
 from ....text.bytechars import CHAR_TO_BYTE
 from ....transformers_classes import (
     AROUND,
+    BOS_BY_DEFAULT,
     CLASSES,
     DECODED_OTHERWISE,
     DEFAULT,
     FAITHFUL,
     FORCED,
+    LOWEST,
+    MEASURED,
     MODEL_TYPES,
+    MODEL_TYPES_BEFORE,
+    REBUILT_SINCE,
     ROLES,
     UNKNOWN,
     WHISPER,
@@ -80,17 +85,18 @@ WORDS: Mapping[str, str] = {
 """What fields of the model are called in a ``tokenizer.json``."""
 
 
-def explain(choice: Choice, fields: Sequence[str], taken: str = "") -> str:
+def explain(choice: Choice, fields: Sequence[str], taken: str = "", version: str = MEASURED) -> str:
     """A sentence on what transformers serves, and what to do about it; empty if there is no need.
 
     Args:
         choice: the class that transformers takes.
         fields: the fields of the model in which it is other than the file.
         taken: the class that the installed transformers took, where that was seen.
+        version: the version that took it.
     """
-    name = taken or choice.name
+    name, by = taken or choice.name, f"transformers {version}"
     if not (taken or choice.known):
-        what = f"transformers' {name}" if name else "what transformers takes then"
+        what = f"{by}'s {name}" if name else f"what {by} takes then"
         return (
             f"{choice.because}: {what} is not known here, and may not run tokenizer.json as it is; "
             "to see: bpe-interop verify DIR DIR --engine-b transformers"
@@ -99,8 +105,8 @@ def explain(choice: Choice, fields: Sequence[str], taken: str = "") -> str:
     if not fields:
         return f"{choice.because}, and that class {also}" if also else ""
     lost = _listing([WORDS[field] for field in fields])
-    if name == DEFAULT:
-        return f"{choice.because}: transformers runs another {lost} than tokenizer.json says"
+    if name == DEFAULT or is_before(version, REBUILT_SINCE):
+        return f"{choice.because}: {by}'s {name} runs another {lost} than tokenizer.json says"
     fix = (
         "PreTrainedTokenizerFast.from_pretrained serves the file as it is, AutoTokenizer does not, "
         f"whatever {CONFIG} names"
@@ -109,9 +115,14 @@ def explain(choice: Choice, fields: Sequence[str], taken: str = "") -> str:
     )
     what = "that class" if name in choice.because else name
     return (
-        f"{choice.because}: transformers rebuilds {what} from vocabulary and merges, and "
+        f"{choice.because}: {by} rebuilds {what} from vocabulary and merges, and "
         f"discards tokenizer.json's {lost}; {also and f'it {also}; '}{fix}"
     )
+
+
+def is_before(version: str, other: str) -> bool:
+    """Whether a version of transformers is older than another one."""
+    return [*map(int, version.split(".")[:2])] < [*map(int, other.split("."))]
 
 
 def _listing(words: Sequence[str]) -> str:
@@ -128,19 +139,11 @@ def choose(files_beside: Companions, byte_level: bool) -> Choice:
     Raises:
         FormatError: a class or a model type is not named by a string.
     """
-    own = files_beside.config.get("tokenizer_class")
-    file, node = (
-        (CONFIG, own)
-        if own.value
-        else (MODEL_CONFIG, files_beside.model_config.get("tokenizer_class"))
-    )
-    named = node.be(str) if node.given else ""
+    hub, by_name = _named(files_beside)
     stated = files_beside.model_config.get("model_type")
     kind = stated.be(str) if stated.given else ""
-    by_name = f"{file} names {show(named)[1:-1]}"
     by_type = f"{MODEL_CONFIG} says model_type {show(kind)}"
     by_kind = MODEL_TYPES.get(kind)
-    hub = named.removesuffix("Fast")
     if files_beside.config.get("auto_map").value:
         return Choice(UNKNOWN, f"{CONFIG} names code of its own (auto_map)")
     if kind in FORCED and by_kind is not None and by_kind != hub:
@@ -154,6 +157,18 @@ def choose(files_beside: Companions, byte_level: bool) -> Choice:
     if by_kind is not None:
         return Choice(by_kind, by_type)
     return Choice(DEFAULT, "no file names a class")
+
+
+def _named(files_beside: Companions) -> tuple[str, str]:
+    """The class that a file names, without ``Fast``, and where it does; empty if none does."""
+    own = files_beside.config.get("tokenizer_class")
+    file, node = (
+        (CONFIG, own)
+        if own.value
+        else (MODEL_CONFIG, files_beside.model_config.get("tokenizer_class"))
+    )
+    named = node.be(str) if node.given else ""
+    return named.removesuffix("Fast"), f"{file} names {show(named)[1:-1]}"
 
 
 def differing(
@@ -253,7 +268,7 @@ class Serving:
     ``fields`` of the model are not what the file says; ``added`` are the added tokens that it
     ends up with, and ``on_tokens`` sentences on where these are others. ``lost`` are those of
     them that a file asks for and that ids, texts or roles depend on; what a class does by itself
-    is not among them.
+    is not among them. ``before``: what the lowest transformers does otherwise.
     """
 
     choice: Choice
@@ -261,12 +276,13 @@ class Serving:
     added: tuple[AddedToken, ...]
     on_tokens: tuple[str, ...]
     lost: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on all of it."""
         sentence = explain(self.choice, self.fields)
-        return (*([sentence] if sentence else []), *self.on_tokens)
+        return (*([sentence] if sentence else []), *self.on_tokens, *self.before)
 
 
 def serve(
@@ -309,10 +325,54 @@ def serve(
     on_tokens = [each.sentence for each in told]
     if files_beside.config.get("split_special_tokens").value:
         on_tokens.append(
-            f"{CONFIG}: split_special_tokens makes AutoTokenizer take special tokens as text, "
-            "unless it is told otherwise in a call"
+            f"{CONFIG}: split_special_tokens makes transformers {LOWEST} and {MEASURED} take "
+            "special tokens as text, unless it is told otherwise in a call"
         )
-    return Serving(choice, fields, served, tuple(on_tokens), lost)
+    before = tuple(_before(files_beside, root, ids, roles))
+    return Serving(choice, fields, served, tuple(on_tokens), lost, before)
+
+
+def _before(
+    files_beside: Companions, root: Node, ids: Mapping[str, int], roles: Iterable[Stated]
+) -> Iterator[str]:
+    """What the lowest transformers does otherwise than the file says, and the newest does not.
+
+    Args:
+        files_beside: the files beside the ``tokenizer.json``.
+        root: the ``tokenizer.json``.
+        ids: the added tokens that the newest transformers ends up with, to their ids.
+        roles: the roles as it gives them.
+    """
+    name, because = _named(files_beside)
+    if not name:
+        kind = str(files_beside.model_config.get("model_type").value)
+        name = MODEL_TYPES_BEFORE.get(kind, "")
+        because = f"{MODEL_CONFIG} says model_type {show(kind)}"
+    if name not in CLASSES:
+        return
+    by = f"{because}: transformers {LOWEST}'s {name}"
+    _, none = read_roles(files_beside, [])
+    texts = {
+        **{role: text for role, text in CLASSES[name].roles.items() if role not in none},
+        **{stated.role: stated.text for stated in roles},
+    }
+    new = sorted({show(text) for text in texts.values() if text not in ids})
+    if new:
+        yield f"{by} adds {', '.join(new)}, which tokenizer.json lacks"
+    if name not in BOS_BY_DEFAULT:
+        return
+    flags = {"bos": BOS_BY_DEFAULT[name], "eos": False}
+    for role, default in flags.items():
+        stated = files_beside.config.get(f"add_{role}_token").value
+        flags[role] = stated if isinstance(stated, bool) else default
+    # What it adds itself is new there, and in no template of the file.
+    wanted = [
+        [ids.get(texts[role], -1)] if flag and role in texts else [] for role, flag in flags.items()
+    ]
+    if around(read_post_processor(root.get("post_processor")).template) != wanted:
+        put = _listing([role for role, flag in flags.items() if flag]) or "nothing"
+        said = " and ".join(f"add_{role}_token {str(on).lower()}" for role, on in flags.items())
+        yield f"{by} puts {put} around a text ({said}), whatever tokenizer.json's post-processor is"
 
 
 def served_roles(files_beside: Companions, root: Node, choice: Choice) -> list[Stated]:

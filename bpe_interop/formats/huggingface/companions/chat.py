@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from ....model import Json
 from ....strict_json import Node
+from ....transformers_classes import NEWEST
 from ..names import CHAT_TEMPLATE, CHAT_TEMPLATES, CONFIG
 
 DEFAULT_NAME = "default"
@@ -30,14 +31,14 @@ def read_chat_templates(
     if templates and stated and templates != stated:
         where = CHAT_TEMPLATE if CHAT_TEMPLATE in files else CHAT_TEMPLATES
         notes.append(
-            f"chat template: {where} and {CONFIG} hold different ones; transformers goes by "
+            f"chat template: {where} and {CONFIG} hold different ones; {NEWEST} goes by "
             f"{where}, because it reads {CONFIG} only where no file holds a template"
         )
     templates = templates or stated
     if templates and DEFAULT_NAME not in templates:
         notes.append(
             f"chat templates have names ({', '.join(sorted(templates))}) and none is the default, "
-            "so transformers needs one to be named"
+            f"so {NEWEST} needs one to be named"
         )
     default = templates.pop(DEFAULT_NAME, None)
     return default, {name: templates[name] for name in sorted(templates)}

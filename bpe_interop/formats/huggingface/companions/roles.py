@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ....model import show
 from ....strict_json import Node
-from ....transformers_classes import DECODER, EXTRA, ROLES
+from ....transformers_classes import DECODER, EXTRA, NEWEST, ROLES
 from ..names import CONFIG, SPECIAL_MAP
 from .files import Companions
 
@@ -70,11 +70,12 @@ def text_of(node: Node) -> str:
 
 
 def _own_names(files_beside: Companions, unread: bool) -> Iterator[tuple[str, str]]:
-    """``extra_special_tokens`` as an object: a model's own roles."""
+    """A model's own roles: ``extra_special_tokens``, or without it the older key, as an object."""
     for node in (
         (files_beside.config,) if unread else (files_beside.config, files_beside.special_map)
     ):
         extra = node.get(EXTRA[0])
+        extra = extra if extra.value else node.get(EXTRA[1])
         if isinstance(extra.value, dict):
             for key in extra.value:
                 yield key.removesuffix(_END), text_of(extra[key])
@@ -96,7 +97,7 @@ def _tell(
         return
     says = f"{CONFIG} says {_quoted(config)}" if both else f"{CONFIG} says nothing"
     notes.append(
-        f"{role} token: {SPECIAL_MAP} says {_quoted(special)}, {says}; transformers goes by "
+        f"{role} token: {SPECIAL_MAP} says {_quoted(special)}, {says}; {NEWEST} goes by "
         f"{winner}, {why}"
     )
 
