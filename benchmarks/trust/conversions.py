@@ -171,8 +171,10 @@ def conversions(sources: tuple[Path, ...], few: bool, presets: bool, page: Path 
         counts.setdefault(each.target, Counter())[kind] += 1
     kinds = sorted({kind for found in counts.values() for kind in found})
     rows = ([target, *(found[kind] for kind in kinds)] for target, found in counts.items())
-    made = made_of("conversions", time.perf_counter() - began, {})
+    section = "presets" if presets else "conversions"
+    command = "conversions --presets" if presets else "conversions"
+    made = made_of(command + (" --few" if few else ""), time.perf_counter() - began, {})
     said = f"{len(outcomes):,} conversions, **{len(faults)} faults**."
-    put(page, "conversions", [*made, "", said, "", *table(["target", *kinds], rows)])
+    put(page, section, [*made, "", said, "", *table(["target", *kinds], rows)])
     if faults:
         raise SystemExit(1)

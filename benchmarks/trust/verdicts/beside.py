@@ -65,6 +65,13 @@ def _json(document: Json) -> bytes:
     return json.dumps(document).encode()
 
 
+def raised(error: BaseException) -> str:
+    """The first line of what an engine raised; interrupts go on."""
+    if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+        raise error
+    return str(error).strip().split("\n")[0][:120]
+
+
 class Finder:
     """Finds added tokens in a text, as tokenizers does."""
 
@@ -108,7 +115,12 @@ class PartsOracle:
         if mode == "text":
             return self._encode(text)
         ids: list[int] = []
-        for part in self._finder.parts(text, special=mode != "ordinary"):
+        try:
+            parts = list(self._finder.parts(text, special=mode != "ordinary"))
+        except BaseException as error:
+            raised(error)
+            return None
+        for part in parts:
             more = [part] if isinstance(part, int) else self._encode(part)
             if more is None:
                 return None

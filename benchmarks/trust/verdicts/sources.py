@@ -22,7 +22,7 @@ from bpe_interop.text.spellings import GPT2
 from fixtures.json_documents import document_of, model_of
 from fixtures.piece_model import CONTROL, UNKNOWN, Piece, with_pieces, write
 
-from .beside import OPEN, Beside, PartsOracle, files_of
+from .beside import OPEN, Beside, PartsOracle, files_of, raised
 from .byte_formats import (
     MinbpeOracle,
     gguf_files,
@@ -125,14 +125,7 @@ class Source:
             oracle: Oracle = _ORACLES[self.format](*facts)
             return oracle
         except BaseException as error:
-            raise EngineRefusedError(_told(error)) from error
-
-
-def _told(error: BaseException) -> str:
-    """The first line of what an engine raised; interrupts go on."""
-    if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-        raise error
-    return str(error).strip().split("\n")[0][:120]
+            raise EngineRefusedError(raised(error)) from error
 
 
 # Files.
@@ -219,7 +212,7 @@ class _Tokenizers:
             found = tokenizer.encode_batch_fast(list(texts), add_special_tokens=template)
             return [encoding.ids for encoding in found]
         except BaseException as error:
-            _told(error)
+            raised(error)
         return [self._one(tokenizer, text, template) for text in texts]
 
     def _one(self, tokenizer: Any, text: str, template: bool) -> Ids:
@@ -227,7 +220,7 @@ class _Tokenizers:
             ids: list[int] = tokenizer.encode(text, add_special_tokens=template).ids
             return ids
         except BaseException as error:
-            _told(error)
+            raised(error)
             return None
 
     def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
@@ -237,7 +230,7 @@ class _Tokenizers:
         try:
             return str(self._tokenizer.decode(ids, skip_special_tokens=False))
         except BaseException as error:
-            _told(error)
+            raised(error)
             return None
 
 
@@ -271,7 +264,7 @@ class _Tiktoken:
                 return self._encoding.encode_ordinary(text)
             return self._encoding.encode(text, allowed_special=special, disallowed_special=())
         except BaseException as error:
-            _told(error)
+            raised(error)
             return None
 
     def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
@@ -281,7 +274,7 @@ class _Tiktoken:
         try:
             return self._encoding.decode(ids)
         except BaseException as error:
-            _told(error)
+            raised(error)
             return None
 
 
@@ -299,7 +292,7 @@ class SentencePieceOracle:
         try:
             return [list(ids) for ids in self._processor.encode(list(texts))]
         except BaseException as error:
-            _told(error)
+            raised(error)
         return [self.one(text) for text in texts]
 
     def one(self, text: str) -> Ids:
@@ -307,7 +300,7 @@ class SentencePieceOracle:
         try:
             return list(self._processor.encode(text))
         except BaseException as error:
-            _told(error)
+            raised(error)
             return None
 
     def decoded(self, ids: Sequence[Ids]) -> list[str | None]:
