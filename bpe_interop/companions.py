@@ -71,7 +71,7 @@ def completed(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
 
 def _with_files(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
     beside = read_companions(files)
-    notes: list[str] = []
+    notes, assumed = list[str](), tuple[str, ...]()
     chat_template, _ = read_chat_templates(files, beside.config, notes)
     model = _with_class(model, beside, notes)
     own = len(model.added or ())
@@ -79,12 +79,13 @@ def _with_files(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
     prefix = model.normalizer[:1] if model.normalizer else ()
     prefixed = [step for step in prefix if isinstance(step, (Prepend, SentencePieceText))]
     if model.origin.format == "sentencepiece" and prefixed and len(model.added or ()) > own:
-        notes.append(
+        assumed = (
             "a space is put before every part of a text between added tokens, as sentencepiece "
             f"does to a text; {NEWEST}'s LlamaTokenizer puts none before a part "
             f"that begins with a space, and unless {CONFIG} says legacy: true, only before the "
-            "first part"
+            "first part",
         )
+        notes += assumed
     if model.chat_template not in (None, chat_template) and chat_template is not None:
         notes.append(f"the chat template beside {_main(model)} is another one; its own is read")
     config = read_model_config(beside)
@@ -95,6 +96,7 @@ def _with_files(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         files={**model.origin.files, **digests},
         notes=tuple(dict.fromkeys((*model.origin.notes, *notes, *lost))),
         lost=(*model.origin.lost, *lost),
+        assumed=(*model.origin.assumed, *assumed),
     )
     extras = {**model.extras, "model_config": dict(config)} if config else model.extras
     stated = model.chat_template if model.chat_template is not None else chat_template

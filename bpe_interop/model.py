@@ -211,7 +211,8 @@ class Origin:
     and for one that runs the files as they are. ``older_tables``: the engine that the files are
     for has character classes of an older version of Unicode than the other engines.
     ``settings`` are the keys that loaders of the files obey (``tokenizer_class``,
-    ``add_bos_token`` ...), None where the format has none.
+    ``add_bos_token`` ...), None where the format has none. ``assumed`` are those of the notes on
+    which a proof rests, where what runs the files is no engine that was asked.
     """
 
     format: str = ""
@@ -222,6 +223,7 @@ class Origin:
     served_as: str = ""
     older_tables: bool = False
     settings: Mapping[str, Json] | None = None
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

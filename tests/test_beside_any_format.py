@@ -147,6 +147,8 @@ def test_a_model_that_was_tuned(tmp_path: Path) -> None:
     assert ours["ids"][1] == theirs["ids"][1]
     assert ours["ids"][3] == theirs["ids"][3]
     assert any("</s>" in note and "<|im_end|>" in note for note in done.notes)
+    # Between added tokens LlamaTokenizer is no sentencepiece, so a proof says what it rests on.
+    assert any("a space is put" in each for each in bpe_interop.verify(source, source).assumptions)
 
 
 @pytest.mark.long

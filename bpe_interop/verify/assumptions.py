@@ -48,6 +48,7 @@ def assumptions(models: tuple[BPEModel, BPEModel], engines: set[str]) -> tuple[s
     borrowed = (UnicodeForm, Lowercase, StripAccents, Nmt, BertText, Precompiled)
     if any(isinstance(step, borrowed) for model in models for step in model.normalizer or ()):
         sentences.append("normal forms and case are those of the installed tokenizers")
+    sentences += dict.fromkeys(each for model in models for each in model.origin.assumed)
     if any(_batches(model) for model in models):
         sentences.append("truncation and padding are off, though a file asks for them")
     return tuple(sentences)
