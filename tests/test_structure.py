@@ -53,7 +53,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tiktoken", "train", "shards"),
     ("verify",),
     ("convert", "cost", "statistics", "token_files"),
-    ("pages", "pytest_plugin", "publish"),
+    ("pages", "pytest_plugin", "publish", "testing"),
     ("cli",),
 )
 """A room may import the rooms above it, never those beside or below."""
@@ -439,6 +439,7 @@ ON_DISK = {
     "kernel": "the library beside it",
     "convert": "whether a source is a file, for its name",
     "verify": "whether a source is a lock file or a folder",
+    "testing": "the folder of tokenizers that a format is held to the laws on",
     "cli": "files that commands are given",
 }
 """Rooms that look at the disk, and what for; no other does, and of these each does."""

@@ -60,26 +60,26 @@ def diff(a: BPEModel, b: BPEModel) -> tuple[Difference, ...]:
     """
     for model in (a, b):
         checked_model(model, "diff")
-    differences: list[Difference] = []
-    for field in FIELDS:
-        left, right = getattr(a, field), getattr(b, field)
-        if left is None and right is None:
-            continue
-        if left is None or right is None:
-            unstated = "the first does not say" if left is None else "the second does not say"
-            differences.append(Difference(field, "unstated", unstated))
-            continue
-        how = _COMPARE.get(field, _plain(field))(a, b)
-        if not how:
-            continue
-        long = field in _STEPS and len(how) > _LONG
-        parts = _steps_apart(left, right) if long else ""
-        more = _split_otherwise(a, b) if field == "pretokenizer" else ""
-        if parts:
-            differences.append(Difference(field, "different", parts + more, whole=how + more))
-        else:
-            differences.append(Difference(field, "different", how + more))
-    return tuple(differences)
+    return tuple(found for field in FIELDS if (found := difference(a, b, field)) is not None)
+
+
+def difference(a: BPEModel, b: BPEModel, field: str) -> Difference | None:
+    """How two models differ in one field; None where they do not."""
+    left, right = getattr(a, field), getattr(b, field)
+    if left is None and right is None:
+        return None
+    if left is None or right is None:
+        unstated = "the first does not say" if left is None else "the second does not say"
+        return Difference(field, "unstated", unstated)
+    how = _COMPARE.get(field, _plain(field))(a, b)
+    if not how:
+        return None
+    long = field in _STEPS and len(how) > _LONG
+    parts = _steps_apart(left, right) if long else ""
+    more = _split_otherwise(a, b) if field == "pretokenizer" else ""
+    if parts:
+        return Difference(field, "different", parts + more, whole=how + more)
+    return Difference(field, "different", how + more)
 
 
 def _plain(field: str) -> Callable[[BPEModel, BPEModel], str]:

@@ -16,7 +16,7 @@ from ..formats.round_trip import RoundTrip
 from ..model import BPEModel
 from ..presets import ways_to_say
 from .facts import FACTS, Facts
-from .library import OneByOne, Special, installed, to_install
+from .library import OneByOne, Special, guarded, installed, to_install
 from .tiktoken_encodings import constructors, registry
 
 __all__ = [
@@ -127,9 +127,22 @@ def from_files(name: str, format: str, files: Files, model: BPEModel | None = No
         EngineError: it does not read this format, or fails on these files.
         UnstatedError: a fact is needed that neither the files nor the model state.
     """
-    module, _, function = by_name(format).engines.get(name, "").partition(":")
+    return of_format(name, by_name(format), files, model)
+
+
+def of_format(name: str, row: Format, files: Files, model: BPEModel | None = None) -> Engine:
+    """The same for a format that need not be among those that are known by name.
+
+    Raises:
+        The errors of :func:`from_files`.
+    """
+    module, _, function = row.engines.get(name, "").partition(":")
     if not module:
-        raise _no_such(name, format)
+        raise _no_such(name, row.name)
+    if not module.startswith(__name__.partition(".")[0] + "."):
+        with guarded(name, f"on the files of {row.title}, as {module} hands them to it"):
+            brought: Engine = getattr(importlib.import_module(module), function)(files, model)
+        return brought
     engine: Engine = getattr(importlib.import_module(module), function)(files, model)
     return engine
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..entry_points import entry_points
-from ..errors import ArgumentError, SourceError, TargetError
+from ..errors import ArgumentError, BpeInteropError, EngineError, SourceError, TargetError
 from ..loss import Loss
 from ..model import BPEModel, Json
 from .names import STEM, FileNames
@@ -110,6 +110,8 @@ class Format:
         served: the library that serves a directory of it as a whole; empty where none does.
         registry: the library whose named tokenizers are of this format; empty where none has any.
         dialect: the one dialect that its patterns are read in; None where it takes several.
+        only_by_name: whether its files are read only where somebody asks for the format by its
+            name, for whoever opens them has to trust them.
     """
 
     name: str
@@ -142,6 +144,7 @@ class Format:
     registry: str = ""
     says: frozenset[str] = frozenset()
     dialect: Dialect | None = None
+    only_by_name: bool = False
 
     @property
     def engine(self) -> str:
@@ -205,11 +208,40 @@ def _imported(entry: EntryPoint) -> Format:
         raise _not_taken(entry, str(error)) from error
     if not isinstance(row, Format):
         raise _not_taken(entry, f"{entry.value} is no bpe_interop.formats.Format")
-    return row
+    functions = {f.name: getattr(row, f.name) for f in fields(row)}
+    named: dict[str, Any] = {
+        name: _blamed(value, row.name, _package(entry))
+        for name, value in functions.items()
+        if callable(value)
+    }
+    return replace(row, **named)
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else "an installed package"
+
+
+def _blamed(function: Callable[..., Any], name: str, package: str) -> Callable[..., Any]:
+    """A function of another package, whose faults are said to be that package's."""
+
+    def call(*arguments: Any) -> Any:
+        try:
+            given = function(*arguments)
+            return list(given) if isinstance(given, Iterator) else given
+        except BpeInteropError:
+            raise
+        except Exception as error:
+            raise EngineError(
+                f"the format {name!r}, which {package} brings, failed: {error!r}",
+                where=f"{function.__module__}.{function.__qualname__}",
+                fix=f"show it to the authors of {package}, or remove that package",
+            ) from error
+
+    return call
 
 
 def _not_taken(entry: EntryPoint, why: str) -> SourceError:
-    package = entry.dist.name if entry.dist is not None else "an installed package"
+    package = _package(entry)
     return SourceError(
         f"the format {entry.name!r} that {package} brings cannot be used: {why}",
         fix=f"repair or remove {package}",

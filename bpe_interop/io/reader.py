@@ -430,12 +430,12 @@ def unreadable(error: OSError, where: str) -> SourceError:
 
 
 def _recognise(files: Files, wanted: Format | None) -> Format | None:
-    rows = [wanted] if wanted else each_format()
+    rows = [wanted] if wanted else (row for row in each_format() if not row.only_by_name)
     return next((row for row in rows if row.sniff(files)), None)
 
 
 def _find_in_directory(directory: Path, wanted: Format | None) -> TokenizerSource[None]:
-    groups = list(_groups(directory))
+    groups = list(_groups(directory, wanted if wanted and wanted.only_by_name else None))
     main = [each for each in groups if each.format.names.first in each.files]
     if main and (wanted is None or wanted.name == main[0].format.name):
         # Groups share files: a tokenizer_config.json lies beside a tokenizer.json and a .model.
@@ -486,8 +486,8 @@ def _entries(directory: Path) -> list[Path]:
         raise unreadable(error, str(directory)) from None
 
 
-def _groups(directory: Path) -> Iterator[TokenizerSource[None]]:
-    """Each tokenizer in a directory, with the files that belong to it."""
+def _groups(directory: Path, wanted: Format | None) -> Iterator[TokenizerSource[None]]:
+    """Each tokenizer in a directory, with the files that belong to it; of all formats or one."""
     taken: set[str] = set()
     paths = _plausible(directory)
     beside = never_alone().union(*(beside_one_file(path.name) for path in paths))
@@ -495,7 +495,7 @@ def _groups(directory: Path) -> Iterator[TokenizerSource[None]]:
         if path.name in taken or path.name in beside or is_later_part(path.name):
             continue
         group = _read_group(directory, [path.name, *_beside(path)])
-        row = _recognise(group, None)
+        row = _recognise(group, wanted)
         if row is not None:
             taken.update(group)
             yield TokenizerSource(spelled(str(directory)), row, group, None, directory)

@@ -158,7 +158,7 @@ def ways_to_say(model: BPEModel, preset: str = "--preset (preset=...)") -> str:
     if isinstance(model.merges, RankTable):
         way += ", or put a sidecar file beside the source"
     elif beside := [name for name in (_CONFIG, "added_tokens.json") if name in model.origin.files]:
-        way = f"{' and '.join(beside)} beside it are for transformers: {SAVE_ANEW}; or {way}"
+        way = f"for what transformers makes of {' and '.join(beside)}: {SAVE_ANEW}; or {way}"
     return f"{way}; no preset knows these files by their sha256; there are {', '.join(PRESETS)}"
 
 

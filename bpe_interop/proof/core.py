@@ -35,8 +35,9 @@ def core_stage(pair: TwoModels) -> Stage:
     if a.alphabet != b.alphabet or a.affixes != b.affixes:
         return pair.tried(_NAME, "merging starts from other symbols", pair.token_texts())
     # Where every byte of UTF-8 has a token, nothing falls back.
-    if "fallback" in pair.fields and not (has_utf8_bytes(a) and has_utf8_bytes(b)):
-        why = f"other rules for symbols without a token: {pair.fields['fallback'].how}"
+    fallback = pair.difference("fallback")
+    if fallback is not None and not (has_utf8_bytes(a) and has_utf8_bytes(b)):
+        why = f"other rules for symbols without a token: {fallback.how}"
         return pair.tried(_NAME, why, chain(single_characters(), pair.token_texts()))
     lone = lone_symbols(a) ^ lone_symbols(b)
     if lone:

@@ -30,7 +30,7 @@ def normalizer_stage(pair: TwoModels) -> Stage:
     left, right = pair.a.normalizer, pair.b.normalizer
     if left is None or right is None:
         return Stage(_NAME, "unknown", f"{silent(pair, 'normalizer')} how texts are normalized")
-    difference = pair.fields.get("normalizer")
+    difference = pair.difference("normalizer")
     if difference is None:
         return Stage(_NAME, "proved", "the same steps" if left else "none on either side")
     one, two = chains.pipeline(pair.a), chains.pipeline(pair.b)

@@ -46,7 +46,7 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         return Stage(
             _NAME, "proved", "the same steps, but for those that can never act (Theorem 30)"
         )
-    difference = pair.fields.get("pretokenizer")
+    difference = pair.difference("pretokenizer")
     tables = [tuple(map(asks_other_tables, steps)) for steps in (left, right)]
     if difference is None and tables[0] == tables[1]:
         return Stage(_NAME, "proved", "patterns that split every text alike, for this vocabulary")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice, product
 from typing import Literal, TypeAlias
 
-from ..diff import Difference, diff
+from ..diff import Difference, difference
 from ..encode import Encoder
 from ..errors import EncodeError, PatternError, UnstatedError
 from ..model import AddedToken, Affixes, BPEModel
@@ -147,7 +147,6 @@ class TwoModels:
         self.in_scope = InScope(a, scope), InScope(b, scope)
         below = [(InScope(a, "ordinary"), InScope(b, "ordinary"))] if scope == "all" else []
         self._asked = [self.in_scope, *below]
-        self.fields: dict[str, Difference] = {d.field: d for d in diff(a, b)}
 
     def _plain(self, model: BPEModel) -> tuple[AddedToken, ...]:
         """The added tokens that do what a user-defined token of the other side may do."""
@@ -156,6 +155,10 @@ class TwoModels:
         other = self.b if model is self.a else self.a
         wanted = {(token.text, token.id) for token in found_as_added(other)}
         return tuple(t for t in model.added or () if (t.text, t.id) in wanted)
+
+    def difference(self, field: str) -> Difference | None:
+        """How they differ in a field, by what it means."""
+        return difference(self.a, self.b, field)
 
     def differ(self, text: str) -> bool:
         """Whether both sides encode a text, and otherwise."""
