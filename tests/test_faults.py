@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import cycle
 
 import pytest
 
 from benchmarks.trust import laws
 from benchmarks.trust.faults import (
     FAULTS,
-    STAGES,
     Stage,
     changed,
     drop_long_tokens,
@@ -22,13 +20,16 @@ from benchmarks.trust.faults import (
 from benchmarks.trust.laws import BrokenError, Case
 from bpe_interop.formats import all_formats, by_name
 
+SHORT_STAGES: tuple[Stage, ...] = ("writer abroad", *("writer", "reader") * 3)
+"""In the order of the formats: conversions from all others, of the one where they are fewest."""
+
 SHORT = {"minbpe": "drop a merge"}  # it writes no ids
 """A fault of a format that is not ``swap two ids``; the command has all of them."""
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("name", "stage"), [*zip((row.name for row in all_formats()), cycle(STAGES), strict=False)]
+    ("name", "stage"), [*zip((row.name for row in all_formats()), SHORT_STAGES, strict=False)]
 )
 def test_a_law_catches_each_fault(name: str, stage: Stage) -> None:
     """One stage of each format; the command has all."""

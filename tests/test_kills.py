@@ -20,7 +20,7 @@ TINY = Path(__file__).parent.parent / "fixtures" / "tokenizers" / "cl100k-tiny"
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks")
 
 
-SHORT = ("convert, folder", "convert, new pair", "train, pair", "lock", "view", "verify --state")
+SHORT = ("convert, folder", "convert, new pair", "lock", "view", "verify --state")
 """The others take longer, and call the same: ``python -m benchmarks.trust kills``."""
 
 

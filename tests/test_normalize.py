@@ -74,7 +74,7 @@ IDS = [f"{step!r}" for step, _ in ONE_STEP]
 
 @pytest.mark.long
 @pytest.mark.parametrize(("step", "engine"), ONE_STEP[:5], ids=IDS[:5])
-@pytest.mark.parametrize("context", ["{}", "a{}b", " {} ", "A{}\u0301", "\u0323{}\u0323\u0301Z"])
+@pytest.mark.parametrize("context", ["{}", " a{}b ", "A{}\u0301", "\u0323{}\u0323\u0301Z"])
 def test_every_code_point(
     step: NormalizerStep, engine: normalizers.Normalizer, context: str
 ) -> None:

@@ -19,7 +19,7 @@ from bpe_interop.proof.prove import prove
 from bpe_interop.proof.stage import Scope
 from bpe_interop.theory.added_tokens import Form, chains, joined, normalized_matters
 
-PAIRS = int(os.environ.get("BPE_INTEROP_ADDED") or 400)
+PAIRS = int(os.environ.get("BPE_INTEROP_ADDED") or 200)
 SEEDS = 4
 LETTERS = {char: number for number, char in enumerate("xyzwabAB _\u2581")}
 

@@ -118,19 +118,17 @@ def _lookup_first(a: BPEModel, b: BPEModel) -> str:
         left, right = whole_lookups(a), whole_lookups(b)
     if left == right:
         return ""
-    left, right = _that_occur(a, left), _that_occur(b, right)
-    if left == right:
+    found = (t for t in sorted(left | right) if _found(a, left, t) != _found(b, right, t))
+    token = next(found, None)
+    if token is None:
         return ""
-    token = min(left ^ right)
-    return f"{len(left):,} and {len(right):,} tokens found only by lookup, such as {show(token)}"
+    return f"{len(left):,} and {len(right):,} tokens that only lookup finds, such as {show(token)}"
 
 
-def _that_occur(model: BPEModel, tokens: frozenset[bytes]) -> frozenset[bytes]:
-    """The tokens that may be whole pretokens; the others are never looked up."""
+def _found(model: BPEModel, tokens: frozenset[bytes], token: bytes) -> bool:
+    """Whether one of the tokens may be a whole pretoken; the others are never looked up."""
     steps = model.pretokenizer
-    if steps is None:
-        return tokens
-    return frozenset(t for t in tokens if occurrence(steps, t).possible is not False)
+    return token in tokens and (steps is None or occurrence(steps, token).possible is not False)
 
 
 def _normalizer(a: BPEModel, b: BPEModel) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TypeAlias
 
 from ..errors import EncodeError, InvalidModelError
 from ..kernel import as_dict
+from ..memo import Memo
 from ..merging.merger import Merger
 from ..merging.symbols import Symbols, symbols_of, textual
 from ..model import BPEModel, Fallback, PairList, show
@@ -195,6 +197,12 @@ def byte_ids(model: BPEModel) -> dict[int, int]:
     }
 
 
+@Memo
+def _merged(rule: PairList) -> frozenset[bytes]:
+    """The symbols that a list merges."""
+    return frozenset(chain.from_iterable(rule.pairs))
+
+
 def refuse_merged_fallback(model: BPEModel, of_bytes: Iterable[int]) -> None:
     """Refuses merges of what missing symbols become.
 
@@ -206,7 +214,7 @@ def refuse_merged_fallback(model: BPEModel, of_bytes: Iterable[int]) -> None:
         return
     unknown, numbers = model.fallback.unknown, {model.fallback.unknown, *of_bytes}
     contents = {token: n for token, n in textual(model).items() if n in numbers}
-    if not contents:
+    if contents.keys().isdisjoint(_merged(rule)):
         return
     for index, pair in enumerate(rule.pairs):
         if not contents.keys().isdisjoint(pair):

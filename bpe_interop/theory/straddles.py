@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain, islice, pairwise, product
 from typing import TypeAlias
 
@@ -45,6 +46,7 @@ class Places:
         numbers = {signature: place for place, (_, signature) in enumerate(pair.classes)}
         self._starts: list[int] = []
         self._classes: list[int] = []
+        self._class = cache(self._class_of)
         for first, _, signature in stretches(pair.sets):
             self._starts.append(first)
             self._classes.append(numbers[signature])
@@ -91,6 +93,13 @@ class Places:
 
     def _may_stand_across(self, token: bytes) -> bool:
         """A quick look: whether two characters in it can have such a cut between them."""
+        try:
+            text = token.decode("utf-8")
+        except UnicodeDecodeError:
+            pass  # what is cut off at an end may be one of many characters
+        else:
+            classes = map(self._class, map(ord, text))
+            return any(pair in self._sides for pair in pairwise(classes))
         for one, other in pairwise(_parts(token)):
             lefts, rights = self._classes_in(one), self._classes_in(other)
             if any((left, right) in self._sides for left in lefts for right in rights):
@@ -138,7 +147,7 @@ class Places:
                 return first
         return codes[0]
 
-    def _class(self, code: int) -> int:
+    def _class_of(self, code: int) -> int:
         return self._classes[bisect_right(self._starts, code) - 1]
 
 

@@ -186,6 +186,13 @@ def _stop(signum: int, frame: FrameType | None) -> None:
 
 def _soon(say: Callable[[], T]) -> T | None:
     """What is said, where it is said soon."""
+    try:
+        return _timed(say)
+    except _TooLongError:  # the signal came between the answer and the end of the timer
+        return None
+
+
+def _timed(say: Callable[[], T]) -> T | None:
     before = signal.signal(signal.SIGVTALRM, _stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE)
     try:
