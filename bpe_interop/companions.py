@@ -38,10 +38,10 @@ from .formats.huggingface.companions import (
 from .formats.tiktoken.sidecar import LEAVE_OUT, left_open
 from .model import AddedToken, BPEModel, SequenceTemplate, all_ids, show
 from .presets import SAVE_ANEW, without_numbering
-from .steps import JoinBytes, Prepend, SentencePieceText
+from .steps import JoinBytes, NormalizerStep, Prepend, SentencePieceText
 from .strict_json import Node
 from .text.bytechars import to_chars
-from .transformers_classes import CLASSES, NEWEST, ROLES
+from .transformers_classes import CLASSES, LOWEST, MEASURED, NEWEST, ROLES
 
 _OPEN = ("gpt2", "tiktoken", "sentencepiece")
 """Formats whose files do not say all of their added tokens."""
@@ -76,10 +76,15 @@ def _with_files(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
     model = _with_class(model, beside, notes)
     own = len(model.added or ())
     model, lost = _with_tokens(model, beside, notes)
-    prefix = model.normalizer[:1] if model.normalizer else ()
-    prefixed = [step for step in prefix if isinstance(step, (Prepend, SentencePieceText))]
-    if model.origin.format == "sentencepiece" and prefixed and len(model.added or ()) > own:
+    prefixed = any(map(_puts_a_space, model.normalizer or ()))
+    stated = beside.config.get("add_prefix_space").value
+    if model.origin.format == "sentencepiece" and isinstance(stated, bool) and stated != prefixed:
         assumed = (
+            f"add_prefix_space in {CONFIG} is {str(stated).lower()}, and {_main(model)} says the "
+            f"opposite, which counts; transformers {LOWEST} and {MEASURED} go by {CONFIG}",
+        )
+    if model.origin.format == "sentencepiece" and prefixed and len(model.added or ()) > own:
+        assumed += (
             "a space is put before every part of a text between added tokens, as sentencepiece "
             f"does to a text; {NEWEST}'s LlamaTokenizer puts none before a part "
             f"that begins with a space, and unless {CONFIG} says legacy: true, only before the "
@@ -99,8 +104,14 @@ def _with_files(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
         assumed=(*model.origin.assumed, *assumed),
     )
     extras = {**model.extras, "model_config": dict(config)} if config else model.extras
-    stated = model.chat_template if model.chat_template is not None else chat_template
-    return replace(model, chat_template=stated, extras=extras, origin=origin)
+    chat_template = model.chat_template if model.chat_template is not None else chat_template
+    return replace(model, chat_template=chat_template, extras=extras, origin=origin)
+
+
+def _puts_a_space(step: NormalizerStep) -> bool:
+    return isinstance(step, Prepend) or (
+        isinstance(step, SentencePieceText) and step.dummy == "prefix"
+    )
 
 
 def _main(model: BPEModel) -> str:

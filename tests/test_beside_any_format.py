@@ -152,6 +152,21 @@ def test_a_model_that_was_tuned(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("stated", [True, False])
+def test_a_model_whose_space_is_said_otherwise_beside_it(tmp_path: Path, stated: bool) -> None:
+    source = tmp_path / "A"
+    state(source, "LlamaTokenizer", model_file(source), add_prefix_space=stated)
+    theirs = transformers.AutoTokenizer.from_pretrained(source)
+    loaded = bpe_interop.load(source)
+    alike = theirs("hi", add_special_tokens=False)["input_ids"] == loaded.encode("hi")
+    assert alike is stated
+    told = any("add_prefix_space" in note for note in loaded.model.origin.notes)
+    assert told is not stated
+    report = bpe_interop.verify(source, source)
+    assert any("add_prefix_space" in each for each in report.assumptions) is not stated
+
+
+@pytest.mark.long
 def test_ids_that_no_engine_gives_are_refused(tmp_path: Path) -> None:
     source = tmp_path / "A"
     state(source, "LlamaTokenizer", model_file(source) + 7, add_bos_token=False)
@@ -211,11 +226,20 @@ def test_inspect_names_every_file_of_the_folder(command: Command, tmp_path: Path
     shutil.copytree(FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface", folder)
     for name in ("config.json", "model.safetensors", "README.md", ".hidden"):
         (folder / name).write_text("{}", "utf-8")
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "backend": "x", "eos_token": None}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), "utf-8")
     found = json.loads(command("inspect", folder, "--json").out)
     assert found["in_part"] == ["config.json"]
+    assert found["unread_keys"] == {"tokenizer_config.json": ["backend"]}
     assert found["others"] == ["README.md", "model.safetensors"]
     named = {*found["files"], *found["not_read"], *found["others"], ".hidden"}
     assert named == {path.name for path in folder.iterdir()}
     said = command("inspect", folder).out
     assert "\nnot read    README.md, model.safetensors\n" in said
     assert "(in part: rows, ids of roles)" in said
+    assert "(not read: backend)" in said
+    pair(tmp_path / "pair")
+    settings = {"add_eos_token": False, "legacy": True, "eos_token": "zz"}
+    (tmp_path / "pair" / "tokenizer_config.json").write_text(json.dumps(settings), "utf-8")
+    found = json.loads(command("inspect", tmp_path / "pair", "--json").out)
+    assert found["unread_keys"] == {"tokenizer_config.json": ["legacy"]}

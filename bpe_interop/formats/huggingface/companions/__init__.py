@@ -95,7 +95,9 @@ _READ = frozenset(
 
 
 _BESIDE_OTHERS = frozenset({"tokenizer_class", "auto_map", "chat_template", DECODER, *EXTRA})
-_BESIDE_A_PAIR = frozenset({"add_bos_token", "add_eos_token", "add_prefix_space"})
+_ACTING: Mapping[str, frozenset[str]] = dict.fromkeys(
+    ("gpt2", "sentencepiece"), frozenset({"add_bos_token", "add_eos_token", "add_prefix_space"})
+)
 _MAY_CHANGE: Mapping[str, str] = {
     "fix_mistral_regex": "run another pattern than tokenizer.json",
     "fast_tokenizer_files": "run another file than tokenizer.json",
@@ -236,8 +238,12 @@ def unread_keys(config: Node, format: str) -> list[str]:
     if format == "huggingface":
         acting = {"add_prefix_space", "auto_map", "legacy"}
         return [key for key in keys if key in OF_OTHERS - acting]
-    read = _BESIDE_OTHERS | (_BESIDE_A_PAIR if format == "gpt2" else frozenset())
-    return [key for key in keys if key not in read and not key.endswith("_token")]
+    read = _BESIDE_OTHERS | _ACTING.get(format, frozenset())
+    return [key for key in keys if key not in read and not _names_a_role(key)]
+
+
+def _names_a_role(key: str) -> bool:
+    return key.endswith("_token") and not key.startswith("add_")
 
 
 def write_beside(
