@@ -78,7 +78,8 @@ def _with_files(model: BPEModel, files: Mapping[str, bytes]) -> BPEModel:
     model, lost = _with_tokens(model, beside, notes)
     prefixed = any(map(_puts_a_space, model.normalizer or ()))
     stated = beside.config.get("add_prefix_space").value
-    if model.origin.format == "sentencepiece" and isinstance(stated, bool) and stated != prefixed:
+    obeyed = choose(beside, byte_level=False).name == "LlamaTokenizer" and isinstance(stated, bool)
+    if model.origin.format == "sentencepiece" and obeyed and stated is not prefixed:
         assumed = (
             f"add_prefix_space in {CONFIG} is {str(stated).lower()}, and {_main(model)} says the "
             f"opposite, which counts; transformers {LOWEST} and {MEASURED} go by {CONFIG}",

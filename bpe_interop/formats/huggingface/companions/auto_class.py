@@ -6,6 +6,7 @@ Told from the files alone, by the table in ``transformers_classes.py``. ``bpe-in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -122,7 +123,11 @@ def explain(choice: Choice, fields: Sequence[str], taken: str = "", version: str
 
 def is_before(version: str, other: str) -> bool:
     """Whether a version of transformers is older than another one."""
-    return [*map(int, version.split(".")[:2])] < [*map(int, other.split("."))]
+    return _numbers(version) < _numbers(other)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)[:2]]
 
 
 def _listing(words: Sequence[str]) -> str:
