@@ -240,15 +240,24 @@ def test_the_tiny_tokenizers_are_what_tokenizers_runs() -> None:
             assert ours.encode(text, "all") == ids, (name, text)
 
 
-@pytest.mark.parametrize("part", ["sniff", "load", "dump"])
+BLAMED = "the format 'nanochat', which nanochat-format brings, failed: KeyError('x')"
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "said"),
+    [
+        *((part, "fault", BLAMED) for part in ("sniff", "load", "dump")),
+        ("engines", "{'tiktoken': 'nanochat_format:fault'}", "as nanochat_format hands them to it"),
+    ],
+)
 def test_a_fault_in_it_names_its_package(
-    site: Path, pickled: Path, tmp_path: Path, part: str, command: Command
+    site: Path, pickled: Path, tmp_path: Path, part: str, value: str, said: str, command: Command
 ) -> None:
     install(site, "nanochat_format:FAULTY")
     module = site / "nanochat_format.py"
     module.write_text(
-        f"{module.read_text('utf-8')}\ndef fault(value):\n    return {{}}['x']\n\n"
-        f"FAULTY = replace(FORMAT, {part}=fault)\n",
+        f"{module.read_text('utf-8')}\ndef fault(*values):\n    return {{}}['x']\n\n"
+        f"FAULTY = replace(FORMAT, {part}={value})\n",
         "utf-8",
     )
     forget()
@@ -257,7 +266,7 @@ def test_a_fault_in_it_names_its_package(
     else:
         done = command("convert", pickled, tmp_path / "out", "--to", "hf", "--from", "nanochat")
     assert done.code == 2
-    assert "the format 'nanochat', which nanochat-format brings, failed: KeyError('x')" in done.err
+    assert said in done.err
     assert not (tmp_path / "out").exists()
 
 
