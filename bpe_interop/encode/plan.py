@@ -8,7 +8,7 @@ U+2581 runs there, too. Whatever else there is runs in Python, and the :class:`P
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import InvalidModelError, PatternError
 from ..kernel import (
@@ -26,7 +26,7 @@ from ..kernel import (
 from ..memo import Memo
 from ..merging.canonical import canonical
 from ..merging.symbols import textual
-from ..model import Affixes, BPEModel, PairList, RankTable
+from ..model import AddedToken, Affixes, BPEModel, PairList, RankTable
 from ..steps import Metaspace, Prepend, PreTokenizerStep, Replace
 from ..text.charsmap import SPACE
 from ..theory.split_tables import split_tables
@@ -62,11 +62,28 @@ def plan_of(model: BPEModel) -> Plan:
     return _ASIDE if is_aside() else _plan(model)
 
 
+def with_added(model: BPEModel, added: tuple[AddedToken, ...]) -> BPEModel:
+    """The same model with other added tokens: no plan depends on these, so it is made once."""
+    if model.added == added:
+        return model
+    other = replace(model, added=added)
+    _like.keep(other, model)
+    return other
+
+
+@Memo
+def _like(model: BPEModel) -> BPEModel:
+    """The model whose plan is another one's; only what was kept here is asked for."""
+    return model
+
+
 _ASIDE = Plan(why_not="the kernel is set aside")
 
 
 @Memo
 def _plan(model: BPEModel) -> Plan:
+    if _like.known(model):
+        return _plan(_like(model))
     why_not = _beyond(model)
     if why_not:
         return Plan(why_not=why_not)

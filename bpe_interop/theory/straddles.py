@@ -8,9 +8,9 @@ characters on either side of them, from the right ways through the product of bo
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise, product
 from typing import TypeAlias
 
@@ -31,6 +31,26 @@ _MOST_TOKENS = 200
 """How many doubtful tokens are looked at closely."""
 
 
+class _Spelled(dict[int, str]):
+    """For ``str.translate``: a code point to a character that stands for its class."""
+
+    def __init__(self, class_of: Callable[[int], int]) -> None:
+        super().__init__()
+        self._class_of = class_of
+
+    def __missing__(self, code: int) -> str:
+        self[code] = chr(self._class_of(code))
+        return self[code]
+
+
+def _one_of(sides: Iterable[tuple[int, int]]) -> re.Pattern[str]:
+    """What finds one of some pairs of classes in a text that is spelled so."""
+    after: dict[int, str] = {}
+    for left, right in sides:
+        after[left] = after.get(left, "") + re.escape(chr(right))
+    return re.compile("|".join(f"{re.escape(chr(n))}[{r}]" for n, r in after.items()) or "(?!)")
+
+
 class Places:
     """Where only one of two sequences of splitters cuts.
 
@@ -46,11 +66,13 @@ class Places:
         numbers = {signature: place for place, (_, signature) in enumerate(pair.classes)}
         self._starts: list[int] = []
         self._classes: list[int] = []
-        self._class = cache(self._class_of)
         for first, _, signature in stretches(pair.sets):
             self._starts.append(first)
             self._classes.append(numbers[signature])
         self._ends: dict[range, set[int]] = {}
+        # A vocabulary has millions of characters: each is spelled as one of its class, once.
+        self._spelled = _Spelled(self._class)
+        self._across = _one_of(self._sides)
         self._before = {before for before, _ in self._sides}
         self._after = {after for _, after in self._sides}
 
@@ -98,8 +120,7 @@ class Places:
         except UnicodeDecodeError:
             pass  # what is cut off at an end may be one of many characters
         else:
-            classes = map(self._class, map(ord, text))
-            return any(pair in self._sides for pair in pairwise(classes))
+            return self._across.search(text.translate(self._spelled)) is not None
         for one, other in pairwise(_parts(token)):
             lefts, rights = self._classes_in(one), self._classes_in(other)
             if any((left, right) in self._sides for left in lefts for right in rights):
@@ -147,7 +168,7 @@ class Places:
                 return first
         return codes[0]
 
-    def _class_of(self, code: int) -> int:
+    def _class(self, code: int) -> int:
         return self._classes[bisect_right(self._starts, code) - 1]
 
 
