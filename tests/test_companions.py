@@ -305,7 +305,8 @@ READ_KEYS: dict[str, list[Any]] = {
     "added_tokens_decoder": [{}, {"9000": NEW}],
     **{key: ["the", None] for key in ROLE_KEYS},
     "model_specific_special_tokens": [{"x_token": "the"}, {}],
-    "tokenizer_class": [None, "LlamaTokenizerFast", "Qwen2Tokenizer", "TokenizersBackend"],
+    # Where no file names a class, transformers 4.57 guesses one from the folder's name.
+    "tokenizer_class": ["LlamaTokenizerFast", "Qwen2Tokenizer", "TokenizersBackend"],
     "auto_map": [CODE],
     "sp_model_kwargs": [{"enable_sampling": True}],
     "fast_tokenizer_files": [["tokenizer.json"], ["tokenizer.4.0.0.json"]],
