@@ -443,9 +443,12 @@ _TYPES: Mapping[str, str] = {
     ),
 }
 
-MODEL_TYPES: Mapping[str, str] = {
-    kind: name for name, kinds in _TYPES.items() for kind in kinds.split()
-}
+
+def _by_type(types: Mapping[str, str]) -> Mapping[str, str]:
+    return {kind: name for name, kinds in types.items() for kind in kinds.split()}
+
+
+MODEL_TYPES = _by_type(_TYPES)
 """``model_type`` of a ``config.json`` to the class that is taken where none is named.
 
 ``TokenizersBackend`` here is also taken where another class is named; other types leave a class
@@ -480,9 +483,7 @@ _TYPES_BEFORE: Mapping[str, str] = {
     ),
 }
 
-MODEL_TYPES_BEFORE: Mapping[str, str] = {
-    kind: name for name, kinds in _TYPES_BEFORE.items() for kind in kinds.split()
-}
+MODEL_TYPES_BEFORE = _by_type(_TYPES_BEFORE)
 """The model types for which the lowest transformers takes a class of :data:`BOS_BY_DEFAULT`."""
 
 FORCED = frozenset(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any, TypeAlias
 
-from fixtures.json_documents import document_of, model_of
+from bpe_interop.testing.json_documents import document_of, model_of
 
 Json: TypeAlias = dict[str, Any]
 

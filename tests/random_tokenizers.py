@@ -11,8 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias
 
+from bpe_interop.testing.json_documents import document_of
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
-from fixtures.json_documents import document_of
 
 Json: TypeAlias = dict[str, Any]
 

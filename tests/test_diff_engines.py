@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.trust.verdicts.sources import Source
 from bpe_interop.diff import diff
-from fixtures.json_documents import document_of, model_of
+from bpe_interop.testing.json_documents import document_of, model_of
 from fixtures.piece_model import BYTE, NORMAL, UNKNOWN, UNUSED
 
 Json: TypeAlias = dict[str, Any]

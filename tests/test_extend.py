@@ -25,8 +25,8 @@ from bpe_interop.errors import LossyConversionError, SpecialTokenError, Unstated
 from bpe_interop.extend import surgery, with_tokens
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken
+from bpe_interop.testing.json_documents import document_of, model_of
 from bpe_interop.tokenizer import Tokenizer
-from fixtures.json_documents import document_of, model_of
 
 TOKENIZERS = FIXTURES / "tokenizers"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"

@@ -228,7 +228,7 @@ def _blamed(function: Callable[..., Any], name: str, package: str) -> Callable[.
         try:
             given = function(*arguments)
             return list(given) if isinstance(given, Iterator) else given
-        except BpeInteropError:
+        except (BpeInteropError, MemoryError):
             raise
         except Exception as error:
             raise EngineError(

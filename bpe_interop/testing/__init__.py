@@ -87,8 +87,8 @@ def check_format(format: Format, folder: str | Path | None = None) -> Checked:
                 compared[(case.target if case.source in own else json).name] += 1
             elif case.source in tiny:
                 refused[case.source.name] = tuple(loss.field for loss in case.trip.losses)
-    for source in own:
-        fresh = Source(source.name, format, source.files)
+    again = _sources(format, Path(folder)) if folder is not None else ()
+    for source, fresh in zip(own, again, strict=True):
         with _named(source.label):
             laws.untouched(source, fresh)
     return Checked(tuple(source.name for source in own), compared, refused)

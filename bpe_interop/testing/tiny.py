@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 from ..formats import Files
 from ..text.bytechars import BYTE_TO_CHAR, to_chars
 from ..text.spellings import GPT2
-
-Document: TypeAlias = dict[str, Any]
+from .json_documents import Json, document_of, model_of
 
 _WORDS = ("th", "the", " t", " the", "in", "ing", "12", "\u00e9", "  ")
 _SPECIALS = ("<unk>", "<s>", "</s>", "<pad>")
-_BYTES: Document = {
+_BYTES: Json = {
     "type": "ByteLevel",
     "add_prefix_space": False,
     "trim_offsets": True,
@@ -23,7 +22,7 @@ _BYTES: Document = {
 }
 
 
-def _regex(pattern: str, behavior: str = "Isolated") -> Document:
+def _regex(pattern: str, behavior: str = "Isolated") -> Json:
     return {
         "type": "Split",
         "pattern": {"Regex": pattern},
@@ -43,42 +42,17 @@ def _joined(words: Sequence[str], symbols: Mapping[str, int]) -> list[list[str]]
     return merges
 
 
-def _document(model: Document, **parts: Any) -> Document:
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": None,
-        "pre_tokenizer": None,
-        "post_processor": None,
-        "decoder": None,
-        **parts,
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": False,
-            "ignore_merges": False,
-            **model,
-        },
-    }
-
-
-def _bytes(pattern: str = GPT2, first: int = 0, **parts: Any) -> Document:
+def _bytes(pattern: str = GPT2, first: int = 0, **parts: Any) -> Json:
     """All bytes and a few words; ``first`` is the id of the first byte."""
     symbols = {char: first + n for n, char in enumerate(BYTE_TO_CHAR.values())}
     words = [to_chars(word.encode()) for word in _WORDS]
     vocab = symbols | {word: first + 256 + n for n, word in enumerate(words)}
     steps = {"type": "Sequence", "pretokenizers": [_regex(pattern), _BYTES]}
     model = {"vocab": vocab, "merges": _joined(words, symbols), **parts.pop("model", {})}
-    return _document(model, **{"pre_tokenizer": steps, "decoder": _BYTES, **parts})
+    return document_of(model_of(**model), **{"pre_tokenizer": steps, "decoder": _BYTES, **parts})
 
 
-def _pieces(**parts: Any) -> Document:
+def _pieces(**parts: Any) -> Json:
     """Characters, bytes for the others, and a space that is spelled."""
     specials = ["<unk>", "<s>", "</s>"]
     fallback = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -96,8 +70,8 @@ def _pieces(**parts: Any) -> Document:
     normalizer = [{"type": "Prepend", "prepend": "\u2581"}, spaces]
     back = {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}
     strip = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
-    return _document(
-        model,
+    return document_of(
+        model_of(**model),
         **{
             "added_tokens": [_added(text, n) for n, text in enumerate(specials)],
             "normalizer": {"type": "Sequence", "normalizers": normalizer},
@@ -110,31 +84,31 @@ def _pieces(**parts: Any) -> Document:
     )
 
 
-def _words(suffix: str | None, prefix: str | None) -> Document:
+def _words(suffix: str | None, prefix: str | None) -> Json:
     """Characters that are merged with something glued to them."""
     letters = [*"abeght12"]
     vocab = ["<unk>", *letters, *(f"{prefix or ''}{c}{suffix or ''}" for c in letters)]
     merges = [["t", f"{prefix or ''}h{suffix or ''}"]]
     made = f"th{suffix or ''}"
-    return _document(
-        {
-            "vocab": {token: n for n, token in enumerate([*vocab, made])},
-            "merges": merges,
-            "unk_token": "<unk>",
-            "continuing_subword_prefix": prefix,
-            "end_of_word_suffix": suffix,
-        },
+    return document_of(
+        model_of(
+            vocab={token: n for n, token in enumerate([*vocab, made])},
+            merges=merges,
+            unk_token="<unk>",
+            continuing_subword_prefix=prefix,
+            end_of_word_suffix=suffix,
+        ),
         pre_tokenizer={"type": "WhitespaceSplit"},
         decoder={"type": "BPEDecoder", "suffix": suffix} if suffix else None,
     )
 
 
-def _added(text: str, number: int, **flags: bool) -> Document:
+def _added(text: str, number: int, **flags: bool) -> Json:
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"id": number, "content": text, **plain, "special": True, **flags}
 
 
-def _begins_with(text: str, number: int) -> Document:
+def _begins_with(text: str, number: int) -> Json:
     token = {"SpecialToken": {"id": text, "type_id": 0}}
     one, two = ({"Sequence": {"id": name, "type_id": n}} for n, name in enumerate("AB"))
     return {

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from bpe_interop.steps import Pattern
+from bpe_interop.testing.json_documents import document_of
 from bpe_interop.text.patterns import translate
 from bpe_interop.text.spellings import (
     CL100K,
@@ -19,7 +20,6 @@ from bpe_interop.text.spellings import (
     QWEN2,
     R50K,
 )
-from fixtures.json_documents import document_of
 
 from ...made import ROOT
 from .sources import ALL_BYTES, Json, Source, spelled

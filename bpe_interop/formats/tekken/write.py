@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...model import BPEModel, text_of
 from ...theory.byte_ranks import rank_table
@@ -13,9 +13,6 @@ from .. import Files
 from ..one_pattern import pat_str
 from .extras import Kept, Layout, kept_of, listed
 from .read import BUILT_IN, NAME, filler
-
-if TYPE_CHECKING:
-    pass
 
 _PLAIN = Kept(
     keys=("config", "vocab", "special_tokens"),
