@@ -128,9 +128,9 @@ def written(path: Path) -> str:
         except LossyConversionError as error:
             losses = [loss for loss in error.losses if isinstance(loss, Loss)]
             return f"refused: {', '.join(sorted({loss.field for loss in losses}))}"
-    if done.verdict is None:
+    if done.report is None:
         raise AssertionError("a conversion that is verified has a verdict")
-    return done.verdict.outcome
+    return done.report.verdict
 
 
 def texts_of(model: BPEModel, data: Path) -> Iterator[tuple[str, list[str]]]:

@@ -94,9 +94,9 @@ def cell(real: Real, model: BPEModel, target: str, data: Path) -> str:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         done = convert(data / real.path, out, target, format=real.format, preset=real.preset)
-    if done.verdict is None:
+    if done.report is None:
         raise AssertionError("a conversion that is verified has a verdict")
-    return done.verdict.outcome
+    return done.report.verdict
 
 
 def row(real: Real, data: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,14 +52,14 @@ from .usage_notes import stale_template, usage_notes
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .verify.conversion import Check, Established
+    from .verify.report import Report
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What a conversion kept, rewrote, dropped, checked and proved.
+    """What a conversion kept, rewrote and dropped, and what is known of what was written.
 
-    ``checks`` is empty and ``verdict`` None where it was not to be verified.
+    ``report`` is None where it was not to be verified.
     """
 
     source: str
@@ -71,8 +71,7 @@ class Conversion:
     rewrote: tuple[str, ...]
     losses: tuple[Loss, ...]
     notes: tuple[str, ...]
-    checks: tuple[Check, ...] = field(default=())
-    verdict: Established | None = None
+    report: Report | None = None
 
     def __repr__(self) -> str:
         return (
@@ -82,40 +81,25 @@ class Conversion:
 
     def __str__(self) -> str:
         """What was kept, rewrote, lost, noted and compared, one line each."""
-        outcome = self._outcome.replace("refuted", "different").upper()
-        return "\n".join([f"{outcome}: {self.source} to {self.target}", *self._lines])
+        return "\n".join([f"{self._outcome.upper()}: {self.source} to {self.target}", *self._lines])
 
     def _repr_html_(self) -> str:
         """The head of a report's page, and below it what was kept, rewritten, lost and checked."""
         from .notebook import verdict_block
 
         sides = f"{self.source} ({self.source_format})", f"{self.target} ({self.target_format})"
-        return verdict_block(self._outcome, sides, self._established, self._lines)
+        if self.report is None:
+            return verdict_block(self._outcome, sides, _NOT_COMPARED, self._lines)
+        from .verify.words import summary
 
-    @property
-    def _established(self) -> str:
-        """The verdict in a sentence."""
-        verdict = self.verdict
-        if verdict is None:
-            return "What was written was not compared with the source."
-        sentence = {
-            "proved": "What was written gives the same ids as the source for every text.",
-            "tested": f"Both gave the same ids on {verdict.texts:,} texts; that is not every text.",
-            "refuted": "More differs than what was dropped.",
-            "unknown": "Nothing was run.",
-        }[verdict.outcome]
-        if not verdict.dropped:
-            return sentence
-        shown = "" if verdict.example is None else f", which changes {show(verdict.example)}"
-        dropped = f"This is not the same tokenizer: {', '.join(verdict.dropped)} dropped{shown}."
-        return f"{dropped} Of all else: {sentence}"
+        return verdict_block(self._outcome, sides, summary(self.report), self._lines)
 
     @property
     def _outcome(self) -> str:
-        if self.verdict is None:
+        if self.report is None:
             return "not verified"
-        dropped = self.verdict.dropped
-        return (f"without {', '.join(dropped)}, " if dropped else "") + self.verdict.outcome
+        dropped = self.report.dropped
+        return (f"without {', '.join(dropped)}, " if dropped else "") + self.report.verdict
 
     @property
     def _lines(self) -> list[str]:
@@ -125,13 +109,20 @@ class Conversion:
             "rewrote": self.rewrote,
             "lost": [describe(loss, happened=True) for loss in self.losses],
             "note": self.notes,
-            "checked": [
-                f"{check.of} in {check.engine} {check.version}: {check.texts:,} texts"
-                for check in self.checks
-            ],
-            "why not proved": [self.verdict.why] if self.verdict and self.verdict.why else [],
         }
+        if self.report is not None:
+            from .verify.words import why_not_proved
+
+            why = why_not_proved(self.report)
+            told["checked"] = [
+                f"{check.of} in {check.engine} {check.version}: {check.texts:,} texts"
+                for check in self.report.checks
+            ]
+            told["why not proved"] = [why] if why else []
         return [f"  {word}: {line}" for word, lines in told.items() for line in lines]
+
+
+_NOT_COMPARED = "What was written was not compared with the source."
 
 
 class ReadingOptions(SourceOptions, total=False):
@@ -231,8 +222,7 @@ def _conversion(
             *_embedded(row, done.files),
             *done.notes,
         ),
-        checks=done.checks,
-        verdict=done.verdict,
+        report=done.report,
     )
 
 
@@ -256,8 +246,7 @@ class Written:
     again: BPEModel
     losses: tuple[Loss, ...]
     notes: tuple[str, ...] = ()
-    checks: tuple[Check, ...] = ()
-    verdict: Established | None = None
+    report: Report | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,30 +350,38 @@ def _verified(
     tick: Callable[[int], None],
 ) -> Written:
     """Compares in engines and proves, while the files stand beside their target."""
-    from .verify.conversion import Abreast, check_source, check_written, establish
-    from .verify.sides import Own, as_run_by
+    from .verify.conversion import Abreast, check_source, check_written, compare_written
+    from .verify.sides import Own, Side, as_run_by
 
     model, row = trip.model, trip.format
     with Abreast(model, row, alone=bool(trip.alone)) as abreast:
         losses, again = _admitted(source, trip, target)
         with staged(target.place, trip.files, force=target.force) as stage:
-            own = Own(model)
+            own, checks = Own(model), []
             if all(loss.grade == "metadata" for loss in losses):
                 abreast.begin(trip.files, own, stage)
-            engines, checks = [row.engine], []
             if source is not None:
-                engines.insert(0, source.format.engine)
                 alone = source.alone
                 if alone is None or alone.pretokenizer is None:
                     alone = source.model
                 alone = as_run_by(source.format.engine, alone)
                 read = own if alone is model else Own(alone)
                 checks = [*check_source(source, read, tick)]
-            written = check_written(trip, again, losses, stage, tick, own, abreast)
+            checks += check_written(trip, again, losses, stage, tick, own, abreast)
             begin(tick, "proving")
-            verdict = establish(model, again, losses, engines, written[0].texts, by_user)
+            # The files of both were run above, so the report needs none of them.
+            label = "what was learned" if source is None else source.label
+            read_as = row if source is None else source.format
+            name = spelled(str(target.place))
+            report = compare_written(
+                Side(TokenizerSource(label, read_as, {}, model), own, model),
+                Side(TokenizerSource(name, row, {}, again), Own(again), again),
+                losses,
+                checks,
+                by_user,
+            )
             notes = _put_into(target.base, trip.files, stage)
-    return Written(trip.files, again, losses, notes, (*checks, *written), verdict)
+    return Written(trip.files, again, losses, notes, report)
 
 
 def _check_embedded(source: TokenizerSource[BPEModel], trip: RoundTrip) -> None:

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from html import escape
 
+_QUESTION = "M9 9.2a3 3 0 1 1 4.6 2.6c-1 .7-1.6 1.3-1.6 2.7M12 18.2v.1"
 SIGNS: Mapping[str, str] = {
     "proved": "M6 12.6l4 4 8-8.6",
     "tested": "M6.5 9.7h11M6.5 14.3h11",
-    "refuted": "M7.5 7.5l9 9M16.5 7.5l-9 9",
-    "unknown": "M9 9.2a3 3 0 1 1 4.6 2.6c-1 .7-1.6 1.3-1.6 2.7M12 18.2v.1",
+    "different": "M7.5 7.5l9 9M16.5 7.5l-9 9",
+    "unknown": _QUESTION,
+    "not proved": _QUESTION,
 }
-"""What is drawn beside a verdict or an outcome, as the path of an SVG of 24 by 24."""
+"""What is drawn beside a verdict, or a stage's outcome, as the path of an SVG of 24 by 24."""
 HEADLINES: Mapping[str, str] = {
     "proved": "Proved equal",
     "tested": "Equal where tested",
-    "refuted": "Different",
+    "different": "Different",
     "unknown": "Could not tell",
 }
 """What a verdict says in its largest letters."""
@@ -27,7 +29,7 @@ HEADLINES: Mapping[str, str] = {
 _TONES: Mapping[str, tuple[str, str]] = {
     "proved": ("#0f7443", "#e2f3e9"),
     "tested": ("#1f5bbf", "#e4edfb"),
-    "refuted": ("#bf2036", "#fdebec"),
+    "different": ("#bf2036", "#fdebec"),
     "unknown": ("#7d5700", "#fbf0d5"),
 }
 _TINTS = ("#cfe3ff", "#ffe0b8", "#d3f0d0", "#ffd3de", "#e3d8ff", "#c9eff0")

@@ -163,14 +163,14 @@ def assert_parity(
 
 def _problem(report: Report, require: Required, given: int) -> str | None:
     """What is wrong, in a line; None where all is well. Of ``given`` texts all must be compared."""
-    if report.verdict == "refuted":
+    if report.verdict == "different":
         at = f", first at stage: {report.stage}" if report.stage else ""
         return f"the tokenizers differ{at}"
     if report.compared < given or (given and report.failures):
         times = len(report.failures)
         return f"{report.compared:,} of {given:,} texts compared; {times:,} times a side failed"
     if report.verdict == "unknown":
-        from .verify.summary import omitted
+        from .verify.words import omitted
 
         why = f"; {unsaid}" if (unsaid := omitted(report)) else ""
         return f"no answer: no difference in {report.compared:,} compared{why}"
@@ -180,7 +180,7 @@ def _problem(report: Report, require: Required, given: int) -> str | None:
 
 
 def _other(report: Report, metadata: bool) -> str | None:
-    from .verify.summary import other_metadata
+    from .verify.words import other_metadata
 
     other = other_metadata(report) if metadata else ()
     return f"the ids are the same, the metadata is not: {'; '.join(other)}" if other else None
@@ -197,7 +197,7 @@ _SHOWN = 200
 
 def _details(report: Report, *, given: bool) -> Iterator[str]:
     from .model import show
-    from .verify.summary import reason, texts_differ
+    from .verify.words import reason, remarks, texts_differ
 
     mismatch = report.mismatch
     if mismatch is not None:
@@ -221,7 +221,7 @@ def _details(report: Report, *, given: bool) -> Iterator[str]:
             yield f"  {outcome:<10} {stage.name}: {reason(stage, report.scope)}"
     for failure in report.failures[:5]:
         yield f"  failed     {failure.side} on {show(failure.text[:60])}: {failure.what}"
-    yield from (f"  note       {note}" for note in report.notes)
+    yield from (f"  note       {note}" for note in remarks(report))
 
 
 def _aligned(report: Report) -> Iterator[str]:

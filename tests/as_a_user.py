@@ -22,7 +22,7 @@ def convert(source: Path, target: Path) -> str:
     losses: tuple[bpe_interop.Loss, ...] = tokenizer.save(target, format="minbpe")
     done: bpe_interop.Conversion = bpe_interop.convert(source, target, "huggingface")
     report: bpe_interop.Report = bpe_interop.verify(source, target)
-    outcome: str = "" if done.verdict is None else done.verdict.outcome
+    outcome: str = "" if done.report is None else done.report.verdict
     return outcome + report.verdict + str(losses)
 
 

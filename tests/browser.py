@@ -18,7 +18,7 @@ from reports import CL100K, GPT2, example, few_texts, hostile, real
 
 from bpe_interop import pages
 
-KINDS = ("proved", "tested", "refuted", "hostile")
+KINDS = ("proved", "tested", "different", "hostile")
 MODES = [(width, colours) for width in (1200, 390, 360) for colours in ("light", "dark")]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_mode = pytest.mark.parametrize(("width", "colours"), MODES)
@@ -85,7 +85,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         found = {
             "proved": real("cl100k-tiny/tiktoken", CL100K),
             "tested": real("spm-tiny/sentencepiece", "spm-tiny/huggingface"),
-            "refuted": replace(refuted, examples=tuple(map(example, TEXTS))),
+            "different": replace(refuted, examples=tuple(map(example, TEXTS))),
             "hostile": hostile(refuted),
         }
     for kind, report in found.items():
@@ -190,7 +190,7 @@ def test_light_and_dark_are_two(page: Page, folder: Path) -> None:
 
 @pytest.mark.parametrize("width", [1200, 360])
 def test_both_sides_tokens_stand_below_each_other(page: Page, folder: Path, width: int) -> None:
-    show(page, folder, "refuted", width)
+    show(page, folder, "different", width)
     columns = page.eval_on_selector_all(
         ".column:has(.cell)",
         "all => all.map(c => [...c.querySelectorAll('.cell')].map(x => {"
@@ -203,7 +203,7 @@ def test_both_sides_tokens_stand_below_each_other(page: Page, folder: Path, widt
 
 
 def test_what_differs_is_marked(page: Page, folder: Path) -> None:
-    show(page, folder, "refuted")
+    show(page, folder, "different")
     borders = "all => [...new Set(all.map(x => getComputedStyle(x).borderColor))]"
     differs = page.eval_on_selector_all(".column.differs", borders)
     alike = page.eval_on_selector_all(".column.equal", borders)
@@ -212,7 +212,7 @@ def test_what_differs_is_marked(page: Page, folder: Path) -> None:
 
 
 def test_a_text_from_the_right_runs_from_the_right(page: Page, folder: Path) -> None:
-    show(page, folder, "refuted")
+    show(page, folder, "different")
     rows = page.locator(".rows[dir=rtl]")
     assert rows.count() == 1
     lefts = rows.locator(".column.equal, .column.differs").evaluate_all(
@@ -222,7 +222,7 @@ def test_a_text_from_the_right_runs_from_the_right(page: Page, folder: Path) -> 
 
 
 def test_no_character_turns_its_neighbours_round(page: Page, folder: Path) -> None:
-    show(page, folder, "refuted")
+    show(page, folder, "different")
     text = page.locator(".text.large").filter(has_text="evil")
     places = text.evaluate(
         "e => { const walk = document.createTreeWalker(e, NodeFilter.SHOW_TEXT), found = [];"
@@ -236,7 +236,7 @@ def test_no_character_turns_its_neighbours_round(page: Page, folder: Path) -> No
 
 
 def test_the_keyboard_gets_to_the_details(page: Page, folder: Path) -> None:
-    show(page, folder, "refuted", 360)
+    show(page, folder, "different", 360)
     page.keyboard.press("Tab")
     seen = page.evaluate("document.querySelector('.skip:focus').getBoundingClientRect().left")
     assert seen >= 0

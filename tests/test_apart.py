@@ -119,8 +119,10 @@ def test_a_conversion_is_checked_apart_as_it_is_here(
     assert asked == [True, True]
     monkeypatch.setattr(conversion, "pays", lambda model: False)
     here = convert(TINY / "huggingface", tmp_path / "here", "huggingface")
-    assert apart.checks == here.checks
-    assert apart.verdict == here.verdict
+    assert apart.report is not None
+    assert here.report is not None
+    assert apart.report.checks == here.report.checks
+    assert replace(apart.report, b="") == replace(here.report, b="")
     assert len(asked) == 2
 
 

@@ -29,7 +29,7 @@ from bpe_interop.proof.prove import Proof
 from bpe_interop.verify import runs, verify
 from bpe_interop.verify.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.verify.sides import side_of
-from bpe_interop.verify.summary import summary
+from bpe_interop.verify.words import summary
 
 TINY = FIXTURES / "tokenizers"
 NFC = TINY / "nfc-tiny" / "huggingface"
@@ -72,7 +72,7 @@ def test_a_difference_is_shown_with_both_sides_beside_each_other(
     plain.mkdir()
     (plain / "tokenizer.json").write_text(json.dumps({**content, "normalizer": None}), "utf-8")
     corpus.write_text("fine\nfine\nabc e\u0301 def\n" + "fine\n" * 9_000, "utf-8", newline="")
-    room = importlib.import_module("bpe_interop.verify.two_sources")
+    room = importlib.import_module("bpe_interop.verify.verdict")
     monkeypatch.setattr(room, "prove", lambda a, b, scope: Proof(scope, "unknown", ()))
     monkeypatch.setattr(runs, "every_token", lambda model: ())
     code, out, _ = run(NFC, plain, "--corpus", corpus)

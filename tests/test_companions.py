@@ -884,7 +884,7 @@ def test_llama_served_by_its_class_is_found_out(data: Data, tmp_path: Path) -> N
     assert hello == [15043]
     assert file.encode(" Hello", add_special_tokens=False).ids == [29871, 15043]
     report = verify(folder, folder, engine_b="transformers")
-    assert (report.verdict, report.stage) == ("refuted", "normalizer")
+    assert (report.verdict, report.stage) == ("different", "normalizer")
     assert {d.field for d in report.differences} >= {"normalizer", "pretokenizer"}
     named = [note for note in report.notes if "LlamaTokenizer" in note]
     [note] = {each.removeprefix(f"{folder}: ") for each in named}  # on its files, and on what runs
@@ -937,7 +937,7 @@ def test_a_class_that_decodes_otherwise_is_no_defect(
     runs = sys.modules["bpe_interop.verify.runs"]
     monkeypatch.setattr(runs, "awkward", lambda *given, **more: iter(("a", "a<|0.00|>b")))
     report = verify(folder, folder, engine_b="transformers")
-    assert report.verdict == "refuted"
+    assert report.verdict == "different"
     assert not any("please report" in note for note in report.notes)
     assert any(
         "may do more than the pipeline it built when it decodes" in note for note in report.notes

@@ -19,7 +19,7 @@ from bpe_interop.errors import DecodeError, EngineError, PatternError, UnstatedE
 from bpe_interop.model import BPEModel, Fallback, PairList, Vocab
 from bpe_interop.sources import load_source
 from bpe_interop.steps import JoinBytes
-from bpe_interop.verify.compare import compare, compare_texts, first_difference, shrink
+from bpe_interop.verify.compare import ask_both, compare_texts, first_difference, shrink
 from bpe_interop.verify.sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mismatch, Mode, Own
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
@@ -139,7 +139,7 @@ def test_a_text_that_differs_in_ids_is_not_said_to_differ_in_decoding() -> None:
 
 
 def test_a_difference_of_the_template_alone() -> None:
-    tally = compare(Side(), Templated(), ["xyz"], [ORDINARY, AROUND])
+    tally = ask_both(Side(), Templated(), ["xyz"], [ORDINARY, AROUND])
     assert tally.mismatch
     assert (tally.mismatch.mode, tally.mismatch.text) == (AROUND, "")
     assert (tally.mismatch.ids_a, tally.mismatch.ids_b) == ((0,), (9,))
@@ -312,7 +312,7 @@ def test_small_texts_are_smallest_among_all(mode: Mode) -> None:
         Own(load_source(TOKENIZERS / name / "huggingface").model)
         for name in ("template-tiny", "nfc-tiny")
     )
-    tally = compare(one, two, ["wholly ordinary words, 1234"], [mode])
+    tally = ask_both(one, two, ["wholly ordinary words, 1234"], [mode])
     assert tally.mismatch
     small = tally.mismatch.text
     for length in range(len(small)):

@@ -31,10 +31,16 @@ from bpe_interop.errors import (
     UnstatedError,
     by_extra,
 )
+from bpe_interop.formats import by_name
+from bpe_interop.io import TokenizerSource
+from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement, restated
 from bpe_interop.verify.assumptions import EXAMINED
-from bpe_interop.verify.conversion import establish
+from bpe_interop.verify.conversion import compare_written
+from bpe_interop.verify.report import Check, Report
+from bpe_interop.verify.sides import Own, Side
+from bpe_interop.verify.words import engines, why_not_proved
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 TINY = TOKENIZERS / "gpt2-tiny"
@@ -52,7 +58,7 @@ def test_it_says_what_it_kept_rewrote_and_checked(tmp_path: Path) -> None:
     assert done.kept[0] == "800 tokens, 544 merges"
     assert "801-804, 820" in done.kept[1]
     assert any("544 merges" in line for line in done.rewrote)
-    read, own, served = done.checks
+    read, own, served = done.report.checks
     assert (read.of, read.engine, read.version) == ("source", "tiktoken", tiktoken.__version__)
     assert read.texts > 5_000
     assert own.of == served.of == "target"
@@ -62,11 +68,11 @@ def test_it_says_what_it_kept_rewrote_and_checked(tmp_path: Path) -> None:
     assert len(own.scopes) == 3
     assert served.engine == "transformers"
     assert names(tmp_path / "out") == sorted(done.files)
-    verdict = done.verdict
+    verdict = done.report
     assert verdict is not None
-    assert (verdict.outcome, verdict.scope, verdict.notes) == ("proved", "all", ())
+    assert (verdict.verdict, verdict.scope, verdict.notes) == ("proved", "all", ())
     assert {stage.outcome for stage in verdict.stages} == {"proved"}
-    assert verdict.engines == (
+    assert engines(verdict) == (
         f"tiktoken {tiktoken.__version__}",
         f"tokenizers {tokenizers.__version__}",
     )
@@ -77,7 +83,7 @@ def test_it_says_what_it_kept_rewrote_and_checked(tmp_path: Path) -> None:
 def test_a_rank_file_target_and_its_plugin(tmp_path: Path) -> None:
     done = convert(TINY / "huggingface", tmp_path / "x.tiktoken")
     assert done.target_format == "tiktoken"
-    assert [c.version for c in done.checks] == [tokenizers.__version__, tiktoken.__version__]
+    assert [c.version for c in done.report.checks] == [tokenizers.__version__, tiktoken.__version__]
     assert names(tmp_path) == ["x.tiktoken", "x.tiktoken.json"]
     convert(TINY / "tiktoken", tmp_path / "out", "tiktoken", options=["plugin"])
     assert (tmp_path / "out" / "plugin" / "pyproject.toml").is_file()
@@ -90,9 +96,9 @@ def test_a_rank_file_target_and_its_plugin(tmp_path: Path) -> None:
 def test_what_the_source_leaves_unsaid_is_said(tmp_path: Path) -> None:
     done = convert(TINY / "gpt2", tmp_path / "pair", "gpt2", options=["vocab-names"])
     assert names(tmp_path / "pair") == ["merges.txt", "vocab.json"]
-    assert "no pattern is known" in done.checks[0].skipped
-    assert done.verdict
-    assert done.verdict.outcome == "unknown"
+    assert "no pattern is known" in done.report.checks[0].skipped
+    assert done.report is not None
+    assert done.report.verdict == "unknown"
     with pytest.raises(UnstatedError, match="--preset"):
         convert(TINY / "gpt2", tmp_path / "hub", "hf")
     assert names(tmp_path) == ["pair"]
@@ -109,9 +115,9 @@ def test_a_refused_loss_writes_nothing_and_drop_allows_it(tmp_path: Path) -> Non
     assert names(tmp_path) == []
     done = convert(source, tmp_path / "out", "tiktoken", drop=["merges", "added"])
     assert {"merges", "added"} <= {loss.field for loss in done.losses}
-    assert done.checks[0].texts
-    assert done.verdict
-    assert (done.verdict.outcome, done.verdict.dropped) == ("proved", ("added", "merges"))
+    assert done.report.checks[0].texts
+    assert done.report is not None
+    assert (done.report.verdict, done.report.dropped) == ("proved", ("added", "merges"))
 
 
 @pytest.fixture
@@ -144,9 +150,9 @@ def test_the_command_ends_with_the_verdict(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("few_texts")
 def test_a_verdict_is_about_what_is_stated(tmp_path: Path) -> None:
     done = convert(RANKS, tmp_path / "out", "gpt2", drop=["added", "pretokenizer"])
-    assert done.verdict
-    assert (done.verdict.outcome, done.verdict.scope) == ("proved", "ordinary")
-    assert [note[:31] for note in done.verdict.notes] == [
+    assert done.report is not None
+    assert (done.report.verdict, done.report.scope) == ("proved", "ordinary")
+    assert [note[:31] for note in done.report.notes] == [
         "the target does not say how tex",
         "the target does not say which s",
         "the target does not say what is",
@@ -161,8 +167,23 @@ def test_a_verdict_is_about_what_both_engines_do(tmp_path: Path) -> None:
         ("huggingface", "sentencepiece", Statement()),
     ):
         done = convert(TOKENIZERS / "spm-tiny" / source, tmp_path / to, to, said=said)
-        assert done.verdict
-        assert (done.verdict.outcome, done.verdict.scope) == ("proved", "ordinary")
+        assert done.report is not None
+        assert (done.report.verdict, done.report.scope) == ("proved", "ordinary")
+
+
+def established(
+    model: BPEModel,
+    again: BPEModel,
+    formats: tuple[str, str] = ("tiktoken", "tiktoken"),
+    texts: int = 10,
+) -> Report:
+    """The report on what was written, its own engine having agreed on so many texts."""
+    one, two = (
+        Side(TokenizerSource("", by_name(name), {}, each), Own(each), each)
+        for name, each in zip(formats, (model, again), strict=True)
+    )
+    check = Check(by_name(formats[1]).engine, "", texts=texts)
+    return compare_written(one, two, (), [check])
 
 
 def test_a_template_that_the_targets_engine_does_not_apply_is_noted() -> None:
@@ -170,12 +191,12 @@ def test_a_template_that_the_targets_engine_does_not_apply_is_noted() -> None:
     said = Statement(template="bos", roles={"bos": "<|endoftext|>"})
     model = load_source(RANKS).model
     placed = restated(model, said)
-    for each, engines, noted in (
-        (placed, ["tokenizers", "tiktoken"], 1),
-        (placed, ["tiktoken", "tokenizers"], 0),
-        (model, ["tokenizers", "tiktoken"], 0),
+    for each, formats, noted in (
+        (placed, ("huggingface", "tiktoken"), 1),
+        (placed, ("tiktoken", "huggingface"), 0),
+        (model, ("huggingface", "tiktoken"), 0),
     ):
-        notes = [n for n in establish(each, each, (), engines, 10).notes if "places no" in n]
+        notes = [n for n in established(each, each, formats).notes if "places no" in n]
         assert len(notes) == noted
         assert all("tiktoken places no tokens" in n and '"<|endoftext|>"' in n for n in notes)
 
@@ -184,18 +205,18 @@ def test_other_engine_versions_are_tested_not_proved(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(EXAMINED, "tiktoken", ("0.1.0",))
     model = load_source(RANKS).model
     for texts, outcome in ((10, "tested"), (0, "unknown")):
-        found = establish(model, model, (), ["tiktoken"], texts)
-        assert found.outcome == outcome
-        assert "our tests do not run on tiktoken" in found.why
+        found = established(model, model, texts=texts)
+        assert found.verdict == outcome
+        assert "our tests do not run on tiktoken" in why_not_proved(found)
 
 
 def test_a_proof_names_the_versions_that_it_is_about(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = metadata.version("tiktoken")
     monkeypatch.setitem(EXAMINED, "tiktoken", (installed, "99.0"))
     model = load_source(RANKS).model
-    found = establish(model, model, (), ["tiktoken"], 10)
-    assert found.outcome == "proved"
-    assert found.engines == (f"tiktoken {installed}",)
+    found = established(model, model)
+    assert found.verdict == "proved"
+    assert engines(found) == (f"tiktoken {installed}",)
     assert f"tested, on tiktoken {installed})" in found.assumptions[0]
 
 
@@ -207,7 +228,7 @@ def test_what_is_written_wrong_is_refuted_without_an_engine(tmp_path: Path) -> N
     ids[one], ids[other] = ids[other], ids[one]
     swapped = replace(model, vocab=replace(model.vocab, ids=ids))
     with pytest.raises(CheckFailedError, match="other ids"):
-        establish(model, swapped, (), ["tiktoken"], 0)
+        established(model, swapped, texts=0)
 
 
 @pytest.mark.long
@@ -272,12 +293,12 @@ def test_a_missing_engine_is_said_and_required(
             convert(TINY / "huggingface", tmp_path / "x.tiktoken")
         assert names(tmp_path) == []
         done = convert(TINY / "huggingface", tmp_path / "x.tiktoken", verify=False)
-        assert done.checks == ()
+        assert done.report is None
     with monkeypatch.context() as patch:
         without("transformers", patch)
         done = convert(RANKS, tmp_path / "out", "hf")
-        assert [bool(check.skipped) for check in done.checks] == [False, False, True]
-        assert done.checks[2].skipped == by_extra("transformers")
+        assert [bool(check.skipped) for check in done.report.checks] == [False, False, True]
+        assert done.report.checks[2].skipped == by_extra("transformers")
 
 
 def test_force_replaces_as_a_whole(tmp_path: Path) -> None:

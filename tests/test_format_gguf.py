@@ -266,9 +266,9 @@ def test_a_conversion_is_one_file_proved_in_llama_cpp(tmp_path: Path) -> None:
     done = convert(FIXTURES / "tokenizers/gpt2-tiny/huggingface", tmp_path / "mine.gguf")
     assert done.files == ("mine.gguf",)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.gguf"]
-    assert done.verdict is not None
-    assert (done.verdict.outcome, done.verdict.scope) == ("proved", "all")
-    assert any(check.engine == "llama.cpp" and check.texts for check in done.checks)
+    assert done.report is not None
+    assert (done.report.verdict, done.report.scope) == ("proved", "all")
+    assert any(check.engine == "llama.cpp" and check.texts for check in done.report.checks)
 
 
 def test_a_splitter_that_no_name_has_is_refused_with_the_nearest(tmp_path: Path) -> None:

@@ -418,8 +418,8 @@ def test_a_bare_list_gives_the_ids_that_megatron_makes(preset: str, tmp_path: Pa
     done = convert(
         path, tmp_path / "hf", "huggingface", preset=preset, said=Statement(template="none")
     )
-    assert done.verdict is not None
-    assert done.verdict.outcome == "proved"
+    assert done.report is not None
+    assert done.report.verdict == "proved"
 
 
 def test_a_bare_list_says_no_pattern(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_it_is_there_where_the_source_has_one(source: Path, tmp_path: Path) -> N
     done = convert(source, tmp_path / "a.gguf", verify=source == JSON)
     assert inside(tmp_path / "a.gguf") == JSON.read_text("utf-8")
     assert any("byte for byte" in note for note in done.notes)
-    assert done.verdict is None or done.verdict.outcome == "proved"
+    assert done.report is None or done.report.verdict == "proved"
     # llama.cpp loads the file all the same.
     engine = LlamaCppEngine((tmp_path / "a.gguf").read_bytes())
     text = "Hello na\u00efve world"

@@ -328,9 +328,9 @@ def test_a_conversion_says_what_its_proof_takes_for_granted_of_texts(tmp_path: P
     """As ``verify`` does of the same files: llama.cpp's character classes are older."""
     source, target = FIXTURES / "tokenizers/gpt2-tiny/huggingface", tmp_path / "t.gguf"
     done = convert(source, target, "gguf")
-    assert done.verdict is not None
-    assert done.verdict.outcome == "proved"
-    (said,) = (note for note in done.verdict.notes if "Unicode 16.0" in note)
+    assert done.report is not None
+    assert done.report.verdict == "proved"
+    (said,) = (note for note in done.report.notes if "Unicode 16.0" in note)
     report = verify(source, target, engine_b="llama.cpp")
     (assumed,) = (each for each in report.assumptions if "llama.cpp's" in each)
     assert said == f"the proof takes for granted that {assumed}"

@@ -31,7 +31,7 @@ from bpe_interop.pages.markdown import code, plain, shown
 from bpe_interop.pages.rows import AROUND, COLUMNS, rows
 from bpe_interop.pages.visible import parts, right_to_left, token_parts
 from bpe_interop.verify import Report, Scope, counts
-from bpe_interop.verify.alignment import as_rows
+from bpe_interop.verify.alignment import align, as_rows
 from bpe_interop.verify.corpus_report import CorpusReport, Counts
 from bpe_interop.verify.report import Example
 from bpe_interop.verify.sides import ORDINARY, Mismatch
@@ -64,27 +64,28 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Reports:
     with pytest.MonkeyPatch.context() as patch:
         few_texts(patch)
         found = {
-            "refuted": real(GPT2, CL100K, corpus=corpus),
+            "different": real(GPT2, CL100K, corpus=corpus),
             "proved": real("cl100k-tiny/tiktoken", CL100K, corpus=corpus),
             "tested": real("spm-tiny/sentencepiece", "spm-tiny/huggingface"),
             "scoped": real("template-tiny/huggingface", "template-tiny/huggingface", "ordinary"),
         }
     found["unknown"] = replace(found["tested"], verdict="unknown", compared=0)
     mismatch = Mismatch(ORDINARY, "a  b", (1, 2), (1, 2), ("a  b", "a b"))
-    found["decoding"] = replace(found["refuted"], mismatch=mismatch, examples=(), matters=())
-    found["hostile"] = hostile(found["refuted"])
+    shown = (Example(mismatch, align(mismatch.text, mismatch.ids_a, mismatch.ids_b)),)
+    found["decoding"] = replace(found["different"], mismatch=mismatch, examples=shown, matters=())
+    found["hostile"] = hostile(found["different"])
     return Reports(found)
 
 
-KINDS = ("refuted", "proved", "tested", "scoped", "unknown", "decoding", "hostile")
+KINDS = ("different", "proved", "tested", "scoped", "unknown", "decoding", "hostile")
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def test_the_fixtures_are_what_they_are_called(reports: Reports) -> None:
-    for kind in ("refuted", "proved", "tested", "unknown"):
+    for kind in ("different", "proved", "tested", "unknown"):
         assert reports[kind].verdict == kind
-    assert reports["refuted"].examples
-    assert reports["refuted"].corpus is not None
+    assert reports["different"].examples
+    assert reports["different"].corpus is not None
 
 
 TEXT_STAGES = ["normalizer", "pre-tokenizer", "core", "lookup", "ids", "decoding"]
@@ -126,7 +127,7 @@ def test_the_json_follows_its_schema(reports: Reports, kind: str) -> None:
 
 
 def test_the_schema_refuses_other_documents(reports: Reports) -> None:
-    data = pages.as_data(reports["refuted"])
+    data = pages.as_data(reports["different"])
     for wrong in (
         {**data, "verdict": "equal"},
         {**data, "schema": 2},
@@ -218,8 +219,8 @@ def test_junit_has_the_common_shape(reports: Reports, kind: str) -> None:
 
 
 def test_junit_fails_where_ids_differ(reports: Reports) -> None:
-    cases = check_junit(pages.to_junit(reports["refuted"]))
-    (_, kind, message), found = cases["verdict"][0], reports["refuted"].mismatch
+    cases = check_junit(pages.to_junit(reports["different"]))
+    (_, kind, message), found = cases["verdict"][0], reports["different"].mismatch
     assert found is not None
     assert kind == "failure"
     assert show(found.text) in message
@@ -266,7 +267,7 @@ def test_junit_takes_no_interrupted_run_for_a_whole_one(reports: Reports) -> Non
 def test_junit_skips_what_is_not_proved_and_what_does_not_count(reports: Reports) -> None:
     cases = check_junit(pages.to_junit(reports["tested"]))["stages"]
     assert ("sequence template", "skipped") in [case[:2] for case in cases]
-    scoped = replace(reports["refuted"], scope="text")
+    scoped = replace(reports["different"], scope="text")
     cases = check_junit(pages.to_junit(scoped))["stages"]
     outcomes = {name: (kind, message) for name, kind, message in cases}
     assert outcomes["special tokens"][0] == "skipped"
@@ -277,7 +278,7 @@ def test_junit_skips_what_is_not_proved_and_what_does_not_count(reports: Reports
 @settings(max_examples=30)
 @given(st.lists(TEXTS, min_size=1, max_size=6))
 def test_junit_survives_any_text(reports: Reports, texts: list[str]) -> None:
-    found = hostile(reports["refuted"], tuple(texts))
+    found = hostile(reports["different"], tuple(texts))
     cases = check_junit(pages.to_junit(found))
     assert show(texts[0]) in cases["verdict"][0][2]
 
@@ -354,7 +355,7 @@ def test_markdown_is_made_of_what_it_should_be(reports: Reports, kind: str) -> N
 
 def test_markdown_counts_one_as_one(reports: Reports) -> None:
     """Of files, documents, bytes and texts."""
-    report = reports["refuted"]
+    report = reports["different"]
     assert report.corpus is not None
     counts = replace(report.corpus.counts, documents=1, bytes=1, compared=1, differing=1)
     one = replace(report, compared=1, bytes=1, corpus=replace(report.corpus, counts=counts))
@@ -370,8 +371,8 @@ def test_markdown_counts_one_as_one(reports: Reports) -> None:
 
 
 def test_markdown_shows_the_witness_and_its_ids(reports: Reports) -> None:
-    found = read_markdown(pages.to_markdown(reports["refuted"]))
-    mismatch = reports["refuted"].mismatch
+    found = read_markdown(pages.to_markdown(reports["different"]))
+    mismatch = reports["different"].mismatch
     assert mismatch is not None
     assert {show(mismatch.text), " ".join(map(str, mismatch.ids_a))} <= {*found.codes}
     assert " ".join(map(str, mismatch.ids_b)) in found.codes
@@ -383,20 +384,20 @@ def test_markdown_tells_a_mark_by_its_escape() -> None:
 
 
 def test_a_page_calls_different_what_the_terminal_calls_so(reports: Reports) -> None:
-    assert "<dd>refuted</dd>" not in pages.to_html(reports["refuted"])
+    assert "<dd>refuted</dd>" not in pages.to_html(reports["different"])
 
 
 def test_the_page_tells_signs_that_look_alike_apart(reports: Reports) -> None:
     """U+0340 and U+0300 are one to the eye."""
     for text, expected in (("a\u0340", r"a\u0340"), ("a\u0300", r"a\u0300")):
-        page = pages.to_html(replace(reports["refuted"], examples=(example(text),)))
+        page = pages.to_html(replace(reports["different"], examples=(example(text),)))
         assert expected in page
-    assert "\\u" not in pages.to_html(replace(reports["refuted"], examples=(example("na"),)))
+    assert "\\u" not in pages.to_html(replace(reports["different"], examples=(example("na"),)))
 
 
 def test_markdown_keeps_tokens_apart_with_commas(reports: Reports) -> None:
     """HTML shows two spaces as one, so they would be written as escapes."""
-    report = replace(reports["refuted"], examples=(example("Hello world it's 2023"),))
+    report = replace(reports["different"], examples=(example("Hello world it's 2023"),))
     shown = as_rows(report.examples[0].mismatch.text, report.examples[0].spans, between=", ")
     cells = {cell for _, _, a, b in shown for cell in (a, b)}
     assert any(", " in cell for cell in cells)
@@ -406,7 +407,7 @@ def test_markdown_keeps_tokens_apart_with_commas(reports: Reports) -> None:
 @settings(max_examples=30)
 @given(st.lists(TEXTS, min_size=1, max_size=6))
 def test_markdown_survives_any_text(reports: Reports, texts: list[str]) -> None:
-    found = read_markdown(pages.to_markdown(hostile(reports["refuted"], tuple(texts))))
+    found = read_markdown(pages.to_markdown(hostile(reports["different"], tuple(texts))))
     spaced = re.sub(" {2,}", lambda run: "\\x20" * len(run[0]), show(texts[0]))
     assert spaced in found.codes
 
@@ -436,7 +437,7 @@ def test_markdown_stays_below_what_github_takes(reports: Reports) -> None:
     source = reports["hostile"].examples[0].source
     long = example("ab1 " * 400, source)
     report = replace(
-        hostile(reports["refuted"]),
+        hostile(reports["different"]),
         examples=(long,) * 60,
         notes=("|" * 5000,) * 10,
         scopes=("\u202e" * 5000,) * 10,
@@ -516,8 +517,8 @@ def test_the_page_says_what_was_found(reports: Reports) -> None:
     assert words.count("proved") == len(reports["proved"].stages)
     listed = [each.text for each in next(of_class(root, "assumptions"))]
     assert listed == [*reports["proved"].assumptions]
-    root = read_html(pages.to_html(reports["refuted"]))
-    report = reports["refuted"]
+    root = read_html(pages.to_html(reports["different"]))
+    report = reports["different"]
     assert report.mismatch is not None
     assert shown_texts(root)[0] == report.mismatch.text
     ids = [int(each.text or "") for each in of_class(next(of_class(root, "rows")), "id")]
@@ -526,7 +527,7 @@ def test_the_page_says_what_was_found(reports: Reports) -> None:
 
 def test_the_page_counts_what_differs(reports: Reports) -> None:
     """Of the texts, of all corpora, and of each file; no two of the numbers are the same."""
-    report = reports["refuted"]
+    report = reports["different"]
     assert report.corpus is not None
     [(name, counts)] = report.corpus.files.items()
     files = {name: replace(counts, differing=1_003), "other.txt": replace(counts, differing=2_004)}
@@ -558,7 +559,7 @@ def expected(text: str) -> str:
 @settings(max_examples=30)
 @given(st.lists(TEXTS, min_size=1, max_size=6))
 def test_the_page_survives_any_text(reports: Reports, texts: list[str]) -> None:
-    root = read_html(pages.to_html(hostile(reports["refuted"], tuple(texts))))
+    root = read_html(pages.to_html(hostile(reports["different"], tuple(texts))))
     assert shown_texts(root) == list(map(expected, texts))
     for element in root.iter():
         for text in (element.text, element.tail, *element.attrib.values()):
@@ -659,18 +660,10 @@ def test_rows_follow_the_direction_of_their_text() -> None:
     assert rows(example("שלום")).right_to_left
 
 
-def test_ids_alone_are_shown_where_no_more_is_known(reports: Reports) -> None:
-    mismatch = Mismatch(ORDINARY, "hello", (1, 2, 3), (1, 9, 3))
-    report = replace(reports["refuted"], mismatch=mismatch, examples=())
-    rows_shown = next(of_class(read_html(pages.to_html(report)), "rows"))
-    assert [each.text for each in of_class(rows_shown, "id")] == ["1", "1", "2", "9", "3", "3"]
-    assert not [*of_class(rows_shown, "content")]
-
-
 def test_a_span_that_no_token_stands_for_is_shown_as_text(reports: Reports) -> None:
     dropping = next(each for each in HOSTILE if each)
     one = example(dropping)
     spans = tuple(replace(s, ids_a=(), ids_b=(), tokens_a=(), tokens_b=()) for s in one.spans)
-    report = replace(reports["refuted"], examples=(Example(one.mismatch, spans),))
+    report = replace(reports["different"], examples=(Example(one.mismatch, spans),))
     shown = next(of_class(read_html(pages.to_html(report)), "rows"))
     assert "no token" in "".join(shown.itertext())

@@ -60,7 +60,7 @@ def test_convert_counts_to_the_totals_that_it_said(
     assert [name for name, _, _ in noted.stages] == [
         *("the source in tokenizers", "what was written in tiktoken", "proving"),
     ]
-    checked = [each.texts for each in done.checks]
+    checked = [each.texts for each in done.report.checks]
     assert [(total, count) for _, total, count in noted.stages[:2]] == [(n, n) for n in checked]
 
 

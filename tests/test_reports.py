@@ -140,7 +140,7 @@ def test_what_is_required_is_followed_by_junit_and_said_in_each_head(
         heads = [text.read_text("utf-8").splitlines()[0], first]
         heads.append(re.findall("<h1>.*?<span>(.*?)</span>", page.read_text("utf-8"), re.S)[0])
         assert {head.endswith("; but not accepted") for head in heads} == {require == "proved"}
-        sign, name, cross = ("❌", "refuted", "M7.5 7.5l9 9M16.5 7.5l-9 9")
+        sign, name, cross = ("❌", "different", "M7.5 7.5l9 9M16.5 7.5l-9 9")
         if require == "tested":
             sign, name, cross = ("☑️", "tested", "M6.5 9.7h11M6.5 14.3h11")
         assert heads[0].startswith(f"## {sign} Equal where tested")

@@ -21,7 +21,7 @@ from bpe_interop.model import PairList, RankTable
 from bpe_interop.notebook import HEADLINES, SIGNS, chips, framed, verdict_block
 from bpe_interop.pages import to_html
 from bpe_interop.statistics import Statistics, measure
-from bpe_interop.verify.summary import summary
+from bpe_interop.verify.words import summary
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny"
 HUGGING_FACE = FIXTURES / "tokenizers" / "nfc-tiny" / "huggingface"
@@ -108,8 +108,8 @@ def test_a_verdict_looks_as_the_head_of_its_page(objects: dict[str, object]) -> 
     for side in (report.a, report.b):
         assert side in Closed(block).text
     conversion: Any = objects["Conversion"]
-    assert HEADLINES[conversion.verdict.outcome] in conversion._repr_html_()
-    assert conversion.verdict.outcome == "proved"
+    assert HEADLINES[conversion.report.verdict] in conversion._repr_html_()
+    assert conversion.report.verdict == "proved"
 
 
 def test_a_conversion_that_was_not_compared_says_so(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_what_is_unstated_is_not_called_none(tmp_path: Path) -> None:
 def test_a_difference_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     few_texts(monkeypatch)
     report = bpe_interop.verify(GPT2 / "tiktoken", HUGGING_FACE)
-    assert repr(report).startswith("<Report refuted: ")
+    assert repr(report).startswith("<Report different: ")
     assert str(report).startswith("DIFFERENT: ")
     assert "a gives" in str(report)
 
@@ -169,7 +169,7 @@ def test_markup_and_control_characters_are_text() -> None:
     tokens = [(5, b"<b>\x1b[31m"), (6, b"\xff"), (7, b"\n")]
     lines = ["a\u202eb&: <i>\x1b", "<i>"]
     shown = chips(tokens) + framed("<i>", lines, tokens)
-    shown += verdict_block("refuted", ["<i>", "b&<"], "<i>\u202e", lines)
+    shown += verdict_block("different", ["<i>", "b&<"], "<i>\u202e", lines)
     shown += verdict_block("<i>", [], "", [])
     assert Closed(shown).open == []
     for wrong in ("<b>", "<i>", "\x1b", "\u202e", "b&<"):

@@ -132,8 +132,8 @@ def test_a_template_reaches_every_format_that_holds_one(tmp_path: Path) -> None:
     config = json.loads((tmp_path / "spm" / "tokenizer_config.json").read_text())
     assert (config["add_bos_token"], config["add_eos_token"]) == (True, False)
     done = convert(tmp_path / "spm", tmp_path / "again", "hf")
-    assert done.verdict
-    assert done.verdict.given == ()
+    assert done.report is not None
+    assert done.report.by_user == ()
     assert hub_ids(tmp_path / "again", TEXT) == hub_ids(tmp_path / "hf", TEXT)
 
 
@@ -259,8 +259,8 @@ def test_known_models_have_the_template_of_their_published_file(
     data: Data, tmp_path: Path, name: str
 ) -> None:
     done = convert(data(name) / "tokenizer.model", tmp_path / "out", "hf")
-    assert done.verdict
-    assert done.verdict.given == ()
+    assert done.report is not None
+    assert done.report.by_user == ()
     for texts in (("Hello",), ("Hello", "more")):
         assert hub_ids(tmp_path / "out", *texts) == hub_ids(data(name), *texts)
     said = Statement(template="none")

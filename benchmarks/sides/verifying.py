@@ -21,7 +21,7 @@ def documents(
 ) -> Inside:
     """tiktoken and tokenizers, held against each other."""
     from bpe_interop.engines import from_model
-    from bpe_interop.verify.compare import compare
+    from bpe_interop.verify.compare import ask_both
     from bpe_interop.verify.sides import ORDINARY
 
     texts, model = read(corpus, share, size), tokenizer(source, preset)
@@ -30,7 +30,7 @@ def documents(
     threads = os.cpu_count() or 1
 
     def ours() -> Any:
-        return compare(a, b, texts, [ORDINARY])
+        return ask_both(a, b, texts, [ORDINARY])
 
     def loop() -> bool:
         return all(
@@ -58,14 +58,14 @@ def documents(
 def both_ours(sides: str, corpus: str, source: str, preset: str) -> Inside:
     """Our encoder of a rank file against our encoder of the ``tokenizer.json`` made of it."""
     from bpe_interop import Tokenizer
-    from bpe_interop.verify.compare import compare
+    from bpe_interop.verify.compare import ask_both
     from bpe_interop.verify.sides import ORDINARY, Own
 
     texts, model = read(corpus), tokenizer(source, preset)
     a, b = Own(model.model), Own(Tokenizer.from_tokenizers(model.to_tokenizers()).model)
 
     def ours() -> Any:
-        return compare(a, b, texts, [ORDINARY])
+        return ask_both(a, b, texts, [ORDINARY])
 
     ours()
 

@@ -127,7 +127,7 @@ def _converted(source: Path, target: str, preset: str) -> Outcome:
             except Exception as error:
                 what = f"FAULT {type(error).__name__}: {error}"
                 return Outcome(str(source), target, preset, dropped, what)
-        what = "none" if done.verdict is None else done.verdict.outcome
+        what = "none" if done.report is None else done.report.verdict
         return Outcome(str(source), target, preset, dropped, what)
     return Outcome(str(source), target, preset, dropped, "FAULT refused three times")
 

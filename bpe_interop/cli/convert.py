@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -209,7 +209,11 @@ def _measured(source: str, target: Path, asked: _Asked, reading: SourceOptions) 
 
 
 def _as_dict(done: Conversion, costs: list[Cost]) -> dict[str, object]:
-    return {**asdict(done), **({"costs": [*map(asdict, costs)]} if costs else {})}
+    from ..pages.document import written_data
+
+    told = {**asdict(replace(done, report=None)), **written_data(done.report)}
+    del told["report"]
+    return {**told, **({"costs": [*map(asdict, costs)]} if costs else {})}
 
 
 def _show_published(
@@ -251,7 +255,7 @@ def _show(done: Conversion, target: Path, costs: list[Cost]) -> None:
     lines("dropped", [describe(loss, happened=True) for loss in done.losses])
     lines("cost", [str(cost) for cost in costs])
     lines("note", done.notes)
-    show_outcome(done.checks, done.verdict)
+    show_outcome(done.report)
 
 
 def is_repository(target: Path) -> bool:

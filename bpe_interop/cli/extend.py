@@ -330,7 +330,7 @@ def _show(
     lines("rows", [_rows(changes)])
     lines("dropped", [describe(loss, happened=True) for loss in done.losses])
     lines("note", [*changes.notes, *notes])
-    show_outcome(done.checks, done.verdict, to="to the source with these tokens ")
+    show_outcome(done.report, to="to the source with these tokens ")
 
 
 def _said(token: AddedToken) -> str:
@@ -378,6 +378,8 @@ def _as_dict(
     notes: tuple[str, ...],
     done: Written,
 ) -> dict[str, object]:
+    from ..pages.document import written_data
+
     return {
         "source": spelled(source),
         "target": spelled(str(target)),
@@ -386,8 +388,7 @@ def _as_dict(
         "surgery": {**_as_data(changes), "rows_added": changes.rows_added},
         "notes": list(notes),
         "losses": [asdict(loss) for loss in done.losses],
-        "checks": [asdict(check) for check in done.checks],
-        "verdict": None if done.verdict is None else asdict(done.verdict),
+        **written_data(done.report),
     }
 
 

@@ -13,12 +13,12 @@ from ..errors import LossyConversionError
 from ..formats import Format
 from ..io import spelled
 from ..loss import Loss
-from .screen import as_json, lines, show_text
+from .screen import as_json, lines
 from .terminal import say_line
 
 if TYPE_CHECKING:
     from ..cost import Cost
-    from ..verify.conversion import Check, Established
+    from ..verify.report import Check, Report
 
 
 @contextlib.contextmanager
@@ -53,27 +53,22 @@ def refusals(
         raise
 
 
-def show_outcome(
-    checks: Iterable[Check],
-    verdict: Established | None,
-    to: str = "",
-    *,
-    has_source: bool = True,
-) -> None:
+def show_outcome(report: Report | None, to: str = "", *, has_source: bool = True) -> None:
     """Prints what was checked and what is known of what was written; ``to`` says what it equals.
 
     Without ``has_source`` it was made here, and nothing else could have said its template.
     """
-    checked = list(checks)
-    for check in checked:
-        _show_check(check)
-    if verdict is not None:
-        served = [check for check in checked if facts(check.engine).directories and check.texts]
-        also = [f"; tested as {check.engine} {check.version} serves it" for check in served]
-        lines("verdict", [_sentence(verdict, to, has_source) + "".join(also)])
-        lines("note", verdict.notes)
-    if not checked:
+    if report is None:
         lines("not checked", ["--no-verify was given"])
+        return
+    from ..verify.words import written  # a verdict was found, so its modules are there
+
+    for check in report.checks:
+        _show_check(check)
+    served = [check for check in report.checks if facts(check.engine).directories and check.texts]
+    also = [f"; tested as {check.engine} {check.version} serves it" for check in served]
+    lines("verdict", [written(report, to, has_source=has_source) + "".join(also)])
+    lines("note", report.notes)
 
 
 def show_how_to_load(row: Format, names: Iterable[str], target: Path) -> None:
@@ -106,33 +101,3 @@ def _show_check(check: Check) -> None:
     )
     if check.failures:
         lines("not checked", [f"{check.failures:,} of these texts: {check.failed}"])
-
-
-def _sentence(established: Established, to: str, has_source: bool) -> str:
-    """The verdict as a sentence."""
-    from ..proof.prove import about  # a verdict was found, so its modules are there
-
-    but = _but(established)
-    if established.outcome == "proved":
-        text = about(established.scope, established.stages)
-        if "sequence_template" in established.given:
-            text += "; the template is the one that was given" + ", not the source's" * has_source
-        return f"{but}PROVED equal {to}for {text} ({', '.join(established.engines)})"
-    if established.outcome == "refuted":
-        text = show_text(established.witness or "")
-        return f"DIFFERENT by more than what was dropped, {established.why}; a text: {text}"
-    if established.outcome == "tested":
-        return (
-            f"{but}TESTED equal {to}on {established.texts:,} texts; not proved: {established.why}"
-        )
-    return f"NONE: {established.why}"
-
-
-def _but(established: Established) -> str:
-    """What stands before a verdict on what is left: what was dropped, and what that changes."""
-    if not established.dropped:
-        return ""
-    fields = ", ".join(established.dropped)
-    example = established.example
-    shown = "" if example is None else f", which changes {show_text(example)}"
-    return f"not the same tokenizer: {fields} dropped{shown}; all else "

@@ -283,7 +283,7 @@ def _show(done: Training, written: Written, request: Request) -> None:
     lines("note", done.notes)
     lines("dropped", [describe(loss, happened=True) for loss in written.losses])
     lines("note", written.notes)
-    show_outcome(written.checks, written.verdict, to="to what was learned ", has_source=False)
+    show_outcome(written.report, to="to what was learned ", has_source=False)
 
 
 def _special(model: BPEModel) -> list[str]:
@@ -324,6 +324,8 @@ def _more(merges: int) -> list[str]:
 
 
 def _as_dict(done: Training, target: Path, written: Written) -> dict[str, object]:
+    from ..pages.document import written_data
+
     return {
         "target": spelled(str(target)),
         "algorithm": done.algorithm,
@@ -336,6 +338,5 @@ def _as_dict(done: Training, target: Path, written: Written) -> dict[str, object
         "notes": [*done.notes, *written.notes],
         "losses": [asdict(loss) for loss in written.losses],
         "files": list(written.files),
-        "checks": [asdict(check) for check in written.checks],
-        "verdict": None if written.verdict is None else asdict(written.verdict),
+        **written_data(written.report),
     }

@@ -10,8 +10,7 @@ from ..text.visible import many
 from ..verify import Example, Mismatch, Report, Stage
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import CorpusReport, Counts, Source
-from ..verify.summary import but_not_accepted, found_in, omitted, reason, subject, texts_differ
-from ..verify.verdict import not_called_proved, reasons_against_proof
+from ..verify.words import but_not_accepted, found_in, omitted, reason, subject, texts_differ
 from .screen import LABEL, folded, lines, short_text, show_text
 from .terminal import say, say_line
 
@@ -36,8 +35,7 @@ def show_report(report: Report, *, reasons: Sequence[str] = (), full: bool = Fal
         full: show long patterns whole; without it they have no middle.
     """
     _show_verdict(report, but_not_accepted(report, reasons))
-    against = () if report.verdict == "refuted" else reasons_against_proof(report.notes)
-    lines("not proved", list(against))
+    lines("not proved", report.against)
     lines("because", list(reasons))
     lines("scope", [subject(report)] if _names_scope(report) else [])
     for stage in report.stages:
@@ -53,8 +51,7 @@ def show_report(report: Report, *, reasons: Sequence[str] = (), full: bool = Fal
     for difference, matter in zip(report.differences, report.matters, strict=True):
         how = difference.whole or difference.how if full else folded(difference.how, _HOW)
         lines("field", [f"{difference.field:<18} {matter}; {how}"])
-    told = {*map(not_called_proved, against)}
-    lines("note", [note for note in report.notes if note not in told])
+    lines("note", report.notes)
     lines("failed", _failed(report))
 
 

@@ -20,7 +20,7 @@ from ..io import keep_apart
 from ..pages import SUFFIXES, Require, check_targets, to_json, write_reports
 from ..verify import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
 from ..verify.metadata import COVERED
-from ..verify.summary import other_metadata, unmet
+from ..verify.words import other_metadata, unmet
 from .completion import file_names, preset_names
 from .manual import command, nearest
 from .options import (
@@ -100,7 +100,7 @@ _report_option = click.option(
     + ", ".join(f"{what} to FILE{suffix}" for suffix, what in SUFFIXES.items())
     + ". May be repeated.",
 )
-_CODES = {"proved": 0, "tested": 0, "refuted": 1, "unknown": 2}
+_CODES = {"proved": 0, "tested": 0, "different": 1, "unknown": 2}
 _INTERRUPTED = 130
 _HELP_CODES = {
     0: "proved, or the same on everything that was run",
@@ -155,10 +155,10 @@ class _Asked:
     def code(self, report: Report) -> int:
         """The exit code."""
         verdict = report.verdict
-        if report.interrupted and verdict != "refuted":
+        if report.interrupted and verdict != "different":
             return _INTERRUPTED
-        if self.metadata and verdict != "refuted" and other_metadata(report):
-            return _CODES["refuted"]
+        if self.metadata and verdict != "different" and other_metadata(report):
+            return _CODES["different"]
         return _CODES["unknown"] if self.unmet(report) else _CODES[verdict]
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from ..engines import own_version, versions
 from ..verify import counts
-from ..verify.report import Example, Report
+from ..verify.report import Example, Report, Verdict
 from ..verify.sides import Mismatch
-from ..verify.summary import metadata_of, summary
-from .words import differences, examples, failed
+from ..verify.words import differences, engines, failed, remarks, summary, why_not_proved
 
 KIND = "bpe-interop verification"
 SCHEMA = 1
 """The version of the document. A key is added without a new one; none changes its meaning."""
+VERDICTS: Mapping[Verdict, str] = {
+    "proved": "proved",
+    "tested": "tested",
+    "different": "refuted",
+    "unknown": "unknown",
+}
+"""What schema 1 calls the verdicts."""
 
 
 def to_json(report: Report) -> str:
@@ -28,7 +35,7 @@ def as_data(report: Report) -> dict[str, Any]:
     return {
         "kind": KIND,
         "schema": SCHEMA,
-        "verdict": report.verdict,
+        "verdict": VERDICTS[report.verdict],
         "scope": report.scope,
         "summary": summary(report),
         "interrupted": report.interrupted,
@@ -52,16 +59,37 @@ def as_data(report: Report) -> dict[str, Any]:
         "differences": [
             {**asdict(each), "matters": matters or None} for each, matters in differences(report)
         ],
-        "examples": [_example(each) for each in examples(report)],
+        "examples": [_example(each) for each in report.examples],
         # By way of its own text, which sorts what has no order of its own.
         "corpus": None if report.corpus is None else json.loads(report.corpus.to_json()),
         "failures": [asdict(failure) for failure in report.failures],
         "unstated": list(report.unstated),
         "narrower": report.narrower or None,
-        "metadata": [asdict(each) for each in metadata_of(report)],
-        "notes": list(report.notes),
+        "metadata": [asdict(each) for each in report.metadata],
+        "notes": list(remarks(report)),
         "versions": installed(),
     }
+
+
+def written_data(report: Report | None) -> dict[str, Any]:
+    """The keys ``checks`` and ``verdict`` of the documents on files that were written."""
+    if report is None:
+        return {"checks": [], "verdict": None}
+    verdict = {
+        "outcome": VERDICTS[report.verdict],
+        "scope": report.scope,
+        "stages": [asdict(stage) for stage in report.stages],
+        "why": why_not_proved(report),
+        "witness": None if report.mismatch is None else report.mismatch.text,
+        "engines": list(engines(report)),
+        "assumptions": list(report.assumptions),
+        "texts": report.texts,
+        "dropped": list(report.dropped),
+        "notes": list(report.notes),
+        "given": list(report.by_user),
+        "example": report.changed,
+    }
+    return {"checks": [asdict(check) for check in report.checks], "verdict": verdict}
 
 
 def installed() -> dict[str, str]:

@@ -15,11 +15,21 @@ from ..model import escaped, show
 from ..notebook import HEADLINES
 from ..verify import Stage, counts
 from ..verify.corpus_report import CorpusReport, Counts, Found
+from ..verify.metadata import COVERED
 from ..verify.report import Report
 from ..verify.sides import Mismatch
-from ..verify.summary import MADE, covered, metadata_of, other_metadata, summary
+from ..verify.words import (
+    MADE,
+    accepted,
+    file_outcome,
+    other_metadata,
+    place,
+    remarks,
+    summary,
+    word,
+)
+from .document import VERDICTS
 from .visible import shortened
-from .words import accepted, file_outcome, place, word
 
 Kind: TypeAlias = Literal["failure", "error", "skipped", ""]
 
@@ -52,7 +62,7 @@ def to_junit(report: Report, require: str = "tested", metadata: bool = False) ->
         require: ``"proved"``: what is only tested is an error.
         metadata: whether other metadata is a failure; the names of its fields are in the message.
     """
-    verdict = _verdict(report, require)._replace(seconds=report.seconds, notes=report.notes)
+    verdict = _verdict(report, require)._replace(seconds=report.seconds, notes=remarks(report))
     suites = [
         ("verdict", [verdict]),
         ("metadata", [_metadata(report)] if metadata else []),
@@ -70,7 +80,7 @@ def to_junit(report: Report, require: str = "tested", metadata: bool = False) ->
 
 def _verdict(report: Report, require: str) -> Case:
     sentence = summary(report)
-    if report.verdict == "refuted":
+    if report.verdict == "different":
         mismatch = report.mismatch
         lines = [] if mismatch is None else list(_witness(mismatch, report))
         return Case(
@@ -85,8 +95,8 @@ def _verdict(report: Report, require: str) -> Case:
 
 def _metadata(report: Report) -> Case:
     other = other_metadata(report)
-    fields = ", ".join(each.field for each in metadata_of(report))
-    sentence = f"other {fields}" if other else f"the same {covered(report)}"
+    fields = ", ".join(each.field for each in report.metadata)
+    sentence = f"other {fields}" if other else f"the same {COVERED}"
     return Case("metadata", "failure" if other else "", sentence, "\n".join(map(escaped, other)))
 
 
@@ -161,7 +171,7 @@ def _suite(root: ElementTree.Element, name: str, cases: list[Case], report: Repo
     _count(suite, cases)
     properties = ElementTree.SubElement(suite, "properties")
     for key, value in (
-        ("verdict", report.verdict),
+        ("verdict", VERDICTS[report.verdict]),
         ("scope", report.scope),
         ("a", f"{report.a} ({report.engine_a})"),
         ("b", f"{report.b} ({report.engine_b})"),

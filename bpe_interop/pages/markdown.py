@@ -13,9 +13,20 @@ from ..text.visible import is_ambiguous, many
 from ..verify.alignment import as_rows
 from ..verify.corpus_report import Counts
 from ..verify.report import Example, Report
-from ..verify.summary import but_not_accepted, found_in, subject, summary, unmet
+from ..verify.words import (
+    OUTCOMES,
+    but_not_accepted,
+    differences,
+    file_outcome,
+    found_in,
+    remarks,
+    subject,
+    summary,
+    troubles,
+    unmet,
+    word,
+)
 from .visible import shortened
-from .words import differences, examples, file_outcome, troubles, word
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -30,9 +41,10 @@ _IDS = 100
 SIGNS = {
     "proved": "✅",
     "tested": "☑️",
-    "refuted": "❌",
+    "different": "❌",
+    "not proved": "❔",
     "unknown": "❔",
-}  # a stage's outcome has the same names
+}
 _FILES = {"equal": "☑️ equal", "different": "❌ different", "failed": "❌ failed"}
 
 
@@ -51,13 +63,14 @@ def to_markdown(report: Report, require: str = "tested", metadata: bool = False)
             report=report,
             accepted=but_not_accepted(report, reasons),
             reasons=reasons,
-            sign="refuted" if reasons else report.verdict,
+            sign="different" if reasons else report.verdict,
             scope=subject(report),
-            examples=examples(report)[: rows // 2 + 1],
+            examples=report.examples[: rows // 2 + 1],
             rows=rows,
             files=[] if report.corpus is None else sorted(report.corpus.files.items()),
             differences=differences(report),
             failures=troubles(report),
+            notes=remarks(report),
         )
         if len(text.encode("utf-8")) <= LIMIT:
             return text
@@ -80,7 +93,9 @@ def _templates() -> Environment:
     numbers = {"number": "{:,}".format, "many": many}
     told = {"found_in": found_in, "summary": summary, "aligned": _aligned, "of_file": _of_file}
     made.filters.update({**texts, **numbers, **told})
-    made.globals.update({"HEADLINES": HEADLINES, "SIGNS": SIGNS, "word": word})
+    made.globals.update(
+        {"HEADLINES": HEADLINES, "SIGNS": SIGNS, "OUTCOMES": OUTCOMES, "word": word}
+    )
     return made
 
 

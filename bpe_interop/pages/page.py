@@ -11,18 +11,22 @@ from ..model import escaped, show
 from ..notebook import HEADLINES, SIGNS
 from ..verify import counts
 from ..verify.report import Report
-from ..verify.summary import but_not_accepted, subject, summary, unmet
+from ..verify.words import (
+    OUTCOMES,
+    but_not_accepted,
+    differences,
+    failed,
+    file_outcome,
+    remarks,
+    subject,
+    summary,
+    troubles,
+    unmet,
+    word,
+)
 from .document import installed
 from .rows import rows
 from .visible import Part, parts, shortened, token_parts
-from .words import (
-    differences,
-    examples,
-    failed,
-    file_outcome,
-    troubles,
-    word,
-)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -49,16 +53,17 @@ def to_html(report: Report, require: str = "tested", metadata: bool = False) -> 
         report=report,
         accepted=but_not_accepted(report, reasons),
         reasons=reasons,
-        sign="refuted" if reasons else report.verdict,
+        sign="different" if reasons else report.verdict,
         scope=subject(report),
         summary=summary(report),
         failed=failed(report),
-        examples=[rows(each) for each in examples(report)],
+        examples=[rows(each) for each in report.examples],
         differences=differences(report),
         files=files[:FILES],
         more_files=len(files[FILES:]),
         troubles=listed[:TROUBLES],
         more_troubles=len(listed[TROUBLES:]),
+        notes=remarks(report),
         versions=installed(),
     )
 
@@ -88,7 +93,13 @@ def templates() -> Environment:
     filters |= {"token": _token}
     made.filters.update(filters)
     made.globals.update(
-        {"HEADLINES": HEADLINES, "SIGNS": SIGNS, "word": word, "counts": counts}
+        {
+            "HEADLINES": HEADLINES,
+            "SIGNS": SIGNS,
+            "OUTCOMES": OUTCOMES,
+            "word": word,
+            "counts": counts,
+        }
         | {"style": style, "style_digest": digest(style)}
     )
     return made

@@ -9,7 +9,7 @@ from itertools import groupby
 from ..text.visible import is_ambiguous
 from ..verify.alignment import Span
 from ..verify.report import Example
-from ..verify.summary import found_in
+from ..verify.words import found_in
 from .visible import Part, parts, right_to_left, shortened, token_parts
 
 AROUND = 6

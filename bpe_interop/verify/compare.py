@@ -359,7 +359,7 @@ class Tally:
         self.mismatch = min(filter(None, (self.mismatch, mismatch)), key=oddness)
 
 
-def compare(
+def ask_both(
     a: Engine,
     b: Engine,
     texts: Iterable[str],
@@ -387,7 +387,7 @@ def compare_in(
     tick: Callable[[int], None] = lambda count: None,
     patience: int = sys.maxsize,
 ) -> Tally:
-    """As :func:`compare`, wherever the two sides run; on Ctrl-C it gives what was done so far.
+    """As :func:`ask_both`, wherever the two sides run; on Ctrl-C it gives what was done so far.
 
     Args:
         pair: the two sides.

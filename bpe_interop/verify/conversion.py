@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from ..engines import Engine, from_directory, from_files, versions
 from ..engines.facts import facts
@@ -20,34 +19,15 @@ from ..io import TokenizerSource
 from ..loss import Loss
 from ..model import BPEModel, TemplateToken, show
 from ..proof.prove import Proof, prove
-from ..proof.stage import Scope, Stage
+from ..proof.stage import Scope
 from ..ticks import begin
 from .apart import Apart, expected, pays, without_tokens
-from .assumptions import EXAMINED, assumptions
-from .compare import Tally, compare
-from .sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, decoding
+from .compare import Tally, ask_both
+from .report import Check, Report
+from .runs import Ran
+from .sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, Side, decoding
 from .stress import around_added, awkward, fixed
-from .verdict import Verdict, doubts, verdict_of
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One comparison of files with our reading of the source: by which engine, over how much.
-
-    ``of`` says whose files were run: the source's own, or those written for the target.
-    ``texts`` and ``bytes`` were run; ``failures`` of them have no encoding on either side,
-    ``failed`` says why the first has none. ``skipped`` says why nothing was run, and what to do.
-    """
-
-    engine: str
-    version: str
-    scopes: tuple[str, ...] = ()
-    texts: int = 0
-    bytes: int = 0
-    failures: int = 0
-    failed: str = ""
-    skipped: str = ""
-    of: Literal["source", "target"] = "target"
+from .verdict import engines_of, report_of
 
 
 class Abreast:
@@ -162,7 +142,7 @@ def _own_engine(
     tick: Callable[[int], None],
     abreast: Abreast | None,
 ) -> tuple[Check, ...]:
-    held = own.encoder.model
+    held = own.model
     texts = _texts(held)
     if abreast is not None and abreast.engine is not None:
         agreed = _agreed(row.engine, abreast.engine, held, texts, tick)
@@ -207,7 +187,7 @@ def check_source(
         CheckFailedError: the engine gives other ids or texts than we do.
         EngineError: it fails on the files, or on a text that we encode.
     """
-    row, model = source.format, own.encoder.model
+    row, model = source.format, own.model
     if model.pretokenizer is None:
         return (Check(row.engine, "", skipped="no pattern is known", of="source"),)
     try:
@@ -227,9 +207,9 @@ def _served(
     tick: Callable[[int], None],
     abreast: Abreast | None,
 ) -> tuple[Check, ...]:
-    texts = _few(own.encoder.model)
+    texts = _few(own.model)
     if abreast is not None and abreast.served is not None:
-        agreed = _agreed(name, abreast.served, own.encoder.model, texts, tick)
+        agreed = _agreed(name, abreast.served, own.model, texts, tick)
         if agreed is not None:
             return (agreed,)
     try:
@@ -249,12 +229,12 @@ def _run(
     says_template: bool = True,
 ) -> tuple[Check, ...]:
     """Runs a source's own files, or those that were written, which read back as ``again``."""
-    modes = _modes(engine.name, own.encoder.model)
+    modes = _modes(engine.name, own.model)
     if not says_template:
         modes = [mode for mode in modes if not mode.add_special_tokens]
     if not facts(engine.name).slow or len(modes) < 2:
         return (_checked(engine, own, texts, modes, tick, again),)
-    few = _about_added(own.encoder.model, texts)
+    few = _about_added(own.model, texts)
     return (
         _checked(engine, own, texts, modes[:1], tick, again),
         _checked(engine, own, few, modes[1:], tick, again),
@@ -278,9 +258,9 @@ def _checked(
 ) -> Check:
     what = "the source" if again is None else "what was written"
     begin(tick, f"{what} in {engine.name}", len(texts))
-    tally = compare(own, engine, texts, modes, tick, patience=1)
+    tally = ask_both(own, engine, texts, modes, tick, patience=1)
     if tally.mismatch is not None and again is not None:
-        _raise_if_tables_differ(own.encoder.model, again, tally.mismatch.text)
+        _raise_if_tables_differ(own.model, again, tally.mismatch.text)
     _raise_if_different(tally, engine, what, of_source=again is None)
     first = tally.failures[0] if tally.failures else None
     failed = f"on {show(first.text[:40])}, {first.side}: {first.what}" if first else ""
@@ -350,97 +330,85 @@ _MERGING = ("alphabet", "affixes", "vocab", "merges", "lookup_first", "fallback"
 """Fields that say only together what becomes of a pretoken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Established:
-    """What is established of written files and their source, the fields ``dropped`` apart.
-
-    ``outcome``: ``"proved"`` (every text of the scope has the same ids, under the
-    ``assumptions``), ``"tested"`` (``texts`` texts have), ``"refuted"`` (``witness`` has not;
-    only where fields were dropped) or ``"unknown"`` (nothing was run). ``why`` says what keeps
-    it from being proved, ``notes`` what a side leaves unstated. ``engines`` are those of the two
-    formats. ``given`` are fields of the source that the user filled. ``example`` is a text that
-    what was dropped changes, if one is known.
-    """
-
-    outcome: Verdict
-    scope: Scope
-    stages: tuple[Stage, ...] = ()
-    why: str = ""
-    witness: str | None = None
-    engines: tuple[str, ...] = ()
-    assumptions: tuple[str, ...] = ()
-    texts: int = 0
-    dropped: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
-    example: str | None = None
-
-
-def establish(
-    model: BPEModel,
-    again: BPEModel,
+def compare_written(
+    source: Side,
+    target: Side,
     losses: Iterable[Loss],
-    engines: Iterable[str],
-    texts: int,
-    given: tuple[str, ...] = (),
-) -> Established:
-    """Proves what can be proved of written files.
+    checks: Sequence[Check],
+    by_user: tuple[str, ...] = (),
+) -> Report:
+    """The report on what was written, the fields that were dropped apart.
 
     Args:
-        model: the source.
-        again: what reading the files gives.
+        source: what was converted.
+        target: what reading the written files gives.
         losses: what the gate let pass.
-        engines: the names of the engines of both formats, the target's last.
-        texts: on how many texts the target's engine was found to agree.
-        given: the fields of the source that the user filled.
+        checks: the engines in which the files were run, and how that ended.
+        by_user: the fields of the source that the user filled.
 
     Raises:
         CheckFailedError: a text has other ids, and nothing was dropped.
         LossyConversionError: it has them because of Unicode tables alone.
         PatternError: a pattern does not run to its end.
     """
+    model, again = _model_of(source), _model_of(target)
     lost = [loss for loss in losses if loss.grade != "metadata"]
     dropped = tuple(sorted({loss.field for loss in lost}))
-    example = next((loss.witness for loss in lost if loss.witness is not None), None)
-    notes = tuple(_unstated(model, again))
     kept, written = _compared(model, again, dropped)
-    why = _why_not_asked(kept, dropped)
-    if why:
-        left = Established("unknown", "text", why=why, dropped=dropped, notes=notes, given=given)
-        return replace(left, example=example)
-    names = {*engines} & EXAMINED.keys()
-    scope = _scope(kept, written)
-    deaf = sorted(name for name in names if not facts(name).parses_special)
-    if scope == "all" and deaf:
-        scope = "ordinary"
-        notes += (f"{' and '.join(deaf)} never finds special tokens in a text",)
-    *_, engine = engines
-    notes += tuple(_left_to_callers(again, engine))
-    proof = prove(kept, written, scope)
-    if proof.outcome == "refuted" and not dropped:
-        _raise_if_tables_differ(kept, written, proof.witness or "")
-        otherwise = "decodes the ids of {} otherwise" if proof.stage == "decoding" else ""
-        otherwise = (otherwise or "gives {} other ids").format(show(proof.witness or ""))
-        raise CheckFailedError(
-            f"what was written {otherwise} ({proof.stage})",
-            fix=_way_on(engine, of_source=False),
-        )
-    outcome, why = _outcome(proof, doubts(names), texts)
-    if outcome == "proved":
-        notes += tuple(_assumed_of_texts(names))
-    return Established(
-        outcome,
-        proof.scope,
-        proof.stages,
-        why,
-        proof.witness,
-        tuple(f"{name} {versions()[name] or 'not installed'}" for name in sorted(names)),
-        assumptions((kept, written), names),
-        texts,
-        dropped,
-        notes,
-        given,
-        example,
+    sides = (
+        replace(source, model=kept, engine=Own(kept)),
+        replace(target, model=written, engine=Own(written)),
+    )
+    notes, against = [*_unstated(model, again)], list[str]()
+    scope, proof, ran = _scope(kept, written), None, Ran()
+    if "alphabet" in dropped:
+        against = ["the alphabet was dropped, so most texts have other ids"]
+    elif kept.pretokenizer is None:
+        against = ["nothing says how texts are split"]
+    if against:
+        scope = "text"
+    else:
+        deaf = sorted(name for name in engines_of(sides) if not facts(name).parses_special)
+        if scope == "all" and deaf:
+            scope = "ordinary"
+            notes.append(f"{' and '.join(deaf)} never finds special tokens in a text")
+        engine = target.source.format.engine
+        notes += _left_to_callers(again, engine)
+        proof = prove(kept, written, scope)
+        if proof.outcome == "refuted" and not dropped:
+            _raise_if_tables_differ(kept, written, proof.witness or "")
+            raise _check_failed(proof, engine)
+        ran = Ran(next((_tally(each) for each in checks if each.of == "target"), Tally()))
+    report = report_of(scope, sides, [], proof, ran, notes, against)
+    if report.verdict == "proved":
+        notes = [*report.notes, *_assumed_of_texts(engines_of(sides))]
+        report = replace(report, notes=tuple(notes))
+    return replace(
+        report,
+        scopes=next((each.scopes for each in checks if each.of == "target"), ()),
+        checks=tuple(checks),
+        dropped=dropped,
+        changed=next((loss.witness for loss in lost if loss.witness is not None), None),
+        by_user=by_user,
+    )
+
+
+def _model_of(side: Side) -> BPEModel:
+    if side.model is None:
+        raise AssertionError("what is converted was read")
+    return side.model
+
+
+def _tally(check: Check) -> Tally:
+    """What a check of the target's own engine ran; it agreed, or there would be no report."""
+    return Tally(texts=check.texts, bytes=check.bytes, compared=check.texts)
+
+
+def _check_failed(proof: Proof, engine: str) -> CheckFailedError:
+    otherwise = "decodes the ids of {} otherwise" if proof.stage == "decoding" else ""
+    otherwise = (otherwise or "gives {} other ids").format(show(proof.witness or ""))
+    return CheckFailedError(
+        f"what was written {otherwise} ({proof.stage})", fix=_way_on(engine, of_source=False)
     )
 
 
@@ -463,12 +431,6 @@ def _compared(
     steps = model.normalizer, model.pretokenizer
     one, two = (replace(m, normalizer=steps[0], pretokenizer=steps[1]) for m in (kept, again))
     return one, two
-
-
-def _why_not_asked(kept: BPEModel, dropped: tuple[str, ...]) -> str:
-    if "alphabet" in dropped:
-        return "the alphabet was dropped, so most texts have other ids"
-    return "" if kept.pretokenizer is not None else "nothing says how texts are split"
 
 
 def _kept(model: BPEModel, again: BPEModel, dropped: tuple[str, ...]) -> BPEModel:
@@ -513,19 +475,3 @@ def _unstated(model: BPEModel, again: BPEModel) -> Iterator[str]:
             yield f"the {name} does not say which special tokens there are"
         if side.sequence_template is None:
             yield f"the {name} does not say what is placed around a text"
-
-
-def _outcome(proof: Proof, reasons: tuple[str, ...], texts: int) -> tuple[Verdict, str]:
-    verdict = verdict_of(
-        refuted=proof.outcome == "refuted",
-        proved=proof.outcome == "proved" and not reasons,
-        tested=texts > 0,
-    )
-    if verdict == "proved":
-        return verdict, ""
-    if verdict == "refuted":
-        return verdict, f"stage {proof.stage}"
-    if proof.outcome == "proved":
-        return verdict, "; ".join(reasons)
-    stage = next(stage for stage in proof.counted if stage.outcome != "proved")
-    return verdict, f"stage {stage.name} ({stage.why})"

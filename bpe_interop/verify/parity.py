@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from dataclasses import replace
-from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ..arguments import TEXTS, one_of, several
 from ..engines import Engine, from_files
@@ -21,16 +19,15 @@ from ..errors import ArgumentError, EngineError
 from ..formats import Files, by_name
 from ..io import TokenizerSource
 from ..model import BPEModel
-from ..proof.prove import SCOPES, prove
+from ..proof.prove import SCOPES
 from ..proof.stage import Scope
 from ..special import checked
 from ..tokenizer import Tokenizer
-from .compare import compare
-from .lock import as_source, locked, notes_on
-from .report import Report, report_of
-from .runs import PATIENCE, Ran
-from .sides import Inside, Own, Side, in_engine, modes_of, noted_on_files, open_side
-from .stress import awkward
+from .lock import locked
+from .report import Report
+from .sides import Own, Side, in_engine, open_side
+from .two_sources import open_lock
+from .verdict import compare
 
 _LIBRARIES = ("tiktoken", "tokenizers", "sentencepiece", "transformers")
 
@@ -81,77 +78,50 @@ def parity(
                 f"preset_{letter} is for a path or a name, not for a {type(source).__name__}",
                 fix="leave it out, or load the tokenizer with bpe_interop.load(..., preset=...)",
             )
-    notes: list[str] = []
-    left, right = _open(a, notes, preset_a), _open(b, notes, preset_b)
-    return _compare(left, right, texts, scope, proof, notes)
-
-
-def _compare(
-    left: Side,
-    right: Side,
-    texts: Iterable[str] | None,
-    scope: Scope,
-    proof: bool,
-    notes: list[str],
-) -> Report:
-    one, two = models = left.model, right.model
-    notes += noted_on_files(left.source, right.source)
-    engines = left.engine, right.engine
-    modes = modes_of(scope, models, engines, notes)
-    proved = prove(one, two, scope) if proof and one is not None and two is not None else None
-    inside = Inside(scope, models)
-    given = texts is not None
-    if texts is None:
-        texts = chain(awkward(one), awkward(two, seed=1))
-    tally = compare(*engines, inside.of(texts), modes, patience=PATIENCE)
-    if inside.left_out:
-        notes.append(f"outside the scope, as added tokens are in them: {inside.left_out:,} texts")
-    report = report_of(scope, (left, right), modes, proved, Ran(tally), notes)
-    return replace(report, given=given)
+    report = compare(_open(a, preset_a), _open(b, preset_b), scope, texts, proof=proof)
+    if report.interrupted:  # a test that was interrupted has not passed
+        raise KeyboardInterrupt
+    return report
 
 
 # What is compared, opened.
 
 
-def _open(side: object, notes: list[str], preset: str | None) -> Side:
+def _open(side: object, preset: str | None) -> Side:
     if isinstance(side, (str, Path)):
-        return _open_source(side, notes, preset)
+        return _open_source(side, preset)
     if isinstance(side, Tokenizer):
         return _open_tokenizer(side)
     kinds = {kind.__module__.partition(".")[0] for kind in type(side).__mro__}
     for name in _LIBRARIES:
         if name in kinds:
-            return _OPENERS[name](side, notes)
+            return _OPENERS[name](side)
     raise TypeError(
         f"{type(side).__name__} is no tokenizer of {', '.join(_LIBRARIES)}, no bpe_interop."
         "Tokenizer, and no path or name"
     )
 
 
-def _open_source(source: str | Path, notes: list[str], preset: str | None) -> Side:
-    held = locked(source)
-    if held is not None:
-        opened = as_source(held, source)
-        notes += notes_on(held, source, None)
-        return Side(opened, Own(cast("BPEModel", opened.model)), opened.model)
+def _open_source(source: str | Path, preset: str | None) -> Side:
+    lock = locked(source)
+    if lock is not None:
+        return open_lock(lock, source)
     opened = open_side(source, preset=preset)
-    return Side(opened, _run(opened, notes), opened.model)
-
-
-def _run(source: TokenizerSource[BPEModel | None], notes: list[str]) -> Engine:
-    """The engine of a source's format; ours where that does not run these files."""
     try:
-        return in_engine(source.format.engine, source)()
+        return Side(opened, in_engine(opened.format.engine, opened)(), opened.model)
     except EngineError as error:
-        if source.model is None:
+        if opened.model is None:
             raise
-        notes.append(f"{source.label} runs in our encoder: {error.what}")
-        return Own(source.model)
+        note = f"{opened.label} runs in our encoder: {error.what}"
+        return Side(opened, Own(opened.model), opened.model, notes=(note,))
 
 
-def _side(label: str, format: str, files: Files, model: BPEModel | None, engine: Engine) -> Side:
+def _side(
+    label: str, format: str, files: Files, model: BPEModel | None, engine: Engine, *notes: str
+) -> Side:
     """A live object, of which ``files`` are what it would write."""
-    return Side(TokenizerSource(label, by_name(format), files, model), engine, model)
+    source = TokenizerSource(label, by_name(format), files, model)
+    return Side(source, engine, model, notes=notes)
 
 
 def _open_tokenizer(side: Tokenizer) -> Side:
@@ -160,12 +130,12 @@ def _open_tokenizer(side: Tokenizer) -> Side:
     return _side(f"{side!r}", model.origin.format or "huggingface", {}, model, engine)
 
 
-def _open_tiktoken(side: Any, notes: list[str]) -> Side:
+def _open_tiktoken(side: Any) -> Side:
     row, files = by_name("tiktoken"), files_from_encoding(side)
     return _side(repr(side), row.name, files, row.load(files), TiktokenEngine(side))
 
 
-def _open_sentencepiece(side: Any, notes: list[str]) -> Side:
+def _open_sentencepiece(side: Any) -> Side:
     """What only the Python object was told (``add_bos``, sampling ...) is no part of it."""
     row, files = by_name("sentencepiece"), files_from_sentencepiece(side)
     model = row.load(files)
@@ -173,28 +143,25 @@ def _open_sentencepiece(side: Any, notes: list[str]) -> Side:
     return _side(_named(side), row.name, files, model, engine)
 
 
-def _open_tokenizers(side: Any, notes: list[str]) -> Side:
+def _open_tokenizers(side: Any) -> Side:
     """A copy: running it sets truncation, padding and how special tokens are found."""
     model, label = model_from_tokenizers(side), _named(side)
     with guarded("tokenizers", "to copy the tokenizer"):
         own = copy.deepcopy(side)
         same = own.get_added_tokens_decoder() == side.get_added_tokens_decoder()
     files: Files = {"tokenizer.json": own.to_str().encode("utf-8")}
-    engine: Engine = TokenizersEngine(own)
-    if not same:
-        notes.append(f"{label} runs in our encoder: a copy of it gives added tokens other ids")
-        engine = _Ours(model)
-    return _side(label, "huggingface", files, model, engine)
+    if same:
+        return _side(label, "huggingface", files, model, TokenizersEngine(own))
+    note = f"{label} runs in our encoder: a copy of it gives added tokens other ids"
+    return _side(label, "huggingface", files, model, _Ours(model), note)
 
 
-def _open_transformers(side: Any, notes: list[str]) -> Side:
+def _open_transformers(side: Any) -> Side:
     engine = TransformersEngine(side)
     model, label = engine.model(), _named(side)
     refusal = "" if model is not None else f"{label} cannot be read as a model"
-    if refusal:
-        notes.append(refusal)
     source = TokenizerSource(label, by_name("huggingface"), {}, model, refusal=refusal)
-    return Side(source, engine, model)
+    return Side(source, engine, model, notes=(refusal,) if refusal else ())
 
 
 def _named(side: object) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TypeAlias
 
+from ..errors import EngineError
 from ..model import BPEModel, show
 from ..shards import LIMIT, Progress, Workers
 from ..ticks import begin, untold
@@ -145,15 +146,6 @@ class RunOptions:
     limit: float = LIMIT
 
 
-@dataclass(frozen=True, slots=True)
-class Pairing:
-    """Two sides, and what builds them again where they are needed elsewhere."""
-
-    a: Side
-    b: Side
-    sides: Sides
-
-
 def mismatch_of(difference: Found, modes: Sequence[Mode]) -> Mismatch:
     """What a corpus report says of a text, as the difference that it is."""
     mode = next(mode for mode in modes if mode.scope == difference.scope)
@@ -185,21 +177,25 @@ class Ran:
 
 
 def run(
-    pairing: Pairing,
+    both: tuple[Side, Side],
+    modes: Sequence[Mode],
     inside: Inside,
-    corpora: Corpora,
     options: RunOptions,
     *,
+    texts: Iterable[str] | None,
+    corpora: Corpora,
     proved: bool,
-    known: bool = False,
+    known: bool,
 ) -> Ran:
     """Compares two sides on each token, on awkward texts, and on corpora.
 
     Args:
-        pairing: the two sides.
+        both: the two sides.
+        modes: how they are asked.
         inside: which texts are in the scope.
-        corpora: the corpora.
         options: how the texts are run.
+        texts: what both are run on instead of tokens and awkward texts.
+        corpora: the corpora.
         proved: the models are proved equal. Where they are not, or an engine runs, every token's
             own text is run.
         known: a text is known on which the sides differ. Then the first ``AFTER_PROOF`` awkward
@@ -208,28 +204,56 @@ def run(
     Raises:
         BpeInteropError: as :func:`.sweep.compare_corpora`.
     """
-    ran, sides = Ran(), pairing.sides
-    pair: Pair
-    if options.isolate:
-        pair = ChildPair(sides.a, sides.b, sides.modes)
-    else:
-        pair = LocalPair(pairing.a.engine, pairing.b.engine, sides.modes)
+    a, b = both
+    ran = Ran()
+    pair: Pair = LocalPair(a.engine, b.engine, modes)
+    if options.isolate and a.build is not None and b.build is not None:
+        pair = ChildPair(a.build, b.build, modes)
     try:
-        own = pairing.a.engine.name == pairing.b.engine.name == Own.name
-        every = options.thorough
-        texts = _awkward_texts(pairing, every=every, tokens=not (proved and own))
-        if known and not every:
-            texts, ran.ended = islice(texts, AFTER_PROOF), True
-        _compare_awkward(ran, pairing, pair, inside, texts, options.tick)
+        if texts is None:
+            own = a.engine.name == b.engine.name == Own.name
+            texts = _awkward_texts(both, every=options.thorough, tokens=not (proved and own))
+            if known and not options.thorough:
+                texts, ran.ended = islice(texts, AFTER_PROOF), True
+            # Many texts are in both, and some in one again and again.
+            texts = list(dict.fromkeys(texts))
+            if a.model is not None and b.model is not None:
+                begin(options.tick, "tokens, each alone")
+                ran.alone = decode_alone(pair, a.model, b.model, (a.engine.name, b.engine.name))
+                texts += ran.alone.texts(a.model)
+        texts = list(inside.of(texts))
+        begin(options.tick, "awkward texts", len(texts))
+        names = f"a ({a.engine.name})", f"b ({b.engine.name})"
+        ran.tally = compare_in(pair, names, texts, modes, options.tick, PATIENCE)
+        ran.interrupted = ran.tally.interrupted
     except KeyboardInterrupt:
         ran.interrupted = True
     finally:
         pair.close()
     if not ran.interrupted and corpora.names:
-        ran.corpus = _over(corpora, sides, inside, options)
+        ran.corpus = _over(corpora, sides_of(both, modes), inside, options)
         ended = any(note.startswith(ENDED_EARLY) for note in ran.corpus.notes)
         ran.interrupted = ran.corpus.interrupted and not ended
     return ran
+
+
+def sides_of(both: tuple[Side, Side], modes: Sequence[Mode]) -> Sides:
+    """Two sides as other processes build them.
+
+    Raises:
+        EngineError: a side is an object, which is here alone.
+    """
+    built = []
+    for side in both:
+        if side.build is None or side.name is None:
+            raise EngineError(
+                "an object is not compared on corpora: it cannot be built again elsewhere",
+                where=side.source.label,
+                fix="write it to a file, and compare that",
+            )
+        built.append((side.build, side.name))
+    (build_a, name_a), (build_b, name_b) = built
+    return Sides(build_a, build_b, name_a, name_b, tuple(modes))
 
 
 def _over(
@@ -252,7 +276,7 @@ def _over(
     )
 
 
-def check_texts(corpora: Corpora, sides: Sides) -> None:
+def check_texts(corpora: Corpora, both: tuple[Side, Side], modes: Sequence[Mode]) -> None:
     """Looks at the files before anything else is done, which takes longer.
 
     Raises:
@@ -261,39 +285,15 @@ def check_texts(corpora: Corpora, sides: Sides) -> None:
     if corpora.names and corpora.by_parts is not None:
         check_by_parts(corpora, corpora.by_parts)
     elif corpora.names:
-        check_corpora(sides, corpora)
+        check_corpora(sides_of(both, modes), corpora)
 
 
-def _awkward_texts(pairing: Pairing, *, every: bool, tokens: bool) -> Iterator[str]:
+def _awkward_texts(both: tuple[Side, Side], *, every: bool, tokens: bool) -> Iterator[str]:
     """The awkward texts of both models, and with ``tokens`` the text of every token."""
-    a, b = pairing.a.source.model, pairing.b.source.model
+    a, b = (side.source.model for side in both)
     made = thorough if every else awkward
     yield from made(a)
     yield from made(b, seed=1)
     if tokens:
         yield from every_token(a)
         yield from every_token(b)
-
-
-def _compare_awkward(
-    ran: Ran,
-    pairing: Pairing,
-    pair: Pair,
-    inside: Inside,
-    given: Iterable[str],
-    tick: Callable[[int], None],
-) -> None:
-    """Compares tokens alone, and awkward texts."""
-    # Many texts are in both, and some in one again and again.
-    texts = list(dict.fromkeys(given))
-    engines = pairing.a.engine.name, pairing.b.engine.name
-    a, b = pairing.a.model, pairing.b.model
-    if a is not None and b is not None:
-        begin(tick, "tokens, each alone")
-        ran.alone = decode_alone(pair, a, b, engines)
-        texts += ran.alone.texts(a)
-    texts = list(inside.of(texts))
-    begin(tick, "awkward texts", len(texts))
-    names = f"a ({engines[0]})", f"b ({engines[1]})"
-    ran.tally = compare_in(pair, names, texts, pairing.sides.modes, tick, PATIENCE)
-    ran.interrupted = ran.tally.interrupted

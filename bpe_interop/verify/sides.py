@@ -7,7 +7,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -70,8 +70,13 @@ class Own(OneByOne):
 
     def __init__(self, model: BPEModel) -> None:
         self.version = own_version()
-        self.encoder = Encoder(model)
+        self.model = model
         self._last: tuple[list[str], Special, list[array[int]]] = [], "text", []
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Made when it is asked for: a proof needs none."""
+        return Encoder(self.model)
 
     def encode(
         self, text: str, *, special: Special = "text", add_special_tokens: bool = False
@@ -114,7 +119,7 @@ class Own(OneByOne):
 
     def forget(self) -> None:
         """Frees what it remembers of texts and ids; what is needed again is made again."""
-        self.encoder = Encoder(self.encoder.model)
+        self.__dict__.pop("encoder", None)
         self._last = [], "text", []
 
 
@@ -334,14 +339,26 @@ class Inside:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A tokenizer that runs: its source, the engine in which it runs, and what that runs.
+    """A tokenizer that runs: a file, a lock, a server, or an object of a library.
 
-    ``model`` is None where it is not known. Of transformers it may be another than the source's.
+    Attributes:
+        source: where it came from; of an object, what it would write.
+        engine: what runs it.
+        model: what the engine runs; None where that is not known. Of transformers it may be
+            another than the source's.
+        build: how another process builds the engine; None for an object.
+        name: what reports on corpora call it; None for an object.
+        preset: what says what its files leave unsaid.
+        notes: what there is to say of how it was opened.
     """
 
     source: TokenizerSource[BPEModel | None]
     engine: Engine
     model: BPEModel | None
+    build: Build | None = None
+    name: SideName | None = None
+    preset: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 def open_side(

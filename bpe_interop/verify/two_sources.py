@@ -1,8 +1,8 @@
-"""Are two tokenizers the same? Proves what can be proved, runs both, and says what was run."""
+"""Are two tokenizers the same? Opens two sources, and has the verdict on them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -13,29 +13,14 @@ from ..errors import SourceError, UnstatedError
 from ..io import TokenizerSource, spelled
 from ..model import BPEModel
 from ..presets import ways_to_say
-from ..proof.prove import ALL_STAGES, SCOPES, Proof, narrower, prove
-from ..proof.stage import Scope, Stage, counts
-from ..shards import Carried, carry, pool_of
-from ..ticks import begin
-from .by_parts import ByParts
+from ..proof.prove import SCOPES
+from ..proof.stage import Scope
 from .lock import Lock, as_source, locked, notes_on
-from .report import Report, report_of
-from .runs import PATIENCE, Pairing, Ran, RunOptions, check_texts, run
-from .sides import (
-    ORDINARY,
-    Inside,
-    Kept,
-    Own,
-    Side,
-    modes_of,
-    noted_on_files,
-    open_side,
-    run_in_transformers,
-    served_otherwise,
-    side_of,
-)
-from .sweep import Corpora, Sides
-from .verdict import doubts, engines_of, witnessed
+from .report import Report
+from .runs import RunOptions
+from .sides import Kept, Own, Side, open_side, run_in_transformers, side_of
+from .sweep import Corpora
+from .verdict import compare
 
 _AS_USUAL = RunOptions()
 
@@ -87,108 +72,56 @@ def verify(
     texts = corpora if isinstance(corpora, Corpora) else Corpora(names(corpora))
     served = engine_a is not None or engine_b is not None
     locks = locked(a), locked(b)
-    for held, source, engine, preset in zip(
-        locks, (a, b), (engine_a, engine_b), (preset_a, preset_b), strict=True
-    ):
-        if held is not None:
+    asked = ((a, engine_a, preset_a), (b, engine_b, preset_b))
+    sides: list[Side | None] = []
+    for letter, lock, (source, engine, preset) in zip("ab", locks, asked, strict=True):
+        if lock is not None:
             _refuse_for_lock(source, engine, preset, options)
-    unlocked = [
-        None if held else open_side(source, preset=preset, offline=offline, served=served)
-        for held, source, preset in zip(locks, (a, b), (preset_a, preset_b), strict=True)
-    ]
-    for letter, opened in zip("ab", unlocked, strict=True):
-        if opened is not None:
-            _need(letter, opened)
-    if not served and not texts.names and options.executor is None:
-        same = _as_locked(locks, (a, b), unlocked, scope)
-        if same is not None:
-            return same
-    left, right = (
-        opened or as_source(cast("Lock", held), source)
-        for opened, held, source in zip(unlocked, locks, (a, b), strict=True)
+            sides.append(None)
+            continue
+        opened = open_side(source, preset=preset, offline=offline, served=served)
+        _need(letter, opened)
+        sides.append(_side(opened, engine, preset))
+    # Where texts are asked for, or an engine, a lock runs for itself.
+    quick = not served and not texts.names and options.executor is None
+    one, two = (
+        side or open_lock(cast("Lock", lock), source, other, shared=quick)
+        for side, lock, source, other in zip(sides, locks, (a, b), reversed(sides), strict=True)
     )
-    notes = noted_on_files(left, right)
-    for held, source, other in ((locks[0], a, right), (locks[1], b, left)):
-        notes += () if held is None else notes_on(held, source, other.model)
-    pairing = _paired((left, right), (engine_a, engine_b), scope, notes)
-    if options.executor is not None:
-        carried = (_carried(left, preset_a), _carried(right, preset_b))
-        pool = pool_of(options.executor, options.slots)
-        by_parts = ByParts(pool, carried, (engine_a, engine_b), options.limit)
-        texts = replace(texts, by_parts=by_parts)
-    check_texts(texts, pairing.sides)
-    one, two = pairing.a.model, pairing.b.model
-    begin(options.tick, "proving")
-    proof = prove(one, two, scope) if one is not None and two is not None else None
-    inside = Inside(scope, [left.model, right.model])
-    proved = proof is not None and proof.outcome == "proved"
-    known = witnessed(proof, (pairing.a.engine, pairing.b.engine)) is not None
-    ran = run(pairing, inside, texts, options, proved=proved, known=known)
-    notes += _notes(ran, inside)
-    report = report_of(scope, (pairing.a, pairing.b), pairing.sides.modes, proof, ran, notes)
-    report = replace(report, notes=(*report.notes, *_idle_lookup(one, two, report)))
-    if report.stage == "pre-tokenizer":
-        causes = (*_cause(pairing.a, pairing.b), *_cause(pairing.b, pairing.a))
-        report = replace(report, notes=(*report.notes, *causes))
-    if one is None or two is None or proof is None or proof.outcome == "proved":
-        return report
-    less = narrower(one, two, proof)
-    if less is None or _shown_in(less, report) or doubts(engines_of((pairing.a, pairing.b))):
-        return report
-    sentence = f'proved equal with --scope {less} (scope="{less}"): {SCOPES[less]}'
-    return replace(report, narrower=sentence)
+    return compare(one, two, scope, corpora=texts, options=options)
 
 
-def _idle_lookup(a: BPEModel | None, b: BPEModel | None, report: Report) -> Iterator[str]:
-    """That one side looks whole pretokens up, where no field says so because no id differs."""
-    fields = {each.field for each in report.differences}
-    if a is None or b is None or a.lookup_first is b.lookup_first or "lookup_first" in fields:
-        return
-    yield (
-        f"only {'b' if b.lookup_first else 'a'} looks up whole pretokens (ignore_merges), and "
-        "merging builds each token, so no id differs"
-    )
+def open_lock(
+    lock: Lock, path: str | Path, other: Side | None = None, *, shared: bool = False
+) -> Side:
+    """A lock as a side.
+
+    Args:
+        lock: what the file says.
+        path: the file.
+        other: what it is compared with.
+        shared: give it the other side's encoder where that runs the locked tokenizer, all of it:
+            then it is not unpacked, and no text needs to be run.
+    """
+    model = None if other is None else other.model
+    notes = tuple(notes_on(lock, path, model))
+    if shared and other and model and isinstance(other.engine, Own) and lock.is_of(model):
+        source: TokenizerSource[BPEModel | None]
+        source = TokenizerSource(spelled(str(path)), other.source.format, {}, model)
+        return Side(source, other.engine, model, notes=notes)
+    return replace(_side(as_source(lock, path), None, None), notes=notes)
 
 
-def _cause(side: Side, other: Side) -> Iterator[str]:
-    """What in a side's file makes its pretokens others, and how the file is repaired."""
-    if side.model is None or other.model is None:
-        return
-    why = side.source.format.cause(side.model, other.model)
-    if why:
-        label = side.source.label
-        yield (
-            f"{label}: {why}; a file that is right: bpe-interop convert {other.source.label} NEW"
-            f"{Path(label).suffix} --into {label}"
-        )
-
-
-def _shown_in(scope: Scope, report: Report) -> bool:
-    """Whether the text of a report may differ in a narrower scope too: an engine differs on it."""
-    if report.mismatch is None:
-        return False
-    if report.stage == "decoding":
-        return report.mismatch.mode == ORDINARY
-    return counts(report.stage or "", scope)
-
-
-def _notes(ran: Ran, inside: Inside) -> list[str]:
-    """What is to be said of what was run and what was not."""
-    notes = list(ran.alone.notes())
-    if inside.left_out:
-        notes.append(f"outside the scope, as added tokens are in them: {inside.left_out:,} texts")
-    if ran.ended:
-        notes.append(
-            f"the difference is proved and shown by a text, so only {ran.tally.texts:,} awkward "
-            "texts were run; --thorough (thorough=True) runs all"
-        )
-    if ran.tally.alone >= PATIENCE:
-        notes.append(f"awkward texts ended early: one side alone failed {ran.tally.alone:,} times")
-    if ran.corpus is not None:
-        notes += [f"corpora: {note}" for note in ran.corpus.notes]
-    if ran.interrupted:
-        notes.append("interrupted: not all texts were compared")
-    return notes
+def _side(opened: TokenizerSource[BPEModel | None], engine: str | None, preset: str | None) -> Side:
+    """A source that was opened, in the engine that was asked for."""
+    notes = []
+    if engine is None and opened.model is None:
+        notes.append(f"{opened.label} runs in {opened.format.engine}: {opened.refusal}")
+    way, name = side_of(opened, engine)
+    build = Kept(way)
+    running = build()
+    model = _run_model(engine, opened, notes)
+    return Side(opened, running, model, build, name, preset, tuple(notes))
 
 
 def _refuse_for_lock(
@@ -212,61 +145,6 @@ def _refuse_for_lock(
             where=str(lock),
             fix="leave it out, or name the tokenizer that was locked",
         )
-
-
-def _as_locked(
-    locks: tuple[Lock | None, Lock | None],
-    names: tuple[str | Path, str | Path],
-    unlocked: Sequence[TokenizerSource[BPEModel | None] | None],
-    scope: Scope,
-) -> Report | None:
-    """The report where a tokenizer is the locked one, all of it: no text is run.
-
-    None where it is not, or where equal models are not enough to prove equal ids.
-    """
-    for held, path, opened in (
-        (locks[0], names[0], unlocked[1]),
-        (locks[1], names[1], unlocked[0]),
-    ):
-        if held is None or opened is None or opened.model is None or not held.is_of(opened.model):
-            continue
-        notes = [*noted_on_files(opened), *notes_on(held, path, opened.model)]
-        notes += served_otherwise("b" if held is locks[0] else "a", opened, Own(opened.model))
-        ours = Own(opened.model)
-        one = Side(replace(opened, files={}, label=spelled(str(path))), ours, opened.model)
-        two = Side(replace(opened, files={}), ours, opened.model)
-        stages = tuple(Stage(name, "proved", "the same fingerprint") for name in ALL_STAGES)
-        sides = (one, two) if held is locks[0] else (two, one)
-        return report_of(scope, sides, [], Proof(scope, "proved", stages), Ran(), notes)
-    return None
-
-
-def _paired(
-    opened: tuple[TokenizerSource[BPEModel | None], TokenizerSource[BPEModel | None]],
-    named: tuple[str | None, str | None],
-    scope: Scope,
-    notes: list[str],
-) -> Pairing:
-    """The two sides, built here, and to be built elsewhere too."""
-    for side, engine in zip(opened, named, strict=True):
-        if engine is None and side.model is None:
-            notes.append(f"{side.label} runs in {side.format.engine}: {side.refusal}")
-    (way_a, name_a), (way_b, name_b) = map(side_of, opened, named)
-    build_a, build_b = Kept(way_a), Kept(way_b)
-    engines = build_a(), build_b()
-    modes = modes_of(scope, (opened[0].model, opened[1].model), engines, notes)
-    if not any(name is not None and facts(name).directories for name in named):
-        for letter, source, run_in in zip("ab", opened, engines, strict=True):
-            notes += served_otherwise(letter, source, run_in)
-    a, b = (
-        Side(source, engine, _run_model(name, source, notes))
-        for source, engine, name in zip(opened, engines, named, strict=True)
-    )
-    return Pairing(a, b, Sides(build_a, build_b, name_a, name_b, tuple(modes)))
-
-
-def _carried(opened: TokenizerSource[BPEModel | None], preset: str | None) -> Carried:
-    return carry(opened.label, opened.format.name, opened.files, preset, opened.beside)
 
 
 def _need(side: str, loaded: TokenizerSource[BPEModel | None]) -> None:

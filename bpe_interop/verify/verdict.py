@@ -1,25 +1,41 @@
-"""The verdict on two sides: what a proof and a comparison say together."""
+"""The one verdict: two sides are proved equal, run on texts, and reported on.
+
+``verify``, ``parity``, a lock file and a conversion differ in how their sides are opened, and in
+which texts are run; what is concluded from a proof and from texts is concluded here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
 
+from ..diff import Difference, diff
 from ..encode import Encoder
 from ..engines import NAMES, Engine, from_files
 from ..engines.facts import facts
 from ..errors import EngineError, EngineMissingError, UnstatedError
+from ..io import TokenizerSource
 from ..model import BPEModel, show
-from ..proof.prove import Proof
-from ..proof.stage import Scope, Stage, is_stray
+from ..proof.prove import ALL_STAGES, SCOPES, STAGES, Proof, narrower, prove
+from ..proof.stage import Scope, Stage, counts, is_stray
+from ..shards import Carried, Workers, carry, pool_of
+from ..ticks import begin
+from .alignment import align
 from .assumptions import assumptions, unexamined
-from .compare import Tally, compare, first_stage
+from .by_parts import ByParts
+from .compare import ask_both, first_stage
+from .corpus_report import CorpusReport, Source
+from .metadata import metadata_apart
+from .report import Example, Report, Verdict
+from .runs import PATIENCE, Ran, RunOptions, check_texts, mismatch_of, run
 from .sides import (
     ORDINARY,
     PARSED,
     TEMPLATED,
     Failure,
+    Inside,
     Mismatch,
     Mode,
     Own,
@@ -27,39 +43,166 @@ from .sides import (
     as_run_by,
     decode,
     encode_one,
+    modes_of,
+    noted_on_files,
+    served_otherwise,
+    unstated,
 )
 from .stress import fixed
+from .sweep import Corpora
 
-Verdict: TypeAlias = Literal["proved", "tested", "refuted", "unknown"]
-"""What is said of two tokenizers, or of what was written and its source."""
-
-
-_NOT_PROVED = "not called proved: "
+_AS_USUAL = RunOptions()
+_NO_CORPORA = Corpora()
 
 
-def verdict_of(*, refuted: bool, proved: bool, tested: bool) -> Verdict:
-    """The verdict: a text that differs outweighs a proof, a proof outweighs texts that agree.
+def compare(
+    a: Side,
+    b: Side,
+    scope: Scope = "all",
+    texts: Iterable[str] | None = None,
+    *,
+    proof: bool = True,
+    corpora: Corpora = _NO_CORPORA,
+    options: RunOptions = _AS_USUAL,
+) -> Report:
+    """Decides whether two sides are equal, and runs both on texts.
 
     Args:
-        refuted: the sides differ on a text.
-        proved: they agree on every text, in engines of which :func:`doubts` has none.
-        tested: both answered what was to be answered, and agreed.
+        a: one side.
+        b: the other.
+        scope: what counts.
+        texts: what both are run on; None for the awkward texts of both, and for every token where
+            an engine runs or nothing is proved.
+        proof: whether to decide, too, whether they are equal on every text.
+        corpora: texts to compare on as well.
+        options: how the texts are run.
+
+    Raises:
+        BpeInteropError: a corpus cannot be read.
     """
-    if refuted:
-        return "refuted"
-    if proved:
-        return "proved"
-    return "tested" if tested else "unknown"
+    # A lock and the tokenizer that was locked share one encoder: no text could show anything.
+    same = a.engine is b.engine
+    sources = [side.source for side in (a, b) if side.source.files or not same]
+    notes = [*noted_on_files(*sources), *a.notes, *b.notes]
+    stated = a.source.model, b.source.model
+    modes = [] if same else modes_of(scope, stated, (a.engine, b.engine), notes)
+    notes += _served_otherwise(a, b)
+    inside = Inside(scope, stated)
+    if same:
+        proved = Proof(
+            scope, "proved", tuple(Stage(n, "proved", "the same fingerprint") for n in ALL_STAGES)
+        )
+        return report_of(scope, (a, b), modes, proved, Ran(), notes)
+    if options.executor is not None:
+        workers = pool_of(options.executor, options.slots)
+        corpora = replace(corpora, by_parts=_by_parts(a, b, workers, options.limit))
+    check_texts(corpora, (a, b), modes)
+    begin(options.tick, "proving")
+    found = None
+    if proof and a.model is not None and b.model is not None:
+        found = prove(a.model, b.model, scope)
+    ran = run(
+        (a, b),
+        modes,
+        inside,
+        options,
+        texts=texts,
+        corpora=corpora,
+        proved=found is not None and found.outcome == "proved",
+        known=witnessed(found, (a.engine, b.engine)) is not None,
+    )
+    report = report_of(scope, (a, b), modes, found, ran, [*notes, *_notes(ran, inside)])
+    report = replace(report, given=texts is not None)
+    return report if found is None else _explained(a, b, found, report)
 
 
-def not_called_proved(why: str) -> str:
-    """The note on why there is no proof, though the models may be equal."""
-    return f"{_NOT_PROVED}{why}"
+def _served_otherwise(a: Side, b: Side) -> Iterator[str]:
+    """Which directories are run as their files say, where ``AutoTokenizer`` may not do so."""
+    if any(facts(side.engine.name).directories for side in (a, b)):
+        return
+    for letter, side in (("a", a), ("b", b)):
+        yield from served_otherwise(letter, side.source, side.engine)
 
 
-def reasons_against_proof(notes: Iterable[str]) -> tuple[str, ...]:
-    """What :func:`not_called_proved` says among the notes, each as the reason alone."""
-    return tuple(note.removeprefix(_NOT_PROVED) for note in notes if note.startswith(_NOT_PROVED))
+def _by_parts(a: Side, b: Side, workers: Workers, limit: float) -> ByParts:
+    """Who compares corpora by parts, and what is sent there."""
+
+    def carried(source: TokenizerSource[BPEModel | None], preset: str | None) -> Carried:
+        return carry(source.label, source.format.name, source.files, preset, source.beside)
+
+    sent = carried(a.source, a.preset), carried(b.source, b.preset)
+    one, two = (None if isinstance(s.engine, Own) else s.engine.name for s in (a, b))
+    return ByParts(workers, sent, (one, two), limit)
+
+
+def _notes(ran: Ran, inside: Inside) -> Iterator[str]:
+    """What is to be said of what was run and what was not."""
+    yield from ran.alone.notes()
+    if inside.left_out:
+        yield f"outside the scope, as added tokens are in them: {inside.left_out:,} texts"
+    if ran.ended:
+        yield (
+            f"the difference is proved and shown by a text, so only {ran.tally.texts:,} awkward "
+            "texts were run; --thorough (thorough=True) runs all"
+        )
+    if ran.tally.alone >= PATIENCE:
+        yield f"awkward texts ended early: one side alone failed {ran.tally.alone:,} times"
+    if ran.corpus is not None:
+        yield from (f"corpora: {note}" for note in ran.corpus.notes)
+    if ran.interrupted:
+        yield "interrupted: not all texts were compared"
+
+
+def _explained(a: Side, b: Side, proof: Proof, report: Report) -> Report:
+    """The report with causes that are known, and with the scope in which the two are equal."""
+    one, two = a.model, b.model
+    if one is None or two is None:
+        return report
+    more = [*report.notes, *_idle_lookup(one, two, report)]
+    if report.stage == "pre-tokenizer":
+        more += [*_cause(a, b), *_cause(b, a)]
+    report = replace(report, notes=tuple(more))
+    less = None if proof.outcome == "proved" else narrower(one, two, proof)
+    if less is None or _shown_in(less, report) or doubts(engines_of((a, b))):
+        return report
+    sentence = f'proved equal with --scope {less} (scope="{less}"): {SCOPES[less]}'
+    return replace(report, narrower=sentence)
+
+
+def _idle_lookup(a: BPEModel | None, b: BPEModel | None, report: Report) -> Iterator[str]:
+    """That one side looks whole pretokens up, where no field says so because no id differs."""
+    fields = {each.field for each in report.differences}
+    if a is None or b is None or a.lookup_first is b.lookup_first or "lookup_first" in fields:
+        return
+    yield (
+        f"only {'b' if b.lookup_first else 'a'} looks up whole pretokens (ignore_merges), and "
+        "merging builds each token, so no id differs"
+    )
+
+
+def _cause(side: Side, other: Side) -> Iterator[str]:
+    """What in a side's file makes its pretokens others, and how the file is repaired."""
+    if side.model is None or other.model is None:
+        return
+    why = side.source.format.cause(side.model, other.model)
+    if why:
+        label = side.source.label
+        yield (
+            f"{label}: {why}; a file that is right: bpe-interop convert {other.source.label} NEW"
+            f"{Path(label).suffix} --into {label}"
+        )
+
+
+def _shown_in(scope: Scope, report: Report) -> bool:
+    """Whether the text of a report may differ in a narrower scope too: an engine differs on it."""
+    if report.mismatch is None:
+        return False
+    if report.stage == "decoding":
+        return report.mismatch.mode == ORDINARY
+    return counts(report.stage or "", scope)
+
+
+# What a proof and texts say together.
 
 
 def doubts(engines: Iterable[str]) -> tuple[str, ...]:
@@ -78,63 +221,114 @@ def engines_of(sides: Iterable[Side]) -> set[str]:
     return engines & {*NAMES}
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
-    """A verdict, and what it rests on."""
+class _Shown(NamedTuple):
+    """A text on which the sides differ, the stages with it, and the one that it shows."""
 
-    verdict: Verdict
     stages: tuple[Stage, ...]
-    mismatch: Mismatch | None = None
-    stage: str | None = None
-    assumptions: tuple[str, ...] = ()
-    replayed: tuple[str, ...] = ()
+    mismatch: Mismatch
+    stage: str | None
 
 
-def conclude(
-    proof: Proof | None,
-    tally: Tally,
+def report_of(
+    scope: Scope,
     sides: tuple[Side, Side],
-    notes: list[str],
-    unanswered: int = 0,
-    unstated: Sequence[str] = (),
-) -> Conclusion:
-    """Puts together what was proved and what was run.
+    modes: Sequence[Mode],
+    proof: Proof | None,
+    ran: Ran,
+    notes: Iterable[str],
+    against: Iterable[str] = (),
+) -> Report:
+    """The report on two sides: what was proved and what was run, put together.
 
     A text on which the sides differ refutes, whatever was proved. A proof counts only for engine
-    versions that our tests run on. Awkward texts are ours; the documents of a corpus are what
-    somebody asked about, so one that a side did not answer leaves the question open.
+    versions that our tests run on, and for files that their own engine runs as our encoder does.
+    Awkward texts are ours; the documents of a corpus are what somebody asked about, so one that a
+    side did not answer leaves the question open, and so does a side that does not state special
+    tokens which count.
 
     Args:
-        proof: what was proved; None where nothing was tried.
-        tally: what was run.
+        scope: what counts.
         sides: what was compared.
-        notes: what there is to say besides; more is added to them.
-        unanswered: on how many documents of corpora a side failed.
-        unstated: the sides that do not state special tokens which count; they leave it open too.
+        modes: how the sides were asked.
+        proof: what was proved of the models; None where nothing was tried.
+        ran: what was run.
+        notes: what there is to say besides.
+        against: why the two are not called proved, as far as it is known already.
     """
-    shown = witnessed(proof, (sides[0].engine, sides[1].engine))
-    if shown is not None or tally.mismatch is not None:
-        return _refuted(proof, shown, tally, sides, notes)
-    proved, assumed = False, tuple[str, ...]()
-    if proof is not None and proof.outcome == "proved":
-        one, two = (side.model for side in sides)
-        engines = engines_of(sides)
-        reasons = doubts(engines)
-        notes += map(not_called_proved, reasons)
-        known = one is not None and two is not None and not reasons
-        for side in sides:  # engines take much memory
-            if isinstance(side.engine, Own):
-                side.engine.forget()
-        proved = known and all(_runs_alike(side, notes) for side in sides)
-        if one is not None and two is not None and proved:
-            assumed = assumptions((one, two), engines)
-    complete = bool(tally.compared) and not unanswered and not unstated
-    verdict = verdict_of(refuted=False, proved=proved, tested=complete)
+    a, b = sides
+    one, two = a.model, b.model
+    notes, against = [*notes], [*against]
+    tally = ran.total()
+    counted = None if ran.corpus is None else ran.corpus.counts
+    silent = unstated(side.source.model for side in sides) if scope == "all" else ()
     stages = () if proof is None else proof.stages
-    return Conclusion(verdict, stages, assumptions=assumed)
+    mismatch, stage = None, None
+    replayed, assumed = tuple[str, ...](), tuple[str, ...]()
+    witness = witnessed(proof, (a.engine, b.engine))
+    if witness is not None or tally.mismatch is not None:
+        verdict: Verdict = "different"
+        stages, mismatch, stage = _shown(proof, witness, tally.mismatch, sides)
+        if proof is not None and proof.outcome == "proved":
+            notes.append(_unexplained(mismatch, sides))
+        # Not in threads: an interrupt would wait for the one that waits for a child process.
+        ids = mismatch.ids_a, mismatch.ids_b
+        again = (_replay(*each, mismatch, notes) for each in zip(sides, ids, strict=True))
+        replayed = tuple(dict.fromkeys(filter(None, again)))
+    elif one is not None and two is not None and _proves(proof, sides, notes, against):
+        verdict, assumed = "proved", assumptions((one, two), engines_of(sides))
+    else:
+        answered = counted is None or not (counted.failed_a or counted.failed_b)
+        verdict = "tested" if tally.compared and answered and not silent else "unknown"
+    differences = () if one is None or two is None else diff(one, two)
+    told = None if proof is None else replace(proof, stages=stages)
+    return Report(
+        verdict=verdict,
+        scope=scope,
+        a=a.source.label,
+        b=b.source.label,
+        engine_a=f"{a.engine.name} {a.engine.version}",
+        engine_b=f"{b.engine.name} {b.engine.version}",
+        texts=tally.texts,
+        bytes=tally.bytes,
+        compared=tally.compared,
+        differing=tally.differing,
+        scopes=tuple(mode.scope for mode in modes),
+        mismatch=mismatch,
+        stage=stage,
+        stages=stages,
+        assumptions=assumed,
+        replayed=replayed,
+        failures=tuple(tally.failures),
+        differences=differences,
+        notes=tuple(notes),
+        against=tuple(against),
+        examples=examples_of(mismatch, ran.corpus, modes, (one, two)),
+        corpus=ran.corpus,
+        matters=() if told is None else matters(differences, told),
+        interrupted=ran.interrupted,
+        metadata=metadata_apart(one or a.source.model, two or b.source.model, differences),
+        unstated=silent,
+        whole=tally.whole if mismatch is tally.mismatch else None,
+    )
 
 
-def _runs_alike(side: Side, notes: list[str]) -> bool:
+def _proves(
+    proof: Proof | None, sides: tuple[Side, Side], notes: list[str], against: list[str]
+) -> bool:
+    """Whether a proof, which is about models, holds for the engines and the files of two sides."""
+    if proof is None or proof.outcome != "proved":
+        return False
+    against += doubts(engines_of(sides))
+    if against:
+        return False
+    for side in sides:  # engines take much memory
+        if isinstance(side.engine, Own):
+            side.engine.forget()
+    same = sides[0].engine is sides[1].engine
+    return same or all(_runs_alike(side, notes, against) for side in sides)
+
+
+def _runs_alike(side: Side, notes: list[str], against: list[str]) -> bool:
     """Whether the engine of a source's format runs it as our encoder does.
 
     A proof is about models; a file that its engine refuses, or runs otherwise, is not its model.
@@ -152,32 +346,15 @@ def _runs_alike(side: Side, notes: list[str]) -> bool:
         notes.append(f"{source.label}: not run in {name}: {error.fix}")
         return True
     except (EngineError, UnstatedError) as error:
-        notes.append(not_called_proved(f"{name} does not run {source.label}: {error.what}"))
+        against.append(f"{name} does not run {source.label}: {error.what}")
         return False
-    run = as_run_by(name, side.engine.encoder.model)
-    own = side.engine if run is side.engine.encoder.model else Own(run)
-    tally = compare(own, engine, fixed(), [replace(ORDINARY, decodes=False)])
+    run = as_run_by(name, side.engine.model)
+    own = side.engine if run is side.engine.model else Own(run)
+    tally = ask_both(own, engine, fixed(), [replace(ORDINARY, decodes=False)])
     if tally.mismatch is not None:
         text = show(tally.mismatch.text)
-        notes.append(not_called_proved(f"{name} gives {source.label} other ids on {text}"))
+        against.append(f"{name} gives {source.label} other ids on {text}")
     return tally.mismatch is None
-
-
-def _refuted(
-    proof: Proof | None,
-    shown: Mismatch | None,
-    tally: Tally,
-    sides: tuple[Side, Side],
-    notes: list[str],
-) -> Conclusion:
-    stages, mismatch, stage = _first(proof, shown, tally.mismatch, sides)
-    if proof is not None and proof.outcome == "proved":
-        notes.append(_unexplained(mismatch, sides))
-    # Not in threads: an interrupt would wait for the one that waits for a child process.
-    ids = mismatch.ids_a, mismatch.ids_b
-    replayed = [_replay(side, mismatch, each, notes) for side, each in zip(sides, ids, strict=True)]
-    engines = tuple(dict.fromkeys(filter(None, replayed)))
-    return Conclusion("refuted", stages, mismatch, stage, replayed=engines)
 
 
 def _unexplained(mismatch: Mismatch, sides: tuple[Side, Side]) -> str:
@@ -209,9 +386,9 @@ def _unexplained(mismatch: Mismatch, sides: tuple[Side, Side]) -> str:
     )
 
 
-def _first(
+def _shown(
     proof: Proof | None, shown: Mismatch | None, plainest: Mismatch | None, sides: tuple[Side, Side]
-) -> tuple[tuple[Stage, ...], Mismatch, str | None]:
+) -> _Shown:
     """The stages with what the run found, the text to show, and the stage where it differs.
 
     Of two texts that is the one whose stage is first; of one stage, the shorter one.
@@ -237,7 +414,7 @@ def _first(
         raise AssertionError("a refutation has a text")
     if stage is not None and stage in stages:
         stages[stage] = stages[stage].shown_by(mismatch.text)
-    return tuple(stages.values()), mismatch, stage
+    return _Shown(tuple(stages.values()), mismatch, stage)
 
 
 def witnessed(proof: Proof | None, sides: tuple[Engine, Engine]) -> Mismatch | None:
@@ -247,11 +424,11 @@ def witnessed(proof: Proof | None, sides: tuple[Engine, Engine]) -> Mismatch | N
     modes = [mode_of(proof.scope, proof.stage), ORDINARY]
     if proof.scope == "all" and all(side.parses_special for side in sides):
         modes += [PARSED, TEMPLATED]
-    shown = (_shown(proof.witness, mode, proof.stage, sides) for mode in dict.fromkeys(modes))
+    shown = (_differ_on(proof.witness, mode, proof.stage, sides) for mode in dict.fromkeys(modes))
     return next(filter(None, shown), None)
 
 
-def _shown(
+def _differ_on(
     text: str, mode: Mode, stage: str | None, sides: tuple[Engine, Engine]
 ) -> Mismatch | None:
     one, two = (encode_one(side, text, mode) for side in sides)
@@ -284,7 +461,7 @@ def _stage(a: BPEModel | None, b: BPEModel | None, mismatch: Mismatch) -> str | 
 
 
 def _replay(
-    side: Side, mismatch: Mismatch, expected: tuple[int, ...], notes: list[str]
+    side: Side, expected: tuple[int, ...], mismatch: Mismatch, notes: list[str]
 ) -> str | None:
     """Runs a witness in the engine of a side's format; a note where it says otherwise."""
     run, source, mode = side.engine, side.source, mismatch.mode
@@ -310,3 +487,84 @@ def _replay(
         notes.append(f"{source.label}: {name} {engine.version} gives {ids}")
         return None
     return f"{name} {engine.version}"
+
+
+EXAMPLES = 10
+"""How many are shown at most."""
+
+
+def examples_of(
+    first: Mismatch | None,
+    corpus: CorpusReport | None,
+    modes: Sequence[Mode],
+    models: tuple[BPEModel | None, BPEModel | None],
+) -> tuple[Example, ...]:
+    """The text that refutes, and others of the corpora.
+
+    Args:
+        first: the text that refutes; None where there is none.
+        corpus: what was compared on corpora.
+        modes: how the sides were asked.
+        models: the models that the sides run, as far as they are known.
+    """
+    if first is None:
+        return ()
+    sources: dict[tuple[str, str], Source] = {}
+    shown = [first]
+    for difference in () if corpus is None else corpus.witnesses:
+        sources.setdefault((difference.scope, difference.text), difference.source)
+        if (difference.scope, difference.text) != (first.mode.scope, first.text):
+            shown.append(mismatch_of(difference, modes))
+    one, two = (None if model is None else Encoder(model) for model in models)
+    return tuple(
+        Example(
+            each,
+            align(each.text, each.ids_a, each.ids_b, one, two, each.mode),
+            sources.get((each.mode.scope, each.text)),
+        )
+        for each in shown[:EXAMPLES]
+    )
+
+
+_TEXT = frozenset({"normalizer", "pre-tokenizer", "core", "lookup", "ids"})
+"""The stages of texts in which no added token is looked for."""
+
+
+def matters(differences: Sequence[Difference], proof: Proof) -> tuple[str, ...]:
+    """Says of each difference whether it changes ids.
+
+    Args:
+        differences: the fields in which two models differ.
+        proof: what was established of the models.
+    """
+    return tuple(_said(each, differences, proof) for each in differences)
+
+
+def _said(difference: Difference, differences: Sequence[Difference], proof: Proof) -> str:
+    names = STAGES[difference.field]
+    if not names:
+        return "does not change ids: metadata"
+    mine = [stage for stage in proof.stages if stage.name in names]
+    for stage in mine:
+        if stage.outcome == "refuted" and stage.name == "decoding":
+            return f"changes texts (see stage {stage.name})"
+        if stage.outcome == "refuted":
+            verb = "may change" if _beside_others(names, differences, proof) else "changes"
+            return f"{verb} ids (see stage {stage.name}{_outside(stage, proof)})"
+    for stage in mine:
+        if stage.outcome == "unknown":
+            return f"not established (see stage {stage.name}{_outside(stage, proof)})"
+    same = "decode to the same text" if difference.field == "decoder" else "give the same ids"
+    return f"proved to {same}"
+
+
+def _beside_others(names: tuple[str, ...], differences: Sequence[Difference], proof: Proof) -> bool:
+    """Whether another field may be what changes ids: a text shows what they do together."""
+    if not _TEXT.issuperset(names):
+        return False
+    open_ = {stage.name for stage in proof.stages if stage.outcome != "proved"} & _TEXT
+    return sum(not open_.isdisjoint(STAGES[each.field]) for each in differences) > 1
+
+
+def _outside(stage: Stage, proof: Proof) -> str:
+    return "" if counts(stage.name, proof.scope) else ", outside the scope"

@@ -145,7 +145,10 @@ class Tally:
 
     def _outcomes(self, counts: Counter[Any], *key: str) -> list[int]:
         found = {k[-1]: n for k, n in counts.items() if k[:-1] == key}
-        proved, refuted = found.pop("proved", 0), found.pop("refuted", 0)
+        proved, refuted = (
+            found.pop("proved", 0),
+            found.pop("refuted", 0) + found.pop("different", 0),
+        )
         return [proved, refuted, sum(found.values())]
 
     def _reasons(self) -> list[list[object]]:
