@@ -8,9 +8,10 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 import types
+
+from .exports import exported
 
 TYPE_CHECKING = False  # type checkers take the name as True; to import typing takes longer
 if TYPE_CHECKING:
@@ -43,21 +44,6 @@ __all__ = [
     "train",
     "verify",
 ]
-
-_HOMES = {
-    "BPEModel": "model",
-    "Conversion": "convert",
-    "Difference": "diff",
-    "Loss": "loss",
-    "Report": "verify",
-    "Statement": "statement",
-    "Tokenizer": "tokenizer",
-    "convert": "convert",
-    "diff": "diff",
-    "replace_control_characters": "text.visible",
-    "train": "train",
-    "verify": "verify",
-}
 
 
 def load(
@@ -94,17 +80,28 @@ def load(
 
 
 if not TYPE_CHECKING:  # a type checker would take any name for an Any
-
-    def __getattr__(name: str) -> object:
-        if name == "errors":
-            return importlib.import_module(".errors", __name__)
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    __getattr__ = exported(
+        __name__,
+        {
+            "convert": ("Conversion", "convert"),
+            "diff": ("Difference", "diff"),
+            "errors": (),
+            "loss": ("Loss",),
+            "model": ("BPEModel",),
+            "statement": ("Statement",),
+            "text.visible": ("replace_control_characters",),
+            "tokenizer": ("Tokenizer",),
+            "train": ("train",),
+            "verify": ("Report", "verify"),
+        },
+    )
 
 
 def __dir__() -> list[str]:
     return sorted({*(name for name in globals() if name.startswith("__")), *__all__})
+
+
+_FUNCTIONS = frozenset({"convert", "diff", "train", "verify"})
 
 
 class _Package(types.ModuleType):
@@ -114,7 +111,7 @@ class _Package(types.ModuleType):
     """
 
     def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _HOMES and isinstance(value, types.ModuleType)):
+        if not (name in _FUNCTIONS and isinstance(value, types.ModuleType)):
             super().__setattr__(name, value)
 
 

@@ -6,8 +6,11 @@ So whoever needs one of them does not wait for the import of all.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+
+TYPE_CHECKING = False  # type checkers take the name as True; to import typing takes longer
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
 
 def exported(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
@@ -15,11 +18,13 @@ def exported(package: str, homes: Mapping[str, Iterable[str]]) -> Callable[[str]
 
     Args:
         package: its ``__name__``.
-        homes: its modules, and the names that each has for it.
+        homes: its modules, and the names that each has for it; a module without any is one itself.
     """
     home_of = {name: module for module, names in homes.items() for name in names}
 
     def get(name: str) -> Any:
+        if name in homes and not homes[name]:
+            return importlib.import_module(f".{name}", package)
         home = home_of.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")

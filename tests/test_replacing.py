@@ -127,6 +127,21 @@ def test_extend_never_deletes_the_configuration_it_reads(command: Command, tmp_p
     assert contents(tmp_path) == before
 
 
+def test_a_repository_of_the_hub_is_no_target(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of that name would be written, and taken for the repository."""
+    monkeypatch.chdir(tmp_path)
+    for asked in (
+        ("convert", HUB, "hf:org/name", "--to", "hf"),
+        ("extend", HUB, "hf:org/name", "--special", "<x>", "--force"),
+    ):
+        done = command(*asked)
+        assert done.code == 2
+        assert "hf upload org/name FOLDER" in done.err
+    assert not [*tmp_path.iterdir()]
+
+
 OTHER: dict[str, dict[str, bytes]] = {
     "a note beside": {"tokenizer.json": b"{}", "notes.md": b"mine"},
     "weights": {"tokenizer.json": b"{}", "config.json": b"{}", "model.safetensors": b"w"},

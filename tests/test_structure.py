@@ -53,7 +53,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tiktoken", "train", "shards"),
     ("verify",),
     ("convert", "cost", "statistics", "token_files"),
-    ("pages", "pytest_plugin", "publish", "testing"),
+    ("pages", "pytest_plugin", "testing"),
     ("cli",),
 )
 """A room may import the rooms above it, never those beside or below."""
@@ -434,7 +434,6 @@ ON_DISK = {
     "shards": "states of runs",
     "token_files": "corpora as files of ids",
     "engines": "some libraries read files only: these get a folder of their own",
-    "publish": "reads the folder that a conversion gave",
     "entry_points": "looks through the installed packages, faster than Python's own way",
     "kernel": "the library beside it",
     "convert": "whether a source is a file, for its name",

@@ -34,7 +34,6 @@ from bpe_interop.pages.panels import Panel, Viewed, panels
 from bpe_interop.pages.server import listen
 from bpe_interop.pages.view import LIMIT, sheet, to_view
 from bpe_interop.sources import load_source
-from bpe_interop.text.bidi import levels
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 NAMES = ("gpt2-tiny/huggingface", "cl100k-tiny/huggingface", "spm-tiny/huggingface")
@@ -81,8 +80,10 @@ def test_panels_have_the_ids_of_the_reference() -> None:
 
 
 def test_a_line_ends_behind_a_line_feed_and_has_its_own_direction() -> None:
-    lines = panels(SIDES[:1], "ab\n\u05e9\u05dc cd\nef")[0].lines
-    assert [line.right_to_left for line in lines] == [False, True, False]
+    """The browser finds the direction, as of any text (tests/browser_view.py)."""
+    text = "ab\n\u05e9\u05dc cd\nef"
+    assert len(panels(SIDES[:1], text)[0].lines) == 3
+    assert to_view(SIDES[:1], text).count('<p dir="auto">') == 3
 
 
 def test_what_differs_is_marked() -> None:
@@ -470,7 +471,8 @@ def test_a_long_text_makes_a_small_page() -> None:
     text = "The year 2023, it's spaced out.\n" * 100
     tokens = sum(panel.tokens for panel in panels(SIDES, text))
     assert len(to_view(SIDES, text)) - len(to_view(SIDES, "")) < 45 * tokens
-    assert to_view(SIDES, text).count("<div><p>") > len(SIDES)  # parts, laid out when they are seen
+    parts = to_view(SIDES, text).count('<div><p dir="auto">')
+    assert parts > len(SIDES)  # they are laid out when they are seen
 
 
 def test_no_line_ends_inside_a_token_but_in_a_long_one() -> None:
@@ -486,27 +488,6 @@ def test_no_line_ends_inside_a_token_but_in_a_long_one() -> None:
     assert '<b class="long">' in shown("\u65e5".encode() * 11)  # wide letters
     assert '<b class="long">' in shown(b"\t" * 6)  # marks, with a frame around each
     assert '<b class="long">' not in shown(b"\t" * 5)
-
-
-# Which way tokens run.
-
-
-@pytest.mark.parametrize(
-    ("text", "right_to_left", "expected"),
-    [  # lines whose order UAX #9 gives as examples, letters from the right as Hebrew ones
-        ("car is \u05d0\u05d1 in", False, "000000011000"),
-        ("\u05d0\u05d1 car \u05d2", True, "11122211"),
-        ("\u05d0 123, 4.5", True, "1122211222"),
-        ("\u0627 1-2", True, "11212"),
-        ("\u05d0 $12", False, "11222"),
-        ("a (\u05d0) 1", False, "0001002"),
-        ("\u05d0 (a) 1", True, "1112112"),
-    ],
-)
-def test_levels_are_those_of_the_bidirectional_algorithm(
-    text: str, right_to_left: bool, expected: str
-) -> None:
-    assert "".join(map(str, levels(text, right_to_left))) == expected
 
 
 def test_the_legend_has_a_name(client: Client) -> None:

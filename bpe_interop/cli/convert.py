@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import tempfile
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +13,6 @@ from ..convert import Conversion, convert
 from ..formats import all_formats, by_name, way_of_writing
 from ..gate import describe
 from ..io import plain_names, target_format
-from ..publish import PREFIX, Publication, address, prepared, send
 from ..sources import SourceOptions
 from ..statement import Statement
 from .manual import DECIDING, command
@@ -114,8 +110,6 @@ _TYPED = {"vocab-names": "--names vocab"}
     help="Write DST as this file with the tokenizer of SRC in it; MODEL.gguf is not changed.",
 )
 @corpus_option("Say what is refused, or dropped, costs on these texts")
-@click.option("--publish", is_flag=True, help="Send to hf:org/name; without it nothing is sent.")
-@click.option("--private", is_flag=True, help="A repository that --publish makes is private.")
 @statement_options
 @offline_option
 @json_option
@@ -126,17 +120,12 @@ def convert_command(
     asked: _Asked,
     reading: SourceOptions,
     said: Statement,
-    publish: bool,
-    private: bool,
     json_output: bool,
 ) -> None:
     """Convert SRC to DST, a new directory, and check the result.
 
     A DST that ends as a file of the format (NAME.tiktoken, NAME.gguf; with --to also NAME.json,
     NAME.model) is that one file.
-
-    With --to hf, DST may be a repository of the hub, hf:org/name[@branch]. Without
-    --publish nothing is sent: the command shows what it would send.
 
     What the target cannot hold is refused, with what would be lost. What was written is read
     back and run in the target's own engine before it takes its place. The line "verdict" says
@@ -154,18 +143,15 @@ def convert_command(
     With --json: what was kept, rewrote, lost, checked and proved; where it is refused,
     "refused" lists the losses.
     """
-    if asked.into is not None and is_repository(target):
-        raise click.UsageError("--into writes a file: name one as DST")
-    check_options(target, publish=publish, private=private, offline=reading["offline"])
     _check_corpora(asked.corpora)
     measured = partial(_measured, source, target, asked, reading)
     told = refusals(source, target, json_output=json_output, costs=measured)
-    with told, place_for(target) as place:
-        asked.check(place)
+    with told:
+        asked.check(target)
         with counting("checking") as tick:
             done = convert(
                 source,
-                place,
+                target,
                 asked.to,
                 drop=(*asked.drop, *_dropped(asked)),
                 force=asked.force,
@@ -178,11 +164,6 @@ def convert_command(
                 **reading,
             )
         costs = measured() if done.losses else []
-        if is_repository(target):
-            done, wanted = prepared(done, place, str(target))
-            commit = send(wanted, force=asked.force, private=private) if publish else None
-            _show_published(done, wanted, commit, target, costs, json_output=json_output)
-            return
     if json_output:
         as_json(_as_dict(done, costs))
     else:
@@ -216,25 +197,6 @@ def _as_dict(done: Conversion, costs: list[Cost]) -> dict[str, object]:
     return {**told, **({"costs": [*map(asdict, costs)]} if costs else {})}
 
 
-def _show_published(
-    done: Conversion,
-    wanted: Publication,
-    commit: str | None,
-    target: Path,
-    costs: list[Cost],
-    *,
-    json_output: bool,
-) -> None:
-    if json_output:
-        as_json({**_as_dict(done, costs), "published": commit})
-        return
-    _show(done, target, costs)
-    if commit is None:
-        show_unsent(wanted)
-    else:
-        show_sent(wanted, commit)
-
-
 def _dropped(asked: _Asked) -> tuple[str, ...]:
     """The fields that are lost by an option that is asked for knowing that."""
     if not asked.pretoken_level:
@@ -246,65 +208,10 @@ def _dropped(asked: _Asked) -> tuple[str, ...]:
 
 
 def _show(done: Conversion, target: Path, costs: list[Cost]) -> None:
-    lines(
-        "made" if is_repository(target) else "wrote",
-        [plain_names(dict.fromkeys(done.files, b""), target)],
-    )
+    lines("wrote", [plain_names(dict.fromkeys(done.files, b""), target)])
     lines("kept", ["; ".join(done.kept)])
     lines("rewrote", done.rewrote)
     lines("dropped", [describe(loss, happened=True) for loss in done.losses])
     lines("cost", [str(cost) for cost in costs])
     lines("note", done.notes)
     show_outcome(done.report)
-
-
-def is_repository(target: Path) -> bool:
-    """Whether a target is a repository's name; ``./hf:name`` is a folder."""
-    return str(target).startswith(PREFIX)
-
-
-def check_options(target: Path, *, publish: bool, private: bool, offline: bool) -> None:
-    """Refuses options that do not fit the target or each other.
-
-    Raises:
-        click.UsageError: they do not.
-        TargetError: the target is ``hf:`` and no repository's name.
-    """
-    if not is_repository(target):
-        if publish or private:
-            asked = "--publish" if publish else "--private"
-            raise click.UsageError(f"{asked} belongs to a target hf:org/name")
-        return
-    address(str(target))
-    if private and not publish:
-        raise click.UsageError("--private belongs to --publish")
-    if publish and offline:
-        raise click.UsageError("--publish needs the network, which --offline forbids")
-
-
-@contextlib.contextmanager
-def place_for(target: Path) -> Iterator[Path]:
-    """Where the files are written: the target, or a folder that goes when the block ends."""
-    if not is_repository(target):
-        yield target
-        return
-    with tempfile.TemporaryDirectory(prefix="bpe-interop-") as folder:
-        yield Path(folder) / "tokenizer"
-
-
-def show_unsent(wanted: Publication) -> None:
-    """Prints what would be sent."""
-    at = f" in branch {wanted.revision}" if wanted.revision else ""
-    lines("not sent", [f"{wanted.repository}{at} would be given {_listed(wanted)}"])
-    lines("card", [wanted.section])
-    lines("to send", ["give --publish; the rest of the repository's card stays as it is"])
-
-
-def show_sent(wanted: Publication, commit: str) -> None:
-    """Prints what was sent, and the commit's address."""
-    lines("published", [f"{_listed(wanted)}: {commit}"])
-
-
-def _listed(wanted: Publication) -> str:
-    held = sorted(wanted.files.items())
-    return ", ".join(f"{name} ({len(data):,} bytes)" for name, data in held)

@@ -173,6 +173,13 @@ def check_target(target: Path, *, force: bool | None = False) -> None:
     """
     if "\0" in str(target):
         raise TargetError("a name cannot hold a NUL character", fix="choose another target")
+    if str(target).startswith("hf:"):
+        name = str(target).removeprefix("hf:")
+        raise TargetError(
+            "a target is a folder or a file, and this is a repository of the hub",
+            where=str(target),
+            fix=f"write to a folder, and send that: hf upload {name} FOLDER",
+        )
     if force:
         place = target.resolve()
         with naming_target(target):

@@ -122,28 +122,12 @@ def _parts(lines: Iterable[Line]) -> Iterator[list[Line]]:
 
 
 def _line(line: Line, known: dict[int, str]) -> str:
-    base = int(line.right_to_left)
-    mixed = any(level != base for level in line.levels)
-    written = ['<p dir="rtl">' if line.right_to_left else "<p>"]
-    level = base
-    for tile, own in zip(line.tiles, line.levels, strict=True):
-        while level > own:
-            written.append("</span>")
-            level -= 1
-        while level < own:
-            level += 1
-            written.append(f'<span class="{"rtl" if level % 2 else "ltr"}">')
+    written = ['<p dir="auto">']
+    for tile in line.tiles:
         if tile.id not in known:
             known[tile.id] = f"{''.join(map(_part, tile.parts))}<i>{tile.id}</i>"
-        # Where there are spans, CSS cannot count tokens.
-        named = (f"c{tile.colour}" if mixed else "", tile.mark, "long" if _long(tile) else "")
-        classes = list(filter(None, named))
-        written += [
-            f'<b class="{" ".join(classes)}">' if classes else "<b>",
-            known[tile.id],
-            "</b>",
-        ]
-    written += ["</span>"] * (level - base)
+        classes = " ".join(filter(None, (tile.mark, "long" if _long(tile) else "")))
+        written += [f'<b class="{classes}">' if classes else "<b>", known[tile.id], "</b>"]
     return "".join([*written, "</p>"])
 
 

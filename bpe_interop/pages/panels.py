@@ -11,13 +11,11 @@ from ..encode.explain import Explainer
 from ..engines import Special
 from ..errors import DecodeError, EncodeError, PatternError, SourceError, UnstatedError
 from ..model import BPEModel, show
-from ..text.bidi import has_direction, levels
 from ..text.normalize import repair
 from ..verify.alignment import Span, align
 from ..verify.sides import ORDINARY, PARSED
 from .chats import Chat
-from .rows import COLOURS
-from .visible import Part, right_to_left, token_parts
+from .visible import Part, token_parts
 
 Mark: TypeAlias = Literal["", "cut", "other"]
 """How a token differs from what stands at its place in another tokenizer."""
@@ -53,7 +51,6 @@ class Tile:
     id: int
     parts: tuple[Part, ...]
     digits: str
-    colour: int
     mark: Mark
     where: tuple[str, ...] = ()
     twin: int | None = None
@@ -61,15 +58,9 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Tokens up to one that holds a line feed, and whether they are read from the right.
-
-    ``levels`` has each token's level (UAX #9): that of its first letter or digit, or of its first
-    character where it has neither. Tokens that are boxes are put in order by it.
-    """
+    """Tokens up to one that holds a line feed. Which way they run is the browser's business."""
 
     tiles: tuple[Tile, ...]
-    right_to_left: bool
-    levels: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,43 +270,15 @@ def _tiles(
         if number not in known:
             content = encoder.token_bytes(number)
             known[number] = tuple(token_parts(show(content))), content.hex(" ").upper()
-        yield Tile(at, number, *known[number], at % COLOURS, mark, named, twin)
+        yield Tile(at, number, *known[number], mark, named, twin)
 
 
 def _lines(tiles: Iterable[Tile], encoder: Explainer) -> Iterator[Line]:
     held: list[Tile] = []
-    contents: list[bytes] = []
     for tile in tiles:
         held.append(tile)
-        contents.append(encoder.token_bytes(tile.id))
-        if b"\n" in contents[-1]:
-            yield _line(held, contents)
-            held, contents = [], []
+        if b"\n" in encoder.token_bytes(tile.id):
+            yield Line(tuple(held))
+            held = []
     if held:
-        yield _line(held, contents)
-
-
-def _line(tiles: list[Tile], contents: Sequence[bytes]) -> Line:
-    text = b"".join(contents).decode("utf-8", "surrogateescape")
-    # A byte that is part of no character becomes one of its own, without a direction.
-    sizes = [len(char.encode("utf-8", "surrogateescape")) for char in text]
-    text = repair(text)
-    turned = right_to_left(text)
-    return Line(tuple(tiles), turned, tuple(_levels(text, sizes, contents, turned)))
-
-
-def _levels(
-    text: str, sizes: Sequence[int], contents: Sequence[bytes], turned: bool
-) -> Iterator[int]:
-    """The level of each token of a line, whose characters have these sizes in bytes."""
-    known = levels(text, turned)
-    owners: list[int] = []  # for each byte of the line, the place of its character
-    for place, size in enumerate(sizes):
-        owners += [place] * size
-    at = 0
-    for content in contents:
-        own = owners[at : at + len(content)]
-        told = (place for place in own if has_direction(text[place]))
-        level = next((known[place] for place in told), known[own[0]] if own else int(turned))
-        yield level
-        at += len(content)
+        yield Line(tuple(held))

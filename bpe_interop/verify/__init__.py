@@ -5,8 +5,9 @@ What is asked for is imported when it is asked for: a page that shows a report n
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from ..exports import exported
 
 if TYPE_CHECKING:
     from ..corpora import Errors, Selection
@@ -37,28 +38,19 @@ __all__ = [
     "verify",
 ]
 
-_HOMES = {
-    "SCOPES": "..proof.prove",
-    "Corpora": ".sweep",
-    "Errors": "..corpora",
-    "Example": ".report",
-    "Failure": ".sides",
-    "Mismatch": ".sides",
-    "Progress": "..shards",
-    "Report": ".report",
-    "RunOptions": ".runs",
-    "Scope": "..proof.stage",
-    "Selection": "..corpora",
-    "Stage": "..proof.stage",
-    "about": "..proof.prove",
-    "counts": "..proof.stage",
-    "verify": ".two_sources",
-}
-
 
 if not TYPE_CHECKING:  # a type checker would take any name for an Any
-
-    def __getattr__(name: str) -> object:
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(_HOMES[name], __name__), name)
+    __getattr__ = exported(
+        __name__,
+        {
+            ".corpora": ("Errors", "Selection"),
+            ".proof.prove": ("SCOPES", "about"),
+            ".proof.stage": ("Scope", "Stage", "counts"),
+            ".shards": ("Progress",),
+            "report": ("Example", "Report"),
+            "runs": ("RunOptions",),
+            "sides": ("Failure", "Mismatch"),
+            "sweep": ("Corpora",),
+            "two_sources": ("verify",),
+        },
+    )

@@ -139,7 +139,7 @@ function spread(root) {
 function move(tile, key) {
   if (!["ArrowLeft", "ArrowRight", "Home", "End"].includes(key)) return false;
   const { tiles } = flowOf(tile);
-  const rightToLeft = tile.closest("p").dir === "rtl";
+  const rightToLeft = getComputedStyle(tile.closest("p")).direction === "rtl";
   const step = (key === "ArrowRight") === rightToLeft ? -1 : 1;
   const place = { Home: 0, End: tiles.length - 1 }[key] ?? placeOf(tile) + step;
   const next = tiles[Math.max(0, Math.min(tiles.length - 1, place))];
