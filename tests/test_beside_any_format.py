@@ -13,13 +13,13 @@ from command_line import Command
 from conftest import FIXTURES
 
 import bpe_interop
-from benchmarks.trust.verdicts.beside import Finder
 from bpe_interop.errors import (
     FormatError,
     LossyConversionError,
     UnstatedError,
     UnsupportedError,
 )
+from trust.verdicts.beside import Finder
 
 transformers = pytest.importorskip("transformers")
 

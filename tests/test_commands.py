@@ -1,4 +1,4 @@
-"""Every command on files and folders: the short run of ``python -m benchmarks.trust commands``."""
+"""Every command on files and folders: the short run of ``python -m trust commands``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.trust import commands
-from benchmarks.trust.commands import FIXTURES, LONG, Source, some, sources, try_all
 from bpe_interop.formats import all_formats
+from trust import commands
+from trust.commands import FIXTURES, LONG, Source, some, sources, try_all
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from benchmarks.trust.verdicts.sources import Source
 from bpe_interop.diff import diff
 from bpe_interop.testing.json_documents import document_of, model_of
 from fixtures.piece_model import BYTE, NORMAL, UNKNOWN, UNUSED
+from trust.verdicts.sources import Source
 
 Json: TypeAlias = dict[str, Any]
 Merges: TypeAlias = Sequence[tuple[str, str]]

@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from benchmarks.trust.encoders import comparing
-from benchmarks.trust.encoders.comparing import FORMATS, KNOWN, Found, run, sources
-from benchmarks.trust.encoders.damage import damaged
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import DecodeError, UnstatedError
 from bpe_interop.formats import by_name
 from bpe_interop.verify.sides import AROUND, ORDINARY, PARSED, TEMPLATED
+from trust.encoders import comparing
+from trust.encoders.comparing import FORMATS, KNOWN, Found, run, sources
+from trust.encoders.damage import damaged
 
 
 @pytest.mark.long

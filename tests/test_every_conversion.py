@@ -1,6 +1,6 @@
 """What the gate lets through is written, and its check holds: every second source in one format.
 
-``python -m benchmarks.trust conversions`` tries all.
+``python -m trust conversions`` tries all.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.trust.conversions import fixtures, one_of_twenty, run
 from bpe_interop.formats import all_formats
+from trust.conversions import fixtures, one_of_twenty, run
 
 FORMATS = [row.name for row in all_formats()]
 

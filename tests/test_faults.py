@@ -1,4 +1,4 @@
-"""Faults in formats are caught by a law: a part of ``python -m benchmarks.trust.faults``."""
+"""Faults in formats are caught by a law: a part of ``python -m trust faults``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.trust import laws
-from benchmarks.trust.faults import (
+from bpe_interop.formats import all_formats, by_name
+from bpe_interop.testing.laws import BrokenError, Case, Source, home
+from trust import faults, laws
+from trust.faults import (
     FAULTS,
     Stage,
     changed,
@@ -17,8 +19,6 @@ from benchmarks.trust.faults import (
     mutant,
     run,
 )
-from benchmarks.trust.laws import BrokenError, Case
-from bpe_interop.formats import all_formats, by_name
 
 SHORT_STAGES: tuple[Stage, ...] = ("writer abroad", *("writer", "reader") * 3)
 """In the order of the formats: conversions from all others, of the one where they are fewest."""
@@ -51,9 +51,9 @@ def test_a_writer_that_drops_special_tokens_and_long_merges_is_caught_in_every_f
             assert broken, (row.name, change.__name__)
 
 
-def _is_broken(source: laws.Source) -> bool:
+def _is_broken(source: Source) -> bool:
     try:
-        laws.home(source)
+        home(source)
         laws.decided(Case(source, source.format))
     except (BrokenError, LookupError):  # or the writer does not get to its end
         return True
@@ -62,8 +62,8 @@ def _is_broken(source: laws.Source) -> bool:
 
 def test_a_law_that_is_not_there_catches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table says so, and the command fails."""
-    for name in ("home", "repeated"):
-        monkeypatch.setattr(laws, name, lambda source: None)
+    for module, name in ((faults, "home"), (laws, "repeated")):
+        monkeypatch.setattr(module, name, lambda source: None)
     monkeypatch.setattr(laws, "LAWS", {})
     monkeypatch.setattr(laws, "enough", lambda cases, least: None)
     outcomes = list(run([by_name("minbpe")], ["swap two ids"]))

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.trust.encoders.gguf_damage import Keys, keys_of
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import EngineError, FormatError
@@ -26,6 +25,7 @@ from fixtures.gguf_models import (
     gguf,
 )
 from tests.conftest import FIXTURES
+from trust.encoders.gguf_damage import Keys, keys_of
 
 KINDS = ("gguf-tiny", "gguf-llama3-tiny", "gguf-spm-tiny", "gguf-gemma4-tiny")
 TOKENS, TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"

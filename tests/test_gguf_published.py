@@ -1,6 +1,6 @@
 """llama.cpp's own vocabularies as another format and back: its vectors hold in every engine.
 
-``python -m benchmarks.gguf_files published`` does it with all of them, by the command line.
+``python -m trust.gguf_files published`` does it with all of them, by the command line.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import sentencepiece
 from conftest import Data
 from tokenizers import Tokenizer
 
-from benchmarks.gguf_files import vectors
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.formats import by_name
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.write import dump
+from trust.gguf_files import vectors
 
 MAIN = ("tokenizer.json", ".model")
 

@@ -1,7 +1,7 @@
 """A class that the source asked for is kept where transformers serves the same with it.
 
 These tests run in the lowest and in the newest transformers that are admitted
-(``python -m benchmarks.trust versions``), because the two do other things with a class.
+(``python -m trust versions``), because the two do other things with a class.
 """
 
 from __future__ import annotations

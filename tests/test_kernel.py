@@ -20,10 +20,6 @@ from typing import Any
 import pytest
 from conftest import Data
 
-from benchmarks.trust.kernel.comparing import outcome, seen
-from benchmarks.trust.kernel.files import rank_file
-from benchmarks.trust.kernel.merges import merge_system
-from benchmarks.trust.kernel.works import WORKS, Case, compare
 from bpe_interop.errors import EngineError, FormatError
 from bpe_interop.formats import by_name
 from bpe_interop.formats.tiktoken.ranks import read_ranks
@@ -46,6 +42,10 @@ from bpe_interop.model import PairList, RankTable
 from bpe_interop.text.bytechars import to_chars
 from bpe_interop.theory import core
 from bpe_interop.theory.core import System
+from trust.kernel.comparing import outcome, seen
+from trust.kernel.files import rank_file
+from trust.kernel.merges import merge_system
+from trust.kernel.works import WORKS, Case, compare
 
 ROOT = Path(__file__).resolve().parent.parent
 NATIVE = running().kernel == "native"
@@ -320,7 +320,7 @@ def test_ranks_in_the_order_of_a_list_are_found_the_same() -> None:
     ],
 )
 def test_the_kernel_answers_as_python_does(name: str, count: int) -> None:
-    """The short run of ``python -m benchmarks.trust kernel``."""
+    """The short run of ``python -m trust kernel``."""
     found = compare(name, count, seed=14)
     assert found.different == []
     assert found.cases >= count

@@ -19,8 +19,6 @@ from conftest import Data
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer as EngineTokenizer
 
-from benchmarks.trust.kernel import pieces
-from benchmarks.trust.kernel.works import compare
 from bpe_interop import load
 from bpe_interop.encode import Encoder
 from bpe_interop.encode.plan import plan_of
@@ -60,6 +58,8 @@ from bpe_interop.text.unicode import LAST
 from bpe_interop.theory import split_tables as tables
 from bpe_interop.theory.automata import machine_of
 from bpe_interop.tokenizer import Tokenizer
+from trust.kernel import pieces
+from trust.kernel.works import compare
 
 NATIVE = running().kernel == "native"
 needs_library = pytest.mark.skipif(not NATIVE, reason=f"Python only: {running().why_not}")
@@ -250,7 +250,7 @@ def test_characters_that_are_read_again_and_again_are_left_to_python() -> None:
     ],
 )
 def test_the_kernel_answers_as_python_does(name: str, count: int) -> None:
-    """The short run of ``python -m benchmarks.trust kernel``."""
+    """The short run of ``python -m trust kernel``."""
     found = compare(name, count, seed=14)
     assert found.different == []
     assert found.cases // 3 < found.native

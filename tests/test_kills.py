@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from command_line import Command
 
-from benchmarks.trust.kills import OPERATIONS, kill_everywhere
 from bpe_interop.errors import SourceError, TargetError
 from bpe_interop.io import find, replace_file, staged
+from trust.kills import OPERATIONS, kill_everywhere
 
 TINY = Path(__file__).parent.parent / "fixtures" / "tokenizers" / "cl100k-tiny"
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks")
 
 
 SHORT = ("convert, folder", "convert, new pair", "lock", "view", "verify --state")
-"""The others take longer, and call the same: ``python -m benchmarks.trust kills``."""
+"""The others take longer, and call the same: ``python -m trust kills``."""
 
 
 @pytest.mark.long

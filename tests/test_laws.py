@@ -1,6 +1,6 @@
 """The laws that hold for every format, over every fixture and every conversion between formats.
 
-The laws are in :mod:`benchmarks.trust.laws`. An item is a law and a fixture, in all formats: what
+The laws are in :mod:`trust.laws`. An item is a law and a fixture, in all formats: what
 is read and written once serves all laws, so the items of a fixture run in one process. The table
 of decisions (``fixtures/decisions.txt``) says which conversions there are and what each loses, so
 that no law holds for want of cases.
@@ -14,9 +14,22 @@ from functools import cache
 
 import pytest
 
-from benchmarks.trust import laws
-from benchmarks.trust.laws import TOKENIZERS, BrokenError, Case, Source
 from bpe_interop.formats import all_formats
+from bpe_interop.testing.laws import (
+    BrokenError,
+    Case,
+    Source,
+    comparable,
+    home,
+    one_owner,
+    roundabout,
+    sniffs_calmly,
+    stable,
+    untouched,
+    well_mannered,
+)
+from trust import laws
+from trust.laws import TOKENIZERS
 
 FORMATS = all_formats()
 PLACES = [f"{path.parent.name}/{path.name}" for path in sorted(TOKENIZERS.glob("*/*/"))]
@@ -84,7 +97,7 @@ def test_decided(place: str) -> None:
 
 @every_fixture
 def test_home(place: str) -> None:
-    hold(laws.home, ((source,) for source in sources_of(place)))
+    hold(home, ((source,) for source in sources_of(place)))
 
 
 @every_fixture
@@ -96,13 +109,13 @@ def test_repeated(place: str) -> None:
 @pytest.mark.long
 @every_fixture
 def test_stable(place: str) -> None:
-    hold(laws.stable, ((case,) for case in cases_of(place) if case.writable))
+    hold(stable, ((case,) for case in cases_of(place) if case.writable))
 
 
 @pytest.mark.long
 @every_fixture
 def test_same_ids(place: str) -> None:
-    hold(laws.same_ids, ((case,) for case in cases_of(place) if laws.comparable(case)))
+    hold(laws.same_ids, ((case,) for case in cases_of(place) if comparable(case)))
 
 
 @pytest.mark.long
@@ -110,7 +123,7 @@ def test_same_ids(place: str) -> None:
 def test_roundabout(place: str) -> None:
     written = [case for case in cases_of(place) if case.writable]
     hold(
-        laws.roundabout,
+        roundabout,
         (
             (there.source, there.target, onward.target)
             for there in written
@@ -128,16 +141,16 @@ def test_untouched(place: str) -> None:
         if case.writable:
             assert case.trip.files
             assert case.trip.losses is not None
-    hold(laws.untouched, zip(sources_of(place), sources_of.__wrapped__(place), strict=True))
+    hold(untouched, zip(sources_of(place), sources_of.__wrapped__(place), strict=True))
 
 
 @every_fixture
 def test_sniffers(place: str) -> None:
-    for law in (laws.one_owner, laws.sniffs_calmly):
+    for law in (one_owner, sniffs_calmly):
         hold(law, ((source, FORMATS) for source in sources_of(place)))
 
 
 @pytest.mark.long
 @every_fixture
 def test_well_mannered(place: str) -> None:
-    hold(laws.well_mannered, ((source,) for source in sources_of(place)))
+    hold(well_mannered, ((source,) for source in sources_of(place)))

@@ -19,9 +19,9 @@ _MENTION = re.compile(
 )
 _CODE = re.compile(r"`(bpe_interop/[\w/]+\.py|native/src/\w+\.rs)`")
 _PATH = re.compile(
-    r"(?<![\w./-])((?:bpe_interop|tests|benchmarks|fixtures|docs|\.ci)(?:/[\w.*-]+)*/[\w.*-]*|pyproject\.toml)"
+    r"(?<![\w./-])((?:bpe_interop|tests|benchmarks|trust|fixtures|docs|\.ci)(?:/[\w.*-]+)*/[\w.*-]*|pyproject\.toml)"
 )
-_MODULE = re.compile(r"python -m ((?:benchmarks|fixtures)[\w.]*)(?: ([a-z]+))?")
+_MODULE = re.compile(r"python -m ((?:benchmarks|trust|fixtures)[\w.]*)(?: ([a-z]+))?")
 _LINK = re.compile(r"\]\(([^)#:]+)\)")
 _TEST = re.compile(r"`(tests/\w+\.py)::(\w+)`")
 
@@ -83,7 +83,7 @@ def test_each_theorem_names_tests_that_name_it(statement: str) -> None:
 def test_theorems_that_are_named_anywhere_exist() -> None:
     files = [
         path
-        for folder in ("bpe_interop", "tests", "benchmarks", "fixtures")
+        for folder in ("bpe_interop", "tests", "benchmarks", "trust", "fixtures")
         for path in (ROOT / folder).rglob("*.py")
     ]
     unknown = {
@@ -175,7 +175,7 @@ def test_every_command_on_a_map_is_there(page: str) -> None:
     for module, command in commands:
         place = ROOT.joinpath(*module.split("."))
         assert place.with_suffix(".py").is_file() or (place / "__main__.py").is_file(), module
-        if module == "benchmarks.trust" and command:
+        if module == "trust" and command:
             main = (place / "__main__.py").read_text("utf-8")
             assert f"    {command},\n" in main or f'command("{command}")' in main, command
 

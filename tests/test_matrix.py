@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from code_points import WHOLE_SWEEP
 
-from benchmarks.matrix import FORMATS, REAL, Real, opened, refusal
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_files
 from bpe_interop.formats import by_name
 from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.presets import fill
 from bpe_interop.verify.stress import around_added, fixed
+from trust.matrix import FORMATS, REAL, Real, opened, refusal
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 
@@ -27,7 +27,7 @@ def cells(real: Real) -> dict[str, str]:
 
 
 SAME = {"o200k_base", "o200k_harmony", "Qwen rank file", "Llama-3 rank file", "p50k_edit"}
-"""Tokens and merges of another row: only the whole sweep, and ``benchmarks.matrix``, run these."""
+"""Tokens and merges of another row: only the whole sweep, and ``trust.matrix``, run these."""
 
 ROWS = [real for real in REAL if WHOLE_SWEEP or real.name not in SAME]
 

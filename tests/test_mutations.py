@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.trust.mutants import with_switches
-from benchmarks.trust.mutations import MODULES, turned
-from benchmarks.trust.needless import NEEDLESS
+from trust.mutants import with_switches
+from trust.mutations import MODULES, turned
+from trust.needless import NEEDLESS
 
 TESTS = Path(__file__).parent
 

@@ -18,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
-from benchmarks.trust.patterns import SIGNS, Compared, compare
 from bpe_interop.errors import PatternError
 from bpe_interop.limits import PATTERN_SECONDS
 from bpe_interop.steps import Dialect, Pattern
@@ -46,6 +45,7 @@ from bpe_interop.text.spellings import (
     R50K,
     SPELLINGS,
 )
+from trust.patterns import SIGNS, Compared, compare
 
 FANCY, ONIG, PYTHON = DIALECTS = ("fancy-regex", "oniguruma", "python")
 BYTES = {bytes([i]): i for i in range(256)}
@@ -249,7 +249,7 @@ def test_what_is_not_understood_is_named_with_its_place(
 @pytest.mark.long
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_random_patterns_match_and_translate_as_in_the_engines(dialect: Dialect) -> None:
-    """The long run is ``python -m benchmarks.trust patterns``."""
+    """The long run is ``python -m trust patterns``."""
     found = Compared()
     for number in range(400):
         compare(f"tests:{number}", dialect, found)

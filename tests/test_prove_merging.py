@@ -13,7 +13,6 @@ from typing import Literal
 import pytest
 from small_documents import Json, Side, document
 
-from benchmarks.trust.verdicts.sources import Source
 from bpe_interop.engines import from_files
 from bpe_interop.formats import by_name
 from bpe_interop.model import Fallback
@@ -23,6 +22,7 @@ from bpe_interop.proof.stage import Stage, TwoModels
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from fixtures.gguf_models import BOOL, by_scores
 from fixtures.piece_model import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+from trust.verdicts.sources import Source
 
 EVERY = {char: number for number, char in enumerate(BYTE_TO_CHAR.values())}
 BYTE_LEVEL: Json = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}

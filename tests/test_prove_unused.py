@@ -8,8 +8,6 @@ from itertools import product
 
 import pytest
 
-from benchmarks.trust.verdicts.documents import precompiled
-from benchmarks.trust.verdicts.sources import Json, Source, taken_in
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import by_name
 from bpe_interop.merging.canonical import canonical
@@ -20,6 +18,8 @@ from bpe_interop.steps import SentencePieceText
 from bpe_interop.theory.plain import has_plain_steps, is_as_good_as_normal, pairs_of
 from bpe_interop.theory.unused_pieces import without_idle
 from fixtures.piece_model import BYTE, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+from trust.verdicts.documents import precompiled
+from trust.verdicts.sources import Json, Source, taken_in
 
 
 def pieces(unused: str, *more: list[object], fallback: bool = True) -> Source:

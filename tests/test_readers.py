@@ -1,4 +1,4 @@
-"""Damaged files for every reader: the short run of ``python -m benchmarks.trust readers``."""
+"""Damaged files for every reader: the short run of ``python -m trust readers``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import struct
 
 import pytest
 
-from benchmarks.trust import readers
-from benchmarks.trust.other_files import beside
 from bpe_interop.errors import FormatError
 from bpe_interop.formats import Files, all_formats
 from fixtures.piece_model import read
+from trust import readers
+from trust.other_files import beside
 
 
 def test_every_format_is_tried() -> None:

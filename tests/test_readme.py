@@ -16,9 +16,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from benchmarks.marks import replaced
 from benchmarks.page import read
 from benchmarks.readme import DATA, PICTURE, SHOWN, drawn, numbers
-from benchmarks.trust.page import replaced
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

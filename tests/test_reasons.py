@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.trust import laws
-from benchmarks.trust.faults import FAULTS, changed, mutant
 from bpe_interop.formats import by_name
 from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.model import SequenceTemplate, TemplateText
 from bpe_interop.sources import load_source
+from trust import laws
+from trust.faults import FAULTS, changed, mutant
 
 FORMATS = ("gpt2", "tiktoken", "huggingface", "sentencepiece", "minbpe", "tekken", "gguf")
 

@@ -16,12 +16,12 @@ from command_line import in_process
 from conftest import FIXTURES, ROOT
 
 import bpe_interop
-from benchmarks.trust.laws import DECISIONS
 from bpe_interop.errors import BpeInteropError
 from bpe_interop.formats.losses import TEXT
 from bpe_interop.gate import describe
 from bpe_interop.loss import Loss
 from bpe_interop.model import FIELDS
+from trust.laws import DECISIONS
 
 FOLDER = ROOT / "docs" / "refusals"
 PAGES = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.md"))}

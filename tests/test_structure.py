@@ -209,6 +209,50 @@ def test_the_package_has_no_circle() -> None:
         assert start not in seen or is_package_pair(start, edges), f"{start} imports itself"
 
 
+HOUSE = ("bpe_interop", "fixtures", "benchmarks", "trust", "tests")
+"""The folders of the project: each may import those before it, never one behind it."""
+
+
+def behind_it(tree: ast.Module, folder: str) -> set[str]:
+    """The folders behind this one that a file of it imports from."""
+    names = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    names |= {
+        node.module or ""
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and not node.level
+    }
+    return {name.partition(".")[0] for name in names} & {*HOUSE[HOUSE.index(folder) + 1 :]}
+
+
+def test_no_folder_imports_one_behind_it() -> None:
+    files = [(folder, path) for folder in HOUSE for path in sorted((ROOT / folder).rglob("*.py"))]
+    assert {folder for folder, _ in files} == {*HOUSE}
+    found = {
+        str(path.relative_to(ROOT)): later
+        for folder, path in files
+        if (later := behind_it(tree_of(path), folder))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "folder", "later"),
+    [
+        ("from trust.page import put", "benchmarks", {"trust"}),
+        ("def f():\n    import trust", "fixtures", {"trust"}),
+        ("from benchmarks.machine import commit", "trust", set[str]()),
+        ("from .trust import x", "benchmarks", set[str]()),
+    ],
+)
+def test_what_is_imported_from_behind_is_seen(source: str, folder: str, later: set[str]) -> None:
+    assert behind_it(ast.parse(source), folder) == later
+
+
 def resolve(name: str, known: dict[str, Path]) -> str:
     """The module that ``from .a.b import c`` reads: ``a.b.c`` if that is one, else ``a.b``."""
     return name if name in known else name.rpartition(".")[0]

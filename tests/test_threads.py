@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.trust import threads
-from benchmarks.trust.threads import FIXTURES, SHARED, Shared, in_forked, in_spawned, in_threads
 from bpe_interop import load
+from trust import threads
+from trust.threads import FIXTURES, SHARED, Shared, in_forked, in_spawned, in_threads
 
 
 @pytest.mark.long

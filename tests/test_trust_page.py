@@ -10,11 +10,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.trust.__main__ import COMMANDS, main
-from benchmarks.trust.kernel.runs import Run
-from benchmarks.trust.kernel.works import Tally
-from benchmarks.trust.page import made_of, put, replaced, state, table
+from benchmarks.marks import replaced
 from bpe_interop.kernel import running
+from trust.__main__ import COMMANDS, main
+from trust.kernel.runs import Run
+from trust.kernel.works import Tally
+from trust.page import made_of, put, state, table
 
 needs_kernel = pytest.mark.skipif(
     running().kernel != "native", reason="there is no native kernel to compare"

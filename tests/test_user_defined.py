@@ -15,13 +15,13 @@ from itertools import product
 import pytest
 from tokenizers import Tokenizer
 
-from benchmarks.trust.verdicts.sources import Source
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.formats import by_name
 from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.model import BPEModel, SequenceTemplate
 from fixtures.piece_model import BYTE_PIECES, CONTROL, NORMAL, UNKNOWN, USER_DEFINED
+from trust.verdicts.sources import Source
 
 Ids = Callable[[str], Sequence[int]]
 _NORMAL = ("ab", "abc", "bc", "\u2581a", "<P", "P>", "<0", "0x", "0A", ">x", *"abc<>P0xA\u2581")

@@ -8,17 +8,17 @@ from random import Random
 
 import pytest
 
-from benchmarks.trust.verdicts import trial as trials_of_one
-from benchmarks.trust.verdicts.changes import CHANGES
-from benchmarks.trust.verdicts.running import Lost, trials
-from benchmarks.trust.verdicts.shrinking import shrunk
-from benchmarks.trust.verdicts.sources import Source
-from benchmarks.trust.verdicts.tally import STAGES, Tally, as_json
-from benchmarks.trust.verdicts.trial import Trial, random_pair, trial
 from bpe_interop.model import BPEModel
 from bpe_interop.proof import around
 from bpe_interop.proof.prove import Proof, prove
 from bpe_interop.verify import Scope
+from trust.verdicts import trial as trials_of_one
+from trust.verdicts.changes import CHANGES
+from trust.verdicts.running import Lost, trials
+from trust.verdicts.shrinking import shrunk
+from trust.verdicts.sources import Source
+from trust.verdicts.tally import STAGES, Tally, as_json
+from trust.verdicts.trial import Trial, random_pair, trial
 
 SEED = 7
 PAIRS = 60

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 from conftest import FIXTURES, ROOT
 
-from benchmarks.matrix import Real
-from benchmarks.trust import versions as matrix
-from benchmarks.trust.versions import differ, loading, summary, told
-from benchmarks.trust.versions.environments import (
+from trust import versions as matrix
+from trust.matrix import Real
+from trust.versions import differ, loading, summary, told
+from trust.versions.environments import (
     PACKAGES,
     Environment,
     InstallError,
@@ -28,7 +28,7 @@ from benchmarks.trust.versions.environments import (
     requirements,
     singles,
 )
-from benchmarks.trust.versions.running import (
+from trust.versions.running import (
     TESTS,
     Outcome,
     read_report,

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.trust``: one command for each long test."""
+"""``python -m trust``: one command for each long test."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from ..machine import sources
+from benchmarks.machine import sources
+
 from . import laws
 from .commands import commands
 from .conversions import conversions

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import click
 
+from benchmarks.machine import commit
 from bpe_interop.kernel import running
 
-from ...machine import commit
 from ..page import made_of, put, table, write_option
 from .runs import Chunk, Run, kept
 from .works import COUNTS, DRAWN, Tally, compare

@@ -34,7 +34,7 @@ from bpe_interop.verify.sweep import Corpora, compare_corpora
 from .other_files import two_sides
 from .page import made_of, put, table, write_option
 
-_TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
+_TOKENIZERS = Path(__file__).parents[1] / "fixtures" / "tokenizers"
 _TINY, _OTHER = _TOKENIZERS / "cl100k-tiny", _TOKENIZERS / "gpt2-tiny"
 _EVENTS = ("open", "os.", "shutil.", "tempfile.", "ctypes.dlsym")
 _LITTER = ".bpe-interop-"

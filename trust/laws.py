@@ -16,37 +16,9 @@ from pathlib import Path
 from bpe_interop.formats import Files, Format, all_formats, by_name
 from bpe_interop.model import SequenceTemplate
 from bpe_interop.testing import laws
-from bpe_interop.testing.laws import (
-    BrokenError,
-    Case,
-    Source,
-    comparable,
-    home,
-    need,
-    one_owner,
-    read_alone,
-    roundabout,
-    sniffs_calmly,
-    stable,
-    untouched,
-    well_mannered,
-)
+from bpe_interop.testing.laws import Case, Source, need, read_alone, stable
 
-__all__ = [
-    "BrokenError",
-    "Case",
-    "Source",
-    "comparable",
-    "home",
-    "one_owner",
-    "roundabout",
-    "sniffs_calmly",
-    "stable",
-    "untouched",
-    "well_mannered",
-]
-
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 TOKENIZERS = ROOT / "fixtures" / "tokenizers"
 CORPORA = ROOT / "fixtures" / "corpora"
 ENOUGH = 8_000
@@ -153,7 +125,7 @@ def decided(case: Case) -> None:
 
 
 DECISIONS = ROOT / "fixtures" / "decisions.txt"
-"""What is lost of each fixture in each format; ``python -m benchmarks.trust decisions`` writes it.
+"""What is lost of each fixture in each format; ``python -m trust decisions`` writes it.
 
 A row: the case, the fields that are refused, and those that are only reported. ``*`` stands behind
 a field for which a text is known.

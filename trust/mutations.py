@@ -117,7 +117,7 @@ def turned(
     files = [f"tests/{name}" for name in tests]
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder, "result.json")
-        command = [sys.executable, "-m", "benchmarks.trust.mutants", str(result)]
+        command = [sys.executable, "-m", "trust.mutants", str(result)]
         run = subprocess.run(
             [*command, *named, "--", *options, *files],
             cwd=ROOT,

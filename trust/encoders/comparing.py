@@ -59,7 +59,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
 _TOLD = "llama.cpp decodes"
 """In a note on what is decoded otherwise, by types of tokens that the model does not hold."""
 
-FOLDER = Path(__file__).parents[3] / "fixtures" / "tokenizers"
+FOLDER = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 
 
 SECONDS = 10.0

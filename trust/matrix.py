@@ -1,6 +1,6 @@
 """The matrix of real tokenizers and formats: proved, tested, or refused and why.
 
-``python -m benchmarks.matrix`` prints it for the tokenizers in ``BPE_INTEROP_DATA``. Each cell
+``python -m trust.matrix`` prints it for the tokenizers in ``BPE_INTEROP_DATA``. Each cell
 that is not refused is a conversion that was written, read back, run in the target's own engine,
 and proved equal, or only tested.
 """

@@ -1,4 +1,4 @@
-"""Files converted to GGUF and from it: ``python -m benchmarks.gguf_files`` writes two tables.
+"""Files converted to GGUF and from it: ``python -m trust.gguf_files`` writes two tables.
 
 All runs are those of the command line, each in a process of its own. Arguments name the tables of
 ``docs/gguf.md`` to make anew: ``published`` (llama.cpp's own vocabularies and their vectors, to
@@ -22,10 +22,10 @@ import click
 import sentencepiece
 from tokenizers import Tokenizer
 
-from benchmarks.gguf import put_into_page, tables_asked, tekken
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.sources import load_source
+from trust.gguf import put_into_page, tables_asked, tekken
 
 _SEPARATOR = "\n__ggml_vocab_test__\n"
 """Between the texts of a file of vectors, as llama.cpp's ``test-tokenizer-0`` reads it."""

@@ -29,7 +29,7 @@ _TEXTS = (
     "\u2028",
     "ab",
 )
-_FIXTURES = Path(__file__).parents[2] / "fixtures"
+_FIXTURES = Path(__file__).parents[1] / "fixtures"
 _CORPUS = _FIXTURES / "corpora" / "controls.txt"
 
 

@@ -17,10 +17,10 @@ from bpe_interop.convert import convert
 from bpe_interop.errors import LossyConversionError, UnstatedError
 from bpe_interop.verify.stress import fixed
 
-from ...matrix import REAL, Real
+from ..matrix import REAL, Real
 from .environments import Made
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 TESTS = (
     *("tests/test_laws.py", "tests/test_golden.py", "tests/test_tiktoken_names.py"),
     *("tests/test_unicode.py", "tests/test_kept_class.py", "tests/test_companions.py"),

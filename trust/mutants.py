@@ -1,6 +1,6 @@
 """Modules with a switch at each comparison, and a pytest plugin that turns these, one by one.
 
-``python -m benchmarks.trust.mutants RESULT MODULE... -- FILE...`` collects the tests once. A
+``python -m trust.mutants RESULT MODULE... -- FILE...`` collects the tests once. A
 first child process runs all of them, and records at which switches each test would see another
 value. Then there is a child for each switch: it turns it and runs only these tests, the quickest
 first, up to the first that fails.
@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 import pytest
 from _pytest.runner import runtestprotocol
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent
 
 _SWITCH = "__switch__"
 

@@ -43,7 +43,7 @@ from .verdicts.documents import random_document
 from .verdicts.ranked import random_gpt2, random_pieces, random_ranks
 from .verdicts.sources import Source
 
-_TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
+_TOKENIZERS = Path(__file__).parents[1] / "fixtures" / "tokenizers"
 _COMPANIONS = {
     "added_tokens.json": b'{"<extra>": 900}',
     "config.json": b'{"model_type": "gpt2", "vocab_size": 1000, "bos_token_id": 0}',

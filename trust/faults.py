@@ -23,9 +23,9 @@ from bpe_interop.diff import diff
 from bpe_interop.errors import BpeInteropError, InvalidModelError
 from bpe_interop.formats import Files, Format, all_formats, by_name
 from bpe_interop.model import Affixes, BPEModel, Fallback, PairList, RankTable, SequenceTemplate
+from bpe_interop.testing.laws import BrokenError, Case, Source, comparable, home
 
 from . import laws
-from .laws import BrokenError, Case, Source
 from .page import made_of, put, table, write_option
 
 Change: TypeAlias = Callable[[BPEModel], "BPEModel | None"]
@@ -270,7 +270,7 @@ def shows(row: Format, stage: Stage, change: Change, sources: Iterable[Source]) 
         other = _struck(row, stage, change, source.model)
         if other is None or not case.writable or _written(row, other) == case.trip.files:
             continue
-        if laws.comparable(case):
+        if comparable(case):
             return "passing"
         where = "refused"
     return where
@@ -306,13 +306,13 @@ def _held(faulty: Format, sources: list[Source]) -> Iterator[tuple[str, Callable
     cases = [Case(source, faulty) for source in [*own, *sources]]
     for source in own:
         if not source.told:
-            yield "home", partial(laws.home, source)
+            yield "home", partial(home, source)
             yield "repeated", partial(laws.repeated, source)
     least = {pair: most for pair, most in laws.LEAST_COMPARED.items() if pair[1] == faulty.name}
-    yield "enough", lambda: laws.enough(filter(laws.comparable, cases[len(own) :]), least)
+    yield "enough", lambda: laws.enough(filter(comparable, cases[len(own) :]), least)
     for name, law in laws.LAWS.items():
         for case in cases:
-            if laws.comparable(case) if name == "same ids" else case.writable:
+            if comparable(case) if name == "same ids" else case.writable:
                 yield name, partial(law, case)
 
 

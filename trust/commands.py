@@ -27,7 +27,7 @@ from bpe_interop.formats import all_formats
 from .page import made_of, put, table, write_option
 from .refusals import PRESETS, REFUSALS, Refusal
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "tokenizers"
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "tokenizers"
 TEXT = "Hello 12, \u00e9\u4e2d x\n"
 LONG = ("lock", "verify")
 """The commands that take long, because they run thousands of texts; a short run is without them."""

@@ -21,7 +21,6 @@ from bpe_interop.text.spellings import (
     R50K,
 )
 
-from ...made import ROOT
 from .sources import ALL_BYTES, Json, Source, spelled
 
 BEHAVIORS = ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous")
@@ -305,7 +304,8 @@ def random_normalizer(rng: Random) -> Json:
 
 @cache
 def _charsmap() -> str:
-    path = Path(ROOT, "fixtures/tokenizers/spm-charsmap-tiny/huggingface/tokenizer.json")
+    tiny = Path(__file__).parents[2] / "fixtures" / "tokenizers" / "spm-charsmap-tiny"
+    path = tiny / "huggingface" / "tokenizer.json"
     steps = json.loads(path.read_text("utf-8"))["normalizer"]["normalizers"]
     return json.dumps(next(step for step in steps if step["type"] == "Precompiled"))
 

@@ -22,7 +22,7 @@ from bpe_interop import Tokenizer, load
 
 from .page import made_of, put, table, write_option
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "tokenizers"
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "tokenizers"
 SHARED: tuple[str, ...] = (
     "cl100k-tiny/huggingface",
     "o200k-tiny/tiktoken",

@@ -1,4 +1,4 @@
-"""Generated blocks of ``docs/trust.md``: each stands between two marks that have its name."""
+"""Generated blocks of ``docs/trust.md``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
-from ..machine import commit, machine, sources, versions
+from benchmarks.machine import commit, machine, sources, versions
+from benchmarks.marks import replaced
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -43,19 +44,6 @@ def put(page: Path | None, name: str, lines: Iterable[str]) -> None:
         raise click.ClickException(f"{page}: {error}") from None
 
 
-def replaced(text: str, name: str, body: str) -> str:
-    """A page with another body between the marks of a name.
-
-    Raises:
-        ValueError: the marks are not there, exactly once.
-    """
-    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-    if text.count(start) != 1 or text.count(end) != 1:
-        raise ValueError(f"expected the lines {start} and {end} once")
-    pattern = re.compile(re.escape(start) + r"\n.*?" + re.escape(end), re.DOTALL)
-    return pattern.sub(lambda _: f"{start}\n{body}\n{end}", text)
-
-
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     """A table in Markdown; numbers stand to the right, with commas."""
     listed = [list(row) for row in rows]
@@ -78,7 +66,7 @@ def made_of(command: str, seconds: float, settings: Mapping[str, object]) -> lis
     given = "".join(f" --{name} {value}" for name, value in settings.items())
     day = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     return [
-        f"`python -m benchmarks.trust {command}{given}` on {day}, commit {commit()}, "
+        f"`python -m trust {command}{given}` on {day}, commit {commit()}, "
         f"sources {sources()}, {here['CPU']} ({here['cores']} cores), {here['Python']}, "
         f"{packages}: {seconds:,.0f} s.",
     ]

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.trust verdicts``."""
+"""``python -m trust verdicts``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GGUF measured: ``python -m benchmarks.gguf`` writes the tables of ``docs/gguf.md``.
+"""GGUF measured: ``python -m trust.gguf`` writes the tables of ``docs/gguf.md``.
 
 It needs the real tokenizers and corpora in ``BPE_INTEROP_DATA``, and the extras ``llamacpp`` and
 ``mistral``. The ids come from llama.cpp itself: each tokenizer is written as a GGUF file under the
@@ -22,6 +22,7 @@ from pathlib import Path
 
 import click
 
+from benchmarks.marks import replaced
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
@@ -300,10 +301,7 @@ def tables_asked(asked: Sequence[str], tables: Collection[str]) -> list[tuple[st
 
 def put_into_page(table: str, made: str) -> None:
     """Replaces what stands between the marks of a table."""
-    page = PAGE.read_text("utf-8")
-    begin, end = f"<!-- {table} -->\n", f"<!-- end of {table} -->"
-    at, behind = page.index(begin) + len(begin), page.index(end)
-    PAGE.write_text(f"{page[:at]}\n{made}\n\n{page[behind:]}", "utf-8")
+    PAGE.write_text(replaced(PAGE.read_text("utf-8"), table, f"\n{made}\n"), "utf-8")
 
 
 if __name__ == "__main__":
