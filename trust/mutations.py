@@ -114,7 +114,7 @@ def turned(
         click.ClickException: the tests could not be run.
     """
     named = [f"bpe_interop.{module}" for module in modules]
-    files = [f"tests/{name}" for name in tests]
+    files = [str(path) for name in tests for path in ROOT.glob(f"tests/*/{name}")]
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder, "result.json")
         command = [sys.executable, "-m", "trust.mutants", str(result)]

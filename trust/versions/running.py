@@ -22,8 +22,9 @@ from .environments import Made
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = (
-    *("tests/test_laws.py", "tests/test_golden.py", "tests/test_tiktoken_names.py"),
-    *("tests/test_unicode.py", "tests/test_kept_class.py", "tests/test_companions.py"),
+    *("tests/laws/test_laws.py", "tests/unit/test_golden.py", "tests/unit/test_tiktoken_names.py"),
+    *("tests/engines/test_unicode.py", "tests/engines/test_kept_class.py"),
+    "tests/engines/test_companions.py",
 )
 """Golden ids of every format, the laws, tiktoken's habits, the engines' Unicode tables, and the
 classes that transformers serves alike."""
