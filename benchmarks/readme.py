@@ -12,10 +12,10 @@ from pathlib import Path
 
 import click
 
+from .marks import replaced
 from .page import read
 from .results import Run
 from .tables import table, target
-from .trust.page import replaced
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"

@@ -32,8 +32,9 @@ from bpe_interop.token_files import Settings
 from bpe_interop.token_files.job import EncodeJob, EncodeWork
 from bpe_interop.tokenizer import Tokenizer
 
+from .marks import replaced
+
 DOC = Path(__file__).resolve().parent.parent / "docs" / "scale.md"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 TOKENIZERS = (
     ("tiktoken", "cl100k_base/cl100k_base.tiktoken", "cl100k_base"),
@@ -332,9 +333,8 @@ def main() -> None:
     cores, after_all = os.cpu_count(), os.getloadavg()[0]
     lines.append(f"{cores} cores; {load:.1f} processes wanted them before, {after_all:.1f} after.")
     print("\n".join(lines))
-    before, _, rest = DOC.read_text("utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    DOC.write_text("\n".join([before + BEGIN, "", *lines, "", END]) + after, "utf-8")
+    made = "\n".join(["", *lines, ""])
+    DOC.write_text(replaced(DOC.read_text("utf-8"), "measured", made), "utf-8")
 
 
 if __name__ == "__main__":

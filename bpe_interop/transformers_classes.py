@@ -3,8 +3,8 @@
 All that is known here of a class stands in this table. It is knowledge of an engine, and reading
 a directory needs it too, so it stands above the formats and the engines: pure data, no import of
 transformers. Measured in the lowest and the newest version that are admitted by letting
-``AutoTokenizer`` read small directories. ``tests/test_companions.py`` holds it true in the newest,
-``tests/test_kept_class.py`` in both (``python -m benchmarks.trust versions``). Its sources are
+``AutoTokenizer`` read small directories. ``tests/engines/test_companions.py`` holds it true in the
+newest, ``tests/engines/test_kept_class.py`` in both (``python -m trust versions``). Its sources are
 ``models/auto/tokenization_auto.py`` and the classes themselves. Of a ``tokenizer.json``, a class
 of this table keeps vocabulary and merges only.
 """

@@ -1,0 +1,128 @@
+"""``docs/refusals``: every code that can be printed has a page, whose example prints that code."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from command_line import in_process
+from conftest import FIXTURES, ROOT
+
+import bpe_interop
+from bpe_interop.errors import BpeInteropError
+from bpe_interop.formats.losses import TEXT
+from bpe_interop.gate import describe
+from bpe_interop.loss import Loss
+from bpe_interop.model import FIELDS
+from trust.laws import DECISIONS
+
+FOLDER = ROOT / "docs" / "refusals"
+PAGES = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.md"))}
+INDEX = PAGES.pop("index")
+CHECKER = doctest.OutputChecker()
+
+
+def classes(parent: type[BpeInteropError]) -> set[type[BpeInteropError]]:
+    """A class of errors and all that are derived from it in the package."""
+    found = {parent}.union(*map(classes, parent.__subclasses__()))
+    return {each for each in found if each.__module__.startswith("bpe_interop.")}
+
+
+def code_of(error: type[BpeInteropError]) -> str:
+    return error.__new__(error).code
+
+
+def printable() -> set[str]:
+    """Every code: of each field that can be lost, and of each class that is raised."""
+    for module in pkgutil.walk_packages(bpe_interop.__path__, "bpe_interop."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    errors = classes(BpeInteropError) - {BpeInteropError}
+    return {Loss(field, "ids", "", "").code for field in FIELDS} | set(map(code_of, errors))
+
+
+def test_every_code_has_a_page_and_every_page_a_code() -> None:
+    assert PAGES.keys() == printable()
+    assert set(re.findall(r"\[([A-Z]+-[a-z_-]+)\]\(\1\.md\)", INDEX)) == PAGES.keys()
+
+
+@pytest.mark.parametrize("code", PAGES)
+def test_a_page_says_what_happened_what_it_costs_and_what_to_do(code: str) -> None:
+    page = PAGES[code]
+    assert page.startswith(f"# {code}: ")
+    headings = ["An example", "What it costs", "What to do"]
+    if code.startswith("LOSS-"):
+        headings.insert(0, "Grades")
+    assert re.findall(r"^## (.*)$", page, re.M) == headings
+
+
+def test_a_loss_names_its_page_at_the_end() -> None:
+    for shown in (True, False):
+        loss = Loss("decoder", "text", "spaces", "they vanish", "é", shown)
+        assert describe(loss).endswith("; see LOSS-decoder")
+
+
+def test_the_grades_of_a_page_are_those_that_formats_give() -> None:
+    """Those of the rule, and those of the table of decisions."""
+    given = {(field, "metadata") for field in FIELDS}
+    for row in DECISIONS.read_text("utf-8").splitlines():
+        refused = row.split("refused: ")[1].partition(";")[0].replace("*", "").split()
+        given |= {(field, "text" if field in TEXT else "ids") for field in refused if field != "-"}
+    for field, grade in sorted(given):
+        assert f"\n- `{grade}`: " in PAGES[f"LOSS-{field}"], (field, grade)
+
+
+def console(code: str) -> list[str]:
+    return re.findall(r"^```console\n(.*?)^```$", PAGES[code], re.M | re.S)
+
+
+def doctests(code: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", PAGES[code], re.M | re.S)
+
+
+def test_every_page_has_one_example_that_is_run() -> None:
+    for code in PAGES:
+        assert len(console(code)) + len(doctests(code)) == 1, code
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("code", [code for code in PAGES if console(code)])
+def test_commands_print_what_the_page_says(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(FIXTURES, tmp_path / "fixtures")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    (block,) = console(code)
+    printed = expected = ""
+    with in_process(monkeypatch) as call:
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, expected = part.partition("\n")
+            if command.startswith("bpe-interop "):
+                done = call(*shlex.split(command)[1:])
+                printed = done.err + done.out
+            else:
+                subprocess.run(["bash", "-c", command], check=True)
+                printed = ""
+            assert CHECKER.check_output(expected, printed, doctest.ELLIPSIS), printed
+    assert f"see {code}" in expected
+
+
+@pytest.mark.parametrize("code", [code for code in PAGES if doctests(code)])
+def test_python_examples_give_what_the_page_says(
+    code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    (text,) = doctests(code)
+    example = doctest.DocTestParser().get_doctest(text, {}, code, f"{code}.md", 0)
+    report: list[str] = []
+    result = doctest.DocTestRunner(verbose=False).run(example, out=report.append)
+    assert result.attempted > 0
+    assert not result.failed, "".join(report)

@@ -1,0 +1,168 @@
+"""An engine in a process of its own says only whether it gives what our encoder gives."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bpe_interop.convert import convert
+from bpe_interop.encode import Encoder
+from bpe_interop.engines import from_files
+from bpe_interop.errors import CheckFailedError
+from bpe_interop.io import find
+from bpe_interop.model import BPEModel
+from bpe_interop.sources import load_source
+from bpe_interop.verify import conversion
+from bpe_interop.verify.apart import Apart, Expected, expected, holds, without_tokens
+from bpe_interop.verify.sides import ORDINARY, PARSED, Own
+
+TINY = Path(__file__).resolve().parents[2] / "fixtures" / "tokenizers" / "cl100k-tiny"
+TEXTS = ["", "hello world", "a<|endoftext|>b", "é中\n\n x", "don't"]
+
+
+@pytest.fixture(scope="module")
+def model() -> BPEModel:
+    return load_source(TINY / "huggingface").model
+
+
+def _wanted(model: BPEModel) -> Expected:
+    wanted = expected(Own(model), TEXTS, [ORDINARY, PARSED])
+    assert wanted is not None
+    return wanted
+
+
+def _build(model: BPEModel) -> Callable[[], Any]:
+    files = dict(find(TINY / "huggingface").files)
+    return partial(from_files, "tokenizers", "huggingface", files, without_tokens(model))
+
+
+def _one_id_more(wanted: Expected, mode: int) -> Expected:
+    questions = list(wanted.questions)
+    ids = [*questions[mode].ids[:-1], [*questions[mode].ids[-1], 0]]
+    questions[mode] = replace(questions[mode], ids=ids)
+    return replace(wanted, questions=tuple(questions))
+
+
+def test_every_id_and_every_text_is_compared(model: BPEModel) -> None:
+    wanted, engine = _wanted(model), _build(model)()
+    assert holds(engine, wanted)
+    assert not holds(engine, _one_id_more(wanted, 0))
+    assert not holds(engine, _one_id_more(wanted, 1))
+    # The second mode decodes only what it encodes otherwise.
+    asked = [[text is not None for text in each.decoded] for each in wanted.questions]
+    assert asked == [[True] * 5, [False, False, True, False, False]]
+    for place in range(2):
+        questions = list(wanted.questions)
+        changed = ["?" if text and "a" in text else text for text in questions[place].decoded]
+        questions[place] = replace(questions[place], decoded=changed)
+        assert not holds(engine, replace(wanted, questions=tuple(questions)))
+
+
+def test_what_our_encoder_fails_on_is_not_asked(model: BPEModel) -> None:
+    class Fails(Own):
+        def decode(self, ids: Any) -> str:
+            raise MemoryError
+
+    assert expected(Fails(model), TEXTS, [ORDINARY]) is None
+
+
+def _is_broken() -> Any:
+    raise ValueError("broken")
+
+
+def test_a_process_says_whether_all_is_equal(model: BPEModel) -> None:
+    wanted = _wanted(model)
+    answers = []
+    for build, order in (
+        (_build(model), wanted),
+        (_build(model), _one_id_more(wanted, 1)),
+        (_is_broken, wanted),
+        (_build(model), None),
+    ):
+        with Apart("tokenizers") as child:
+            child.build(build)
+            child.ask(order)
+            answers.append(child.agrees())
+    assert answers == [True, False, False, False]
+
+
+def test_a_process_that_is_asked_nothing_ends() -> None:
+    with Apart("json"):
+        pass
+    with pytest.raises(KeyError), Apart("json"):
+        raise KeyError
+
+
+@pytest.fixture
+def every_engine_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = ["hello world", "a<|endoftext|>"]
+    monkeypatch.setattr(conversion, "pays", lambda model: True)
+    monkeypatch.setattr(conversion, "awkward", lambda model: few)
+    monkeypatch.setattr(conversion, "fixed", lambda: few)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("every_engine_apart")
+def test_a_conversion_is_checked_apart_as_it_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    agrees = Apart.agrees
+    monkeypatch.setattr(Apart, "agrees", lambda child: asked.append(agrees(child)) or asked[-1])
+    apart = convert(TINY / "huggingface", tmp_path / "apart", "huggingface")
+    assert asked == [True, True]
+    monkeypatch.setattr(conversion, "pays", lambda model: False)
+    here = convert(TINY / "huggingface", tmp_path / "here", "huggingface")
+    assert apart.report is not None
+    assert here.report is not None
+    assert apart.report.checks == here.report.checks
+    assert replace(apart.report, b="") == replace(here.report, b="")
+    assert len(asked) == 2
+
+
+@pytest.mark.usefixtures("every_engine_apart")
+def test_a_difference_that_was_met_apart_is_told_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = Encoder.encode
+
+    def wrong(self: Encoder, text: str, allowed_special: Any = frozenset()) -> list[int]:
+        return right(self, text.replace("hello", "bye"), allowed_special)
+
+    def each(self: Encoder, texts: list[str], allowed: Any = frozenset(), **_: Any) -> Any:
+        return [wrong(self, text, allowed) for text in texts]
+
+    monkeypatch.setattr(Encoder, "encode", wrong)
+    monkeypatch.setattr(Encoder, "encode_each", each)
+    monkeypatch.setattr(conversion, "check_source", lambda *given: ())
+    with pytest.raises(CheckFailedError, match="what was written is not the tokenizer that we"):
+        convert(TINY / "huggingface", tmp_path / "out", "tiktoken")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_threads_may_ask_tokenizers_in_both_ways(model: BPEModel) -> None:
+    engine = _build(model)()
+    ways = ("text", "parse")
+    right = {way: engine.encode(TEXTS[2], special=way) for way in ways}
+    assert right["text"] != right["parse"]
+    wrong: list[object] = []
+
+    def ask(way: Any) -> None:
+        for _ in range(300):
+            ids = engine.encode(TEXTS[2], special=way)
+            if ids != right[way]:
+                wrong.append(ids)
+
+    threads = [threading.Thread(target=ask, args=(way,)) for way in ways * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert not wrong

@@ -1,0 +1,245 @@
+"""What lies beside a ``.model``, a GPT-2 pair or a rank file: ids and roles are AutoTokenizer's."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Command
+from conftest import FIXTURES
+
+import bpe_interop
+from bpe_interop.errors import (
+    FormatError,
+    LossyConversionError,
+    UnstatedError,
+    UnsupportedError,
+)
+from trust.verdicts.beside import Finder
+
+transformers = pytest.importorskip("transformers")
+
+TEXTS = ("<|im_start|>hi<|im_end|>", "a<tool>b", "a <tool> b<|im_end|>", "<tool><|im_end|>zz")
+FLAGS = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False}
+
+
+def pair(folder: Path) -> int:
+    """A pair that nobody published: all bytes and two merges; the first id that is free."""
+    from bpe_interop.text.bytechars import BYTE_TO_CHAR
+
+    words = {char: number for number, char in enumerate(BYTE_TO_CHAR.values())}
+    words |= {"hi": 256, "zz": 257}
+    folder.mkdir()
+    (folder / "vocab.json").write_text(json.dumps(words), "utf-8")
+    (folder / "merges.txt").write_text("#version: 0.2\nh i\nz z\n", "utf-8")
+    return 258
+
+
+def model_file(folder: Path) -> int:
+    """A ``.model`` that was trained on made-up text; the first id that is free."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    folder.mkdir()
+    lines = ["hi there zz tool", "the im start and the end of a b", "so it is hi hi zz"] * 20
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_prefix=str(folder / "tokenizer"),
+        model_type="bpe",
+        vocab_size=300,
+        byte_fallback=True,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        minloglevel=3,
+        hard_vocab_limit=False,
+    )
+    (folder / "tokenizer.vocab").unlink()
+    processor = sentencepiece.SentencePieceProcessor(str(folder / "tokenizer.model"))
+    return int(processor.get_piece_size())
+
+
+def state(folder: Path, name: str, first: int, **more: Any) -> None:
+    """``tokenizer_config.json`` with two special tokens and a plain one."""
+    tokens = {
+        str(first): {"content": "<|im_start|>", "special": True, **FLAGS},
+        str(first + 1): {"content": "<|im_end|>", "special": True, **FLAGS},
+        str(first + 2): {"content": "<tool>", "special": False, **FLAGS, "rstrip": True},
+    }
+    config = {"tokenizer_class": name, "added_tokens_decoder": tokens, "legacy": True}
+    config |= {"eos_token": "<|im_end|>", "pad_token": "<|im_start|>", **more}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+
+
+def served(folder: Path) -> dict[str, Any]:
+    """What AutoTokenizer gives."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    roles = (tokenizer.bos_token, tokenizer.eos_token, tokenizer.pad_token)
+    ids = [tokenizer(text)["input_ids"] for text in TEXTS]
+    return {"roles": roles, "ids": ids, "plain": [tokenizer.tokenize(text) for text in TEXTS]}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["Qwen2Tokenizer", "GPT2Tokenizer"])
+def test_a_pair_of_a_known_class(tmp_path: Path, name: str) -> None:
+    state(tmp_path / "A", name, pair(tmp_path / "A"))
+    bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf")
+    assert served(tmp_path / "B") == served(tmp_path / "A")
+
+
+def test_an_added_token_of_a_pair_decodes_as_autotokenizer_does(tmp_path: Path) -> None:
+    first = pair(tmp_path / "A")
+    tokens = {str(first): {"content": "\u00e9\u00e9", "special": True, **FLAGS}}
+    config = {"tokenizer_class": "GPT2Tokenizer", "added_tokens_decoder": tokens}
+    (tmp_path / "A" / "tokenizer_config.json").write_text(json.dumps(config), "utf-8")
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "A")
+    assert theirs.decode([first]) == "\ufffd\ufffd"
+    assert bpe_interop.load(tmp_path / "A").decode([first]) == "\ufffd\ufffd"
+    bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf")
+
+
+@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize(
+    ("texts", "plain", "why"),
+    [(("<a", "<a>"), (), "order of a hash table"), (("<a>", ">b"), (">b",), "overlap")],
+)
+def test_added_tokens_of_a_rank_file_that_tiktoken_finds_otherwise_are_refused(
+    tmp_path: Path, texts: tuple[str, ...], plain: tuple[str, ...], why: str, beside: bool
+) -> None:
+    """Whether a file beside it or a preset brings them; the overlap is held to both engines."""
+    source = tmp_path / "A"
+    source.mkdir()
+    ranks = {bytes([n]): n for n in range(256)}
+    lines = (f"{base64.b64encode(token).decode()} {n}\n" for token, n in ranks.items())
+    (source / "t.tiktoken").write_text("".join(lines))
+    tokens = [
+        {"id": 256 + n, "content": text, "special": text not in plain, **FLAGS}
+        for n, text in enumerate(texts)
+    ]
+    own: dict[str, Any] = {"pat_str": r"\S+|\s+", "special_tokens": {}}
+    own |= {} if beside else {"added_tokens": tokens}
+    (tmp_path / "own.json").write_text(json.dumps(own), "utf-8")
+    if beside:
+        listed = {str(token.pop("id")): token for token in tokens}
+        config = json.dumps({"added_tokens_decoder": listed})
+        (source / "tokenizer_config.json").write_text(config, "utf-8")
+    with pytest.raises(UnsupportedError, match=why):
+        bpe_interop.load(source, preset=str(tmp_path / "own.json"))
+    if plain:
+        numbers = {"<a>": 256, ">b": 257}
+        theirs = pytest.importorskip("tiktoken").Encoding(
+            "t", pat_str=own["pat_str"], mergeable_ranks=ranks, special_tokens=numbers
+        )
+        hidden = Finder([{"content": t, "id": n, "special": n == 256} for t, n in numbers.items()])
+        assert 257 in theirs.encode("<a>b", allowed_special={">b"}, disallowed_special=())
+        assert [*hidden.parts("<a>b", special=False)] == ["<a>b"]
+
+
+@pytest.mark.long
+def test_a_model_that_was_tuned(tmp_path: Path) -> None:
+    source = tmp_path / "A"
+    state(source, "LlamaTokenizer", model_file(source), add_bos_token=True, bos_token="<s>")
+    done = bpe_interop.convert(source, tmp_path / "B", "hf")
+    theirs, ours = served(source), served(tmp_path / "B")
+    assert ours["roles"] == theirs["roles"]
+    assert ours["ids"][0] == theirs["ids"][0]
+    assert ours["ids"][1] == theirs["ids"][1]
+    assert ours["ids"][3] == theirs["ids"][3]
+    assert any("</s>" in note and "<|im_end|>" in note for note in done.notes)
+    # Between added tokens LlamaTokenizer is no sentencepiece, so a proof says what it rests on.
+    assert any("a space is put" in each for each in bpe_interop.verify(source, source).assumptions)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stated", [True, False])
+def test_a_model_whose_space_is_said_otherwise_beside_it(tmp_path: Path, stated: bool) -> None:
+    source = tmp_path / "A"
+    state(source, "LlamaTokenizer", model_file(source), add_prefix_space=stated)
+    theirs = transformers.AutoTokenizer.from_pretrained(source)
+    loaded = bpe_interop.load(source)
+    alike = theirs("hi", add_special_tokens=False)["input_ids"] == loaded.encode("hi")
+    assert alike is stated
+    told = any("add_prefix_space" in note for note in loaded.model.origin.notes)
+    assert told is not stated
+    report = bpe_interop.verify(source, source)
+    assert any("add_prefix_space" in each for each in report.assumptions) is not stated
+
+
+@pytest.mark.long
+def test_ids_that_no_engine_gives_are_refused(tmp_path: Path) -> None:
+    source = tmp_path / "A"
+    state(source, "LlamaTokenizer", model_file(source) + 7, add_bos_token=False)
+    with pytest.raises(LossyConversionError, match="in transformers"):
+        bpe_interop.convert(source, tmp_path / "B", "hf")
+    bpe_interop.convert(source, tmp_path / "B", "hf", drop="added")
+
+
+@pytest.mark.long
+def test_added_tokens_alone(tmp_path: Path) -> None:
+    first = pair(tmp_path / "A")
+    (tmp_path / "A" / "added_tokens.json").write_text(
+        json.dumps({"<|im_start|>": first, "<tool>": first + 1}), "utf-8"
+    )
+    (tmp_path / "A" / "config.json").write_text('{"model_type": "qwen2"}', "utf-8")
+    bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf")
+    shutil.copy(tmp_path / "A" / "config.json", tmp_path / "B")
+    assert served(tmp_path / "B")["ids"] == served(tmp_path / "A")["ids"]
+
+
+def test_a_class_that_is_not_taken_over(tmp_path: Path) -> None:
+    state(tmp_path / "A", "RobertaTokenizer", pair(tmp_path / "A"))
+    with pytest.raises(UnstatedError, match=r"save_pretrained"):
+        bpe_interop.convert(tmp_path / "A", tmp_path / "B", "hf")
+
+
+def test_damaged(tmp_path: Path) -> None:
+    pair(tmp_path / "A")
+    (tmp_path / "A" / "tokenizer_config.json").write_text("{", "utf-8")
+    with pytest.raises(FormatError, match=r"tokenizer_config\.json"):
+        bpe_interop.load(tmp_path / "A")
+
+
+def test_beside_a_rank_file(tmp_path: Path) -> None:
+    """The ids are those that are stated, as publishers' own code takes them."""
+    source = tmp_path / "A"
+    source.mkdir()
+    tokens = [bytes([byte]) for byte in range(256)] + [b"hi", b"zz"]
+    lines = (f"{base64.b64encode(t).decode()} {rank}\n" for rank, t in enumerate(tokens))
+    (source / "tokenizer.tiktoken").write_text("".join(lines))
+    state(source, "OwnTokenizer", 1000, chat_template="{{ messages }}")
+    loaded = bpe_interop.load(source)
+    added = {token.text: token for token in loaded.model.added or ()}
+    assert {text: token.id for text, token in added.items()} == {
+        "<|im_start|>": 1000,
+        "<|im_end|>": 1001,
+        "<tool>": 1002,
+    }
+    assert added["<|im_end|>"].roles == ("eos",)
+    assert added["<tool>"].rstrip
+    assert not added["<tool>"].special
+    assert loaded.model.chat_template == "{{ messages }}"
+
+
+def test_inspect_names_every_file_of_the_folder(command: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "tok"
+    shutil.copytree(FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface", folder)
+    for name in ("config.json", "model.safetensors", "README.md", ".hidden"):
+        (folder / name).write_text("{}", "utf-8")
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "backend": "x", "eos_token": None}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), "utf-8")
+    found = json.loads(command("inspect", folder, "--json").out)
+    assert found["in_part"] == ["config.json"]
+    assert found["unread_keys"] == {"tokenizer_config.json": ["backend"]}
+    assert found["others"] == ["README.md", "model.safetensors"]
+    named = {*found["files"], *found["not_read"], *found["others"], ".hidden"}
+    assert named == {path.name for path in folder.iterdir()}
+    said = command("inspect", folder).out
+    assert "\nnot read    README.md, model.safetensors\n" in said
+    assert "(in part: rows, ids of roles)" in said
+    assert "(not read: backend)" in said
+    pair(tmp_path / "pair")
+    settings = {"add_eos_token": False, "legacy": True, "eos_token": "zz"}
+    (tmp_path / "pair" / "tokenizer_config.json").write_text(json.dumps(settings), "utf-8")
+    found = json.loads(command("inspect", tmp_path / "pair", "--json").out)
+    assert found["unread_keys"] == {"tokenizer_config.json": ["legacy"]}

@@ -1,0 +1,231 @@
+"""Normalizers against tokenizers' own: every code point alone and in context, random texts."""
+
+from __future__ import annotations
+
+import sys
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import NormalizedString, PreTokenizedString, Regex, normalizers
+
+from bpe_interop.errors import EncodeError, EngineMissingError
+from bpe_interop.steps import (
+    BertText,
+    Lowercase,
+    Nmt,
+    NormalizerStep,
+    Pattern,
+    Prepend,
+    Replace,
+    SentencePieceText,
+    Strip,
+    StripAccents,
+    UnicodeForm,
+)
+from bpe_interop.text.normalize import (
+    WHITE_SPACE,
+    _engine,
+    align,
+    leading,
+    normalize,
+    repair,
+    repaired_spans,
+)
+
+EVERY = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
+AWKWARD = (
+    "aZ ß'İΣσςıſK\u0301\u0300\u0323\u0340\u07fd\u1100\u1161\u11a8가ﬁ①½\u0085\u001c\t\n ▁_é\u200b"
+    "中\u0e31\x00\x7f\u200d\ufeff\ufffd"
+)
+
+texts = st.text(st.one_of(st.sampled_from(AWKWARD), st.characters(exclude_categories=["Cs"])))
+
+
+def onig(source: str) -> Pattern:
+    return Pattern(source, "oniguruma")
+
+
+ONE_STEP: list[tuple[NormalizerStep, normalizers.Normalizer]] = [
+    (UnicodeForm("NFC"), normalizers.NFC()),
+    (UnicodeForm("NFD"), normalizers.NFD()),
+    (UnicodeForm("NFKC"), normalizers.NFKC()),
+    (UnicodeForm("NFKD"), normalizers.NFKD()),
+    (Lowercase(), normalizers.Lowercase()),
+    (StripAccents(), normalizers.StripAccents()),
+    (Nmt(), normalizers.Nmt()),
+    (BertText(True, True, True, True), normalizers.BertNormalizer(True, True, True, True)),
+    (Strip(True, True), normalizers.Strip(left=True, right=True)),
+    (Strip(True, False), normalizers.Strip(left=True, right=False)),
+    (Strip(False, True), normalizers.Strip(left=False, right=True)),
+    (Strip(False, False), normalizers.Strip(left=False, right=False)),
+    (Prepend("▁x"), normalizers.Prepend("▁x")),
+    (Replace(" ", "▁"), normalizers.Replace(" ", "▁")),
+    (Replace("a", ""), normalizers.Replace("a", "")),
+    (Replace("", "-"), normalizers.Replace("", "-")),
+    (Replace("a.", "^"), normalizers.Replace("a.", "^")),
+    (Replace(onig(r"\s+"), " "), normalizers.Replace(Regex(r"\s+"), " ")),
+    (Replace(onig(r"a*"), "<>"), normalizers.Replace(Regex(r"a*"), "<>")),
+    (Replace(onig(r"\p{L}(?!\p{L})"), r"\0"), normalizers.Replace(Regex(r"\p{L}(?!\p{L})"), r"\0")),
+]
+IDS = [f"{step!r}" for step, _ in ONE_STEP]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("step", "engine"), ONE_STEP[:5], ids=IDS[:5])
+@pytest.mark.parametrize("context", ["{}", " a{}b ", "A{}\u0301", "\u0323{}\u0323\u0301Z"])
+def test_every_code_point(
+    step: NormalizerStep, engine: normalizers.Normalizer, context: str
+) -> None:
+    if context == "{}":
+        wrong = [c for c in EVERY if normalize((step,), c) != engine.normalize_str(c)]
+        assert not wrong, [f"U+{ord(c):04X}" for c in wrong[:10]]
+    for start in range(0, len(EVERY), 4096):
+        text = "|".join(context.format(c) for c in EVERY[start : start + 4096])
+        assert normalize((step,), text) == engine.normalize_str(text), f"from U+{start:04X}"
+
+
+@pytest.mark.parametrize(("step", "engine"), ONE_STEP[5:8], ids=IDS[5:8])
+def test_every_code_point_of_the_engines_own(
+    step: NormalizerStep, engine: normalizers.Normalizer
+) -> None:
+    for start in range(0, len(EVERY), 4096):
+        text = "|".join(EVERY[start : start + 4096])
+        assert normalize((step,), text) == engine.normalize_str(text), f"from U+{start:04X}"
+    assert [normalize((step,), c) for c in EVERY[:128]] == list(
+        map(engine.normalize_str, EVERY[:128])
+    )
+
+
+@pytest.mark.parametrize("flags", list(product([False, True], repeat=4)), ids=str)
+@given(text=texts)
+def test_each_part_of_bert(flags: tuple[bool, bool, bool, bool], text: str) -> None:
+    step = BertText(*flags)
+    assert normalize((step,), text) == normalizers.BertNormalizer(*flags).normalize_str(text)
+    assert align((step,), text)[0] == normalize((step,), text)
+
+
+@pytest.mark.parametrize(("step", "engine"), ONE_STEP, ids=IDS)
+@given(text=texts)
+def test_any_text(step: NormalizerStep, engine: normalizers.Normalizer, text: str) -> None:
+    assert normalize((step,), text) == engine.normalize_str(text)
+
+
+# After a replacement of empty matches, the engine's alignment breaks and it panics.
+SAFE = [pair for pair in ONE_STEP if "pattern=''" not in str(pair[0]) and "a*" not in str(pair[0])]
+
+
+@given(st.lists(st.sampled_from(SAFE), max_size=4), texts)
+def test_any_sequence(
+    chosen: list[tuple[NormalizerStep, normalizers.Normalizer]], text: str
+) -> None:
+    engine = normalizers.Sequence([engine for _, engine in chosen])
+    assert normalize([step for step, _ in chosen], text) == engine.normalize_str(text)
+
+
+def test_white_space_is_what_tokenizers_strips() -> None:
+    engine = normalizers.Strip(left=True, right=True)
+    assert {c for c in EVERY if engine.normalize_str(c) == ""} == set(WHITE_SPACE)
+
+
+def test_without_tokenizers_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    _engine.cache_clear()
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    assert normalize((UnicodeForm("NFC"), Lowercase(), Strip(True, True)), " Ab ") == "ab"
+    with pytest.raises(EngineMissingError, match="install tokenizers"):
+        normalize((UnicodeForm("NFC"),), "e\u0301")
+    _engine.cache_clear()
+
+
+@given(st.lists(st.sampled_from([step for step, _ in ONE_STEP]), max_size=4), texts)
+def test_alignment_gives_the_same_text(steps: list[NormalizerStep], text: str) -> None:
+    normalized, spans = align(steps, text)
+    assert normalized == normalize(steps, text)
+    assert len(spans) == len(normalized)
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert spans == sorted(spans)
+
+
+@pytest.mark.parametrize(
+    ("step", "text", "expected"),
+    [
+        (UnicodeForm("NFC"), "xe\u0301y", [("x", "x"), ("é", "e\u0301"), ("y", "y")]),
+        (UnicodeForm("NFD"), "xéy", [("x", "x"), ("e", "é"), ("\u0301", "é"), ("y", "y")]),
+        (UnicodeForm("NFKC"), "ﬁn", [("f", "ﬁ"), ("i", "ﬁ"), ("n", "n")]),
+        (Lowercase(), "İA", [("i", "İ"), ("\u0307", "İ"), ("a", "A")]),
+        (Strip(True, True), " a b ", [("a", "a"), (" ", " "), ("b", "b")]),
+        (Prepend("▁"), "ab", [("▁", "a"), ("a", "a"), ("b", "b")]),
+        (Replace("ab", "XYZ"), "cab", [("c", "c"), ("X", "ab"), ("Y", "ab"), ("Z", "ab")]),
+        (Replace("b", ""), "abc", [("a", "a"), ("c", "c")]),
+        (StripAccents(), "ae\u0301b", [("a", "a"), ("e", "e"), ("b", "b")]),
+        (Nmt(), "\x01a\x02\tb", [("a", "a"), (" ", "\t"), ("b", "b")]),
+        (
+            BertText(True, True, True, True),
+            "\x00É中",
+            [("e", "É"), (" ", "中"), ("中", "中"), (" ", "中")],
+        ),
+        (
+            SentencePieceText(b"", True, "prefix", True),
+            " a  b",
+            [("▁", "a"), ("a", "a"), ("▁", " "), ("b", "b")],
+        ),
+    ],
+)
+def test_alignment(step: NormalizerStep, text: str, expected: list[tuple[str, str]]) -> None:
+    normalized, spans = align((step,), text)
+    origin = [text[start:end] for start, end in spans]
+    assert list(zip(normalized, origin, strict=True)) == expected
+
+
+@pytest.mark.parametrize(
+    ("steps", "text", "expected"),
+    [
+        ((), "ab", 1),
+        ((), "", 0),
+        ((UnicodeForm("NFKC"),), "ﬁa", 2),
+        ((Prepend("▁▁"),), "ab", 3),
+        ((Strip(True, False),), " a", 0),
+        ((StripAccents(),), "\u0301a", 0),
+        ((Replace("ab", "c"),), "abc", 0),
+        ((Replace("a", "c"),), "abc", 1),
+        ((Strip(True, True),), " ", 0),
+    ],
+)
+def test_what_comes_from_where_the_text_begins(
+    steps: tuple[NormalizerStep, ...], text: str, expected: int
+) -> None:
+    """Held to tokenizers in tests/engines/test_split.py."""
+    assert leading(steps, text) == expected
+
+
+def test_a_normalizer_of_sentencepiece_has_no_such_place() -> None:
+    with pytest.raises(EncodeError, match="no engine has both"):
+        leading((SentencePieceText(b"", True, "none", False),), "a")
+
+
+@given(texts)
+def test_decomposing_aligns_as_in_tokenizers(text: str) -> None:
+    """Where no mark is moved, the engine's own spans are exact."""
+    if normalize((UnicodeForm("NFC"),), text) != text:
+        return
+
+    def cut(_: int, whole: NormalizedString) -> list[NormalizedString]:
+        whole.lowercase()
+        return whole.split(Regex("(?m:.)"), "isolated")
+
+    whole = PreTokenizedString(text)
+    whole.split(cut)
+    expected = [span for _, span, _ in whole.get_splits("original", "char")]
+    assert align((Lowercase(),), text)[1] == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "é\ud800", "\ud83d\ude00x", "\ude00\ud83d", "\ud83d\ud83d\ude00"]
+)
+def test_surrogates_are_repaired_as_tiktoken_does(text: str) -> None:
+    repaired = repair(text)
+    assert repaired == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    spans = repaired_spans(text)
+    assert [repair(text[start:end]) for start, end in spans] == list(repaired)
+    assert "".join(text[start:end] for start, end in spans) == text

@@ -1,0 +1,215 @@
+"""What people load what was written with: live objects of transformers, and tiktoken's plugins."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tokenizers
+import transformers
+from command_line import Command
+from sentencepiece import SentencePieceProcessor
+
+import bpe_interop
+from bpe_interop.convert import convert
+from bpe_interop.errors import EngineError, LossyConversionError, TargetError
+from bpe_interop.model import FIELDS
+from bpe_interop.statement import Statement
+from bpe_interop.tokenizer import Tokenizer
+
+pytestmark = pytest.mark.usefixtures("few_texts")
+
+TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
+RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
+END = "<|endoftext|>"
+TEXT = f"Hello world{END} 2023"
+
+
+def test_a_tokenizer_of_transformers_and_back(tmp_path: Path) -> None:
+    said = Statement(template="bos", roles={"pad": "</s>"}, chat_template="{{ messages }}")
+    source = TOKENIZERS / "spm-tiny" / "sentencepiece"
+    convert(source, tmp_path / "my-tok", "hf", said=said, verify=False)
+    live = transformers.AutoTokenizer.from_pretrained(tmp_path / "my-tok")
+    own = Tokenizer.from_transformers(live)
+    text = "Hello world</s> 2023"
+    expected = live(text)["input_ids"]
+    assert own.encode(text, allowed_special="all", add_special_tokens=True) == expected
+    assert own.name == "my-tok"
+    again = own.to_transformers()
+    assert again(text)["input_ids"] == expected
+    for one in (live, again):
+        assert (one.bos_token, one.pad_token, one.mask_token) == ("<s>", "</s>", None)
+        assert one.chat_template == "{{ messages }}"
+    with pytest.raises(EngineError, match="from_transformers"):
+        Tokenizer.from_tokenizers(live)
+    with pytest.raises(EngineError, match="no pipeline"):
+        Tokenizer.from_transformers(object())
+
+
+def test_two_plugins_live_side_by_side(command: Command, tmp_path: Path) -> None:
+    """Each has the name of its source, or the one that is given, and both load in tiktoken."""
+    places = {}
+    for source in ("cl100k-tiny", "gpt2-tiny"):
+        given = (TOKENIZERS / source / "huggingface", tmp_path / source, "--to=tiktoken")
+        done = command("convert", *given, "--plugin", "--no-verify", *_named(source))
+        assert done.code == 0, done.err
+        assert f"tiktoken.get_encoding('{_name(source)}')" in done.out
+        places[source] = tmp_path / source / "plugin"
+    path = os.pathsep.join(map(str, places.values()))
+    code = (
+        "import sys, tiktoken\n"
+        f"print([tiktoken.get_encoding(name).encode_ordinary({TEXT!r}) for name in sys.argv[1:]])"
+    )
+    names = [_name(source) for source in places]
+    done_there = subprocess.run(
+        [sys.executable, "-c", code, *names],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    expected = []
+    for source in places:
+        file = TOKENIZERS / source / "huggingface"
+        expected.append(Tokenizer.from_transformers(_live(file)).encode_ordinary(TEXT))
+    assert json.loads(done_there.stdout) == expected
+
+
+def _named(source: str) -> list[str]:
+    return ["--name", "my-cl100k"] if source == "cl100k-tiny" else []
+
+
+def _name(source: str) -> str:
+    return "my-cl100k" if source == "cl100k-tiny" else "huggingface"
+
+
+def _live(folder: Path) -> object:
+    return transformers.AutoTokenizer.from_pretrained(folder)
+
+
+def test_the_printed_snippet_loads_a_rank_file(command: Command, tmp_path: Path) -> None:
+    """Also where the file is written anew: tiktoken keeps copies of files by their paths."""
+    out, environment = tmp_path / "mine.tiktoken", {"TIKTOKEN_CACHE_DIR": str(tmp_path / "cache")}
+    for source in ("cl100k-tiny", "gpt2-tiny"):
+        given = TOKENIZERS / source / "huggingface"
+        done = command("convert", given, out, "--no-verify", "--force")
+        assert done.code == 0, done.err
+        snippet = done.out.partition("to load     in Python:\n")[2].splitlines()
+        snippet.append(f"print(encoding.encode({TEXT!r}, allowed_special='all'))")
+        there = subprocess.run(
+            [sys.executable, "-c", "\n".join(snippet)],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        hub = Tokenizer.from_transformers(_live(given))
+        assert json.loads(there.stdout) == hub.encode(TEXT, allowed_special="all")
+
+
+def test_a_class_that_is_not_kept_is_named(command: Command, tmp_path: Path) -> None:
+    convert(RANKS, tmp_path / "in", "hf", verify=False)
+    config = tmp_path / "in" / "tokenizer_config.json"
+    for named, told in (("Qwen2Tokenizer", True), ("PreTrainedTokenizerFast", False)):
+        stated = json.loads(config.read_text("utf-8"))
+        config.write_text(json.dumps({**stated, "tokenizer_class": named}), "utf-8")
+        given = ("--to", "hf", "--no-verify", "--force", "--drop", "added")
+        done = command("convert", tmp_path / "in", tmp_path / "out", *given)
+        assert done.code == 0, done.err
+        assert ("asks to be served by Qwen2Tokenizer" in done.out) == told
+
+
+def test_a_class_that_is_kept_is_named(command: Command, tmp_path: Path) -> None:
+    convert(TOKENIZERS / "gpt2-tiny" / "huggingface", tmp_path / "in", "hf", verify=False)
+    config = tmp_path / "in" / "tokenizer_config.json"
+    stated = json.loads(config.read_text("utf-8"))
+    roles = dict.fromkeys(["bos_token", "eos_token", "unk_token"])
+    named = {**stated, **roles, "tokenizer_class": "GPT2TokenizerFast"}
+    config.write_text(json.dumps(named), "utf-8")
+    done = command("convert", tmp_path / "in", tmp_path / "out", "--to", "hf")
+    assert done.code == 0, done.err
+    assert "the class GPT2Tokenizer, which serves the same ids" in done.out
+    assert type(_live(tmp_path / "out")).__name__.removesuffix("Fast") == "GPT2Tokenizer"
+
+
+@pytest.mark.parametrize(
+    ("name", "target"), [("y.model", "hf"), ("y.json", "gpt2"), ("y.txt", "minbpe")]
+)
+def test_the_name_of_another_file_is_no_directory(
+    command: Command, tmp_path: Path, name: str, target: str
+) -> None:
+    done = command("convert", RANKS, tmp_path / name, "--to", target)
+    assert (done.code, "is the name of another file" in done.err) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+CHARS = TOKENIZERS / "spm-tiny"
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "target"),
+    [
+        (RANKS, "y.json", "hf"),
+        (CHARS / "sentencepiece", "y.json", "hf"),
+        (CHARS / "sentencepiece", "y.model", "spm"),
+        (TOKENIZERS / "minbpe-tiny" / "minbpe", "y.model", "minbpe"),
+        (TOKENIZERS / "tekken-tiny" / "tekken", "y.json", "tekken"),
+    ],
+)
+def test_a_name_that_ends_as_a_file_of_the_format_is_that_file(
+    command: Command, tmp_path: Path, source: Path, name: str, target: str
+) -> None:
+    said = ["--template", "none"] if name == "y.json" and source != RANKS else []
+    given = ("convert", source, tmp_path / name, "--to", target, "--drop", "sequence_template")
+    done = command(*given, *said)
+    assert done.code == 0, done.err
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    ours = bpe_interop.load(source).encode_ordinary(TEXT)
+    assert bpe_interop.load(tmp_path / name).encode_ordinary(TEXT) == ours
+    assert command(*given, *said, "--no-verify").code == 2
+    assert command(*given, *said, "--no-verify", "--force").code == 0
+
+
+def test_the_loss_of_decoding_shows_what_the_unknown_token_becomes(tmp_path: Path) -> None:
+    source = CHARS / "sentencepiece"
+    done = convert(source, tmp_path / "out", "hf", said=Statement(template="none"), verify=False)
+    before = SentencePieceProcessor(model_file=str(source / "tokenizer.model"))
+    number = before.unk_id()
+    after = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    told = f'{number} as "{after.decode([number], skip_special_tokens=False)}"'
+    told += f', not "{before.decode([number])}"'
+    assert [told in loss.consequence for loss in done.losses if loss.field == "decoder"] == [True]
+
+
+def test_what_one_file_leaves_out_is_a_loss(command: Command, tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    said = Statement(template="bos", roles={"pad": "</s>"}, chat_template="{{ messages }}")
+    convert(CHARS / "sentencepiece", source, "hf", said=said, verify=False)
+    one = convert(source, tmp_path / "y.json", "hf", verify=False)
+    assert one.files == ("y.json",)
+    assert {(loss.field, loss.grade) for loss in one.losses} >= {
+        ("added", "metadata"),
+        ("chat_template", "metadata"),
+    }
+    assert all(
+        "tokenizer_config.json" in loss.what for loss in one.losses if loss.field != "extras"
+    )
+    with pytest.raises(LossyConversionError, match="what is placed around a text"):
+        convert(source, tmp_path / "y.model", "spm", verify=False)
+    with pytest.raises(TargetError, match="further file"):
+        convert(
+            source,
+            tmp_path / "y.model",
+            "spm",
+            verify=False,
+            options=["vocab-listing"],
+            drop=FIELDS,
+        )
+    with pytest.raises(LossyConversionError, match="what is placed around a text"):
+        bpe_interop.load(source).save(tmp_path / "y.model", format="spm")
+    bpe_interop.load(source).save(tmp_path / "z.json", format="hf")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "y.json", "z.json"]
