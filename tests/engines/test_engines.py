@@ -648,7 +648,7 @@ def test_what_gigatoken_gives_is_not_called_proved() -> None:
     source = TOKENIZERS / "cl100k-tiny" / "tiktoken"
     found = verify(source, TOKENIZERS / "cl100k-tiny" / "huggingface", engine_a="gigatoken")
     assert (found.verdict, found.differing) == ("tested", 0)
-    assert any("without a regex engine" in note for note in found.notes)
+    assert any("without a regex engine" in why for why in found.against)
 
 
 def test_a_million_spaces_before_a_letter_are_a_limit_of_tiktoken(data: Data) -> None:
