@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from ..corpora import find_shards
 from ..io import TokenizerSource, keep_apart, replace_file
 from ..model import BPEModel, escaped
-from ..pages.plot import to_svg
 from ..shards import Workers, carry
 from ..statistics import MeasuredParts, Statistics, measure, measure_by_parts
 from ..tokenizer import Tokenizer
+from ..view.plot import to_svg
 from .interrupts import INTERRUPTED
 from .screen import as_json, comparing, lines, print_table
 from .terminal import say

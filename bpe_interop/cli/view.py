@@ -12,12 +12,11 @@ import click
 from ..engines import Special
 from ..errors import SourceError, UnstatedError
 from ..io import OWN_FILE, keep_apart, replace_file, unreadable
-from ..pages.live import Load
-from ..pages.panels import Viewed, check_size
-from ..pages.server import LOOPBACK, listen
-from ..pages.view import LIMIT, to_view
 from ..presets import ways_to_say
 from ..sources import SourceOptions, load_source, readings
+from ..view.live import LOOPBACK, Load, listen
+from ..view.page import LIMIT, to_view
+from ..view.panels import Viewed, check_size
 from .completion import file_names
 from .interrupts import INTERRUPTED
 from .manual import CODES, command

@@ -14,8 +14,8 @@ from conftest import FIXTURES, ROOT
 
 from bpe_interop.cli import main
 from bpe_interop.cli.view import view_command
-from bpe_interop.pages.live import LIVE_LIMIT
-from bpe_interop.pages.view import LIMIT
+from bpe_interop.view.live import LIVE_LIMIT
+from bpe_interop.view.page import LIMIT
 
 PAGE = (ROOT / "docs" / "view.md").read_text("utf-8")
 BLOCKS: list[str] = re.findall(r"^```console\n\$ bpe-interop (.*?)^```$", PAGE, re.S | re.M)

@@ -16,12 +16,11 @@ from reports import HOSTILE, glued
 from tokenizers import Tokenizer as Engine
 
 from bpe_interop.model import BPEModel, PairList, Vocab
-from bpe_interop.pages.live import LIVE_LIMIT
-from bpe_interop.pages.panels import Viewed
-from bpe_interop.pages.server import listen
-from bpe_interop.pages.view import to_view
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement
+from bpe_interop.view.live import LIVE_LIMIT, listen
+from bpe_interop.view.page import to_view
+from bpe_interop.view.panels import Viewed
 
 __all__ = ["browser"]
 

@@ -12,11 +12,10 @@ from conftest import FIXTURES
 
 from bpe_interop.errors import SourceError
 from bpe_interop.limits import CHAT_CHARACTERS, CHAT_SECONDS
-from bpe_interop.pages.chat_templates import written
-from bpe_interop.pages.chats import Chat, read_chat
-from bpe_interop.pages.panels import Viewed, chat_panels
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement
+from bpe_interop.view.chats import Chat, read_chat, written
+from bpe_interop.view.panels import Viewed, chat_panels
 
 SOURCE = FIXTURES / "tokenizers" / "spm-tiny" / "huggingface"
 MESSAGES: list[dict[str, Any]] = [
@@ -153,7 +152,7 @@ CHAT = Chat(({"role": "user", "content": "x"},), (), True)
 def test_a_template_that_harms_is_ended(
     template: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bpe_interop.pages.chat_templates.CHAT_SECONDS", FAST)
+    monkeypatch.setattr("bpe_interop.view.chats.CHAT_SECONDS", FAST)
     with pytest.raises(SourceError, match=said):
         written(CHAT, model_with(template))
 

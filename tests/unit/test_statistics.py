@@ -18,10 +18,10 @@ from tokenizers import Tokenizer as Engine
 from bpe_interop.corpora import find_shards
 from bpe_interop.errors import EncodeError
 from bpe_interop.model import BPEModel, PairList, Vocab
-from bpe_interop.pages.plot import ROWS, to_svg
 from bpe_interop.sources import load_source
 from bpe_interop.statistics import Statistics, measure
 from bpe_interop.tokenizer import Tokenizer
+from bpe_interop.view.plot import ROWS, to_svg
 
 GPT2, CL100K, SPM = (
     FIXTURES / "tokenizers" / name / "huggingface"

@@ -29,11 +29,10 @@ from werkzeug.test import Client, TestResponse
 from bpe_interop.errors import SourceError, TargetError
 from bpe_interop.limits import PAGE_TOKENIZERS
 from bpe_interop.model import BPEModel, Fallback, PairList, Vocab
-from bpe_interop.pages.live import BODY_LIMIT, LIVE_LIMIT, LivePage, how_merged
-from bpe_interop.pages.panels import Panel, Viewed, panels
-from bpe_interop.pages.server import listen
-from bpe_interop.pages.view import LIMIT, sheet, to_view
 from bpe_interop.sources import load_source
+from bpe_interop.view.live import BODY_LIMIT, LIVE_LIMIT, LivePage, how_merged, listen
+from bpe_interop.view.page import LIMIT, sheet, to_view
+from bpe_interop.view.panels import Panel, Viewed, panels
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 NAMES = ("gpt2-tiny/huggingface", "cl100k-tiny/huggingface", "spm-tiny/huggingface")
@@ -399,7 +398,7 @@ def test_none_is_added_from_another_machine(monkeypatch: pytest.MonkeyPatch) -> 
     """A page at an address that others reach must not open files by names that they send."""
     made: list[object] = []
     monkeypatch.setattr(
-        "bpe_interop.pages.server.LivePage", lambda sides, hosts, load: made.append(load)
+        "bpe_interop.view.live.LivePage", lambda sides, hosts, load: made.append(load)
     )
     monkeypatch.setattr("waitress.server.create_server", lambda *_, **__: None)
     for host in ("127.0.0.1", "127.0.0.2"):

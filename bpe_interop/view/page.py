@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from ..engines import Special
+from ..pages.page import digest, templates
 from .flow import flows
-from .page import digest, templates
 from .panels import Viewed, check_size, panels
 
 LIMIT = 100_000

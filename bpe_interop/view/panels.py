@@ -11,11 +11,11 @@ from ..encode.explain import Explainer
 from ..engines import Special
 from ..errors import DecodeError, EncodeError, PatternError, SourceError, UnstatedError
 from ..model import BPEModel, show
+from ..pages.visible import Part, token_parts
 from ..text.normalize import repair
 from ..verify.alignment import Span, align
 from ..verify.sides import ORDINARY, PARSED
-from .chats import Chat
-from .visible import Part, token_parts
+from .chats import Chat, written
 
 Mark: TypeAlias = Literal["", "cut", "other"]
 """How a token differs from what stands at its place in another tokenizer."""
@@ -136,8 +136,6 @@ def chat_text(side: Viewed, chat: Chat, limit: int) -> str:
     Raises:
         SourceError: it has none, or the template fails, or the text is too long.
     """
-    from .chat_templates import written
-
     text = repair(written(chat, side.encoder.model))
     check_size(len(text.encode("utf-8")), limit)
     return text

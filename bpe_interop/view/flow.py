@@ -16,8 +16,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
+from ..pages.visible import Part
 from .panels import Line, Panel, Tile
-from .visible import Part
 
 if TYPE_CHECKING:
     from markupsafe import Markup

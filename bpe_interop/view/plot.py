@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from unicodedata import east_asian_width
 
 from ..model import escaped
+from ..pages.page import templates
 from ..statistics import Statistics
-from .page import templates
 
 LONGEST = 16
 """Bytes up to which each length has its own bar; longer tokens share one."""
