@@ -150,7 +150,7 @@ def measure(
         EncodeError: a document has no encoding.
         UnstatedError: a tokenizer's pattern is not known.
     """
-    sides = [_Side(name, tokenizer) for name, tokenizer in tokenizers]
+    sides = [_MeasuredSide(name, tokenizer) for name, tokenizer in tokenizers]
     statistics: list[Statistics] = []
     sizes = sizes_of(shards)
     begin(tick, "measuring", None if None in sizes else sum(filter(None, sizes)), "bytes")
@@ -281,7 +281,7 @@ def _merged(
 ) -> list[Statistics]:
     """The statistics of the files, in the order of the corpus."""
     sides = [
-        _Side(each.ticket.label, Tokenizer(opened_from(each.ticket, each.files)))
+        _MeasuredSide(each.ticket.label, Tokenizer(opened_from(each.ticket, each.files)))
         for each in carried
     ]
     nothing = Measured(counts=tuple(Counter[int]() for _ in sides))
@@ -294,7 +294,7 @@ def _merged(
     return _with_all(measured, len(sides), len(corpus.shards))
 
 
-class _Side:
+class _MeasuredSide:
     """A tokenizer, and what is to be known of its tokens."""
 
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
@@ -304,7 +304,7 @@ class _Side:
 
 
 def _of_file(
-    shard: Shard, sides: Sequence[_Side], tick: Callable[[int], None]
+    shard: Shard, sides: Sequence[_MeasuredSide], tick: Callable[[int], None]
 ) -> Iterator[Statistics]:
     read = 0
 
@@ -336,7 +336,9 @@ def _counted(
     return Measured(count, size, words, tuple(counts))
 
 
-def _statistics(side: _Side, file: str, total: Measured, counts: Counter[int]) -> Statistics:
+def _statistics(
+    side: _MeasuredSide, file: str, total: Measured, counts: Counter[int]
+) -> Statistics:
     read = total.documents, total.bytes, total.words
     return Statistics(side.name, file, *read, counts, side.sizes, side.special)
 

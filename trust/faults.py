@@ -23,7 +23,7 @@ from bpe_interop.diff import diff
 from bpe_interop.errors import BpeInteropError, InvalidModelError
 from bpe_interop.formats import Files, Format, all_formats, by_name
 from bpe_interop.model import Affixes, BPEModel, Fallback, PairList, RankTable, SequenceTemplate
-from bpe_interop.testing.laws import BrokenError, Case, Source, comparable, home
+from bpe_interop.testing.laws import BrokenError, LawCase, LawSource, comparable, home
 
 from . import laws
 from .page import made_of, put, table, write_option
@@ -251,7 +251,7 @@ def mutant(row: Format, stage: Stage, change: Change) -> Format:
     return replace(row, load=load)
 
 
-def shows(row: Format, stage: Stage, change: Change, sources: Iterable[Source]) -> Where:
+def shows(row: Format, stage: Stage, change: Change, sources: Iterable[LawSource]) -> Where:
     """Where a fault shows: in files that a writer gives, or a model that is read.
 
     A model with a fault may be written as before, or be the same tokenizer. ``refused``: only in
@@ -266,7 +266,7 @@ def shows(row: Format, stage: Stage, change: Change, sources: Iterable[Source]) 
             if other is not None and diff(source.model, other):
                 return "passing"
             continue
-        case = Case(source, row)
+        case = LawCase(source, row)
         other = _struck(row, stage, change, source.model)
         if other is None or not case.writable or _written(row, other) == case.trip.files:
             continue
@@ -284,7 +284,7 @@ def _written(row: Format, model: BPEModel) -> Files:
         return {}
 
 
-def caught_by(row: Format, stage: Stage, change: Change, sources: Iterable[Source]) -> str:
+def caught_by(row: Format, stage: Stage, change: Change, sources: Iterable[LawSource]) -> str:
     """The first law that a faulty format breaks; empty where it passes all of them.
 
     What fails with another error than a law's is caught as well, by the law that was run.
@@ -298,12 +298,12 @@ def caught_by(row: Format, stage: Stage, change: Change, sources: Iterable[Sourc
     return ""
 
 
-def _held(faulty: Format, sources: list[Source]) -> Iterator[tuple[str, Callable[[], None]]]:
+def _held(faulty: Format, sources: list[LawSource]) -> Iterator[tuple[str, Callable[[], None]]]:
     """Every law on every case that a faulty format has a part in."""
     own = [
         replace(source, format=faulty) for source in sources if source.format.name == faulty.name
     ]
-    cases = [Case(source, faulty) for source in [*own, *sources]]
+    cases = [LawCase(source, faulty) for source in [*own, *sources]]
     for source in own:
         if not source.told:
             yield "home", partial(home, source)

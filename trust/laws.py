@@ -16,7 +16,7 @@ from pathlib import Path
 from bpe_interop.formats import Files, Format, all_formats, by_name
 from bpe_interop.model import SequenceTemplate
 from bpe_interop.testing import laws
-from bpe_interop.testing.laws import Case, Source, need, read_alone, stable
+from bpe_interop.testing.laws import LawCase, LawSource, need, read_alone, stable
 
 ROOT = Path(__file__).resolve().parent.parent
 TOKENIZERS = ROOT / "fixtures" / "tokenizers"
@@ -39,7 +39,7 @@ def texts() -> list[str]:
     return ["", " ", "a", " a  b", "don't\n\n1234", "é🙂", *parts]
 
 
-def sources(rows: Iterable[Format] | None = None, folder: Path = TOKENIZERS) -> list[Source]:
+def sources(rows: Iterable[Format] | None = None, folder: Path = TOKENIZERS) -> list[LawSource]:
     """Every fixture of these formats, by default of all, with those that are told the rest.
 
     A fixture lies in ``NAME/FORMAT/``. Where its format leaves the pattern unsaid, and the same
@@ -51,10 +51,10 @@ def sources(rows: Iterable[Format] | None = None, folder: Path = TOKENIZERS) -> 
     return [source for path in places for source in sources_in(path, table[path.name])]
 
 
-def sources_in(path: Path, row: Format) -> list[Source]:
+def sources_in(path: Path, row: Format) -> list[LawSource]:
     """The sources of one fixture: itself, and itself told what its files leave unsaid."""
     files = {each.name: each.read_bytes() for each in sorted(path.iterdir())}
-    source = Source(path.parent.name, row, files)
+    source = LawSource(path.parent.name, row, files)
     sibling = path.parent / "huggingface"
     if source.model.pretokenizer is None and sibling.is_dir():
         other = {each.name: each.read_bytes() for each in sorted(sibling.iterdir())}
@@ -84,7 +84,7 @@ SPELLED_FREELY: Mapping[str, frozenset[str]] = {
 """What a format says in several ways, or need not say. Ids hold it to its meaning."""
 
 
-def repeated(source: Source) -> None:
+def repeated(source: LawSource) -> None:
     """What its files say is said again by what is written of them: nothing is passed over."""
     said, again = parts_of(source.files), parts_of(source.format.dump(read_alone(source)))
     free = SPELLED_FREELY.get(source.format.name, frozenset())
@@ -114,7 +114,7 @@ NAMED = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "
 """Files that are told by their whole name; others may be called as one likes."""
 
 
-def decided(case: Case) -> None:
+def decided(case: LawCase) -> None:
     """What is lost is what the committed table of decisions says."""
     if not case.writable:
         need(case.admitted(()) is None, "it passes, and the source does not say what is needed")
@@ -132,7 +132,7 @@ a field for which a text is known.
 """
 
 
-def decision(case: Case) -> str:
+def decision(case: LawCase) -> str:
     """The fields that a case loses, as a row of the table."""
     losses = case.trip.losses
     refused = [
@@ -148,7 +148,7 @@ def decision_rows() -> Iterator[str]:
     """The rows of the table, as they are decided now."""
     for source in sources():
         for row in all_formats():
-            case = Case(source, row)
+            case = LawCase(source, row)
             if case.writable:
                 yield f"{case.label} {decision(case)}"
 
@@ -206,7 +206,7 @@ A GGUF file names one of llama.cpp's splitters, which are not those of the other
 """
 
 
-def enough(cases: Iterable[Case], least: Mapping[tuple[str, str], int]) -> None:
+def enough(cases: Iterable[LawCase], least: Mapping[tuple[str, str], int]) -> None:
     """Each pair of formats has as many cases to compare as it must, and no other pair has any.
 
     A format that gives a reason to refuse what it could hold has fewer.
@@ -220,12 +220,12 @@ def enough(cases: Iterable[Case], least: Mapping[tuple[str, str], int]) -> None:
     need(not odd, "; ".join(odd))
 
 
-def same_ids(case: Case) -> None:
+def same_ids(case: LawCase) -> None:
     """:func:`bpe_interop.testing.laws.same_ids`, on the corpora too."""
     laws.same_ids(case, texts())
 
 
-LAWS: dict[str, Callable[[Case], None]] = {
+LAWS: dict[str, Callable[[LawCase], None]] = {
     "decided": decided,
     "stable": stable,
     "same ids": same_ids,

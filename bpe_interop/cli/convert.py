@@ -40,7 +40,7 @@ _PRETOKENS = "pretoken-level"
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked(Writing):
+class _ConvertOptions(Writing):
     """The same with the options that only this command has."""
 
     names: str | None
@@ -113,11 +113,11 @@ _TYPED = {"vocab-names": "--names vocab"}
 @statement_options
 @offline_option
 @json_option
-@gathers(asked=_Asked, reading=SourceOptions)
+@gathers(asked=_ConvertOptions, reading=SourceOptions)
 def convert_command(
     source: str,
     target: Path,
-    asked: _Asked,
+    asked: _ConvertOptions,
     reading: SourceOptions,
     said: Statement,
     json_output: bool,
@@ -179,7 +179,9 @@ def _check_corpora(corpora: tuple[str, ...]) -> None:
         find_shards(corpora)
 
 
-def _measured(source: str, target: Path, asked: _Asked, reading: SourceOptions) -> list[Cost]:
+def _measured(
+    source: str, target: Path, asked: _ConvertOptions, reading: SourceOptions
+) -> list[Cost]:
     """What is lost, on the corpora that were named."""
     if not asked.corpora:
         return []
@@ -197,7 +199,7 @@ def _as_dict(done: Conversion, costs: list[Cost]) -> dict[str, object]:
     return {**told, **({"costs": [*map(asdict, costs)]} if costs else {})}
 
 
-def _dropped(asked: _Asked) -> tuple[str, ...]:
+def _dropped(asked: _ConvertOptions) -> tuple[str, ...]:
     """The fields that are lost by an option that is asked for knowing that."""
     if not asked.pretoken_level:
         return ()

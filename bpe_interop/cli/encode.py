@@ -116,7 +116,7 @@ def encode_command(
         return
     tokenizer = Tokenizer(loaded.model)
     if shown or explain:
-        view = _Shown(tokenizer, special, add_special_tokens)
+        view = _ShownTexts(tokenizer, special, add_special_tokens)
         (view.explain if explain else view.show)(_texts(text, by_line), by_line, json_output)
         return
     encoded = (
@@ -148,7 +148,7 @@ def _texts(text: str | None, by_line: bool) -> Iterator[str]:
         yield text
 
 
-class _Shown:
+class _ShownTexts:
     """Texts as tokens and as explanations, for people or as JSON."""
 
     def __init__(self, tokenizer: Tokenizer, special: str, template: bool) -> None:

@@ -46,7 +46,7 @@ from .screen import as_json, counting, lines
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked(Writing):
+class _ExtendOptions(Writing):
     """The same, and what is added."""
 
     special: tuple[str, ...]
@@ -121,11 +121,11 @@ class _Asked(Writing):
 @writing_options
 @offline_option
 @json_option
-@gathers(asked=_Asked, reading=SourceOptions)
+@gathers(asked=_ExtendOptions, reading=SourceOptions)
 def extend_command(
     source: str,
     target: Path,
-    asked: _Asked,
+    asked: _ExtendOptions,
     reading: SourceOptions,
     said: Statement,
     json_output: bool,
@@ -190,7 +190,7 @@ class _Wanted:
         return True
 
 
-def _wanted(asked: _Asked) -> _Wanted:
+def _wanted(asked: _ExtendOptions) -> _Wanted:
     wanted = _Wanted()
     for option, given, special in (
         ("--special", asked.special, True),

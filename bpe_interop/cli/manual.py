@@ -35,7 +35,7 @@ ALIKE: Mapping[str, tuple[str, str]] = {
 """Options that some commands have, and of others the one that is probably meant, and its use."""
 
 
-class Explained(click.Command):
+class DocumentedCommand(click.Command):
     """A command whose help ends with examples and exit codes.
 
     Args:
@@ -93,13 +93,13 @@ def command(
     examples: Mapping[str, str],
     codes: Mapping[int, str] = CODES,
     **settings: Any,
-) -> Callable[[Callable[..., Any]], Explained]:
-    """A function as a command; see :class:`Explained`."""
+) -> Callable[[Callable[..., Any]], DocumentedCommand]:
+    """A function as a command; see :class:`DocumentedCommand`."""
 
-    def made(function: Callable[..., Any]) -> Explained:
-        return click.command(name, cls=Explained, examples=examples, codes=codes, **settings)(
-            function
-        )
+    def made(function: Callable[..., Any]) -> DocumentedCommand:
+        return click.command(
+            name, cls=DocumentedCommand, examples=examples, codes=codes, **settings
+        )(function)
 
     return made
 

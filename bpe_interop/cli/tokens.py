@@ -9,7 +9,7 @@ from rich.style import Style
 from rich.text import Text
 
 from ..encode import Encoder
-from ..encode.explain import Explained, Merge, Run
+from ..encode.explain import Explained, Merge, SymbolRun
 from ..encode.offsets import in_bytes
 from ..model import escaped, show, text_of
 from ..text.visible import many
@@ -109,7 +109,7 @@ def _looked_up(explained: Explained) -> str:
     return f"{sentence}; merging {same}:"
 
 
-def _show_run(run: Run) -> None:
+def _show_run(run: SymbolRun) -> None:
     lines("  symbols", [" ".join(map(show, run.symbols))])
     width = max((len(str(merge.rank)) for merge in run.merges), default=0)
     lines("  merge", [_merge(merge, width) for merge in run.merges])

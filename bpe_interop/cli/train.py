@@ -54,7 +54,7 @@ FIRST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _TrainOptions:
     """What is learned, as the options say it."""
 
     vocab_size: int | None
@@ -146,11 +146,11 @@ class _Asked:
 @statement_options
 @writing_options
 @json_option
-@gathers(asked=_Asked, writing=Writing)
+@gathers(asked=_TrainOptions, writing=Writing)
 def train_command(
     files: tuple[str, ...],
     target: Path,
-    asked: _Asked,
+    asked: _TrainOptions,
     writing: Writing,
     said: Statement,
     json_output: bool,
@@ -218,7 +218,9 @@ def _option(text: str) -> tuple[str, Option]:
     return key, value
 
 
-def _named_by_roles(said: Statement, asked: _Asked, options: Mapping[str, Option]) -> list[str]:
+def _named_by_roles(
+    said: Statement, asked: _TrainOptions, options: Mapping[str, Option]
+) -> list[str]:
     """The tokens that only a role names: they become special tokens as well."""
     there = {*asked.special, *made_by_trainer(asked.algorithm, options)}
     return [text for text in dict.fromkeys(said.roles.values()) if text not in there]

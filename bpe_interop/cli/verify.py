@@ -142,7 +142,7 @@ class _Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Required:
     """What a good end is."""
 
     require: Require
@@ -239,7 +239,7 @@ class _Asked:
 @click.option("--full", is_flag=True, help="Show long patterns whole.")
 @offline_option
 @json_option
-@gathers(sides=_Sides, texts=_Texts, options=RunOptions, asked=_Asked)
+@gathers(sides=_Sides, texts=_Texts, options=RunOptions, asked=_Required)
 def verify_command(
     a: str,
     b: str,
@@ -247,7 +247,7 @@ def verify_command(
     texts: _Texts,
     options: RunOptions,
     scheduler: str | None,
-    asked: _Asked,
+    asked: _Required,
     reports: tuple[str, ...],
     full: bool,
     json_output: bool,

@@ -19,7 +19,7 @@ from ..theory.idle import acting_splits
 from ..theory.plain import plain_normalizer
 from ..theory.pretokens import occurrence
 from ..theory.splitters import first_cut_apart
-from .places import Place, changed_part, places, quoted, step_form
+from .places import SettingDifference, changed_part, places, quoted, step_form
 from .tokens import (
     builds_the_same,
     compare_added,
@@ -187,7 +187,7 @@ def _steps_apart(a: tuple[object, ...], b: tuple[object, ...]) -> str:
     return "; ".join(f"step {n}, {_place(each)}" for n, pair in pairs for each in places(*pair))
 
 
-def _place(place: Place) -> str:
+def _place(place: SettingDifference) -> str:
     name = f"{place.name} at character {place.at:,}:" if place.at else place.name
     one, two = (quoted(each) if each else "nothing" for each in (place.first, place.second))
     return f"{name} {one} and {two}"

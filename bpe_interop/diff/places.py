@@ -17,7 +17,7 @@ _BESIDE = 12
 """Characters of what is alike that are shown beside a part."""
 
 
-class Place(NamedTuple):
+class SettingDifference(NamedTuple):
     """What differs of a setting of two steps.
 
     ``at`` is where the part begins in the second value, counted in characters from 1; 0 where
@@ -58,16 +58,16 @@ def quoted(value: str) -> str:
     return f"`{shown}`" if len(shown) <= _WIDEST else f"`{shown[:_WIDEST]}` ..."
 
 
-def places(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[Place]:
+def places(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[SettingDifference]:
     """What differs of two steps of one kind, given as :func:`step_form` gives them."""
     for name in dict.fromkeys((*first, *second)):
         one, two = first.get(name, ""), second.get(name, "")
         if one == two:
             continue
         if name == "pattern" and one and two:
-            yield from (Place(name, *part) for part in _parts(one, two))
+            yield from (SettingDifference(name, *part) for part in _parts(one, two))
         else:
-            yield Place(name, 0, one, two)
+            yield SettingDifference(name, 0, one, two)
 
 
 def _parts(one: str, two: str) -> Iterator[tuple[int, str, str]]:

@@ -30,7 +30,7 @@ from ..text.normalize import (
 )
 from ..text.split import Splitter, compiled
 from .decode import Decoder, Meaning
-from .offsets import Piece, shifted, through
+from .offsets import PlacedPretoken, shifted, through
 from .plan import Plan, plan_of
 from .pretoken import Placed, PretokenEncoder
 from .stream import DecodeStream
@@ -377,17 +377,17 @@ class Encoder:
             for first, last, inner in added.find_normalized(part, allowed):
                 yield inner, part[first:last], max(0, begins - first), spans[first:last]
 
-    def _pieces(self, text: str, allowed: Allowed) -> Iterator[Piece]:
+    def _pieces(self, text: str, allowed: Allowed) -> Iterator[PlacedPretoken]:
         """The added tokens and pretokens of a text, in order, and where they stand in it."""
         repaired = repair(text)
         given = None if repaired == text else repaired_spans(text)
         for segment in self._segments(repaired, allowed, placed=True):
             yield from self._pieces_of(segment, given)
 
-    def _pieces_of(self, segment: _Segment, given: Spans | None) -> Iterator[Piece]:
+    def _pieces_of(self, segment: _Segment, given: Spans | None) -> Iterator[PlacedPretoken]:
         number, part, begins, spans = segment
         if number is not None:
-            yield Piece(number, b"", [(0, len(spans))], spans, given)
+            yield PlacedPretoken(number, b"", [(0, len(spans))], spans, given)
             return
         for pretoken, places in self._splitter.align(part, first=begins):
             if self._splitter.maps:
@@ -396,7 +396,7 @@ class Encoder:
                 content = pretoken.encode("utf-8")
                 lengths = (len(char.encode("utf-8")) for char in pretoken)
                 places = [p for p, n in zip(places, lengths, strict=True) for _ in range(n)]
-            yield Piece(None, content, places, spans, given)
+            yield PlacedPretoken(None, content, places, spans, given)
 
     def _placed_by_kernel(self, text: str, allowed: Allowed) -> tuple[list[int], Spans] | None:
         """The ids and spans of a repaired text, where the kernel holds all but added tokens."""
@@ -435,7 +435,7 @@ class Encoder:
                 spans.append(piece.span(start, end))
         return ids, spans
 
-    def _placed(self, piece: Piece) -> Iterable[Placed]:
+    def _placed(self, piece: PlacedPretoken) -> Iterable[Placed]:
         """The ids of a piece, and the bytes of it that each stands for."""
         if piece.number is not None:
             return ((piece.number, 0, 1),)

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from ..merging.merger import Priority
 from ..text.added_tokens import Allowed
 from . import Encoder
-from .offsets import Piece
+from .offsets import PlacedPretoken
 from .pretoken import PretokenEncoder, _Found
 
 How: TypeAlias = Literal["added", "whole", "merged"]
@@ -37,7 +37,7 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SymbolRun:
     """Symbols that merge among themselves, and their merges in order.
 
     ``spans`` are the bytes (start, end) of the pretoken that each symbol stands for.
@@ -87,7 +87,7 @@ class Explained:
     how: How
     ids: tuple[int, ...]
     spans: tuple[tuple[int, int], ...]
-    runs: tuple[Run, ...] = ()
+    runs: tuple[SymbolRun, ...] = ()
     replaced: tuple[Replaced, ...] = ()
 
     @property
@@ -111,7 +111,7 @@ class Explainer(Encoder):
         """
         return [self._explained(piece) for piece in self._pieces(text, allowed_special)]
 
-    def _explained(self, piece: Piece) -> Explained:
+    def _explained(self, piece: PlacedPretoken) -> Explained:
         content, number = piece.content, piece.number
         if number is not None:
             content = self.token_bytes(number)
@@ -136,7 +136,7 @@ class _Noting(PretokenEncoder):
 
     def __init__(self, ready: PretokenEncoder) -> None:
         vars(self).update(vars(ready))
-        self.runs: list[Run] = []
+        self.runs: list[SymbolRun] = []
         self.replaced: list[Replaced] = []
 
     def _merged(self, symbols: list[bytes], spans: list[tuple[int, int]]) -> Iterator[_Found]:
@@ -144,20 +144,20 @@ class _Noting(PretokenEncoder):
             self.runs.append(self._run(symbols, spans))
         yield from super()._merged(symbols, spans)
 
-    def _run(self, symbols: list[bytes], spans: list[tuple[int, int]]) -> Run:
+    def _run(self, symbols: list[bytes], spans: list[tuple[int, int]]) -> SymbolRun:
         cut, merging = len(self._model.affixes.prefix), symbols.copy()
         merges = tuple(
             Merge(rank, first, middle, end, left, right, token, self._ids.get(token))
             for rank, first, middle, end, left, right in self._merger.steps(merging)
             if (token := left + right[cut:])
         )
-        return Run(tuple(symbols), tuple(spans), merges)
+        return SymbolRun(tuple(symbols), tuple(spans), merges)
 
     def looks_up(self, content: bytes) -> bool:
         """Whether a pretoken is found whole, before any merging."""
         return self._model.lookup_first and content in self._ids
 
-    def unneeded(self, content: bytes) -> Iterator[Run]:
+    def unneeded(self, content: bytes) -> Iterator[SymbolRun]:
         """What merging would do to a pretoken that was looked up."""
         start = 0
         for symbols in self._symbols.segments(content):

@@ -13,7 +13,7 @@ from ..text.normalize import Spans
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PlacedPretoken:
     """An added token (``number``), or a pretoken (``content``), and where it stands in a text.
 
     ``places``: for each byte of the content, which of the ``spans`` it belongs to (start, end).

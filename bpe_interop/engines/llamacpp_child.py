@@ -60,7 +60,7 @@ class UnknownBuildError(Exception):
     """The library is not laid out as the builds that are known."""
 
 
-class Vocabulary:
+class LoadedVocabulary:
     """A vocabulary that llama.cpp loaded from a file."""
 
     def __init__(self, path: str, library: Any = None) -> None:
@@ -205,7 +205,7 @@ def _check(library: Any) -> None:
         path = Path(folder, "known.gguf")
         path.write_bytes(rendered(keys))
         try:
-            ids = Vocabulary(str(path), library).encode("aab \u00e9", False, False)
+            ids = LoadedVocabulary(str(path), library).encode("aab \u00e9", False, False)
         except ValueError as error:
             raise UnknownBuildError(f"it does not load a tiny vocabulary: {error}") from None
     if ids != [97, 256, 32, 195, 169]:
@@ -267,7 +267,7 @@ def main(path: str) -> None:
         answers.flush()
 
     try:
-        vocabulary = Vocabulary(path)
+        vocabulary = LoadedVocabulary(path)
     except (UnknownBuildError, ValueError, OSError) as error:
         say("error", f"{type(error).__name__}: {error}")
         return

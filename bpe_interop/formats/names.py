@@ -18,7 +18,7 @@ STEM: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class SideFiles:
     """Files that belong to another one, if they are there.
 
     ``ending`` is how the name of the other file ends, ``names`` what these are called:
@@ -80,7 +80,7 @@ class FileNames:
     first: str = ""
     halves: Mapping[str, str] = field(default_factory=dict)
     whole: str = ""
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[SideFiles, ...] = ()
     one_file: str = ""
     alone: str = ""
     called: str = "file"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from .names import Beside, FileNames
+from .names import FileNames, SideFiles
 
 BESIDE = (
     "tokenizer_config.json",
@@ -39,7 +39,7 @@ TABLE: Mapping[str, FileNames] = MappingProxyType(
         ),
         "tiktoken": FileNames(
             endings=(".tiktoken", ".model"),
-            beside=(Beside("", ("{}.json",)),),
+            beside=(SideFiles("", ("{}.json",)),),
             one_file=".tiktoken",
             called="rank file",
             written=("plugin/pyproject.toml", "plugin/tiktoken_ext/encoding_*"),
@@ -49,13 +49,13 @@ TABLE: Mapping[str, FileNames] = MappingProxyType(
             common=(".json",),
             alone=".json",
             first="tokenizer.json",
-            beside=(Beside("tokenizer.json", BESIDE),),
+            beside=(SideFiles("tokenizer.json", BESIDE),),
             hub=("tokenizer.json", *BESIDE),
         ),
         "sentencepiece": FileNames(
             endings=(".model",),
             alone=".model",
-            beside=(Beside(".model", ("tokenizer_config.json",), sniffed=True),),
+            beside=(SideFiles(".model", ("tokenizer_config.json",), sniffed=True),),
             hub=("*.model",),
         ),
         "minbpe": FileNames(endings=(".model",), alone=".model"),

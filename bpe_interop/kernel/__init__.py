@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         without_tokens,
     )
     from .canonical import (
-        Form,
+        CanonicalForm,
         form_of_list,
         form_of_ranks,
         listed_as_ranked,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "VARIABLE",
     "ByteDecoder",
-    "Form",
+    "CanonicalForm",
     "LazyDict",
     "LazyList",
     "MergeLearner",
@@ -121,7 +121,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
                 "without_tokens",
             ),
             "canonical": (
-                "Form",
+                "CanonicalForm",
                 "form_of_list",
                 "form_of_ranks",
                 "listed_as_ranked",

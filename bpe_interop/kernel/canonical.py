@@ -40,7 +40,7 @@ class Splits(FoundSplits):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CanonicalForm:
     """The canonical form of a merge rule over a vocabulary, as ``Canonical`` says it.
 
     ``table`` has its tokens, and may have others.
@@ -63,7 +63,7 @@ def form_of_ranks(
     alphabet: Literal["byte", "char"],
     *,
     known: bool,
-) -> Form | None:
+) -> CanonicalForm | None:
     """The form of ranks; None where the kernel cannot tell.
 
     Args:
@@ -91,7 +91,7 @@ def form_of_ranks(
     return form
 
 
-def _form_of_ties(loaded: Library, table: Table, *, known: bool) -> Form | None:
+def _form_of_ties(loaded: Library, table: Table, *, known: bool) -> CanonicalForm | None:
     """The form of ranks of which some are equal. What is proved of forms is not asked of it."""
     held = made(loaded.form_of_ties(table.number, known))
     if held is None:
@@ -106,7 +106,7 @@ def form_of_list(
     alphabet: Literal["byte", "char"],
     *,
     known: bool,
-) -> Form | None:
+) -> CanonicalForm | None:
     """The form of a list of pairs, of which parts and products are tokens; otherwise as above."""
     loaded = library()
     if loaded is None:
@@ -136,7 +136,7 @@ def merges_over(loaded: Library, table: Table, pairs: Sequence[tuple[bytes, byte
 
 def _form(
     loaded: Library, table: Table, merges: Held | None, alphabet: str, known: bool
-) -> Form | None:
+) -> CanonicalForm | None:
     held = made(
         loaded.canonical_form(
             table.number, merges.number if merges else 0, alphabet == "char", known
@@ -151,7 +151,7 @@ def listed_as_ranked(
     splits: Mapping[bytes, tuple[bytes, bytes]],
     ranks: Mapping[bytes, int],
     pairs: Sequence[tuple[bytes, bytes]],
-) -> Form | Literal[False] | None:
+) -> CanonicalForm | Literal[False] | None:
     """The canonical form of a list that has the split of each token in the order of ranks.
 
     The twin is in ``theory/core.py`` (Theorem 4). False: the list has not. None: the kernel
@@ -208,11 +208,11 @@ def ranked_as_listed(
     return None if same is None else same == 1
 
 
-def _as_form(held: _Found) -> Form:
+def _as_form(held: _Found) -> CanonicalForm:
     table = held.table
     disordered, unreachable = held.rest
     places = held.columns[0] if disordered else ()
-    return Form(
+    return CanonicalForm(
         Splits(held),
         LazyDict(held.priority),
         table.some(unreachable),
@@ -228,7 +228,7 @@ class _Found(Held):
         super().__init__(loaded, made)
         self.table = table
         self.alphabet = alphabet
-        self.listed: tuple[ref[Held], Form | Literal[False]] | None = None
+        self.listed: tuple[ref[Held], CanonicalForm | Literal[False]] | None = None
         """The list that was asked about last, and the form that it has, if it is this one."""
         sizes = array("Q", bytes(24))
         answer(loaded.form_sizes(self.number, address(sizes)))

@@ -37,7 +37,7 @@ _IDS = 200
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
-class Case(NamedTuple):
+class JUnitCase(NamedTuple):
     """A test case: its name, what came of it (nothing: it passed), and what is said about it.
 
     ``notes`` are said whatever came of it.
@@ -78,26 +78,28 @@ def to_junit(report: Report, require: str = "tested", metadata: bool = False) ->
     return f"{_DECLARATION}{ElementTree.tostring(root, encoding='unicode')}\n"
 
 
-def _verdict(report: Report, require: str) -> Case:
+def _verdict(report: Report, require: str) -> JUnitCase:
     sentence = summary(report)
     if report.verdict == "different":
         mismatch = report.mismatch
         lines = [] if mismatch is None else list(_witness(mismatch, report))
-        return Case(
+        return JUnitCase(
             "verdict", "failure", _shown(mismatch) or sentence, "\n".join([sentence, *lines])
         )
     if accepted(report, require):
-        return Case("verdict", "", sentence, "\n".join(_assumed(report)))
+        return JUnitCase("verdict", "", sentence, "\n".join(_assumed(report)))
     why = "A proof is required." if report.verdict == "tested" else ""
     why = "The comparison was interrupted." if report.interrupted else why
-    return Case("verdict", "error", f"{HEADLINES[report.verdict]}: {sentence} {why}".rstrip())
+    return JUnitCase("verdict", "error", f"{HEADLINES[report.verdict]}: {sentence} {why}".rstrip())
 
 
-def _metadata(report: Report) -> Case:
+def _metadata(report: Report) -> JUnitCase:
     other = other_metadata(report)
     fields = ", ".join(each.field for each in report.metadata)
     sentence = f"other {fields}" if other else f"the same {COVERED}"
-    return Case("metadata", "failure" if other else "", sentence, "\n".join(map(escaped, other)))
+    return JUnitCase(
+        "metadata", "failure" if other else "", sentence, "\n".join(map(escaped, other))
+    )
 
 
 def _shown(mismatch: Mismatch | None) -> str:
@@ -135,16 +137,16 @@ def _assumed(report: Report) -> list[str]:
     return [f"assumed: {each}" for each in report.assumptions]
 
 
-def _stage(stage: Stage, report: Report) -> Case:
+def _stage(stage: Stage, report: Report) -> JUnitCase:
     text = "" if stage.witness is None else f"; a text: {show(shortened(stage.witness)[0])}"
     sentence = f"{word(stage, report.scope)}: {stage.why}{text}"
     kind: Kind = "" if stage.outcome == "proved" else "skipped"
     if stage.outcome == "refuted" and counts(stage.name, report.scope):
         kind = "failure"
-    return Case(stage.name, kind, sentence)
+    return JUnitCase(stage.name, kind, sentence)
 
 
-def _files(corpus: CorpusReport) -> Iterator[Case]:
+def _files(corpus: CorpusReport) -> Iterator[JUnitCase]:
     where: dict[str, list[str]] = {}
     for witness in corpus.witnesses:
         made = "" if witness.source.holds(witness.text) else f"; {MADE}"
@@ -157,7 +159,7 @@ def _files(corpus: CorpusReport) -> Iterator[Case]:
     kinds: dict[str, Kind] = {"different": "failure", "failed": "error", "not compared": "skipped"}
     for name, counted in sorted(corpus.files.items()):
         kind = kinds.get(file_outcome(counted), "")
-        yield Case(name, kind, _counted(counted), "\n".join(where.get(name, [])))
+        yield JUnitCase(name, kind, _counted(counted), "\n".join(where.get(name, [])))
 
 
 def _counted(counted: Counts) -> str:
@@ -166,7 +168,7 @@ def _counted(counted: Counts) -> str:
     return f"{sentence}; a side failed on {failed:,}" if failed else sentence
 
 
-def _suite(root: ElementTree.Element, name: str, cases: list[Case], report: Report) -> None:
+def _suite(root: ElementTree.Element, name: str, cases: list[JUnitCase], report: Report) -> None:
     suite = ElementTree.SubElement(root, "testsuite", name=name)
     _count(suite, cases)
     properties = ElementTree.SubElement(suite, "properties")
@@ -193,7 +195,7 @@ def _suite(root: ElementTree.Element, name: str, cases: list[Case], report: Repo
             ElementTree.SubElement(item, "system-out").text = _legal("\n".join(output))
 
 
-def _count(element: ElementTree.Element, cases: list[Case]) -> None:
+def _count(element: ElementTree.Element, cases: list[JUnitCase]) -> None:
     kinds = [case.kind for case in cases]
     element.set("tests", str(len(cases)))
     element.set("failures", str(kinds.count("failure")))

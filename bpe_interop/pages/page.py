@@ -26,7 +26,7 @@ from ..verify.words import (
 )
 from .document import installed
 from .rows import rows
-from .visible import Part, parts, shortened, token_parts
+from .visible import Fragment, parts, shortened, token_parts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -117,7 +117,7 @@ def _exact(text: str) -> Markup:
     return escape(text)
 
 
-def _token(content: bytes) -> list[Part]:
+def _token(content: bytes) -> list[Fragment]:
     """A token's own bytes in parts that can all be seen."""
     return token_parts(show(content))
 

@@ -10,7 +10,7 @@ from ..text.visible import is_ambiguous
 from ..verify.alignment import Span
 from ..verify.report import Example
 from ..verify.words import found_in
-from .visible import Part, parts, right_to_left, shortened, token_parts
+from .visible import Fragment, parts, right_to_left, shortened, token_parts
 
 AROUND = 6
 """How many columns that are alike are shown on each side of one that differs."""
@@ -30,7 +30,7 @@ class Token:
     """A token on a page; ``parts`` is empty where only its id is known."""
 
     id: int
-    parts: tuple[Part, ...]
+    parts: tuple[Fragment, ...]
     colour: int
 
 
@@ -44,7 +44,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class AlignedColumn:
     """Both sides' tokens between two cuts; ``alike`` columns that are not shown have no cells.
 
     ``said`` has the text that no token stands for, where a column has no tokens.
@@ -52,35 +52,35 @@ class Column:
 
     equal: bool
     cells: tuple[Cell, ...]
-    said: tuple[Part, ...] = ()
+    said: tuple[Fragment, ...] = ()
     alike: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class AlignedText:
     """A text on which two sides differ, ready to be shown. ``cut`` says what of it is not.
 
     ``escapes`` is the text in ASCII where signs in it look like others; else it is empty.
     """
 
-    text: tuple[Part, ...]
+    text: tuple[Fragment, ...]
     escapes: str
     cut: str
     asked: str
     found_in: str
-    columns: tuple[Column, ...]
+    columns: tuple[AlignedColumn, ...]
     more: int
     right_to_left: bool
-    decoded: tuple[tuple[Part, ...], ...] = ()
+    decoded: tuple[tuple[Fragment, ...], ...] = ()
 
 
-def rows(example: Example) -> Rows:
+def rows(example: Example) -> AlignedText:
     """An example as rows of tokens."""
     mismatch = example.mismatch
     start, cut = shortened(mismatch.text)
     columns = list(_columns(mismatch.text.encode("utf-8", "surrogatepass"), example.spans))
     decoded = (tuple(parts(shortened(text)[0])) for text in mismatch.decoding or ())
-    return Rows(
+    return AlignedText(
         text=tuple(parts(start)),
         escapes=ascii(start) if len(start) <= _ESCAPED and is_ambiguous(start) else "",
         cut=cut,
@@ -93,7 +93,7 @@ def rows(example: Example) -> Rows:
     )
 
 
-def _columns(data: bytes, spans: Sequence[Span]) -> Iterator[Column]:
+def _columns(data: bytes, spans: Sequence[Span]) -> Iterator[AlignedColumn]:
     shown = {
         near
         for at, span in enumerate(spans)
@@ -104,7 +104,7 @@ def _columns(data: bytes, spans: Sequence[Span]) -> Iterator[Column]:
     for visible, group in groupby(range(len(spans)), shown.__contains__):
         places = list(group)
         if not visible and len(places) > 1:
-            yield Column(True, (), alike=len(places))
+            yield AlignedColumn(True, (), alike=len(places))
             continue
         for at in places:
             yield _column(data, spans[at], colours[at])
@@ -119,7 +119,7 @@ def _colours(spans: Sequence[Span]) -> list[int]:
     return colours
 
 
-def _column(data: bytes, span: Span, colour: int) -> Column:
+def _column(data: bytes, span: Span, colour: int) -> AlignedColumn:
     known = span.start is not None and span.end is not None
     own = data[span.start : span.end] if known else None
     cells = (
@@ -127,7 +127,7 @@ def _column(data: bytes, span: Span, colour: int) -> Column:
         _cell("B", span.ids_b, span.tokens_b, colour),
     )
     text = own.decode("utf-8", "replace") if own and not span.ids_a + span.ids_b else ""
-    return Column(span.equal, cells, tuple(parts(text)))
+    return AlignedColumn(span.equal, cells, tuple(parts(text)))
 
 
 def _cell(side: str, ids: tuple[int, ...], tokens: tuple[str, ...], colour: int) -> Cell:

@@ -32,7 +32,7 @@ _UNSEEN = frozenset(
 _EMOJI = ("So", "Sk")  # pictures, and the skin tones that follow them
 
 
-class Part(NamedTuple):
+class Fragment(NamedTuple):
     """A part of a text: ``plain`` as it is, a ``space``, or a ``mark`` that names a character.
 
     ``name`` says in full what a mark stands for.
@@ -43,31 +43,31 @@ class Part(NamedTuple):
     name: str = ""
 
 
-def parts(text: str) -> list[Part]:
+def parts(text: str) -> list[Fragment]:
     """A text in parts that can all be seen."""
-    cut: list[Part] = []
+    cut: list[Fragment] = []
     for place, char in enumerate(text):
         part = _part(char, text[place - 1 : place] if place else "", text[place + 1 : place + 2])
         if part.kind == "plain" and cut and cut[-1].kind == "plain":
-            cut[-1] = Part("plain", cut[-1].text + part.text)
+            cut[-1] = Fragment("plain", cut[-1].text + part.text)
         else:
             cut.append(part)
     return cut
 
 
-def _part(char: str, before: str, after: str) -> Part:
+def _part(char: str, before: str, after: str) -> Fragment:
     if char == " ":
-        return Part("space", char, "a space")
+        return Fragment("space", char, "a space")
     joins = before and (_pictured(before) or before == "\ufe0f")
     if char == "\ufe0f" and joins:
-        return Part("plain", char)
+        return Fragment("plain", char)
     if char == "\u200d" and joins and after and _pictured(after):
-        return Part("plain", char)
+        return Fragment("plain", char)
     if not char.isprintable() or ord(char) in _UNSEEN:
-        return Part("mark", _SHORT.get(char, f"U+{ord(char):04X}"), _named(char))
+        return Fragment("mark", _SHORT.get(char, f"U+{ord(char):04X}"), _named(char))
     if not before and unicodedata.category(char)[0] == "M":
-        return Part("plain", f"\u25cc{char}")  # a mark with nothing to stand on
-    return Part("plain", char)
+        return Fragment("plain", f"\u25cc{char}")  # a mark with nothing to stand on
+    return Fragment("plain", char)
 
 
 def _pictured(char: str) -> bool:
@@ -92,7 +92,7 @@ def right_to_left(text: str) -> bool:
     return next((direction for direction in strong if direction in ("L", "R", "AL")), "L") != "L"
 
 
-def token_parts(shown: str) -> list[Part]:
+def token_parts(shown: str) -> list[Fragment]:
     """A token in parts that can all be seen.
 
     Args:
@@ -102,11 +102,11 @@ def token_parts(shown: str) -> list[Part]:
     return parts(content) if isinstance(content, str) else list(_byte_parts(content))
 
 
-def _byte_parts(content: bytes) -> Iterator[Part]:
+def _byte_parts(content: bytes) -> Iterator[Fragment]:
     for byte in content:
         if byte == 0x20:
-            yield Part("space", " ", "a space")
+            yield Fragment("space", " ", "a space")
         elif 0x20 < byte < 0x7F:
-            yield Part("plain", chr(byte))
+            yield Fragment("plain", chr(byte))
         else:
-            yield Part("mark", f"{byte:02X}", f"the byte 0x{byte:02X}")
+            yield Fragment("mark", f"{byte:02X}", f"the byte 0x{byte:02X}")

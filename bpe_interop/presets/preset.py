@@ -15,7 +15,7 @@ from ..steps import (
 
 
 @dataclass(frozen=True)
-class Family:
+class ModelFamily:
     """What is published about a ``.model``, which says everything but what stands around a text.
 
     ``file`` is its sha256 (hex).

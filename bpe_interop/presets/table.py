@@ -17,7 +17,7 @@ from ..text.spellings import (
     R50K,
     TEKKEN,
 )
-from .preset import Family, Preset
+from .preset import ModelFamily, Preset
 
 # The files.
 
@@ -266,8 +266,8 @@ PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset
 
 _SPM_BOS = _bos_first("<s>", 1)
 
-FAMILIES: tuple[Family, ...] = (
-    Family(
+FAMILIES: tuple[ModelFamily, ...] = (
+    ModelFamily(
         "llama-2",
         "9e556afd44213b6bd1be2b850ebbbd98f5481437a8021afaf58ee7fb1818d347",
         "https://github.com/meta-llama/llama/blob/main/llama/tokenizer.py",
@@ -276,7 +276,7 @@ FAMILIES: tuple[Family, ...] = (
         "Phi-3-mini: for such a one keep its tokenizer_config.json beside the file, or say "
         "--template none",
     ),
-    Family(
+    ModelFamily(
         "mistral-v1",
         "dadfd56d766715c61d2ef780a525ab43b8e6da4de6865bda3d95fdef5e134055",
         "the tokenizer.json published with Mistral-7B-v0.1 (https://huggingface.co/mistralai)",

@@ -9,7 +9,7 @@ from itertools import chain, islice, product
 from ..diff.tokens import added_apart
 from ..model import AddedToken, BPEModel, show
 from ..text.decoders import joins_pieces
-from ..theory.added_tokens import Form, chains, hiding, joined, one_pass
+from ..theory.added_tokens import SoughtText, chains, hiding, joined, one_pass
 from ..theory.plain import found_as_added, normal_form, plain_normalizer
 from .stage import NO_TEXT, Stage, TwoModels, counts, silent
 
@@ -126,7 +126,7 @@ def _hidden(pair: TwoModels, tokens: tuple[list[AddedToken], list[AddedToken]]) 
         {_form(model, token): token for token in each}
         for model, each in zip((pair.a, pair.b), tokens, strict=True)
     )
-    one, two = (set[Form](), set[Form]())
+    one, two = (set[SoughtText](), set[SoughtText]())
     if {f for f in left if left[f].special} != {f for f in right if right[f].special}:
         one, two = _hiding(left), _hiding(right)
     if one == two:
@@ -142,18 +142,18 @@ def _hidden(pair: TwoModels, tokens: tuple[list[AddedToken], list[AddedToken]]) 
     return Stage("added tokens", "refuted", why, witness)
 
 
-def _hiding(tokens: Mapping[Form, AddedToken]) -> set[Form]:
+def _hiding(tokens: Mapping[SoughtText, AddedToken]) -> set[SoughtText]:
     """What may hide an added token where special tokens are to be text."""
     special = {form for form, token in tokens.items() if token.special}
     return hiding(special, tokens.keys() - special)
 
 
-def _form(model: BPEModel, token: AddedToken) -> Form:
+def _form(model: BPEModel, token: AddedToken) -> SoughtText:
     """What is looked for, and in which pass."""
     text = token.text
     if token.normalized:
         text = normal_form(model, text)
-    return Form(text, token.normalized)
+    return SoughtText(text, token.normalized)
 
 
 def _matching(model: BPEModel) -> list[AddedToken]:

@@ -21,14 +21,22 @@ from ..formats import Format, all_formats, by_name
 from ..formats.losses import EMPTY
 from ..model import Affixes, Fallback
 from . import laws
-from .laws import BrokenError, Case, Source
+from .laws import BrokenError, LawCase, LawSource
 from .tiny import tiny_tokenizers
 
-__all__ = ["BrokenError", "Case", "Checked", "Source", "check_format", "laws", "tiny_tokenizers"]
+__all__ = [
+    "BrokenError",
+    "LawCase",
+    "LawSource",
+    "LawsHeld",
+    "check_format",
+    "laws",
+    "tiny_tokenizers",
+]
 
 
 @dataclass(frozen=True)
-class Checked:
+class LawsHeld:
     """What was held to the laws.
 
     Attributes:
@@ -42,7 +50,7 @@ class Checked:
     refused: Mapping[str, tuple[str, ...]]
 
 
-def check_format(format: Format, folder: str | Path | None = None) -> Checked:
+def check_format(format: Format, folder: str | Path | None = None) -> LawsHeld:
     """Holds a format to the laws: on its own files, on tiny tokenizers, and with other formats.
 
     Its reader takes damaged files with a model or an error of ours; what it reads it writes
@@ -63,7 +71,7 @@ def check_format(format: Format, folder: str | Path | None = None) -> Checked:
     own = list(_sources(format, Path(folder))) if folder is not None else []
     laws.need(own or folder is None, f"{folder}: there is no tokenizer")
     json = by_name("huggingface")
-    tiny = [Source(name, json, files) for name, files in tiny_tokenizers().items()]
+    tiny = [LawSource(name, json, files) for name, files in tiny_tokenizers().items()]
     for source in own:
         with _named(source.label):
             claimed = [row.name for row in rows if row.sniff(source.files)]
@@ -72,10 +80,10 @@ def check_format(format: Format, folder: str | Path | None = None) -> Checked:
             laws.run_alike(source)
             laws.well_mannered(source)
             laws.sniffs_calmly(source, [format, *rows])
-    cases = [Case(source, format) for source in (*own, *tiny)]
+    cases = [LawCase(source, format) for source in (*own, *tiny)]
     if own:
         _holds(format, cases)
-    cases += [Case(source, row) for source in own for row in rows]
+    cases += [LawCase(source, row) for source in own for row in rows]
     compared: Counter[str] = Counter()
     refused: dict[str, tuple[str, ...]] = {}
     for case in cases:
@@ -91,7 +99,7 @@ def check_format(format: Format, folder: str | Path | None = None) -> Checked:
     for source, fresh in zip(own, again, strict=True):
         with _named(source.label):
             laws.untouched(source, fresh)
-    return Checked(tuple(source.name for source in own), compared, refused)
+    return LawsHeld(tuple(source.name for source in own), compared, refused)
 
 
 _PLAIN = {
@@ -104,7 +112,7 @@ _PLAIN = {
 """What a field is where a tokenizer has nothing of the kind."""
 
 
-def _holds(format: Format, cases: Sequence[Case]) -> None:
+def _holds(format: Format, cases: Sequence[LawCase]) -> None:
     """What a format says that it holds, it holds of one tokenizer at least that has it."""
     for field in sorted(format.holds):
         having = [case for case in cases if case.writable and _says(case, field)]
@@ -112,7 +120,7 @@ def _holds(format: Format, cases: Sequence[Case]) -> None:
         laws.need(not having or any(kept), f"it says that it holds {field}, and loses every one")
 
 
-def _says(case: Case, field: str) -> bool:
+def _says(case: LawCase, field: str) -> bool:
     value = getattr(case.source.model, field)
     return value is not None and value != _PLAIN.get(field)
 
@@ -126,9 +134,9 @@ def _named(name: str) -> Iterator[None]:
         raise BrokenError(f"{name}: {error}") from None
 
 
-def _sources(format: Format, folder: Path) -> Iterator[Source]:
+def _sources(format: Format, folder: Path) -> Iterator[LawSource]:
     for path in sorted(folder.iterdir()):
         inside = sorted(path.iterdir()) if path.is_dir() else [path]
         files = {each.name: each.read_bytes() for each in inside if each.is_file()}
         if files:
-            yield Source(path.name, format, files)
+            yield LawSource(path.name, format, files)

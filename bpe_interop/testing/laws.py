@@ -1,7 +1,8 @@
 """The laws that every format keeps, as functions that raise :class:`BrokenError`.
 
-A law takes a :class:`Source` (a tokenizer's files, read by their format) or a :class:`Case` (a
-source and the format that it is written in). ``check_format`` runs them on a format from outside.
+A law takes a :class:`LawSource` (a tokenizer's files, read by their format) or a
+:class:`LawCase` (a source and the format that it is written in). ``check_format`` runs them on a
+format from outside.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def need(holds: object, what: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class LawSource:
     """A tokenizer's files, and the format that reads them.
 
     ``told`` is what the files leave unsaid and whoever wrote them knows.
@@ -65,10 +66,10 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class LawCase:
     """A source and the format it is written in."""
 
-    source: Source
+    source: LawSource
     target: Format
 
     @cached_property
@@ -130,7 +131,7 @@ class Case:
 # Of a source.
 
 
-def home(source: Source) -> None:
+def home(source: LawSource) -> None:
     """What a format's own reader gives, its writer holds: every field, and without any loss."""
     trip = RoundTrip(read_alone(source), source.format)
     losses = list(trip.losses)
@@ -140,18 +141,18 @@ def home(source: Source) -> None:
         need(before == after, f"{field} comes back otherwise")
 
 
-def read_alone(source: Source) -> BPEModel:
+def read_alone(source: LawSource) -> BPEModel:
     """The model as the reader gives it."""
     return source.format.load(source.files) if source.told else source.model
 
 
-def one_owner(source: Source, rows: Iterable[Format]) -> None:
+def one_owner(source: LawSource, rows: Iterable[Format]) -> None:
     """Exactly one sniffer says yes."""
     owners = [row.name for row in rows if row.sniff(source.files)]
     need(owners == [source.format.name], f"recognised as {owners}")
 
 
-def well_mannered(source: Source) -> None:
+def well_mannered(source: LawSource) -> None:
     """Any truncation and many bit flips give a model or our own error, with words."""
     for key, data in source.files.items():
         cuts = [data[: len(data) * part // 17] for part in range(17)]
@@ -168,7 +169,7 @@ def well_mannered(source: Source) -> None:
                 raise BrokenError(f"damaged {key} is no error of ours but {error!r}") from error
 
 
-def sniffs_calmly(source: Source, rows: Iterable[Format]) -> None:
+def sniffs_calmly(source: LawSource, rows: Iterable[Format]) -> None:
     """Sniffers never raise."""
     for row in rows:
         for key, data in source.files.items():
@@ -180,13 +181,13 @@ def sniffs_calmly(source: Source, rows: Iterable[Format]) -> None:
 # Of a case.
 
 
-def stable(case: Case) -> None:
+def stable(case: LawCase) -> None:
     """Writing what was read back gives the same bytes."""
     once = case.trip.files
     need(case.target.dump(case.trip.again) == once, "written again, it has other bytes")
 
 
-def comparable(case: Case) -> bool:
+def comparable(case: LawCase) -> bool:
     """Whether ids can be held to the source's: nothing is lost that changes them.
 
     What the target leaves to whoever reads it is said by the source.
@@ -198,7 +199,7 @@ def comparable(case: Case) -> bool:
     return case.admitted(case.supplied) is not None
 
 
-def same_ids(case: Case, texts: Sequence[str] = TEXTS) -> None:
+def same_ids(case: LawCase, texts: Sequence[str] = TEXTS) -> None:
     """Ids agree in our encoder of both models and in the target's engine on what was written.
 
     So does what they decode to, special tokens that are found, and what stands around a text,
@@ -237,7 +238,7 @@ def _same_specials(
             need(ours.template(ours.encode(text)) == ids, f"what stands around {text!r}")
 
 
-def run_alike(source: Source, texts: Sequence[str] = TEXTS) -> None:
+def run_alike(source: LawSource, texts: Sequence[str] = TEXTS) -> None:
     """The format's engine gives on its files the ids that our encoder gives of what was read."""
     model = source.model
     engine = of_format(source.format.engine, source.format, source.files, model)
@@ -249,7 +250,7 @@ def run_alike(source: Source, texts: Sequence[str] = TEXTS) -> None:
     _same_specials(model, model, engine, ours, texts)
 
 
-def untouched(source: Source, fresh: Source) -> None:
+def untouched(source: LawSource, fresh: LawSource) -> None:
     """Neither files nor models change by being written: they are as when read anew."""
     need(source.files == fresh.files, "the files changed")
     need(facts_of(source.model) == facts_of(fresh.model), "the model changed")
@@ -260,9 +261,9 @@ def facts_of(model: BPEModel) -> dict[str, str]:
     return {field: repr(getattr(model, field)) for field in (*FIELDS, "origin")}
 
 
-def roundabout(source: Source, middle: Format, target: Format) -> None:
+def roundabout(source: LawSource, middle: Format, target: Format) -> None:
     """A to B to C equals A to C, where A to B loses nothing."""
-    direct, there = Case(source, target), Case(source, middle)
+    direct, there = LawCase(source, target), LawCase(source, middle)
     onward = RoundTrip(there.back, target)
     apart = [found.field for found in diff(onward.again, direct.trip.again)]
     need(not apart, f"other {apart} by way of {middle.name}")

@@ -66,7 +66,7 @@ def is_a_name(pattern: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class PatternFamily:
     """Patterns that split every text alike, by proof (tests/unit/test_automata.py).
 
     ``preferred`` is the spelling that most engines recognise; it means the same in all three
@@ -80,20 +80,20 @@ class Family:
     trailing: tuple[Pattern, ...] = ()
 
 
-FAMILIES: tuple[Family, ...] = (
-    Family(
+FAMILIES: tuple[PatternFamily, ...] = (
+    PatternFamily(
         "gpt2",
         GPT2,
         (Pattern(R50K, "fancy-regex"), Pattern(R50K, "oniguruma")),
     ),
-    Family(
+    PatternFamily(
         "cl100k",
         CL100K,
         (Pattern(CL100K_POSSESSIVE, "fancy-regex"), Pattern(CL100K_POSSESSIVE, "oniguruma")),
         (Pattern(CL100K_TRAILING, "fancy-regex"),),
     ),
-    Family("qwen2", QWEN2, ()),
-    Family("o200k", O200K, ()),
+    PatternFamily("qwen2", QWEN2, ()),
+    PatternFamily("o200k", O200K, ()),
 )
 
 PREFERRED = frozenset(family.preferred for family in FAMILIES)
@@ -146,7 +146,7 @@ def spaces_never_join(vocabulary: Iterable[bytes], unreachable: Iterable[bytes])
 
 
 @cache
-def trees(family: Family) -> tuple[Node, frozenset[Node], frozenset[Node]]:
+def trees(family: PatternFamily) -> tuple[Node, frozenset[Node], frozenset[Node]]:
     """The trees of the preferred spelling, of those equal to it, and of the trailing ones."""
     from .pattern_parser import parse
 

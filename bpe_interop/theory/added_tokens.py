@@ -19,7 +19,7 @@ from ..text.normalize import WHITE_SPACE
 from ..text.unicode import char_class
 
 
-class Form(NamedTuple):
+class SoughtText(NamedTuple):
     """What is looked for in a pass: a text, and whether in the normalized text."""
 
     text: str
@@ -90,12 +90,12 @@ def joined(x: str, y: str) -> Iterator[str]:
             yield first + second[size:]
 
 
-def hiding(special: Collection[Form], plain: Collection[Form]) -> set[Form]:
+def hiding(special: Collection[SoughtText], plain: Collection[SoughtText]) -> set[SoughtText]:
     """The special tokens that can hide another when they are to be text (Theorem 19).
 
     They overlap one that is not special, or one that overlaps such a one, and so on.
     """
-    forms: set[Form] = set()
+    forms: set[SoughtText] = set()
     todo = [*plain]
     while todo:
         known = todo.pop()
@@ -111,7 +111,7 @@ def hiding(special: Collection[Form], plain: Collection[Form]) -> set[Form]:
     return forms
 
 
-def chains(start: Form, others: Sequence[Form], most: int) -> Iterator[str]:
+def chains(start: SoughtText, others: Sequence[SoughtText], most: int) -> Iterator[str]:
     """Texts of ever more tokens, each overlapping the one before, the first of them ``start``.
 
     ``most``: how many texts at most.

@@ -50,7 +50,7 @@ from .splitters import first_cut_apart, meaning
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _CharacterRun:
     """A longest run of characters: sets of them, each with what must not come next."""
 
     units: tuple[tuple[CharSet, CharSet], ...]
@@ -67,9 +67,9 @@ class _Run:
         return unite(members for members, _ in self.units)
 
 
-_ANY = _Run(((EVERYTHING, NOTHING),))
+_ANY = _CharacterRun(((EVERYTHING, NOTHING),))
 
-_Piece: TypeAlias = Node | _Run
+_Piece: TypeAlias = Node | _CharacterRun
 
 
 @lru_cache(maxsize=32)
@@ -87,7 +87,7 @@ def composed(steps: tuple[PreTokenizerStep, ...]) -> Pattern:
             for piece in pieces
             for part in (
                 _cut(piece, node, behavior, invert)
-                if isinstance(piece, _Run)
+                if isinstance(piece, _CharacterRun)
                 else _cut_again(piece, node, behavior, invert)
             )
         ]
@@ -97,7 +97,7 @@ def composed(steps: tuple[PreTokenizerStep, ...]) -> Pattern:
     return pattern
 
 
-def _cut(run: _Run, node: Node, behavior: str, invert: bool) -> list[_Piece]:
+def _cut(run: _CharacterRun, node: Node, behavior: str, invert: bool) -> list[_Piece]:
     """What a step makes of a run, in the order in which it is to be tried."""
     within = _within(node, run)
     gaps = _between(within, run)
@@ -127,7 +127,7 @@ def _cut_again(piece: Node, node: Node, behavior: str, invert: bool) -> list[_Pi
     """
     parts = piece.parts if isinstance(piece, Sequence) else ()
     run = _as_run(parts[-1]) if parts else piece
-    if not isinstance(run, _Run):
+    if not isinstance(run, _CharacterRun):
         return [piece]
     before = sequence(parts[:-1])
     if isinstance(before, Repeat) and (before.low, before.high) == (0, 1):
@@ -140,7 +140,7 @@ def _cut_again(piece: Node, node: Node, behavior: str, invert: bool) -> list[_Pi
     begins = _both(run.members, negate(rest))
     again: list[_Piece] = []
     if gaps:
-        again.append(sequence([before, repeat(_unit(_Run(gaps)), 1, None)]))
+        again.append(sequence([before, repeat(_unit(_CharacterRun(gaps)), 1, None)]))
     if begins != NOTHING:
         again.append(sequence([before, Look(Leaf(begins), ahead=True, negative=False)]))
     return [*again, *pieces]
@@ -155,14 +155,14 @@ def _as_run(node: Node) -> _Piece:
     if not isinstance(node, Repeat) or not isinstance(node.part, Leaf):
         return node
     endless = node.high is None and node.low == 1 and node.mode != "lazy"
-    return _Run(((node.part.charset, NOTHING),)) if endless else node
+    return _CharacterRun(((node.part.charset, NOTHING),)) if endless else node
 
 
 def _as_node(piece: _Piece) -> Node:
-    return repeat(_unit(piece), 1, None) if isinstance(piece, _Run) else piece
+    return repeat(_unit(piece), 1, None) if isinstance(piece, _CharacterRun) else piece
 
 
-def _unit(run: _Run) -> Node:
+def _unit(run: _CharacterRun) -> Node:
     return alternation(_one(members, after) for members, after in run.units)
 
 
@@ -172,7 +172,7 @@ def _one(members: CharSet, after: CharSet) -> Node:
     return sequence([Leaf(members), Look(Leaf(after), ahead=True, negative=True)])
 
 
-def _within(node: Node, run: _Run) -> Node | None:
+def _within(node: Node, run: _CharacterRun) -> Node | None:
     """The pattern over a run as if it were a text; None where it cannot match in one."""
     if run == _ANY:
         return node
@@ -220,7 +220,7 @@ def _both(one: CharSet, other: CharSet) -> CharSet:
     return joined
 
 
-def _between(within: Node | None, run: _Run) -> _Run:
+def _between(within: Node | None, run: _CharacterRun) -> _CharacterRun:
     """The longest runs in which no match begins.
 
     Raises:
@@ -259,7 +259,7 @@ def _between(within: Node | None, run: _Run) -> _Run:
     for (after, ends), signatures in by_next.items():
         following = unite((after, _union(ends, classes, sets)))
         units.append((_union(signatures, classes, sets), following))
-    return _Run(tuple(units))
+    return _CharacterRun(tuple(units))
 
 
 def _matches(machine: Machine, threads: Threads, following: int) -> bool:

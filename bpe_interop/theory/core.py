@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import Literal, TypeAlias
 
-from ..kernel import Form, listed_as_ranked, ranked_as_listed
+from ..kernel import CanonicalForm, listed_as_ranked, ranked_as_listed
 from ..merging.canonical import Canonical, canonical, canonical_of, with_splits
 from ..merging.symbols import NO_AFFIXES, symbols_of, textual
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
@@ -384,7 +384,7 @@ def _listed_as_ranked(ranked: System, listed: System) -> str | None:
     return _LISTED_AS_RANKED
 
 
-def _learned(model: BPEModel | None, form: Form) -> str:
+def _learned(model: BPEModel | None, form: CanonicalForm) -> str:
     """Keeps the canonical form of the list's model, if it may be kept; returns the theorem."""
     if model is not None and not canonical.known(model):
         learned = Canonical(form.splits, form.priority, form.unreachable, form.disordered)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..arguments import several
-from .learner import BYTES, Merge
+from .learner import BYTES, LearnedMerge
 from .native import learned
 from .pretokens import Texts, count, cuts, names_of, read_texts, refuse_names
 from .request import ALGORITHMS, Algorithm, Option, Request, steps
@@ -16,7 +16,7 @@ from .result import Tick, Training, empty, untrained, with_merges
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
-__all__ = ["ALGORITHMS", "Merge", "Request", "Training", "learn", "train", "untrained"]
+__all__ = ["ALGORITHMS", "LearnedMerge", "Request", "Training", "learn", "train", "untrained"]
 
 
 UNCUT = (

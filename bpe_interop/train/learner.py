@@ -41,7 +41,7 @@ _Entry: TypeAlias = tuple[int, int, Pair, int]
 """Minus a count, a place, the pair, and where among its places this one is."""
 
 
-class Merge(NamedTuple):
+class LearnedMerge(NamedTuple):
     """A pair that was merged, the id of its product, and how often the pair was counted."""
 
     left: int
@@ -80,7 +80,7 @@ class Learner:
         limit: int | None,
         least: int = 1,
         tick: Callable[[int], None] = lambda count: None,
-    ) -> list[Merge]:
+    ) -> list[LearnedMerge]:
         """Merges until so many were made, or no pair occurs ``least`` times any more.
 
         Args:
@@ -88,7 +88,7 @@ class Learner:
             least: how often a pair has to occur.
             tick: called with the number of merges after each.
         """
-        merges: list[Merge] = []
+        merges: list[LearnedMerge] = []
         while limit is None or len(merges) < limit:
             best = self._best()
             if best is None:
@@ -96,7 +96,7 @@ class Learner:
                     break
                 continue
             pair, count = best
-            merges.append(Merge(*pair, len(self._sizes), count))
+            merges.append(LearnedMerge(*pair, len(self._sizes), count))
             self._merge(pair)
             tick(len(merges))
         return merges

@@ -8,7 +8,7 @@ from ..errors import PatternError
 from ..kernel import PretokenCounter, counter_of, learner_of, splitter_of
 from ..steps import PreTokenizerStep
 from ..theory.split_tables import split_tables
-from .learner import BYTES, Learner, Merge
+from .learner import BYTES, LearnedMerge, Learner
 
 _AT_ONCE = 1_024
 """Merges between which Ctrl-C is heard, and progress told."""
@@ -30,32 +30,32 @@ def learned(
     limit: int | None,
     least: int,
     tick: Callable[[int], None],
-) -> tuple[list[Merge], int]:
+) -> tuple[list[LearnedMerge], int]:
     """The merges of :meth:`.merging.Learner.learn`, and how many tokens there are then."""
     return _native(pretokens, limit, least, tick) or _python(pretokens, limit, least, tick)
 
 
 def _python(
     pretokens: Mapping[bytes, int], limit: int | None, least: int, tick: Callable[[int], None]
-) -> tuple[list[Merge], int]:
+) -> tuple[list[LearnedMerge], int]:
     learner = Learner(pretokens)
     return learner.learn(limit, least, tick), learner.tokens()
 
 
 def _native(
     pretokens: Mapping[bytes, int], limit: int | None, least: int, tick: Callable[[int], None]
-) -> tuple[list[Merge], int] | None:
+) -> tuple[list[LearnedMerge], int] | None:
     learner = learner_of(pretokens)
     if learner is None:
         return None
-    merges: list[Merge] = []
+    merges: list[LearnedMerge] = []
     while limit is None or len(merges) < limit:
         wanted = _AT_ONCE if limit is None else min(_AT_ONCE, limit - len(merges))
         more = learner.more(wanted, least)
         if more is None:
             return None
         for left, right, frequency in more:
-            merges.append(Merge(left, right, BYTES + len(merges), frequency))
+            merges.append(LearnedMerge(left, right, BYTES + len(merges), frequency))
             tick(len(merges))
         if len(more) < wanted:
             break

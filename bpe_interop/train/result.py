@@ -15,7 +15,7 @@ from ..model import (
     Vocab,
 )
 from ..steps import JoinBytes
-from .learner import BYTES, Merge
+from .learner import BYTES, LearnedMerge
 from .request import Algorithm, Request, special_ids, steps
 
 Tick: TypeAlias = Callable[[str, int], None]
@@ -39,7 +39,7 @@ class Training:
     size: int
     unmatched: int | None = None
     tokens: int | None = None
-    merges: tuple[Merge, ...] | None = None
+    merges: tuple[LearnedMerge, ...] | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -57,7 +57,7 @@ def untrained(request: Request) -> BPEModel:
     return with_merges(request, ())
 
 
-def with_merges(request: Request, merges: Sequence[Merge]) -> BPEModel:
+def with_merges(request: Request, merges: Sequence[LearnedMerge]) -> BPEModel:
     """The model of these merges: bytes are the first ids, then come the products.
 
     No two products have the same bytes (docs/training.md).

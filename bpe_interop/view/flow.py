@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
-from ..pages.visible import Part
+from ..pages.visible import Fragment
 from .panels import Line, Panel, Tile
 
 if TYPE_CHECKING:
@@ -136,14 +136,14 @@ def _long(tile: Tile) -> bool:
     return sum(_width(part) for part in tile.parts) > LONG
 
 
-def _width(part: Part) -> int:
+def _width(part: Fragment) -> int:
     """Letters' widths that a part takes: a mark is in small letters with a frame around it."""
     if part.kind == "mark":
         return len(part.text) + 1
     return sum(2 if east_asian_width(char) in "WF" else 1 for char in part.text)
 
 
-def _part(part: Part) -> str:
+def _part(part: Fragment) -> str:
     if part.kind == "space":
         return "<u> </u>"
     text = escape(part.text)

@@ -63,7 +63,7 @@ class _Refused(Exception):
         self.status, self.why = status, why
 
 
-class _Asked(NamedTuple):
+class _Request(NamedTuple):
     """A text that was sent, and how to read special tokens in it; or a chat."""
 
     text: str
@@ -226,7 +226,7 @@ def _sent(request: Request) -> dict[str, Any]:
     return sent
 
 
-def _asked(sent: dict[str, Any]) -> _Asked:
+def _asked(sent: dict[str, Any]) -> _Request:
     """The text or the chat that was sent, checked."""
     text = sent.get("text")
     if not isinstance(text, str):
@@ -236,8 +236,8 @@ def _asked(sent: dict[str, Any]) -> _Asked:
     except SourceError as error:
         raise _Refused(413, error.what) from None
     if sent.get("chat") is True and text.strip():
-        return _Asked("", "parse", _found(lambda: read_chat(text)))
-    return _Asked(text, "parse" if sent.get("special") is True else "text", None)
+        return _Request("", "parse", _found(lambda: read_chat(text)))
+    return _Request(text, "parse" if sent.get("special") is True else "text", None)
 
 
 def _found(find: Callable[[], T]) -> T:

@@ -11,7 +11,7 @@ from ..encode.explain import Explainer
 from ..engines import Special
 from ..errors import DecodeError, EncodeError, PatternError, SourceError, UnstatedError
 from ..model import BPEModel, show
-from ..pages.visible import Part, token_parts
+from ..pages.visible import Fragment, token_parts
 from ..text.normalize import repair
 from ..verify.alignment import Span, align
 from ..verify.sides import ORDINARY, PARSED
@@ -49,7 +49,7 @@ class Tile:
 
     at: int
     id: int
-    parts: tuple[Part, ...]
+    parts: tuple[Fragment, ...]
     digits: str
     mark: Mark
     where: tuple[str, ...] = ()
@@ -263,7 +263,7 @@ def _tiles(
     where: Sequence[tuple[str, ...]],
     twins: Sequence[int | None],
 ) -> Iterator[Tile]:
-    known: dict[int, tuple[tuple[Part, ...], str]] = {}
+    known: dict[int, tuple[tuple[Fragment, ...], str]] = {}
     for at, (number, mark, named, twin) in enumerate(zip(ids, marks, where, twins, strict=True)):
         if number not in known:
             content = encoder.token_bytes(number)

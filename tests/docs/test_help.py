@@ -21,7 +21,7 @@ from command_line import Command
 from conftest import FIXTURES
 
 from bpe_interop.cli import COMMANDS, cli
-from bpe_interop.cli.manual import Explained
+from bpe_interop.cli.manual import DocumentedCommand
 from fixtures.gguf_models import STRING, gguf
 
 pytestmark = pytest.mark.usefixtures("few_texts")
@@ -36,9 +36,9 @@ def commands() -> dict[str, click.Command]:
     return {name: command for name, command in found.items() if command is not None}
 
 
-def explained(name: str) -> Explained:
+def explained(name: str) -> DocumentedCommand:
     found = commands()[name]
-    assert isinstance(found, Explained)
+    assert isinstance(found, DocumentedCommand)
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bpe_interop.formats import all_formats, by_name
-from bpe_interop.testing.laws import BrokenError, Case, Source, home
+from bpe_interop.testing.laws import BrokenError, LawCase, LawSource, home
 from trust import faults, laws
 from trust.faults import (
     FAULTS,
@@ -51,10 +51,10 @@ def test_a_writer_that_drops_special_tokens_and_long_merges_is_caught_in_every_f
             assert broken, (row.name, change.__name__)
 
 
-def _is_broken(source: Source) -> bool:
+def _is_broken(source: LawSource) -> bool:
     try:
         home(source)
-        laws.decided(Case(source, source.format))
+        laws.decided(LawCase(source, source.format))
     except (BrokenError, LookupError):  # or the writer does not get to its end
         return True
     return False

@@ -17,8 +17,8 @@ import pytest
 from bpe_interop.formats import all_formats
 from bpe_interop.testing.laws import (
     BrokenError,
-    Case,
-    Source,
+    LawCase,
+    LawSource,
     comparable,
     home,
     one_owner,
@@ -50,15 +50,15 @@ every_fixture = pytest.mark.parametrize(
 
 
 @cache
-def sources_of(place: str) -> list[Source]:
+def sources_of(place: str) -> list[LawSource]:
     """A fixture, and the fixture told what it leaves unsaid."""
     row = next(row for row in FORMATS if row.name == place.partition("/")[2])
     return laws.sources_in(TOKENIZERS / place, row)
 
 
 @cache
-def cases_of(place: str) -> list[Case]:
-    return [Case(source, row) for source in sources_of(place) for row in FORMATS]
+def cases_of(place: str) -> list[LawCase]:
+    return [LawCase(source, row) for source in sources_of(place) for row in FORMATS]
 
 
 def hold(law: Callable[..., None], cases: Iterable[tuple[object, ...]]) -> None:

@@ -258,6 +258,15 @@ def test_what_is_imported_from_behind_is_seen(source: str, folder: str, later: s
     assert behind_it(ast.parse(source), folder) == later
 
 
+def test_a_class_name_stands_in_one_module() -> None:
+    homes: dict[str, set[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, set()).add(name_of(path))
+    assert {name: at for name, at in homes.items() if len(at) > 1} == {}
+
+
 def resolve(name: str, known: dict[str, Path]) -> str:
     """The module that ``from .a.b import c`` reads: ``a.b.c`` if that is one, else ``a.b``."""
     return name if name in known else name.rpartition(".")[0]

@@ -22,7 +22,7 @@ from bpe_interop.text.spellings import (
     QWEN2,
     R50K,
     SPELLINGS,
-    Family,
+    PatternFamily,
 )
 from bpe_interop.theory.automata import continuation, first_difference, uncovered
 from bpe_interop.theory.cuts_apart import compared_cuts
@@ -82,7 +82,7 @@ def test_surrogates_are_in_no_text() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-def test_a_family_splits_every_text_alike(family: Family) -> None:
+def test_a_family_splits_every_text_alike(family: PatternFamily) -> None:
     preferred = Pattern(family.preferred, "oniguruma")
     dialects: tuple[Dialect, ...] = ("fancy-regex", "oniguruma", "python")
     for dialect in dialects:

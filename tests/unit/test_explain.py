@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 
 from bpe_interop import load
 from bpe_interop.encode import Encoder
-from bpe_interop.encode.explain import Explained, Explainer, Run
+from bpe_interop.encode.explain import Explained, Explainer, SymbolRun
 from bpe_interop.encode.offsets import in_bytes
 from bpe_interop.errors import EncodeError
 from bpe_interop.model import Affixes, BPEModel, Fallback, PairList, Vocab
 
 
-def replay(run: Run, model: BPEModel) -> list[bytes]:
+def replay(run: SymbolRun, model: BPEModel) -> list[bytes]:
     """The symbols after the merges, each of which must be the first of those that may merge."""
     cut = len(model.affixes.prefix)
     rule = model.merges

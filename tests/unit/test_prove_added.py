@@ -17,7 +17,7 @@ from bpe_interop.model import AddedToken
 from bpe_interop.proof.around import _some
 from bpe_interop.proof.prove import prove
 from bpe_interop.proof.stage import Scope
-from bpe_interop.theory.added_tokens import Form, chains, joined, normalized_matters
+from bpe_interop.theory.added_tokens import SoughtText, chains, joined, normalized_matters
 
 PAIRS = int(os.environ.get("BPE_INTEROP_ADDED") or 200)
 SEEDS = 4
@@ -141,15 +141,15 @@ def test_texts_of_a_chain_hold_tokens_that_overlap() -> None:
     assert [*joined("aab", "baa")] == ["aabaa", "baab", "baaab"]
     assert [*joined("abc", "b")] == ["abc"]
     assert [*joined("ab", "cd")] == []
-    start, same, other = Form("ab", True), Form("bc", True), Form("bd", False)
+    start, same, other = SoughtText("ab", True), SoughtText("bc", True), SoughtText("bd", False)
     assert [*chains(start, [same, other], 10)] == ["ab", "abc"]
-    most = [*islice(chains(Form("aa", True), [Form("aa", True)], 5), 100)]
+    most = [*islice(chains(SoughtText("aa", True), [SoughtText("aa", True)], 5), 100)]
     assert 5 <= len(most) < 10
 
 
 def test_very_long_tokens_are_tried_in_few_texts() -> None:
     """All texts in which these two overlap have gigabytes."""
-    one, other = Form("ab" * 20_000, True), Form("ba" * 20_000, True)
+    one, other = SoughtText("ab" * 20_000, True), SoughtText("ba" * 20_000, True)
     assert len([*chains(one, [one, other], 30)]) == 30
     texts = [*_some("a" * 100_000 for _ in range(1_000))]
     assert len(texts) < 10

@@ -11,7 +11,7 @@ import pytest
 
 from bpe_interop.errors import FormatError
 from bpe_interop.formats.sentencepiece import schema
-from bpe_interop.formats.sentencepiece.settings import Settings
+from bpe_interop.formats.sentencepiece.settings import ModelSettings
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 MODELS = sorted(FIXTURES.glob("*/sentencepiece/*.model"))
@@ -65,12 +65,12 @@ def changed(data: bytes, chance: random.Random) -> Iterator[bytes]:
 @pytest.mark.parametrize("path", MODELS, ids=[path.parts[-3] for path in MODELS])
 def test_both_read_the_same(path: Path) -> None:
     data = rest_of(path)
-    own = Settings.of(data)
+    own = ModelSettings.of(data)
     message = schema.parse(data, "")
     assert (own is not None) != message.HasField("self_test_data")
     read = 0
     for other in (data, *changed(data, random.Random(path.parts[-3]))):
-        own = Settings.of(other)
+        own = ModelSettings.of(other)
         if own is not None:
             read += 1
             theirs = schema.parse(other, "") if other else type(message)()
@@ -95,7 +95,7 @@ def test_both_read_the_same(path: Path) -> None:
     ],
 )
 def test_what_is_written_otherwise_is_left_to_protobuf(data: bytes, what: str) -> None:
-    own = Settings.of(data)
+    own = ModelSettings.of(data)
     try:
         message = schema.parse(data, "")
         regular = message.SerializeToString(deterministic=True) == data
@@ -106,4 +106,4 @@ def test_what_is_written_otherwise_is_left_to_protobuf(data: bytes, what: str) -
 
 
 def test_a_default_is_protobufs() -> None:
-    assert values(Settings()) == values(schema.new_model())
+    assert values(ModelSettings()) == values(schema.new_model())

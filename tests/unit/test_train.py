@@ -21,11 +21,11 @@ from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.train import Request, Training, learn, train
 from bpe_interop.train import learner as learning
 from bpe_interop.train import pretokens as counting
-from bpe_interop.train.learner import Learner, Merge
+from bpe_interop.train.learner import LearnedMerge, Learner
 from bpe_interop.train.request import steps
 
 
-def naive(pretokens: list[bytes], limit: int) -> tuple[list[Merge], list[list[int]]]:
+def naive(pretokens: list[bytes], limit: int) -> tuple[list[LearnedMerge], list[list[int]]]:
     """Counts everything before every merge, as the tutorials do."""
     sequences, merges = [list(pretoken) for pretoken in pretokens], []
     while len(merges) < limit:
@@ -36,7 +36,7 @@ def naive(pretokens: list[bytes], limit: int) -> tuple[list[Merge], list[list[in
         if not counts:
             break
         best = max(counts, key=counts.__getitem__)
-        merges.append(Merge(*best, 256 + len(merges), counts[best]))
+        merges.append(LearnedMerge(*best, 256 + len(merges), counts[best]))
         sequences = [list(replaced(ids, best, merges[-1].id)) for ids in sequences]
     return merges, sequences
 
@@ -156,7 +156,7 @@ def test_hello_hello_hello(answers: dict[str, Any]) -> None:
 
 def test_overlaps_count_and_merge_from_the_left() -> None:
     done = learn("aaaaa", Request(min_frequency=1, merges=2))
-    assert done.merges == (Merge(97, 97, 256, 4), Merge(256, 256, 257, 1))
+    assert done.merges == (LearnedMerge(97, 97, 256, 4), LearnedMerge(256, 256, 257, 1))
     assert Tokenizer(done.model).encode("aaaaa") == [257, 97]
 
 

@@ -28,7 +28,7 @@ _EMBEDDING: Final = "token_embd.weight"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptHead:
     """The head of the existing file without its tokenizer, and where its data begins.
 
     Called with a model and what was written of it (a way of writing, as ``Format.options`` has
@@ -139,7 +139,7 @@ class Kept:
             yield from (key_bytes(name, typed, order) for name, typed in new.items())
 
 
-def kept_of_file(file: BinaryIO, size: int, name: str) -> Kept:
+def kept_of_file(file: BinaryIO, size: int, name: str) -> KeptHead:
     """Reads what is kept of an existing file: its keys and the descriptions of its tensors.
 
     Args:
@@ -161,7 +161,7 @@ def kept_of_file(file: BinaryIO, size: int, name: str) -> Kept:
             where=name,
             fix="name the first file",
         )
-    return Kept(name, raw, head, read_tensors(file, head, size, name))
+    return KeptHead(name, raw, head, read_tensors(file, head, size, name))
 
 
 def _texts(keys: Mapping[str, Key]) -> Sequence[bytes]:

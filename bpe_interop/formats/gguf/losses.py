@@ -16,7 +16,7 @@ from ..bos_eos import ends_of
 from ..losses import Decided, Words, extras_told, flag_witness, merges_words
 from ..round_trip import RoundTrip
 from .characters import name_over_characters
-from .into import Kept
+from .into import KeptHead
 from .overlaps import equally_long, in_order_of_length
 from .pre_names import Near, chosen, nearest_names
 from .token_list import puts_space, spelled
@@ -309,7 +309,7 @@ def _extras(trip: RoundTrip) -> Words:
         for key, value in extras.items()
         if not (key == "huggingface" and isinstance(value, dict) and [*value] == ["chat_templates"])
     )
-    if any(isinstance(way, Kept) for way in trip.ways):
+    if any(isinstance(way, KeptHead) for way in trip.ways):
         return (
             f"settings of the source's file: {extras_told(extras, settings)}",
             "the keys of the file that the tokenizer is put into stay as they are; no id changes",

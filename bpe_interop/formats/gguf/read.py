@@ -60,7 +60,7 @@ from .keys import (
     named_templates,
 )
 from .notes import notes_on
-from .splitters import NOT_HELD, SPLITTERS, UNREADABLE, Splitter, nearest
+from .splitters import NOT_HELD, SPLITTERS, UNREADABLE, NamedSplitter, nearest
 from .tokens import Tokens
 from .types import (
     BYTE,
@@ -338,7 +338,7 @@ def _read_gpt2(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
     )
 
 
-def _splitter(keys: Keys) -> Splitter:
+def _splitter(keys: Keys) -> NamedSplitter:
     name = keys.text(PRE) or "default"
     splitter = SPLITTERS.get(name)
     if splitter is not None:
@@ -387,7 +387,7 @@ class _Contents(dict[bytes, bytes]):
         return to_bytes(text)
 
 
-class _Characters(_Contents):
+class _SpelledTokens(_Contents):
     """The same of tokens that are spelled as they are."""
 
     alphabet = "UTF-8"
@@ -398,7 +398,7 @@ class _Characters(_Contents):
 
 
 def _contents(
-    keys: Keys, tokens: Tokens, pairs: Iterable[tuple[bytes, bytes]], splitter: Splitter
+    keys: Keys, tokens: Tokens, pairs: Iterable[tuple[bytes, bytes]], splitter: NamedSplitter
 ) -> tuple[dict[bytes, int], dict[int, Kind]]:
     """The vocabulary that pretokens are merged and looked up in.
 
@@ -431,7 +431,7 @@ def _contents(
     return ids, dict.fromkeys(literal.values(), "control")
 
 
-def is_pretoken(content: bytes, splitter: Splitter) -> bool:
+def is_pretoken(content: bytes, splitter: NamedSplitter) -> bool:
     """Whether a pretoken can be this, and is looked up (or is one byte, which needs no merge)."""
     if len(content) == 1:
         return True
@@ -447,7 +447,7 @@ def _read_characters(keys: Keys, tokens: Tokens, origin: Origin) -> BPEModel:
     row = OVER_CHARACTERS[name]
     roles = {role: tokens.role(role, DEFAULTS[kind].get(role)) for role in ROLES}
     added = tokens.added(roles)
-    merges = PairList(_pairs(keys, _Characters()))
+    merges = PairList(_pairs(keys, _SpelledTokens()))
     every = {text.encode(): number for number, text in enumerate(tokens.texts)}
     reached = built(every, merges)
     _no_byte_built(tokens, every, reached)

@@ -138,7 +138,7 @@ _AYA: Final = _YOUTU.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
 
 
 @dataclass(frozen=True, slots=True)
-class Splitter:
+class NamedSplitter:
     """How texts are split under a name, and what else the name decides.
 
     ``lookup_first`` (``ignore_merges``): a pretoken that is a token is not merged. ``bos``:
@@ -157,81 +157,81 @@ class Splitter:
         return tuple(Split(Pattern(source, "fancy-regex"), "isolated") for source in self.patterns)
 
 
-_GPT2_ALONE: Final = Splitter((GPT2,))
-_LLAMA3_ALL: Final = Splitter((_LLAMA3,), lookup_first=True, bos=True)
-_DIGITS_GPT2: Final = Splitter((r"\p{N}", GPT2))
+_GPT2_ALONE: Final = NamedSplitter((GPT2,))
+_LLAMA3_ALL: Final = NamedSplitter((_LLAMA3,), lookup_first=True, bos=True)
+_DIGITS_GPT2: Final = NamedSplitter((r"\p{N}", GPT2))
 
 
-def _same(row: Splitter, *names: str) -> dict[str, Splitter]:
+def _same(row: NamedSplitter, *names: str) -> dict[str, NamedSplitter]:
     return dict.fromkeys(names, row)
 
 
-SPLITTERS: Final[Mapping[str, Splitter]] = MappingProxyType(
+SPLITTERS: Final[Mapping[str, NamedSplitter]] = MappingProxyType(
     {
-        "default": Splitter((_DEFAULT_PUNCTUATION, GPT2, r"\p{N}+", _THREE_DIGITS)),
+        "default": NamedSplitter((_DEFAULT_PUNCTUATION, GPT2, r"\p{N}+", _THREE_DIGITS)),
         **_same(
             _LLAMA3_ALL,
             "llama3", "llama-v3", "llama-bpe", "falcon3", "falcon-h1", "pixtral", "midm-2.0",
             "lfm2", "jina-v5-nano",
         ),
-        **_same(Splitter((_LLAMA3,)), "dbrx", "smaug-bpe", "glm4", "chatglm-bpe"),
-        "minicpm5": Splitter(
+        **_same(NamedSplitter((_LLAMA3,)), "dbrx", "smaug-bpe", "glm4", "chatglm-bpe"),
+        "minicpm5": NamedSplitter(
             (_NUMBERS, _LLAMA3.replace(r"\p{N}{1,3}|", r"\p{N}+|")), lookup_first=True
         ),
-        "deepseek-coder": Splitter(
+        "deepseek-coder": NamedSplitter(
             (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", _HAN_HANGUL, r"\p{N}"), cleans=False
         ),
-        "deepseek-llm": Splitter(
+        "deepseek-llm": NamedSplitter(
             (r"[\r\n]", _DEEPSEEK_LETTERS, _DEEPSEEK_MARKS, r"\s+\z", _HAN_HANGUL, r"\p{N}+"),
             cleans=False,
         ),
         **_same(
-            Splitter((_NUMBERS, _HAN_KANA, _DEEPSEEK3), cleans=False),
+            NamedSplitter((_NUMBERS, _HAN_KANA, _DEEPSEEK3), cleans=False),
             "deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4",
         ),
-        "spark2_5": Splitter((_NUMBERS, _HAN_KANA, _SPARK, r"\p{N}"), cleans=False),
-        "jais-2": Splitter((_JAIS2,)),
-        "exaone-moe": Splitter((_EXAONE_MOE,)),
-        "laguna": Splitter((r"[^\n]+|[\n]+", _QWEN2), cleans=False),
-        "falcon": Splitter((_FALCON_PUNCTUATION, GPT2, _THREE_DIGITS)),
+        "spark2_5": NamedSplitter((_NUMBERS, _HAN_KANA, _SPARK, r"\p{N}"), cleans=False),
+        "jais-2": NamedSplitter((_JAIS2,)),
+        "exaone-moe": NamedSplitter((_EXAONE_MOE,)),
+        "laguna": NamedSplitter((r"[^\n]+|[\n]+", _QWEN2), cleans=False),
+        "falcon": NamedSplitter((_FALCON_PUNCTUATION, GPT2, _THREE_DIGITS)),
         **_same(
             _DIGITS_GPT2,
             "starcoder", "refact", "codeshell", "exaone", "minerva-7b", "mellum2",
         ),
-        **_same(Splitter((r"\p{N}", GPT2), cleans=False), "command-r", "smollm"),
+        **_same(NamedSplitter((r"\p{N}", GPT2), cleans=False), "command-r", "smollm"),
         **_same(
             _GPT2_ALONE,
             "gpt-2", "phi-2", "jina-es", "jina-de", "gigachat", "jina-v2-es", "jina-v2-de",
             "a.x-4.0", "mellum", "modern-bert", "jina-v1-en", "jina-v2-code", "roberta-bpe",
             "mpt", "olmo", "jais", "exaone4",
         ),
-        **_same(Splitter((GPT2,), cleans=False), "trillion", "granite-docling"),
+        **_same(NamedSplitter((GPT2,), cleans=False), "trillion", "granite-docling"),
         **_same(
-            Splitter((_QWEN2,), cleans=False),
+            NamedSplitter((_QWEN2,), cleans=False),
             "qwen2", "deepseek-r1-qwen", "kormo", "f2llmv2", "hunyuan", "solar-open", "grok-2",
         ),
-        **_same(Splitter((_QWEN2,)), "megrez", "stablelm2"),
-        "qwen35": Splitter((_QWEN35,), cleans=False),
-        **_same(Splitter((_BLOOM,)), "bloom", "gpt3-finnish"),
-        "poro-chat": Splitter((_BLOOM,), cleans=False),
-        "viking": Splitter((_BLOOM, r"\p{N}"), cleans=False),
-        "tekken": Splitter((_TEKKEN,), lookup_first=True, bos=True, cleans=False),
+        **_same(NamedSplitter((_QWEN2,)), "megrez", "stablelm2"),
+        "qwen35": NamedSplitter((_QWEN35,), cleans=False),
+        **_same(NamedSplitter((_BLOOM,)), "bloom", "gpt3-finnish"),
+        "poro-chat": NamedSplitter((_BLOOM,), cleans=False),
+        "viking": NamedSplitter((_BLOOM, r"\p{N}"), cleans=False),
+        "tekken": NamedSplitter((_TEKKEN,), lookup_first=True, bos=True, cleans=False),
         **_same(
-            Splitter((_GPT4O,), cleans=False),
+            NamedSplitter((_GPT4O,), cleans=False),
             "gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2",
         ),
         **_same(
-            Splitter((_BAILING,), cleans=False), "bailingmoe", "bailingmoe2", "llada-moe"
+            NamedSplitter((_BAILING,), cleans=False), "bailingmoe", "bailingmoe2", "llada-moe"
         ),
-        "granite-embed-multi-97m": Splitter((_GRANITE,), lookup_first=True, cleans=False),
-        "youtu": Splitter((_YOUTU_SCRIPTS, _YOUTU), lookup_first=True, cleans=False),
-        "seed-coder": Splitter((_SEED,), cleans=False),
-        "ufakzeka": Splitter((_NO_CONTRACTION,), cleans=False),
-        "kimi-k2": Splitter((_KIMI,), cleans=False),
-        "afmoe": Splitter((_DIGITS_AND_BEFORE, _AFMOE_SCRIPTS, _DEEPSEEK3), cleans=False),
-        "chameleon": Splitter(_CHAMELEON, bos=True, cleans=False),
-        "superbpe": Splitter((r"\p{N}+", _THREES), cleans=False),
-        **_same(Splitter((_DIGITS_AND_BEFORE, _AYA), cleans=False), "tiny_aya", "cohere2moe"),
+        "granite-embed-multi-97m": NamedSplitter((_GRANITE,), lookup_first=True, cleans=False),
+        "youtu": NamedSplitter((_YOUTU_SCRIPTS, _YOUTU), lookup_first=True, cleans=False),
+        "seed-coder": NamedSplitter((_SEED,), cleans=False),
+        "ufakzeka": NamedSplitter((_NO_CONTRACTION,), cleans=False),
+        "kimi-k2": NamedSplitter((_KIMI,), cleans=False),
+        "afmoe": NamedSplitter((_DIGITS_AND_BEFORE, _AFMOE_SCRIPTS, _DEEPSEEK3), cleans=False),
+        "chameleon": NamedSplitter(_CHAMELEON, bos=True, cleans=False),
+        "superbpe": NamedSplitter((r"\p{N}+", _THREES), cleans=False),
+        **_same(NamedSplitter((_DIGITS_AND_BEFORE, _AYA), cleans=False), "tiny_aya", "cohere2moe"),
     }
 )  # fmt: skip
 """Names to splitters."""

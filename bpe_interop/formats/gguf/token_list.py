@@ -30,7 +30,7 @@ _HOLES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class TokenListing:
     """Texts and types by the place in the file, and the place of each id of the model."""
 
     texts: tuple[str, ...]
@@ -44,7 +44,7 @@ def written_as_phi3(model: BPEModel) -> bool:
     return any(token.ascii_space for token in added) and tuple(map(phi3, added)) == added
 
 
-def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> Listing:
+def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> TokenListing:
     """Every id with a text that no other has: where two would be spelled alike, a stand-in.
 
     Args:
@@ -89,10 +89,10 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> Listing:
         if int(number) < size:
             types[int(number)] = int(kind)
     _without_chance(texts, types, PHI3 if written_as_phi3(model) else "")
-    return Listing(tuple(texts), tuple(types), places)
+    return TokenListing(tuple(texts), tuple(types), places)
 
 
-def effective_of(listing: Listing) -> list[int]:
+def effective_of(listing: TokenListing) -> list[int]:
     """The types as llama.cpp treats them."""
     return _effective(listing.texts, listing.types)
 

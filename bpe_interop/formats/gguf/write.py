@@ -35,7 +35,7 @@ from .keys import (
     typed_kept,
 )
 from .pre_names import written_name
-from .token_list import Listing, effective_of, listing_of, puts_space, written_as_phi3
+from .token_list import TokenListing, effective_of, listing_of, puts_space, written_as_phi3
 from .tokens import GAPS, PHI3, is_modern_bert, is_phi3
 from .types import CONTROL, UNKNOWN, USER_DEFINED, ambiguous
 
@@ -122,7 +122,7 @@ def kept_of(model: BPEModel) -> Mapping[str, Any]:
     return kept if isinstance(kept, dict) else {}
 
 
-def _name(model: BPEModel, listing: Listing) -> str:
+def _name(model: BPEModel, listing: TokenListing) -> str:
     """A name with which llama.cpp does with special tokens what the model does; mostly none.
 
     That of a GGUF file is kept. Other formats lose theirs on the way, so none is written.
@@ -135,7 +135,7 @@ def _name(model: BPEModel, listing: Listing) -> str:
     return name
 
 
-def scores_of(model: BPEModel, listing: Listing) -> list[float]:
+def scores_of(model: BPEModel, listing: TokenListing) -> list[float]:
     """The scores that the model has, where they are in the order of its ranks, else new ones."""
     ranks, ids, count = _ranks(model), model.vocab.ids, len(listing.texts)
     if scores_stay(model):
@@ -173,7 +173,7 @@ def _ranks(model: BPEModel) -> Mapping[bytes, int]:
     return {token: rank for rank, token in enumerate(canonical(model).splits)}
 
 
-def _merges(model: BPEModel, listing: Listing) -> Iterator[bytes]:
+def _merges(model: BPEModel, listing: TokenListing) -> Iterator[bytes]:
     """The merges in order whose tokens are all listed, as lines; of characters all."""
     if model.alphabet == "char":
         for one, two in pairs_of(model):
@@ -201,7 +201,7 @@ def pairs_of(model: BPEModel) -> Iterator[tuple[bytes, bytes]]:
         yield from canonical(model).splits.values()
 
 
-def _roles(model: BPEModel, listing: Listing, kind: str) -> dict[str, Typed]:
+def _roles(model: BPEModel, listing: TokenListing, kind: str) -> dict[str, Typed]:
     """Ids by role, those that llama.cpp takes of itself too, and what is placed around a text."""
     by_role: dict[str, int] = {}
     for token in model.added or ():

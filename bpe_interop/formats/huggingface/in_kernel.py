@@ -14,7 +14,7 @@ from ...model import Affixes, Alphabet, Json, Kind, Vocab
 from ...strict_json import Node, parse
 from ...text.bytechars import is_mapped, to_bytes
 from .spellings import Spellings
-from .vocab import Words
+from .vocab import SpelledVocabulary
 
 
 class NotTakenError(Exception):
@@ -36,7 +36,7 @@ def take(document: bytes, file: str) -> tuple[Node, Taken] | None:
     return root, taken
 
 
-def words_of(taken: Taken, model: Node, alphabet: Alphabet) -> Words:
+def words_of(taken: Taken, model: Node, alphabet: Alphabet) -> SpelledVocabulary:
     """The vocabulary as spelled in the file.
 
     Raises:
@@ -48,14 +48,14 @@ def words_of(taken: Taken, model: Node, alphabet: Alphabet) -> Words:
         raise NotTakenError
     literal = frozenset(token.decode("utf-8") for token in taken.literal)
     ids = _spellings(taken)
-    words = Words(alphabet, Affixes(), ids, Contents(ids, alphabet), literal)
+    words = SpelledVocabulary(alphabet, Affixes(), ids, SpelledContents(ids, alphabet), literal)
     if alphabet == "byte" and not words.has_every_byte():
         raise NotTakenError
     return words
 
 
 def without(
-    taken: Taken, words: Words, dropped: Collection[str], byte_tokens: Iterable[str]
+    taken: Taken, words: SpelledVocabulary, dropped: Collection[str], byte_tokens: Iterable[str]
 ) -> tuple[Vocab, Pairs]:
     """The vocabulary without some tokens that no merge names, and its merges.
 
@@ -83,7 +83,7 @@ def _spellings(taken: Taken) -> Spellings:
     return Spellings(Numbers(taken.table), taken.alphabet, taken.literal, taken.vocab)
 
 
-class Contents(LazyDict[str, bytes]):
+class SpelledContents(LazyDict[str, bytes]):
     """What each spelling stands for."""
 
     __slots__ = ("_alphabet", "_ids")

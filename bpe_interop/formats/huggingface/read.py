@@ -23,7 +23,7 @@ from ...strict_json import Node, parse
 from ...text.added_tokens import vanishing
 from ...text.normalize import normalize
 from .batching import read_batching
-from .companions import Beside, loader_settings, read_beside, read_companions
+from .companions import CompanionFacts, loader_settings, read_beside, read_companions
 from .decoders import read_decoder
 from .in_kernel import NotTakenError, take, without, words_of
 from .names import MAIN, main_file
@@ -33,7 +33,7 @@ from .template import read_post_processor
 from .vocab import (
     BYTE_TOKENS,
     Pairs,
-    Words,
+    SpelledVocabulary,
     numbering_only,
     read_fallback,
     read_merges,
@@ -99,7 +99,7 @@ def _load(
     idle = model.only(*_MODEL_KEYS)
     normalizer, pretokenizer, alphabet = _read_pipeline(root)
     _check_dropout(model.get("dropout"))
-    words: Words
+    words: SpelledVocabulary
     pairs: Pairs
     if taken is None:
         words = read_words(model, alphabet)
@@ -153,7 +153,7 @@ def _load(
     return with_user_defined(read)
 
 
-def _origin(files: Mapping[str, bytes], notes: tuple[str, ...], beside: Beside) -> Origin:
+def _origin(files: Mapping[str, bytes], notes: tuple[str, ...], beside: CompanionFacts) -> Origin:
     return Origin(
         "huggingface",
         files={name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
@@ -235,7 +235,7 @@ def _added_entries(root: Node) -> Iterator[Node]:
 
 
 def _read_added(
-    entries: Iterator[Node], words: Words, normalizer: Sequence[NormalizerStep]
+    entries: Iterator[Node], words: SpelledVocabulary, normalizer: Sequence[NormalizerStep]
 ) -> tuple[tuple[AddedToken, ...], tuple[str, ...]]:
     """Added tokens with the ids that tokenizers gives them, and where the file says otherwise.
 
@@ -309,7 +309,9 @@ def _last_of_each_id(tokens: Iterable[AddedToken], notes: list[str]) -> tuple[Ad
     return tuple(kept[number] for number in sorted(kept))
 
 
-def _extras(root: Node, trim: bool | None, words: Words, fallback: Fallback) -> dict[str, Json]:
+def _extras(
+    root: Node, trim: bool | None, words: SpelledVocabulary, fallback: Fallback
+) -> dict[str, Json]:
     extras: dict[str, Json] = {}
     if trim is not None:
         extras["trim_offsets"] = {"add_prefix_space": trim}

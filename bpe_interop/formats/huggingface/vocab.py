@@ -39,7 +39,7 @@ Pairs: TypeAlias = Sequence[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class SpelledVocabulary:
     """The model's vocabulary as spelled in the file, and what each spelling stands for.
 
     ``literal``: the spellings of a byte-level vocabulary that are not in the byte alphabet.
@@ -80,7 +80,7 @@ class Words:
         )
 
 
-def read_words(model: Node, alphabet: Alphabet) -> Words:
+def read_words(model: Node, alphabet: Alphabet) -> SpelledVocabulary:
     """Reads the vocabulary and the affixes.
 
     Raises:
@@ -97,14 +97,14 @@ def read_words(model: Node, alphabet: Alphabet) -> Words:
     )
     if alphabet == "char":
         encoded = {spelling: spelling.encode("utf-8") for spelling in ids}
-        return Words(alphabet, affixes, ids, encoded, frozenset())
+        return SpelledVocabulary(alphabet, affixes, ids, encoded, frozenset())
     try:
         contents = dict(zip(ids, all_to_bytes(ids), strict=True))
     except ValueError:
         literal = frozenset(spelling for spelling in ids if not is_mapped(spelling))
         contents = {s: s.encode("utf-8") if s in literal else to_bytes(s) for s in ids}
-        return Words(alphabet, affixes, ids, contents, literal)
-    return Words(alphabet, affixes, ids, contents, frozenset())
+        return SpelledVocabulary(alphabet, affixes, ids, contents, literal)
+    return SpelledVocabulary(alphabet, affixes, ids, contents, frozenset())
 
 
 def _explain_shared(node: Node, ids: dict[str, int]) -> NoReturn:
@@ -130,7 +130,7 @@ def _read_affix(node: Node, alphabet: Alphabet) -> bytes:
     return to_bytes(affix)
 
 
-def read_merges(node: Node, words: Words) -> tuple[Pairs, tuple[str, ...]]:
+def read_merges(node: Node, words: SpelledVocabulary) -> tuple[Pairs, tuple[str, ...]]:
     """Reads the merges, which are strings of two parts and one space, or pairs; and notes.
 
     Only pairs can hold a part that has a space in it. A merge of what is not spelled in the byte
@@ -174,7 +174,7 @@ def read_merges(node: Node, words: Words) -> tuple[Pairs, tuple[str, ...]]:
     return tuple(compress(pairs, spelled)), (note,)
 
 
-def _check_cut(node: Node, words: Words) -> None:
+def _check_cut(node: Node, words: SpelledVocabulary) -> None:
     """A merge cuts the prefix off its right part, whatever that part begins with.
 
     tokenizers panics where it is shorter, cuts mapped bytes within their characters, and ends the
@@ -209,7 +209,7 @@ def _is_comment(merge: Json) -> bool:
     return isinstance(merge, str) and merge.startswith(_COMMENT)
 
 
-def _explain_merges(node: Node, words: Words) -> NoReturn:
+def _explain_merges(node: Node, words: SpelledVocabulary) -> NoReturn:
     first: type | None = None
     for entry in node.items():
         first = first or type(entry.value)
@@ -229,7 +229,9 @@ def _explain_merges(node: Node, words: Words) -> NoReturn:
     node.fail("the merges cannot be read")
 
 
-def read_fallback(model: Node, words: Words, pairs: Pairs) -> tuple[Fallback, tuple[str, ...]]:
+def read_fallback(
+    model: Node, words: SpelledVocabulary, pairs: Pairs
+) -> tuple[Fallback, tuple[str, ...]]:
     """What becomes of symbols that have no token, and notes on settings that never matter.
 
     Raises:
@@ -260,7 +262,7 @@ def read_fallback(model: Node, words: Words, pairs: Pairs) -> tuple[Fallback, tu
     return Fallback("drop", None, complete, by_bytes), notes
 
 
-def _check_bytes(model: Node, words: Words, present: set[int], unknown: bool) -> None:
+def _check_bytes(model: Node, words: SpelledVocabulary, present: set[int], unknown: bool) -> None:
     node = model["byte_fallback"]
     if words.alphabet == "byte":
         node.refuse("byte fallback in a byte-level model is not supported")
@@ -273,7 +275,9 @@ def _check_bytes(model: Node, words: Words, present: set[int], unknown: bool) ->
         )
 
 
-def _check_unmerged(node: Node, words: Words, pairs: Pairs, spellings: set[str], what: str) -> None:
+def _check_unmerged(
+    node: Node, words: SpelledVocabulary, pairs: Pairs, spellings: set[str], what: str
+) -> None:
     """A symbol that stands for other text must not merge: its content is not what it covers."""
     contents = {spelling.encode("utf-8") for spelling in spellings}
     if are_unused(pairs, contents):
@@ -293,7 +297,7 @@ def _is_merged(node: Node, pairs: Pairs, unknown: Node) -> bool:
 
 
 def numbering_only(
-    words: Words,
+    words: SpelledVocabulary,
     pairs: Pairs,
     added: Iterable[AddedToken],
     looked_up: tuple[PreTokenizerStep, ...] | None,
@@ -318,7 +322,7 @@ def numbering_only(
 
 
 def vocabulary(
-    words: Words,
+    words: SpelledVocabulary,
     pairs: Pairs,
     added: Iterable[AddedToken],
     looked_up: tuple[PreTokenizerStep, ...] | None,

@@ -28,7 +28,7 @@ _UNICODE = (
 
 
 @dataclass
-class _Lines:
+class _LineReader:
     """The lines of a file, read one by one."""
 
     name: str
@@ -62,7 +62,7 @@ def load(files: Files) -> BPEModel:
             message names the line.
     """
     name = main_file(files)
-    lines = _Lines(name, _lines(files[name], name))
+    lines = _LineReader(name, _lines(files[name], name))
     if lines.next("the version").strip().encode() != VERSION:
         lines.fail(f"the first line is not {VERSION.decode()!r}", "this is not a minbpe model")
     source = _pattern(lines)
@@ -135,7 +135,7 @@ def _lines(data: bytes, name: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def _pattern(lines: _Lines) -> str:
+def _pattern(lines: _LineReader) -> str:
     """The pattern; empty if nothing is cut."""
     source = lines.next("the pattern")
     if source != source.strip():
@@ -152,7 +152,7 @@ def _pattern(lines: _Lines) -> str:
     return source
 
 
-def _special(lines: _Lines) -> tuple[AddedToken, ...]:
+def _special(lines: _LineReader) -> tuple[AddedToken, ...]:
     count = lines.number(lines.next("the number of special tokens").strip())
     ids: dict[str, int] = {}
     numbers: set[int] = set()
@@ -179,7 +179,7 @@ def _special(lines: _Lines) -> tuple[AddedToken, ...]:
     return tuple(AddedToken(text, number) for text, number in ids.items())
 
 
-def _merges(lines: _Lines) -> tuple[list[bytes], list[tuple[bytes, bytes]]]:
+def _merges(lines: _LineReader) -> tuple[list[bytes], list[tuple[bytes, bytes]]]:
     """The contents by id, and the merges as pairs of contents."""
     contents = [bytes([byte]) for byte in range(BYTES)]
     numbers = {content: number for number, content in enumerate(contents)}

@@ -25,7 +25,7 @@ CONFIG = "tokenizer_config.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ConfigFacts:
     """What the file beside a ``.model`` adds to it; None is *it does not say*."""
 
     sequence_template: SequenceTemplate | None = None
@@ -33,18 +33,18 @@ class Beside:
     notes: tuple[str, ...] = ()
 
 
-def read_beside(files: Mapping[str, bytes], added: Iterable[AddedToken]) -> Beside:
+def read_beside(files: Mapping[str, bytes], added: Iterable[AddedToken]) -> ConfigFacts:
     """Reads ``tokenizer_config.json``, if it is there.
 
     Raises:
         FormatError: it is malformed.
     """
     if CONFIG not in files:
-        return Beside()
+        return ConfigFacts()
     config = parse(files[CONFIG], CONFIG)
     notes: list[str] = []
     template = _sequence_template(config, tuple(added), notes)
-    return Beside(template, _chat_template(config, notes), tuple(notes))
+    return ConfigFacts(template, _chat_template(config, notes), tuple(notes))
 
 
 def _sequence_template(

@@ -26,14 +26,14 @@ from .schema import (
     parse,
     unread,
 )
-from .settings import Settings
+from .settings import ModelSettings
 from .specs import Outline, Piece, outline_of
 
 _KINDS: dict[int, Kind] = {USER_DEFINED: "user_defined", UNUSED: "unused", BYTE: "byte"}
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class PieceListing:
     """The pieces of a file.
 
     Attributes:
@@ -52,7 +52,7 @@ class Listing:
     presence: Mapping[str, Json]
 
 
-def take(data: bytes, file: str) -> tuple[Any, Listing] | None:
+def take(data: bytes, file: str) -> tuple[Any, PieceListing] | None:
     """The message of a file without its pieces, and these; None where Python reads them.
 
     That is so where the kernel leaves it to Python, and where the rest is malformed, has fields
@@ -63,14 +63,14 @@ def take(data: bytes, file: str) -> tuple[Any, Listing] | None:
     pieces = take_pieces(data)
     if pieces is None or pieces.count > MAX_PIECES:
         return None
-    message = Settings.of(pieces.rest) or _by_protobuf(pieces.rest, file)
+    message = ModelSettings.of(pieces.rest) or _by_protobuf(pieces.rest, file)
     if message is None:
         return None
     others = {number: Piece(surface, score, kind) for number, surface, score, kind in pieces.others}
     outline = Outline(pieces.count, others)
     vocab = Vocab(pieces.ids, _kinds(outline), pieces.scores)
     presence: dict[str, Json] = {"typed": [*pieces.typed]} if pieces.typed else {}
-    return message, Listing(outline, vocab, pieces.ranks, pieces.lacking, presence)
+    return message, PieceListing(outline, vocab, pieces.ranks, pieces.lacking, presence)
 
 
 def _by_protobuf(data: bytes, file: str) -> Any:
@@ -85,7 +85,7 @@ def _by_protobuf(data: bytes, file: str) -> Any:
     return message
 
 
-def listing_of(pieces: Sequence[Piece], presence: Mapping[str, Json]) -> Listing:
+def listing_of(pieces: Sequence[Piece], presence: Mapping[str, Json]) -> PieceListing:
     """The same of pieces that Python has read."""
     outline = outline_of(pieces)
     ids = {
@@ -95,7 +95,7 @@ def listing_of(pieces: Sequence[Piece], presence: Mapping[str, Json]) -> Listing
     }
     scores = {number: piece.score for number, piece in enumerate(pieces)}
     vocab = Vocab(ids, _kinds(outline), scores)
-    return Listing(outline, vocab, _ranks_of(pieces), lacks_characters(pieces), presence)
+    return PieceListing(outline, vocab, _ranks_of(pieces), lacks_characters(pieces), presence)
 
 
 def presence_of(message: Any) -> dict[str, Json]:

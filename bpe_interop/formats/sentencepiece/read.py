@@ -13,9 +13,9 @@ from ...kernel import is_checked
 from ...merging.scores import both_zeros
 from ...model import AddedToken, Affixes, BPEModel, Origin, RankTable, show
 from ...text.charsmap import rules
-from .config_file import CONFIG, Beside, read_beside
+from .config_file import CONFIG, ConfigFacts, read_beside
 from .flags import Dummy, Flags, nearest
-from .piece_list import Listing, fallback_of, listing_of, presence_of, take
+from .piece_list import PieceListing, fallback_of, listing_of, presence_of, take
 from .schema import (
     BPE,
     BYTE,
@@ -86,7 +86,7 @@ def load(files: Mapping[str, bytes]) -> BPEModel:
     return replace(model, extras={"sentencepiece": extras}) if extras else model
 
 
-def _read(data: bytes, file: str, notes: list[str]) -> tuple[Any, Listing]:
+def _read(data: bytes, file: str, notes: list[str]) -> tuple[Any, PieceListing]:
     """The message and its pieces, as Python reads them; adds notes."""
     message = parse(data, file)
     notes += unread(message, data, file)
@@ -100,10 +100,10 @@ def _read(data: bytes, file: str, notes: list[str]) -> tuple[Any, Listing]:
 
 def _model(
     message: Any,
-    listing: Listing,
+    listing: PieceListing,
     file: str,
     added: tuple[AddedToken, ...],
-    beside: Beside,
+    beside: ConfigFacts,
     origin: Origin,
 ) -> BPEModel:
     """What the pieces and the specs say of how texts are encoded and decoded."""
@@ -270,7 +270,7 @@ def _unknown(outline: Outline, file: str) -> int:
     return places[0]
 
 
-def _added(listing: Listing, spec: Any, unknown: int) -> tuple[AddedToken, ...]:
+def _added(listing: PieceListing, spec: Any, unknown: int) -> tuple[AddedToken, ...]:
     roles = _roles(listing, spec, unknown)
     return tuple(
         AddedToken(piece.surface.decode(), number, roles=tuple(sorted(roles.get(number, ()))))
@@ -279,7 +279,7 @@ def _added(listing: Listing, spec: Any, unknown: int) -> tuple[AddedToken, ...]:
     )
 
 
-def _roles(listing: Listing, spec: Any, unknown: int) -> dict[int, list[str]]:
+def _roles(listing: PieceListing, spec: Any, unknown: int) -> dict[int, list[str]]:
     """The roles of pieces, which go by surface (``sentencepiece_processor.cc``, ``bos_id``).
 
     The ids that the spec names are the trainer's wish, and sentencepiece does not read them.
@@ -296,7 +296,7 @@ def _roles(listing: Listing, spec: Any, unknown: int) -> dict[int, list[str]]:
     return roles
 
 
-def _zeros(listing: Listing, file: str) -> list[str]:
+def _zeros(listing: PieceListing, file: str) -> list[str]:
     """A note where sentencepiece's versions order the pieces otherwise."""
     if is_checked(listing.ranks):
         return []  # the kernel leaves such pieces to Python

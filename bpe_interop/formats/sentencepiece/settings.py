@@ -69,7 +69,7 @@ class Spec:
                 yield _field(number, kind, self._values[name])
 
 
-class Settings:
+class ModelSettings:
     """A model without its pieces, with the attributes of protobuf's message."""
 
     pieces: tuple[()] = ()
@@ -88,7 +88,7 @@ class Settings:
         return name in self._stated or (name in self._specs and not self._specs[name].is_empty())
 
     @classmethod
-    def of(cls, data: bytes) -> Settings | None:
+    def of(cls, data: bytes) -> ModelSettings | None:
         """The settings that bytes hold; None where protobuf has to read them."""
         made = cls()
         written: dict[int, bytes] = {}

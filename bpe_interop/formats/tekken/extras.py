@@ -32,7 +32,7 @@ _KEYS = frozenset({"keys", "config", "listed", "layout", "beyond", "plain"})
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class JsonLayout:
     """How the JSON is spelled.
 
     Attributes:
@@ -49,7 +49,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class TekkenExtras:
     """What changes no id.
 
     Attributes:
@@ -65,13 +65,13 @@ class Kept:
     keys: tuple[str, ...]
     config: Mapping[str, Json]
     listed: int | None
-    layout: Layout
+    layout: JsonLayout
     beyond: tuple[bytes, ...]
     plain: tuple[str, ...]
     blocks: Mapping[str, Json]
 
 
-def kept_of(model: BPEModel) -> Kept | None:
+def kept_of(model: BPEModel) -> TekkenExtras | None:
     """What the extras keep of a tekken.json; ``None`` where they do not, or it cannot be so."""
     if KEY not in model.extras:
         return None
@@ -81,7 +81,7 @@ def kept_of(model: BPEModel) -> Kept | None:
         return None
 
 
-def unfit(model: BPEModel, kept: Kept, names: Sequence[str]) -> str:
+def unfit(model: BPEModel, kept: TekkenExtras, names: Sequence[str]) -> str:
     """Why what is kept is not that of this vocabulary; an empty text where it is.
 
     Args:
@@ -123,7 +123,7 @@ def listed(names: Sequence[str], least: int | None) -> list[str]:
     return list(names[:end])
 
 
-def _read(node: Node) -> Kept:
+def _read(node: Node) -> TekkenExtras:
     _exactly(node, _KEYS | ({"blocks"} & node.be(dict).keys()))
     config, layout, version = node["config"], node["layout"], read_version(node["config"])
     for key in ("default_vocab_size", "default_num_special_tokens"):
@@ -147,7 +147,7 @@ def _read(node: Node) -> Kept:
     }
     if sorted(keys) != sorted(there) or not blocks.be(dict).keys() <= {*BLOCKS}:
         node["keys"].fail("these are not the keys of a tekken.json")
-    return Kept(
+    return TekkenExtras(
         keys=keys,
         config=config.be(dict),
         listed=listed_count,
@@ -167,9 +167,9 @@ def _token(node: Node) -> bytes:
     return from_base64(node.be(str)) or node.fail("this is no token in base64")
 
 
-def _layout(node: Node) -> Layout:
+def _layout(node: Node) -> JsonLayout:
     _exactly(node, {"indent", "ascii", "delete", "newline"})
     indent = node["indent"].be(int) if node["indent"].given else None
     if indent is not None and not 0 < indent <= MAX_INDENT:
         node["indent"].fail(f"{indent} is no indent")
-    return Layout(indent, *(node[flag].be(bool) for flag in ("ascii", "delete", "newline")))
+    return JsonLayout(indent, *(node[flag].be(bool) for flag in ("ascii", "delete", "newline")))

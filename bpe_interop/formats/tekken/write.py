@@ -11,10 +11,10 @@ from ...model import BPEModel, text_of
 from ...theory.byte_ranks import rank_table
 from .. import Files
 from ..one_pattern import pat_str
-from .extras import Kept, Layout, kept_of, listed
+from .extras import JsonLayout, TekkenExtras, kept_of, listed
 from .read import BUILT_IN, NAME, filler
 
-_PLAIN = Kept(
+_PLAIN = TekkenExtras(
     keys=("config", "vocab", "special_tokens"),
     config={
         "pattern": "",
@@ -24,7 +24,7 @@ _PLAIN = Kept(
         "version": "v13",
     },
     listed=0,
-    layout=Layout(),
+    layout=JsonLayout(),
     beyond=(),
     plain=(),
     blocks={},
@@ -101,7 +101,7 @@ def _entry(rank: int, token: bytes) -> dict[str, Any]:
     return {"rank": rank, "token_bytes": spelled, "token_str": text_of(token)}
 
 
-def _rendered(parts: Mapping[str, Any], layout: Layout) -> bytes:
+def _rendered(parts: Mapping[str, Any], layout: JsonLayout) -> bytes:
     text = json.dumps(parts, indent=layout.indent, ensure_ascii=layout.ascii)
     if layout.delete:
         text = text.replace("\x7f", "\\u007f")

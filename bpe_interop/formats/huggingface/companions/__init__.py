@@ -58,7 +58,7 @@ __all__ = [
     "NAMES",
     "SPECIAL_MAP",
     "WORDS",
-    "Beside",
+    "CompanionFacts",
     "Companions",
     "Serving",
     "Stated",
@@ -112,7 +112,7 @@ _AS_IT_IS = "PreTrainedTokenizerFast"
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class CompanionFacts:
     """What the files beside a ``tokenizer.json`` add to it.
 
     ``kept``, ``others`` (settings of other formats, by their names) and ``model_config`` can change
@@ -132,7 +132,7 @@ class Beside:
 
 def read_beside(
     files: Mapping[str, bytes], added: Iterable[AddedToken], root: Node, alphabet: Alphabet
-) -> Beside:
+) -> CompanionFacts:
     """Reads roles, chat templates, harmless settings, and what contradicts the file.
 
     Args:
@@ -158,7 +158,7 @@ def read_beside(
     notes += tell_model_config(config, marked, ids)
     _tell_flags(files_beside.config, root, marked, notes)
     settings = _settings(files_beside, {token.text for token in listed})
-    return Beside(
+    return CompanionFacts(
         marked,
         default,
         {
