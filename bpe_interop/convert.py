@@ -18,17 +18,11 @@ from .gate import admit, describe, renamed
 from .gc_pause import paused
 from .io import (
     Existing,
+    Target,
     TokenizerSource,
-    alone_at,
-    check_target,
     existing_file,
-    is_file_target,
     keep_apart,
-    named_as,
     spelled,
-    staged,
-    stem_of,
-    target_format,
 )
 from .loss import Loss
 from .merging.canonical import canonical
@@ -177,23 +171,24 @@ def convert(
         BpeInteropError: anything else that :mod:`bpe_interop.errors` lists.
     """
     _check_names(reading)
-    place = Path(target)
-    row = target_format(place, to)
+    wanted = Target.of(Path(target), to)
+    row = wanted.format
     check_name(row, name)
     ways = [way_of_writing(row, option) for option in one_or_more(options)]
     read = read_with(source, reading.get("preset"))
-    keep_apart([*read, *([] if into is None else [into])], place)
-    check_target(place, force=force)
+    keep_apart([*read, *([] if into is None else [into])], wanted.place)
+    wanted.check(force=force)
     loaded = load_source(source, **reading)
-    model = _to_write(loaded, name or _name(loaded, place), named=bool(ways))
+    own_name = name or wanted.stem or loaded.model.origin.name
+    model = _to_write(loaded, own_name, named=bool(ways))
     loaded = loaded.with_model(model)
     with contextlib.ExitStack() as opened:
         put = row.embedding(loaded.format.embedded(loaded.files) or loaded.files)
         ways += [] if put is None else [put]
         base = None if into is None else opened.enter_context(existing_file(Path(into), row))
-        wanted = Target(row, place, drop, force, verify, ways, base)
-        done = write_checked(loaded, model, wanted, by_user=loaded.by_user, tick=tick)
-    return _conversion(loaded, place, row, done)
+        how = Writing(drop, force, verify, ways, base)
+        done = write_checked(loaded, model, wanted, how, by_user=loaded.by_user, tick=tick)
+    return _conversion(loaded, wanted, done)
 
 
 def _to_write(loaded: TokenizerSource[BPEModel], name: str, *, named: bool) -> BPEModel:
@@ -202,14 +197,12 @@ def _to_write(loaded: TokenizerSource[BPEModel], name: str, *, named: bool) -> B
     return renamed(model, _name_of(loaded.label)) if named and not model.origin.name else model
 
 
-def _conversion(
-    loaded: TokenizerSource[BPEModel], target: Path, row: Format, done: Written
-) -> Conversion:
-    model, again = loaded.model, done.again
+def _conversion(loaded: TokenizerSource[BPEModel], target: Target, done: Written) -> Conversion:
+    model, again, row = loaded.model, done.again, target.format
     return Conversion(
         source=spelled(loaded.label),
         source_format=loaded.format.name,
-        target=spelled(str(target)),
+        target=spelled(str(target.place)),
         target_format=row.name,
         files=tuple(done.files),
         kept=tuple(_kept(again, loaded.by_user)),
@@ -250,12 +243,10 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """Where and how files are written.
+class Writing:
+    """How files are written.
 
     Attributes:
-        format: their format.
-        place: the directory or file.
         drop: fields that may be lost.
         force: replace the target as a whole.
         verify: re-read what was written, compare in the target's own engine, and prove.
@@ -263,8 +254,6 @@ class Target:
         base: an existing file that the tokenizer is put into.
     """
 
-    format: Format
-    place: Path
     drop: Iterable[str] = ()
     force: bool = False
     verify: bool = True
@@ -272,11 +261,15 @@ class Target:
     base: Existing | None = None
 
 
+_AS_USUAL = Writing()
+
+
 @paused()
 def write_checked(
     source: TokenizerSource[BPEModel] | None,
     model: BPEModel,
     target: Target,
+    how: Writing = _AS_USUAL,
     *,
     by_user: tuple[str, ...] = (),
     tick: Callable[[int], None] = lambda count: None,
@@ -286,24 +279,25 @@ def write_checked(
     Args:
         source: the source, whose files are checked as well; None where the model was learned.
         model: what is written: the source's model, or what was made of it.
-        target: where and how it is written.
+        target: where it is written.
+        how: how it is written.
         by_user: fields that the user filled.
         tick: called with the number of texts compared since the last call.
 
     Raises:
         The errors of :func:`convert`.
     """
-    row, base = target.format, target.base
-    alone = alone_at(target.place, row, further=bool(target.ways))
-    ways = [*target.ways, *named_as(target.place)]
+    row, base = target.format, how.base
+    alone = target.alone(further=bool(how.ways))
+    ways = [*how.ways, target.named]
     if base is not None:
         ways.append(base.kept)
     trip = RoundTrip(model, row, ways, alone)
-    if target.verify:
-        written = _verified(source, trip, target, by_user, tick)
+    if how.verify:
+        written = _verified(source, trip, target, how, by_user, tick)
     else:
-        losses, again = _admitted(source, trip, target)
-        with staged(target.place, trip.files, force=target.force) as stage:
+        losses, again = _admitted(source, trip, how)
+        with target.staged(trip.files, force=how.force) as stage:
             written = Written(trip.files, again, losses, _put_into(base, trip.files, stage))
     again = written.again
     roles = () if trip.alone or not row.served else _without_roles(again)
@@ -328,11 +322,11 @@ def _without_roles(model: BPEModel) -> Iterator[str]:
 
 
 def _admitted(
-    source: TokenizerSource[BPEModel] | None, trip: RoundTrip, target: Target
+    source: TokenizerSource[BPEModel] | None, trip: RoundTrip, how: Writing
 ) -> tuple[tuple[Loss, ...], BPEModel]:
     """What the gate lets pass, and what reading the files gives."""
     try:
-        losses = admit(trip, target.drop)
+        losses = admit(trip, how.drop)
     except LossyConversionError as error:
         if any(isinstance(e, Loss) and e.field == "sequence_template" for e in error.losses):
             error.fix = "\n".join([*stale_template(trip.model), error.fix])
@@ -346,6 +340,7 @@ def _verified(
     source: TokenizerSource[BPEModel] | None,
     trip: RoundTrip,
     target: Target,
+    how: Writing,
     by_user: tuple[str, ...],
     tick: Callable[[int], None],
 ) -> Written:
@@ -355,8 +350,8 @@ def _verified(
 
     model, row = trip.model, trip.format
     with Abreast(model, row, alone=bool(trip.alone)) as abreast:
-        losses, again = _admitted(source, trip, target)
-        with staged(target.place, trip.files, force=target.force) as stage:
+        losses, again = _admitted(source, trip, how)
+        with target.staged(trip.files, force=how.force) as stage:
             own, checks = Own(model), []
             if all(loss.grade == "metadata" for loss in losses):
                 abreast.begin(trip.files, own, stage)
@@ -380,7 +375,7 @@ def _verified(
                 checks,
                 by_user,
             )
-            notes = _put_into(target.base, trip.files, stage)
+            notes = _put_into(how.base, trip.files, stage)
     return Written(trip.files, again, losses, notes, report)
 
 
@@ -412,13 +407,6 @@ def _put_into(base: Existing | None, files: Files, stage: Path) -> tuple[str, ..
         return ()
     [name] = files
     return (*base.kept.notes(files), base.append(stage / name))
-
-
-def _name(source: TokenizerSource[BPEModel], place: Path) -> str:
-    """The name for formats that write one: the target file's, else the source's own."""
-    if is_file_target(place):
-        return stem_of(place)
-    return source.model.origin.name
 
 
 _GENERIC = frozenset({"tokenizer", "encoder", "vocab", "merges", "vocabulary"})

@@ -189,16 +189,14 @@ class Tokenizer(Vocabulary):
         from . import gate, io
         from .formats.round_trip import RoundTrip
 
-        place = Path(target)
-        by_file = io.is_file_target(place)
-        row = io.target_format(place, format)
-        ways = [way_of_writing(row, option) for option in one_or_more(options)]
-        model = gate.renamed(self._model, place.stem) if by_file else self._model
-        io.check_target(place, force=force)
-        alone = io.alone_at(place, row, further=bool(ways))
-        trip = RoundTrip(model, row, (*ways, *io.named_as(place)), alone)
+        wanted = io.Target.of(Path(target), format)
+        ways = [way_of_writing(wanted.format, option) for option in one_or_more(options)]
+        model = gate.renamed(self._model, wanted.stem) if wanted.stem else self._model
+        wanted.check(force=force)
+        alone = wanted.alone(further=bool(ways))
+        trip = RoundTrip(model, wanted.format, (*ways, wanted.named), alone)
         losses = gate.admit(trip, drop)
-        with io.staged(place, trip.files, force=force):
+        with wanted.staged(trip.files, force=force):
             return losses
 
     @property

@@ -12,13 +12,13 @@ import click
 from ..convert import Conversion, convert
 from ..formats import all_formats, by_name, way_of_writing
 from ..gate import describe
-from ..io import plain_names, target_format
+from ..io import Target
 from ..sources import SourceOptions
 from ..statement import Statement
 from .manual import DECIDING, command
 from .options import (
     OneOf,
-    Writing,
+    WritingOptions,
     corpus_option,
     format_option,
     gathers,
@@ -40,7 +40,7 @@ _PRETOKENS = "pretoken-level"
 
 
 @dataclass(frozen=True, slots=True)
-class _ConvertOptions(Writing):
+class _ConvertOptions(WritingOptions):
     """The same with the options that only this command has."""
 
     names: str | None
@@ -65,7 +65,7 @@ class _ConvertOptions(Writing):
         """Raises TargetError where the target's format has no such option, as it was typed."""
         for option in self.options:
             typed = _TYPED.get(option, f"--{option}")
-            way_of_writing(target_format(target, self.to), option, typed)
+            way_of_writing(Target.of(target, self.to).format, option, typed)
 
 
 _TYPED = {"vocab-names": "--names vocab"}
@@ -188,7 +188,7 @@ def _measured(
     from ..cost import costs  # it reads corpora, and most conversions none
 
     with counting("measuring") as tick:
-        return costs(source, target_format(target, asked.to), asked.corpora, tick, **reading)
+        return costs(source, Target.of(target, asked.to).format, asked.corpora, tick, **reading)
 
 
 def _as_dict(done: Conversion, costs: list[Cost]) -> dict[str, object]:
@@ -210,7 +210,7 @@ def _dropped(asked: _ConvertOptions) -> tuple[str, ...]:
 
 
 def _show(done: Conversion, target: Path, costs: list[Cost]) -> None:
-    lines("wrote", [plain_names(dict.fromkeys(done.files, b""), target)])
+    lines("wrote", [Target(target, by_name(done.target_format)).listed(done.files)])
     lines("kept", ["; ".join(done.kept)])
     lines("rewrote", done.rewrote)
     lines("dropped", [describe(loss, happened=True) for loss in done.losses])

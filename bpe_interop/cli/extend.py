@@ -7,22 +7,19 @@ from pathlib import Path
 
 import click
 
-from ..convert import Target, Written, write_checked
+from ..convert import Writing, Written, write_checked
 from ..errors import FormatError, LossyConversionError, not_utf8
 from ..extend import Surgery, surgery, with_tokens
-from ..formats import Format
 from ..formats.huggingface.companions import MODEL_CONFIG
 from ..gate import describe, renamed
 from ..io import (
+    Target,
     TokenizerSource,
     check_target,
     is_file_target,
     keep_apart,
-    plain_names,
     read,
     spelled,
-    stem_of,
-    target_format,
 )
 from ..model import AddedToken, BPEModel, show
 from ..sources import SourceOptions, load_source, read_with
@@ -30,7 +27,7 @@ from ..statement import Statement, restated
 from ..strict_json import parse
 from .manual import DECIDING, command
 from .options import (
-    Writing,
+    WritingOptions,
     format_option,
     gathers,
     json_option,
@@ -46,7 +43,7 @@ from .screen import as_json, counting, lines
 
 
 @dataclass(frozen=True, slots=True)
-class _ExtendOptions(Writing):
+class _ExtendOptions(WritingOptions):
     """The same, and what is added."""
 
     special: tuple[str, ...]
@@ -147,9 +144,9 @@ def extend_command(
     check_target(target, force=asked.force)
     loaded = load_source(source, **reading)
     usual = None if is_file_target(target) else loaded.format.name
-    row = target_format(target, usual if asked.to is None else asked.to)
+    place = Target.of(target, usual if asked.to is None else asked.to)
     model = with_tokens(
-        _renamed(loaded.model, target),
+        renamed(loaded.model, place.stem) if place.stem else loaded.model,
         wanted.special,
         dict(said.roles),
         plain=wanted.plain,
@@ -159,19 +156,19 @@ def extend_command(
     model = restated(model, replace(said, roles={}))
     changes = _surgery(loaded, model, asked.config, asked.multiple_of)
     with refusals(source, target, json_output=json_output), counting("checking") as tick:
-        place = Target(row, target, asked.drop, asked.force, not asked.no_verify)
+        how = Writing(asked.drop, asked.force, not asked.no_verify)
         try:
-            done = write_checked(loaded, model, place, by_user=said.fields, tick=tick)
+            done = write_checked(loaded, model, place, how, by_user=said.fields, tick=tick)
         except LossyConversionError as error:
             if asked.to is None:
                 error.fix = f"name a format that holds it, such as --to hf; or {error.fix}"
             raise
     notes = (*loaded.passed_over, *done.notes)
     if json_output:
-        as_json(_as_dict(source, target, row, changes, notes, done))
+        as_json(_as_dict(source, place, changes, notes, done))
     else:
-        _show(target, changes, said, notes, done)
-        show_how_to_load(row, done.files, target)
+        _show(place, changes, said, notes, done)
+        show_how_to_load(place.format, done.files, target)
 
 
 @dataclass(slots=True)
@@ -273,12 +270,6 @@ def _names(given: tuple[str, ...]) -> dict[str, str]:
     return names
 
 
-def _renamed(model: BPEModel, target: Path) -> BPEModel:
-    if not is_file_target(target):
-        return model
-    return renamed(model, stem_of(target))
-
-
 _NO_ROWS = "give the network's config.json, where vocab_size stands; or leave --config out"
 
 
@@ -312,9 +303,9 @@ def _config(loaded: TokenizerSource[BPEModel], config: Path | None) -> bytes | N
 
 
 def _show(
-    target: Path, changes: Surgery, said: Statement, notes: tuple[str, ...], done: Written
+    target: Target, changes: Surgery, said: Statement, notes: tuple[str, ...], done: Written
 ) -> None:
-    lines("wrote", [plain_names(dict.fromkeys(done.files, b""), target)])
+    lines("wrote", [target.listed(done.files)])
     shown = list(zip(changes.new, changes.was, strict=True))[:_SHOWN]
     lines("new", [_said_new(token, was) for token, was in shown])
     if len(changes.new) > _SHOWN:
@@ -372,8 +363,7 @@ def _rows(changes: Surgery) -> str:
 
 def _as_dict(
     source: str,
-    target: Path,
-    row: Format,
+    target: Target,
     changes: Surgery,
     notes: tuple[str, ...],
     done: Written,
@@ -382,8 +372,8 @@ def _as_dict(
 
     return {
         "source": spelled(source),
-        "target": spelled(str(target)),
-        "target_format": row.name,
+        "target": spelled(str(target.place)),
+        "target_format": target.format.name,
         "files": list(done.files),
         "surgery": {**_as_data(changes), "rows_added": changes.rows_added},
         "notes": list(notes),

@@ -146,7 +146,7 @@ def source_options(command: Callable[..., object]) -> Callable[..., object]:
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class WritingOptions:
     """How a target is written, as the options say it."""
 
     to: str | None
@@ -161,7 +161,7 @@ def to_option(says: str) -> Callable[[Command], Command]:
 
 
 def writing_options(command: Command) -> Command:
-    """``--drop``, ``--force`` and ``--no-verify``: with ``--to`` a :class:`Writing`."""
+    """``--drop``, ``--force`` and ``--no-verify``: with ``--to`` a :class:`WritingOptions`."""
     drop = click.option(
         "--drop",
         multiple=True,

@@ -13,21 +13,13 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..convert import Target, Written, write_checked
+from ..convert import Writing, Written, write_checked
 from ..corpora import find_shards
 from ..engines import check_installed
 from ..errors import LossyConversionError
 from ..formats import check_name
 from ..gate import describe, refuse, renamed
-from ..io import (
-    check_target,
-    is_file_target,
-    keep_apart,
-    plain_names,
-    spelled,
-    stem_of,
-    target_format,
-)
+from ..io import Target, keep_apart, spelled
 from ..loss import Loss
 from ..model import BPEModel, PairList, show
 from ..statement import Statement, restated
@@ -39,7 +31,7 @@ from .completion import file_names
 from .manual import DECIDING, command
 from .options import (
     OneOf,
-    Writing,
+    WritingOptions,
     gathers,
     json_option,
     statement_options,
@@ -146,12 +138,12 @@ class _TrainOptions:
 @statement_options
 @writing_options
 @json_option
-@gathers(asked=_TrainOptions, writing=Writing)
+@gathers(asked=_TrainOptions, writing=WritingOptions)
 def train_command(
     files: tuple[str, ...],
     target: Path,
     asked: _TrainOptions,
-    writing: Writing,
+    writing: WritingOptions,
     said: Statement,
     json_output: bool,
 ) -> None:
@@ -163,12 +155,13 @@ def train_command(
     pair is counted from one text to the next. The same texts and settings always give the same
     files. What was written is checked and proved as with convert.
     """
-    row = target_format(target, writing.to)
+    place = Target.of(target, writing.to)
+    row = place.format
     check_name(row, asked.name)
     request = replace(asked.request(said), dialect=row.dialect)
     read = [shard.local for shard in find_shards(files) if shard.local]
     keep_apart(read, target)
-    check_target(target, force=writing.force)
+    place.check(force=writing.force)
     if not writing.no_verify:
         check_installed(row.engine)
     if request.algorithm == "tutorial":
@@ -179,14 +172,14 @@ def train_command(
     with _progress(request, size) as tick:
         done = learn(list(map(Path, files)), request, tick)
     done = replace(done, model=restated(done.model, said))
-    model = renamed(done.model, stem_of(target)) if is_file_target(target) else done.model
+    model = renamed(done.model, place.stem) if place.stem else done.model
+    how = Writing(writing.drop, writing.force, not writing.no_verify)
     with counting("checking") as tick:
-        place = Target(row, target, writing.drop, writing.force, not writing.no_verify)
-        written = write_checked(None, model, place, by_user=said.fields, tick=tick)
+        written = write_checked(None, model, place, how, by_user=said.fields, tick=tick)
     if json_output:
         as_json(_as_dict(done, target, written))
     else:
-        lines("wrote", [plain_names(dict.fromkeys(written.files, b""), target)])
+        lines("wrote", [place.listed(written.files)])
         _show(done, written, request)
         show_how_to_load(row, written.files, target)
 

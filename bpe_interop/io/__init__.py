@@ -11,28 +11,24 @@ if TYPE_CHECKING:
     from .names import spelled
     from .reader import OWN_FILE, TokenizerSource, beginning, find, find_head, read, unreadable
     from .replacement import keep_apart
+    from .target import Target
     from .temporary import held_alone, take_lock
     from .tiktoken_cache import cached
     from .writer import (
-        alone_at,
         check_file_target,
         check_target,
         is_file_target,
-        named_as,
         naming_target,
-        plain_names,
         replace_file,
         stage_beside,
         staged,
-        stem_of,
-        target_format,
     )
 
 __all__ = [
     "OWN_FILE",
     "Existing",
+    "Target",
     "TokenizerSource",
-    "alone_at",
     "beginning",
     "cached",
     "check_file_target",
@@ -43,17 +39,13 @@ __all__ = [
     "held_alone",
     "is_file_target",
     "keep_apart",
-    "named_as",
     "naming_target",
-    "plain_names",
     "read",
     "replace_file",
     "spelled",
     "stage_beside",
     "staged",
-    "stem_of",
     "take_lock",
-    "target_format",
     "unreadable",
 ]
 
@@ -73,21 +65,17 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
                 "unreadable",
             ),
             "replacement": ("keep_apart",),
+            "target": ("Target",),
             "temporary": ("held_alone", "take_lock"),
             "tiktoken_cache": ("cached",),
             "writer": (
-                "alone_at",
                 "check_file_target",
                 "check_target",
                 "is_file_target",
-                "named_as",
                 "naming_target",
-                "plain_names",
                 "replace_file",
                 "stage_beside",
                 "staged",
-                "stem_of",
-                "target_format",
             ),
         },
     )

@@ -6,12 +6,11 @@ import contextlib
 import ctypes
 import os
 import signal
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 from ..errors import TargetError
-from ..formats import Files, Format, by_name, each_format, file_names
-from ..model import BPEModel
+from ..formats import Files, file_names
 from .names import beside_one_file, one_file_endings
 from .replacement import check_replaceable
 from .temporary import remove, stage_in
@@ -30,7 +29,7 @@ def staged(target: Path, files: Files, *, force: bool = False) -> Iterator[Path]
             replaced; or it cannot be written.
     """
     check_target(target, force=force)
-    if _is_file(target, files):
+    if is_one_file(target, files):
         _check_names(target, files)
     place = _place_of(target)
     with contextlib.ExitStack() as last:
@@ -220,93 +219,9 @@ def is_file_target(target: Path) -> bool:
     return target.name.endswith(one_file_endings()) and not os.path.isdir(target)
 
 
-def alone_at(target: Path, row: Format, *, further: bool = False) -> str:
-    """The name of a target that is a format's first file alone; empty for any other target.
-
-    Raises:
-        TargetError: it is, and an option asks for ``further`` files.
-    """
-    named = bool(row.names.alone) and target.name.endswith(row.names.alone)
-    if not named or os.path.isdir(target):
-        return ""
-    if further:
-        raise TargetError(
-            "an option asks for a further file, and the target is one file",
-            where=str(target),
-            fix="name a directory",
-        )
-    return target.name
-
-
-def _is_file(target: Path, names: Container[str]) -> bool:
+def is_one_file(target: Path, names: Container[str]) -> bool:
     """Whether these files are no directory: one of them is the target itself."""
     return is_file_target(target) or (target.name in names and not os.path.isdir(target))
-
-
-def stem_of(target: Path) -> str:
-    """The name of a target of one file, without the ending that says its format."""
-    ending = next(end for end in one_file_endings() if target.name.endswith(end))
-    return target.name.removesuffix(ending)
-
-
-_FILES = frozenset({".json", ".model", ".bpe", ".vocab", ".txt", ".gguf"})
-"""Ends of names that a directory of a tokenizer does not have."""
-
-
-def named_as(target: Path) -> tuple[Callable[[BPEModel, Files], Files], ...]:
-    """The way of writing files under the name of a target that is one file; none for others.
-
-    Formats write names that every tool and Python package can use; a user's file may have any.
-    What stands beside it is named after it.
-    """
-    if not is_file_target(target):
-        return ()
-
-    def way(_: BPEModel, files: Files) -> Files:
-        main = next(iter(files))
-        names = {name: f"{target.name}{name.removeprefix(main)}" for name in files}
-        return {
-            names[name] if name.startswith(main) else name: data for name, data in files.items()
-        }
-
-    return (way,)
-
-
-def target_format(place: Path, to: str | None) -> Format:
-    """The format of a target, as it is asked for or as the target's name says.
-
-    Raises:
-        TargetError: neither says it, or they contradict each other.
-        ArgumentError: there is no such format.
-    """
-    single: list[Format] = []
-    if is_file_target(place):  # only then: to look at all formats takes the import of all
-        single = [row for row in each_format() if row.names.is_one_file(place.name)]
-    if to is None and single:
-        return single[0]
-    if to is None:
-        every = list(each_format())
-        fitting = [row for row in every if alone_at(place, row)]
-        names = ", ".join((*row.aliases, row.name)[0] for row in fitting or every)
-        raise TargetError(
-            "the target's format is not given",
-            where=str(place),
-            fix=f"name it with --to (to=...; in Tokenizer.save format=...): {names}",
-        )
-    row = by_name(to)
-    if single and row not in single:
-        raise TargetError(
-            f"{row.title} is a directory, and this is the name of a {single[0].names.called}",
-            where=str(place),
-            fix="name a directory, or leave --to out (to=...)",
-        )
-    if not single and place.suffix in _FILES and not (place.is_dir() or alone_at(place, row)):
-        raise TargetError(
-            f"{row.title} is written as a directory, and this is the name of another file",
-            where=str(place),
-            fix=f"name a directory, such as {place.with_suffix('')}",
-        )
-    return row
 
 
 def _write(stage: Path, name: str, data: bytes) -> None:
@@ -323,7 +238,7 @@ def _write(stage: Path, name: str, data: bytes) -> None:
 
 
 def _commit(stage: Path, target: Path, names: list[str]) -> None:
-    if _is_file(target, names):
+    if is_one_file(target, names):
         _commit_pair(stage, target, names)
     elif not target.exists() or (os.path.isdir(target) and not any(target.iterdir())):
         os.rename(stage, target)
@@ -391,11 +306,3 @@ def _renameat2(new: Path, old: Path) -> bool:
         return False
     result: int = call(at_cwd, os.fsencode(new), at_cwd, os.fsencode(old), exchange)
     return result == 0
-
-
-def plain_names(files: Mapping[str, bytes], target: Path) -> str:
-    """How a target's files are listed for people."""
-    if _is_file(target, files):
-        return ", ".join(str(target.parent / name) for name in files)
-    names = list(files)
-    return ", ".join([str(target / names[0]), *names[1:]])
