@@ -14,7 +14,7 @@ from jinja2 import TemplateSyntaxError, nodes
 from .chat_jinja import environment
 from .encode import Encoder
 from .errors import BpeInteropError
-from .model import BPEModel, TemplateToken, show
+from .model import CHATS, BPEModel, TemplateToken, show
 
 _SHAPED = re.compile(
     r"<[|｜][^\s<>|｜]{1,60}[|｜]>|</?[A-Za-z_]\w{0,60}>|\[/?[A-Z][A-Z_]{0,60}\]",
@@ -90,7 +90,7 @@ def _bos_notes(model: BPEModel) -> tuple[str, ...]:
 
 def _missing(model: BPEModel, texts: Collection[str]) -> Iterator[str]:
     """The markers that are no tokens, in the order in which templates hold them."""
-    named = model.extras.get("chat_templates")
+    named = model.extras.get(CHATS)
     others = named.values() if isinstance(named, dict) else ()
     for template in (model.chat_template, *others):
         if not isinstance(template, str):

@@ -22,6 +22,7 @@ from .formats.huggingface.companions import (
     tell_model_config,
 )
 from .model import (
+    BATCHING,
     MAX_ID,
     AddedToken,
     BPEModel,
@@ -537,9 +538,9 @@ def _with_padding(
     extras: Mapping[str, Json], change: Callable[[Mapping[str, Json]], Mapping[str, Json]]
 ) -> Mapping[str, Json]:
     """Settings of batching name the padding token once more: they, with a change."""
-    own = extras.get("huggingface")
-    padding = own.get("padding") if isinstance(own, dict) else None
-    if not isinstance(own, dict) or not isinstance(padding, dict):
+    batching = extras.get(BATCHING)
+    padding = batching.get("padding") if isinstance(batching, dict) else None
+    if not isinstance(batching, dict) or not isinstance(padding, dict):
         return extras
     named: dict[str, Json] = {**padding, **change(padding)}
-    return {**extras, "huggingface": {**own, "padding": named}}
+    return {**extras, BATCHING: {**batching, "padding": named}}

@@ -226,6 +226,11 @@ class Origin:
     assumed: tuple[str, ...] = ()
 
 
+NETWORK, BATCHING, CHATS = "model_config", "batching", "chat_templates"
+"""Keys of ``extras`` that are no format's: settings of the network beside a tokenizer; those of
+batches, ``truncation`` and ``padding``, which are not applied; further chat templates by name."""
+
+
 @dataclass(frozen=True, eq=False)
 class BPEModel:
     """Facts about a tokenizer. Compare two with :func:`bpe_interop.diff`."""

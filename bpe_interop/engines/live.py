@@ -12,7 +12,7 @@ from ..errors import EngineError
 from ..formats import Files, by_name
 from ..formats.round_trip import RoundTrip
 from ..gate import admit
-from ..model import BPEModel
+from ..model import CHATS, BPEModel
 from .library import guarded, library, written
 from .protocols import TransformersTokenizer
 
@@ -106,9 +106,7 @@ def model_from_transformers(tokenizer: Any) -> BPEModel:
     default = templates.pop("default", None)
     extras = dict(model.extras)
     if templates:
-        own = extras.get("huggingface")
-        named_ones = {"chat_templates": {name: templates[name] for name in sorted(templates)}}
-        extras["huggingface"] = {**(own if isinstance(own, dict) else {}), **named_ones}
+        extras[CHATS] = {name: templates[name] for name in sorted(templates)}
     return replace(
         model,
         added=tuple(added),

@@ -16,7 +16,7 @@ from ..diff import Difference, normalized_matters
 from ..errors import BpeInteropError, PatternError
 from ..loss import Grade, Loss
 from ..merging.canonical import whole_lookups
-from ..model import FIELDS, AddedToken, BPEModel, Json, SequenceTemplate, all_ids, show
+from ..model import FIELDS, NETWORK, AddedToken, BPEModel, Json, SequenceTemplate, all_ids, show
 from ..proof.decoder import decoded, decoding_stage
 from ..proof.prove import STAGES, prove, stages_of
 from ..proof.stage import Stage, TwoModels, short_strings
@@ -210,10 +210,6 @@ def extras_told(extras: Mapping[str, Json], keys: Iterable[str]) -> str:
         f"those of the network ({' and '.join(network_files(extras))})" if key == NETWORK else key
         for key in keys
     )
-
-
-NETWORK = "model_config"
-"""The further settings that are of the network beside a tokenizer."""
 
 
 def network_files(extras: Mapping[str, Json]) -> tuple[str, ...]:

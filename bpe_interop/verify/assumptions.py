@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..engines import versions
 from ..engines.facts import facts
-from ..model import BPEModel
+from ..model import BATCHING, BPEModel
 from ..steps import BertText, Lowercase, Nmt, Precompiled, StripAccents, UnicodeForm
 from ..text.unicode import UNICODE_TABLES
 
@@ -49,7 +49,7 @@ def assumptions(models: tuple[BPEModel, BPEModel], engines: set[str]) -> tuple[s
     if any(isinstance(step, borrowed) for model in models for step in model.normalizer or ()):
         sentences.append("normal forms and case are those of the installed tokenizers")
     sentences += dict.fromkeys(each for model in models for each in model.origin.assumed)
-    if any(_batches(model) for model in models):
+    if any(model.extras.get(BATCHING) for model in models):
         sentences.append("truncation and padding are off, though a file asks for them")
     return tuple(sentences)
 
@@ -66,9 +66,3 @@ def _left_to_callers(engine: str, models: tuple[BPEModel, BPEModel]) -> Iterator
         yield f"who calls {engine} does what the flags of added tokens say (lstrip, rstrip, ...)"
     if any(model.normalizer for model in models):
         yield f"who calls {engine} normalizes a text before"
-
-
-def _batches(model: BPEModel) -> bool:
-    """Whether a ``tokenizer.json`` asks for what changes the ids of long or short texts."""
-    own = model.extras.get("huggingface")
-    return isinstance(own, dict) and bool({"truncation", "padding"} & own.keys())

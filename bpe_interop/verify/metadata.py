@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..diff import Difference
-from ..model import BPEModel, Json, show
+from ..model import BATCHING, BPEModel, Json, show
 
 COVERED = "roles of tokens, the chat template, truncation and padding, and what loaders read"
 """What is compared; pages and helps say it in these words. Truncation and padding are those of a
@@ -84,9 +84,9 @@ def _batching(a: BPEModel, b: BPEModel) -> Iterator[Difference]:
 
 
 def _settings(model: BPEModel, key: str) -> dict[str, Json]:
-    """What a ``tokenizer.json`` asks for, with what tokenizers takes where it says nothing."""
-    own = model.extras.get("huggingface")
-    asked = own.get(key) if isinstance(own, dict) else None
+    """What a file asks for, with what tokenizers takes where it says nothing."""
+    batching = model.extras.get(BATCHING)
+    asked = batching.get(key) if isinstance(batching, dict) else None
     if not isinstance(asked, dict):
         return {}
     settings: dict[str, Json] = {"direction": "Right"}

@@ -665,8 +665,7 @@ def test_chat_templates_are_those_of_transformers_and_travel(beside: dict[str, A
         expected = tokenizer.chat_template
     model = FORMAT.load(files)
     named = expected if isinstance(expected, dict) else {"default": expected}
-    kept: Any = model.extras.get("huggingface", {})
-    others = kept.get("chat_templates", {}) if isinstance(kept, dict) else {}
+    others = model.extras.get("chat_templates", {})
     assert model.chat_template == named.get("default")
     assert others == {name: text for name, text in named.items() if name != "default"}
     written = FORMAT.dump(model)

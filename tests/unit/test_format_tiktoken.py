@@ -458,7 +458,7 @@ def test_nothing_is_lost_of_a_rank_file() -> None:
             "text",
             "abc",
         ),
-        ({"extras": {"huggingface": {"padding": {}}}}, "extras", "metadata", None),
+        ({"extras": {"batching": {"padding": {}}}}, "extras", "metadata", None),
         ({"decoder": (JoinBytes(mapped_added=True),)}, "decoder", "metadata", None),
     ],
 )

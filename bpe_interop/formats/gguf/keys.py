@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any, Final, NoReturn
 
 from ...errors import FormatError, UnsupportedError
+from ...model import CHATS as FURTHER_CHATS
 from ...model import BPEModel, Json
 from .head import Head, Key, Value
 from .key_bytes import Typed
@@ -187,8 +188,7 @@ def named_templates(keys: Keys) -> dict[str, Json]:
 
 def keys_of_templates(model: BPEModel) -> dict[str, Typed]:
     """The keys of the chat templates that have names, and the list of these."""
-    own = model.extras.get("huggingface")
-    others = own.get("chat_templates") if isinstance(own, dict) else None
+    others = model.extras.get(FURTHER_CHATS)
     if not isinstance(others, dict) or not others:
         return {}
     names = [name.encode() for name in sorted(others)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...merging.canonical import whole_lookups
-from ...model import AddedToken, BPEModel, show
+from ...model import CHATS, AddedToken, BPEModel, show
 from ...text.decoders import verbatim_of
 from ...theory.pretokens import missing_bytes
 from ...theory.rewrite import as_pairs, as_ranks
@@ -304,11 +304,7 @@ def _decoder(trip: RoundTrip, decided: Decided) -> Words:
 
 def _extras(trip: RoundTrip) -> Words:
     extras = trip.model.extras
-    settings = sorted(
-        key
-        for key, value in extras.items()
-        if not (key == "huggingface" and isinstance(value, dict) and [*value] == ["chat_templates"])
-    )
+    settings = sorted(key for key in extras if key != CHATS)
     if any(isinstance(way, KeptHead) for way in trip.ways):
         return (
             f"settings of the source's file: {extras_told(extras, settings)}",

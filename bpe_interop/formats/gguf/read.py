@@ -11,6 +11,7 @@ from typing import Final
 
 from ...errors import FormatError, InvalidModelError
 from ...model import (
+    CHATS,
     AddedToken,
     BPEModel,
     Fallback,
@@ -537,4 +538,4 @@ def _extras(
     if pre is not None:
         found_extras["pre"] = pre
     others = named_templates(keys)
-    return {"gguf": found_extras, **({"huggingface": {"chat_templates": others}} if others else {})}
+    return {"gguf": found_extras, **({CHATS: others} if others else {})}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ...errors import PatternError
 from ...merging.canonical import canonical
-from ...model import AddedToken, BPEModel, show
+from ...model import BATCHING, CHATS, NETWORK, AddedToken, BPEModel, show
 from ...steps import JoinPieces, SentencePieceText
 from ...text.bytechars import is_mapped
 from ...text.charsmap import is_identity
@@ -15,7 +15,7 @@ from ...theory.plain import found_as_added, has_plain_steps, is_as_good_as_norma
 from ...theory.pretokens import UTF8_BYTES, missing_bytes
 from ...theory.witness import text_with
 from ...witnesses import beside_wide_space, met_as_it_vanishes
-from ..losses import NETWORK, Decided, Words, extras_told, merges_words, network_files
+from ..losses import Decided, Words, extras_told, merges_words, network_files
 from ..round_trip import RoundTrip
 from .companions import settings_of_others
 from .pieces import in_own_terms
@@ -243,7 +243,7 @@ def _shown_unknown(model: BPEModel, step: JoinPieces) -> str:
 
 
 def _extras(model: BPEModel) -> Words:
-    kept = {"huggingface", *settings_of_others(model)}
+    kept = {"huggingface", BATCHING, CHATS, *settings_of_others(model)}
     keys = [key for key in sorted(model.extras) if key not in kept]
     if keys == [NETWORK]:
         files = " and ".join(network_files(model.extras))

@@ -9,6 +9,8 @@ from typing import NoReturn
 from ...errors import ONLY_BPE, BpeInteropError, FormatError, InvalidModelError
 from ...kernel import Taken
 from ...model import (
+    BATCHING,
+    NETWORK,
     AddedToken,
     Alphabet,
     BPEModel,
@@ -119,8 +121,8 @@ def _load(
         vocab, pairs = without(taken, words, dropped, byte_tokens)
     processor = read_post_processor(root.get("post_processor"))
     batching, told = read_batching(root)
-    extras = {**batching, **_extras(root, processor.trim, words, fallback), **beside.kept}
-    config = {"model_config": dict(beside.model_config)} if beside.model_config else {}
+    own = {**_extras(root, processor.trim, words, fallback), **beside.kept}
+    extras = {"huggingface": own, BATCHING: batching, NETWORK: dict(beside.model_config)}
     notes += (
         *left_out,
         *unused,
@@ -141,7 +143,7 @@ def _load(
             sequence_template=processor.template,
             decoder=read_decoder(root.get("decoder"), alphabet, beside.added, normalizer),
             chat_template=beside.chat_template,
-            extras={**({"huggingface": extras} if extras else {}), **config, **beside.others},
+            extras={**{k: kept for k, kept in extras.items() if kept}, **beside.others},
             origin=_origin(files, notes, beside),
         )
     except InvalidModelError as error:

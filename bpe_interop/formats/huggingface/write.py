@@ -10,14 +10,7 @@ from ...entries import numbered
 from ...errors import PatternError
 from ...kernel import are_unused, pairs_text, vocabulary_text
 from ...merging.canonical import canonical
-from ...model import (
-    AddedToken,
-    BPEModel,
-    Json,
-    PairList,
-    SequenceTemplate,
-    TemplateToken,
-)
+from ...model import BATCHING, AddedToken, BPEModel, Json, PairList, SequenceTemplate, TemplateToken
 from ...steps import (
     Pattern,
     PreTokenizerStep,
@@ -55,7 +48,9 @@ def dump(model: BPEModel) -> dict[str, bytes]:
     """
     if model.alphabet == "char":
         model = in_own_terms(model)
-    extras = cast("Mapping[str, Json]", model.extras.get("huggingface") or {})
+    extras, batching = (
+        cast("Mapping[str, Json]", model.extras.get(key) or {}) for key in ("huggingface", BATCHING)
+    )
     added = held_tokens(model.added or ())
     own = spelled(model)
     stated = {t.text: t.id for t in stated_in_vocab(model, added, own.vocab)}
@@ -63,8 +58,8 @@ def dump(model: BPEModel) -> dict[str, bytes]:
     settings = _settings(model, extras, names)
     document: dict[str, Json] = {
         "version": "1.0",
-        "truncation": extras.get("truncation"),
-        "padding": extras.get("padding"),
+        "truncation": batching.get("truncation"),
+        "padding": batching.get("padding"),
         "added_tokens": [_added_json(token) for token in added],
         "normalizer": write_normalizer(in_oniguruma(model.normalizer or ())),
         "pre_tokenizer": write_pretokenizer(oniguruma_steps(model), model.alphabet),

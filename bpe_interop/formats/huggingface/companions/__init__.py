@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import cast
 
-from ....model import AddedToken, Alphabet, BPEModel, Json, SequenceTemplate, show
+from ....model import CHATS, AddedToken, Alphabet, BPEModel, Json, SequenceTemplate, show
 from ....strict_json import Node
 from ....transformers_classes import (
     CLASSES,
@@ -115,9 +115,10 @@ _AS_IT_IS = "PreTrainedTokenizerFast"
 class CompanionFacts:
     """What the files beside a ``tokenizer.json`` add to it.
 
-    ``kept``, ``others`` (settings of other formats, by their names) and ``model_config`` can change
-    no id; ``model_config`` is the network's, so it has no place in what is written. ``lost`` are
-    the notes on tokens and roles that these files ask for and ``tokenizer.json`` does not give.
+    ``kept``, ``others`` (settings that are no format's, or another's, by their keys) and
+    ``model_config`` can change no id; ``model_config`` is the network's, so it has no place in
+    what is written. ``lost`` are the notes on tokens and roles that these files ask for and
+    ``tokenizer.json`` does not give.
     """
 
     added: tuple[AddedToken, ...]
@@ -161,11 +162,8 @@ def read_beside(
     return CompanionFacts(
         marked,
         default,
-        {
-            **({"tokenizer_config": settings} if settings else {}),
-            **({"chat_templates": others} if others else {}),
-        },
-        _read_others(files_beside.others, notes),
+        {"tokenizer_config": settings} if settings else {},
+        {**_read_others(files_beside.others, notes), **({CHATS: others} if others else {})},
         config,
         (*serving.notes, *notes, *tell_ids(files_beside, root, listed, serving.added)),
         serving.lost,
@@ -274,7 +272,7 @@ def write_beside(
     if not all(token.special for token in roles.values()):
         # Without this key transformers makes a role's token special.
         config[DECODER] = {}
-    others = extras.get("chat_templates")
+    others = model.extras.get(CHATS)
     template = chat_templates_json(model.chat_template, others if isinstance(others, dict) else {})
     if template is not None:
         config["chat_template"] = template
