@@ -52,7 +52,7 @@ def decoding_stage(pair: TwoModels) -> Stage:
         return _other_unknown(pair, left.meanings(a), right.meanings(b))
     joined = _joins_bytes(steps_a) and _joins_bytes(steps_b)
     if not equal and not joined:
-        return _other_steps(pair, steps_a, steps_b, left.meanings(a), right.meanings(b))
+        return _other_steps(pair, steps_a, steps_b)
     if joined and pair.a.alphabet == pair.b.alphabet == "byte":
         asked = _perhaps_apart(pair)
         one, two = left.meanings_of(a, asked), right.meanings_of(b, asked)
@@ -100,22 +100,18 @@ def _is_unknown(meaning: Meaning | None) -> bool:
     return isinstance(meaning, tuple) and meaning[1] == "unknown"
 
 
-def _other_steps(
-    pair: TwoModels,
-    a: Sequence[DecoderStep],
-    b: Sequence[DecoderStep],
-    one: Meanings,
-    two: Meanings,
-) -> Stage:
+def _other_steps(pair: TwoModels, a: Sequence[DecoderStep], b: Sequence[DecoderStep]) -> Stage:
     why = "other steps; compared on texts"
-    for model, steps, pieces, tokens in ((pair.a, b, one, two), (pair.b, a, two, one)):
+    for model, other, steps in ((pair.a, pair.b, b), (pair.b, pair.a, a)):
         if not _is_undone_by(model, steps):
             continue
+        pieces, tokens = (Encoder(each).meanings(each.decoder or ()) for each in (model, other))
         only = (model.decoder or ())[0]
         assert isinstance(only, JoinPieces)
         apart = [n for n in pieces if not _spelled_alike(only, steps, pieces[n], tokens.get(n))]
         apart = _possible(pair, {*apart, *_by_chance(pair)})
         if apart:
+            one, two = (pieces, tokens) if model is pair.a else (tokens, pieces)
             return _tried(pair, apart, one, two)
         why = "equal on ids that texts encode to; control tokens and byte tokens out of place "
         return Stage(_NAME, "proved", f"{why}decode otherwise")
