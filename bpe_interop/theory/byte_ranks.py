@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import chain, pairwise
 
 from ..entries import numbered
+from ..memo import Memo
 from ..model import Affixes, BPEModel, Fallback, RankTable, Vocab, show
 from ..steps import ByteChars
 from .contexts import plain_contexts
@@ -19,6 +20,7 @@ from .rewrite import Rewrite, refused, with_affixes
 from .witness import text_for, text_with
 
 
+@Memo
 def rank_table(model: BPEModel) -> Mapping[bytes, int]:
     """The tokens that a rank file would rank, each by its id.
 
