@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import filterfalse
 
 from .kernel import as_dict, differing, tokens_by_id, tokens_by_place, without_tokens
 
@@ -41,13 +42,13 @@ def compare_entries(a: Mapping[bytes, int], b: Mapping[bytes, int]) -> Entries:
     if known is not None:
         return Entries(*known)
     left, right = as_dict(a), as_dict(b)
-    shared = sum(1 for token in left if token in right)
+    shared = sum(map(right.__contains__, left))
     if len(left) == len(right) == shared and left == right:
         return Entries(shared)
     return Entries(
         shared,
-        tuple(token for token in left if token not in right),
-        tuple(token for token in right if token not in left),
+        tuple(filterfalse(right.__contains__, left)),
+        tuple(filterfalse(left.__contains__, right)),
         tuple(t for t, number in left.items() if right.get(t, number) != number),
     )
 

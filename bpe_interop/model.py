@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias, Union
 from unicodedata import category, is_normalized
 
 from .errors import InvalidModelError
-from .kernel import are_checked, is_checked
+from .kernel import are_checked, as_dict, is_checked
 from .memo import Memo
 from .steps import DecoderStep, NormalizerStep, PreTokenizerStep
 
@@ -376,6 +376,7 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
         if are_checked(ids, ranks):
             _fitted.keep(merges, vocab)
             return
+        ids = as_dict(ids)
         for token, rank in ranks.items():
             if token not in ids:
                 raise InvalidModelError(
@@ -396,6 +397,7 @@ def _check_merges(merges: MergeRule, vocab: Vocab, cut: int) -> None:
     pairs = merges.pairs
     if not cut and are_checked(ids, pairs):
         return
+    ids = as_dict(ids)
     known, parts = ids.__contains__, map(ids.__contains__, chain.from_iterable(pairs))
     if b"" not in ids and not cut and all(parts) and all(map(known, map(b"".join, pairs))):
         _fitted.keep(merges, vocab)

@@ -7,10 +7,11 @@ way out. Notes on the markers of a chat template are in ``chat_notes``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 
 from .encode import Encoder
+from .entries import numbered
 from .errors import BpeInteropError
 from .model import BPEModel, TemplateText, all_ids, show, text_of
 from .steps import JoinBytes, Split
@@ -55,7 +56,7 @@ def stale_template(model: BPEModel) -> Iterator[str]:
         if not isinstance(part, TemplateText)
         for number in part.ids
     }
-    taken, texts = all_ids(model), texts_of_ids(model)
+    taken, texts = all_ids(model), texts_of_ids(model, {number for _, number in named})
     for (name, number), count in named.items():
         places = f"the sequence template names {show(name)}, and places the id {number}"
         if number not in taken:
@@ -85,11 +86,11 @@ def _words(model: BPEModel) -> Iterator[str]:
         )
 
 
-def texts_of_ids(model: BPEModel) -> dict[int, str]:
-    """The text of each added token's id, and of each token that is text, by its id."""
-    texts = {number: text_of(content) for content, number in model.vocab.ids.items()}
-    known = {number: text for number, text in texts.items() if text is not None}
-    return {**known, **{token.id: token.text for token in reversed(model.added or ())}}
+def texts_of_ids(model: BPEModel, some: Set[int]) -> dict[int, str]:
+    """Of some ids the texts, of added tokens and of tokens that are text, by id."""
+    texts = {n: text_of(content) for n, content in numbered(model.vocab.ids, some).items()}
+    texts |= {token.id: token.text for token in reversed(model.added or ()) if token.id in some}
+    return {number: text for number, text in texts.items() if text is not None}
 
 
 def _undecoded(model: BPEModel) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -344,7 +345,8 @@ def _template(model: BPEModel) -> str:
     template = model.sequence_template
     if template is None:
         return "not stated"
-    texts = texts_of_ids(model)
+    placed = (part.ids for part in template.single if not isinstance(part, TemplateText))
+    texts = texts_of_ids(model, {*chain.from_iterable(placed)})
     shown: list[str] = []
     for part in template.single:
         if isinstance(part, TemplateText):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from operator import eq
 from typing import TypeAlias
 
 from ..entries import Entries, compare_entries, without
+from ..kernel import as_dict
 from ..merging.canonical import Canonical, canonical
 from ..merging.scores import order_of
 from ..merging.symbols import UserDefined, user_defined
@@ -25,7 +27,7 @@ from ..theory.plain import (
 )
 from ..theory.pretokens import UTF8_BYTES
 
-Splits: TypeAlias = dict[bytes, tuple[bytes, bytes]]
+Splits: TypeAlias = Mapping[bytes, tuple[bytes, bytes]]
 
 
 def compare_affixes(a: BPEModel, b: BPEModel) -> str:
@@ -166,8 +168,10 @@ def _system(model: BPEModel) -> System:
 
 def _same_order(left: Splits, right: Splits, one: Canonical, two: Canonical) -> bool:
     """Whether the splits, no two of which are tied, stand in one order, and say all there is."""
-    return list(left.items()) == list(right.items()) and all(
-        not form.twofold and len({form.priority[token] for token in left}) == len(left)
+    if len(left) != len(right) or not all(map(eq, left.items(), right.items())):
+        return False
+    return all(
+        not form.twofold and len(set(map(as_dict(form.priority).__getitem__, left))) == len(left)
         for form in (one, two)
     )
 
@@ -211,7 +215,7 @@ def _may_be_written(model: BPEModel, text: str) -> bool:
 
 def _splits(model: BPEModel, form: Canonical, always: frozenset[str]) -> Splits:
     """The splits of tokens that hold no text which is found first, the model's own included."""
-    splits = dict(form.splits)
+    splits = as_dict(form.splits)
     always = always.union(user_defined(model))
     if not always or model.alphabet == "byte":
         return splits

@@ -348,14 +348,12 @@ class Decoder:
     @cached_property
     def _pieces(self) -> dict[int, tuple[str, PieceKind]]:
         """Tokens as SentencePiece sees them: special ones are control pieces or the unknown."""
-        return {n: (text, self._piece_kind(n)) for n, text in self._spelled.items()}
-
-    def _piece_kind(self, number: int) -> PieceKind:
-        if number == self._model.fallback.unknown:
-            return "unknown"
-        if number in self._named and self._named[number].special:
-            return "control"
-        return "byte" if self._model.vocab.kinds.get(number) == "byte" else "piece"
+        kinds: dict[int | None, PieceKind] = {
+            **{n: "byte" for n, kind in self._model.vocab.kinds.items() if kind == "byte"},
+            **{n: "control" for n, token in self._named.items() if token.special},
+            self._model.fallback.unknown: "unknown",
+        }
+        return {n: (text, kinds.get(n, "piece")) for n, text in self._spelled.items()}
 
     def _joined(self, ids: Sequence[int], what: Literal["text", "bytes"]) -> bytes | memoryview:
         """The bytes of ids, as decoded text has them or each token's own."""

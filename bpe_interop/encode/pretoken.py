@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
+from ..entries import numbered
 from ..errors import EncodeError, InvalidModelError
 from ..kernel import as_dict
 from ..memo import Memo
@@ -188,13 +189,9 @@ def merges_missing(fallback: Fallback) -> bool:
 
 def byte_ids(model: BPEModel) -> dict[int, int]:
     """The ids of the tokens that stand for bytes."""
-    kinds = model.vocab.kinds
-    spelled = {f"<0x{byte:02X}>".encode(): byte for byte in range(256)}
-    return {
-        spelled[token]: number
-        for token, number in model.vocab.ids.items()
-        if kinds.get(number) == "byte" and token in spelled
-    }
+    ids, kinds = model.vocab.ids, model.vocab.kinds
+    named = ((byte, ids.get(b"<0x%02X>" % byte, -1)) for byte in range(256))
+    return {byte: number for byte, number in named if kinds.get(number) == "byte"}
 
 
 @Memo
@@ -212,8 +209,9 @@ def refuse_merged_fallback(model: BPEModel, of_bytes: Iterable[int]) -> None:
     rule = model.merges
     if not isinstance(rule, PairList):
         return
-    unknown, numbers = model.fallback.unknown, {model.fallback.unknown, *of_bytes}
-    contents = {token: n for token, n in textual(model).items() if n in numbers}
+    unknown, kinds = model.fallback.unknown, model.vocab.kinds
+    named = numbered(model.vocab.ids, {*of_bytes, *(() if unknown is None else (unknown,))})
+    contents = {token: n for n, token in named.items() if kinds.get(n) != "control"}
     if contents.keys().isdisjoint(_merged(rule)):
         return
     for index, pair in enumerate(rule.pairs):

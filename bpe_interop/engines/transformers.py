@@ -21,6 +21,7 @@ from typing import Any
 from ..errors import EngineError, FormatError
 from ..formats import Files
 from ..formats.huggingface.companions import Serving, read_companions, serve
+from ..formats.huggingface.in_kernel import take
 from ..formats.huggingface.names import main_file
 from ..io import read as read_file
 from ..model import BPEModel
@@ -191,7 +192,8 @@ def serving(files: Files, model: BPEModel) -> Serving | None:
         return None
     main = main_file(files)
     byte_level = b'"ByteLevel"' in files[main]
-    root = parse(files[main], main)
+    taken = take(files[main], main)
+    root = parse(files[main], main) if taken is None else taken[0]
     return serve(read_companions(files), root, model.added or (), model.alphabet, byte_level)
 
 

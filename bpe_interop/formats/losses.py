@@ -7,18 +7,20 @@ at it are proved. A format brings sentences, and no decision.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 from typing import Any, TypeAlias
 
 from ..diff import Difference, normalized_matters
 from ..errors import BpeInteropError, PatternError
+from ..gc_pause import paused
 from ..loss import Grade, Loss
 from ..merging.canonical import whole_lookups
 from ..model import FIELDS, NETWORK, AddedToken, BPEModel, Json, SequenceTemplate, all_ids, show
 from ..proof.decoder import decoded, decoding_stage
-from ..proof.prove import STAGES, prove, stages_of
+from ..proof.prove import STAGES, stage_of
 from ..proof.stage import Stage, TwoModels, short_strings
 from ..steps import JoinBytes, JoinPieces, Pattern, PreTokenizerStep, Split
 from ..text.decoders import joins_pieces
@@ -50,6 +52,9 @@ _MERGED = _MERGING | {"normalizer", "pretokenizer", "added", "decoder"}
 
 _STAGES = {**STAGES, "vocab": (*STAGES["vocab"], "lookup")}
 """The stages that look at a field; a token more may be found as a whole pretoken."""
+
+_OF_MERGING = frozenset({"core", "lookup", "ids"})
+"""The stages of what becomes of a pretoken."""
 
 _MOST = 1_000
 """So many texts are run on both sides where no theorem decides."""
@@ -332,30 +337,21 @@ def _both_stated(model: BPEModel, again: BPEModel) -> tuple[BPEModel, BPEModel]:
     return sides[0], sides[1]
 
 
+@paused()
 def _by_proof(one: BPEModel, two: BPEModel, asked: Mapping[str, str]) -> dict[str, Decided]:
     """What the proof of both says of fields, and of what no field says (Unicode tables)."""
     if _other_tables(one, two):
         asked = {"pretokenizer": _TABLES, **asked}
     try:
-        proved = {stage.name: stage for stage in prove(one, two, "all", _MOST).stages}
+        open_ = _open(one, two, asked)
     except PatternError as error:  # no text can be cut with it, and no proof reads it
-        unknown = {name: Stage(name, "unknown", error.what) for f in asked for name in _STAGES[f]}
         return {
-            field: Decided(field, how, refused=True, stage=unknown[_STAGES[field][0]])
+            field: Decided(
+                field, how, refused=True, stage=Stage(_STAGES[field][0], "unknown", error.what)
+            )
             for field, how in asked.items()
             if how != _TABLES
         }
-    same = over_bytes(one) if one.alphabet == "char" and two.alphabet == "byte" else None
-    if same is not None:  # the same ids (Theorem 13)
-        pair = TwoModels(same, two, most=_MOST)
-        merging = (*stages_of("vocab", pair), *stages_of("lookup_first", pair))
-        proved.update((stage.name, stage) for stage in merging)
-    open_ = {
-        field: stage
-        for field in asked
-        if (stage := _worst(_policy(one, two, [proved[each] for each in _STAGES[field]]))).outcome
-        != "proved"
-    }
     if len(open_) > 1:
         open_ = _each_alone(one, two, open_)
     return {
@@ -363,6 +359,23 @@ def _by_proof(one: BPEModel, two: BPEModel, asked: Mapping[str, str]) -> dict[st
         for field, how in asked.items()
         if how != _TABLES or field in open_
     }
+
+
+def _open(one: BPEModel, two: BPEModel, asked: Iterable[str]) -> dict[str, Stage]:
+    """The fields of which not all stages are proved, each with its worst one."""
+    same = over_bytes(one) if one.alphabet == "char" and two.alphabet == "byte" else None
+    pair = TwoModels(one, two, most=_MOST)
+    # The same ids (Theorem 13).
+    merging = pair if same is None else TwoModels(same, two, most=_MOST)
+    known = cache(lambda name: stage_of(name, merging if name in _OF_MERGING else pair))
+    open_: dict[str, Stage] = {}
+    for field in asked:
+        if field in _MERGING and "alphabet" in open_:
+            continue  # it goes with the alphabet
+        worst = _worst(one, two, map(known, _STAGES[field]))
+        if worst.outcome != "proved":
+            open_[field] = worst
+    return open_
 
 
 def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dict[str, Stage]:
@@ -374,8 +387,7 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
     whole: TwoModels | None = None
     for field, joint in open_.items():
         if field in _MERGING and one.alphabet != two.alphabet:
-            if field == "alphabet" or "alphabet" not in open_:  # else it goes with the alphabet
-                kept[field] = joint
+            kept[field] = joint
             continue
         try:
             alone = _alone(one, replace(one, **{field: getattr(two, field)}), field)
@@ -395,26 +407,27 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
 
 
 def _alone(one: BPEModel, two: BPEModel, field: str) -> Stage:
-    """What the stages say of two models that differ in a field only."""
+    """The worst stage of two models that differ in a field only."""
     pair = TwoModels(one, two, most=_MOST)
-    stages = stages_of(field, pair)
-    if field == "vocab":
-        stages += stages_of("lookup_first", pair)
-    return _worst(_policy(one, two, stages))
+    return _worst(one, two, (stage_of(name, pair) for name in _STAGES[field]))
 
 
-def _policy(one: BPEModel, two: BPEModel, stages: Iterable[Stage]) -> list[Stage]:
-    """The stages, and what texts say where no theorem does."""
+def _worst(one: BPEModel, two: BPEModel, stages: Iterable[Stage]) -> Stage:
+    """Of stages the first that is refuted, else unknown; after a refuted one none is asked for.
+
+    Where no theorem decides, texts do.
+    """
     ask = {"decoding": _decoding, "pre-tokenizer": _by_tables, "special tokens": _specials}
-    return [
-        ask[each.name](one, two, each) if each.name in ask and each.outcome != "proved" else each
-        for each in stages
-    ]
-
-
-def _worst(stages: Sequence[Stage]) -> Stage:
-    order = ("refuted", "unknown", "proved")
-    return min(stages, key=lambda stage: order.index(stage.outcome))
+    worst: Stage | None = None
+    for stage in stages:
+        if stage.name in ask and stage.outcome != "proved":
+            stage = ask[stage.name](one, two, stage)
+        if stage.outcome == "refuted":
+            return stage
+        if worst is None or (worst.outcome, stage.outcome) == ("proved", "unknown"):
+            worst = stage
+    assert worst is not None
+    return worst
 
 
 def _specials(one: BPEModel, two: BPEModel, stage: Stage) -> Stage:
@@ -483,8 +496,7 @@ def _by_tables(one: BPEModel, two: BPEModel, stage: Stage) -> Stage:
     if stage.outcome != "unknown" or misread or not _other_tables(one, two):
         return stage
     alike = [replace(each, pretokenizer=tuple(map(_ported, _cuts(each)))) for each in (one, two)]
-    [same] = stages_of("pretokenizer", TwoModels(alike[0], alike[1], most=_MOST))
-    return same
+    return stage_of("pre-tokenizer", TwoModels(alike[0], alike[1], most=_MOST))
 
 
 def _cuts(model: BPEModel) -> tuple[PreTokenizerStep, ...]:

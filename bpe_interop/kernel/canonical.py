@@ -6,11 +6,11 @@ from array import array
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from typing import Literal
 from weakref import ref
 
-from .lazy import LazyDict
+from .lazy import LazyDict, as_dict
 from .library import Held, Library, Made, address, answer, library, made, numbers
 from .pairs import Pairs
 from .tables import MOST, Numbers, Table, packed
@@ -79,9 +79,9 @@ def form_of_ranks(
         table: Table | None = ranks.table
     else:
         order = list(tokens)
-        own = [ranks.get(token, _NO_RANK) for token in order]
-        if any(token not in tokens for token in ranks):
+        if not all(map(tokens.__contains__, ranks)):
             return None
+        own = [*map(as_dict(ranks).get, order, repeat(_NO_RANK))]
         table = packed(loaded, order, own)
     if table is None:
         return None
@@ -267,17 +267,15 @@ class _Found(Held):
         """The parts of each built token, in the order of priorities."""
         tokens = self.table.tokens
         places, left, right, _ = self.columns
-        part = _Parts(tokens, self.alphabet)
-        return {
-            tokens[at]: (part[one], part[other])
-            for at, one, other in zip(places, left, right, strict=True)
-        }
+        part = _Parts(tokens, self.alphabet).__getitem__
+        pairs = zip(map(part, left), map(part, right), strict=True)
+        return dict(zip(map(tokens.__getitem__, places), pairs, strict=True))
 
     def priority(self) -> dict[bytes, int]:
         """The priority of each built token, in their order."""
         tokens = self.table.tokens
         places, _, _, own = self.columns
-        return {tokens[at]: rank for at, rank in zip(places, own, strict=True)}
+        return dict(zip(map(tokens.__getitem__, places), own, strict=True))
 
 
 class _Parts(dict[int, bytes]):

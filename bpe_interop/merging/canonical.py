@@ -158,8 +158,8 @@ def canonical(model: BPEModel) -> Canonical:
     )
     if len(built) == len(ids) and not symbols:
         return form
-    out = {*form.unreachable, *(token for token in ids if token not in built)}
-    return replace(form, unreachable=tuple(t for t in ids if t in out and t not in symbols))
+    out = (ids.keys() - built).union(form.unreachable).difference(symbols)
+    return replace(form, unreachable=tuple(filter(out.__contains__, ids)))
 
 
 def with_splits(model: BPEModel, priority: Mapping[bytes, Priority], form: Canonical) -> Canonical:

@@ -26,27 +26,24 @@ _CHARACTERS = 500_000
 """How long the texts are in all, but for the last: added tokens of a file may be very long."""
 
 
-def added_stages(pair: TwoModels) -> Iterator[Stage]:
-    """Added tokens that are not special (they match in every text), then the special ones."""
-    a, b = pair.a, pair.b
+def added_stage(pair: TwoModels, *, special: bool) -> Stage:
+    """Added tokens: those that are not special, which match in every text, or the special ones."""
+    a, b, name = pair.a, pair.b, "special tokens" if special else "added tokens"
+    if a.added is None or b.added is None:
+        return _unsaid(pair, name, special)
     tokens = _matching(a), _matching(b)
-    for name, special in (("added tokens", False), ("special tokens", True)):
-        if a.added is None or b.added is None:
-            yield _unsaid(pair, name, special)
-            continue
-        left, right = ({t for t in each if t.special is special} for each in tokens)
-        chance = left_to_chance(a) or left_to_chance(b)
-        if left != right:
-            yield _apart(pair, name, left, right, tokens)
-        elif chance:
-            yield Stage(name, "unknown", chance)
-        elif special and left and joins_pieces(a.decoder) is not joins_pieces(b.decoder):
-            why = "sentencepiece finds none in a text and spells them out, tokenizers does"
-            yield Stage(name, "unknown", f"the same {len(left):,}; {why}")
-        else:
-            hidden = None if special or pair.scope != "ordinary" else _hidden(pair, tokens)
-            why = f"the same {len(left):,}" if left else "none on either side"
-            yield hidden or Stage(name, "proved", why)
+    left, right = ({t for t in each if t.special is special} for each in tokens)
+    if left != right:
+        return _apart(pair, name, left, right, tokens)
+    chance = left_to_chance(a) or left_to_chance(b)
+    if chance:
+        return Stage(name, "unknown", chance)
+    if special and left and joins_pieces(a.decoder) is not joins_pieces(b.decoder):
+        why = "sentencepiece finds none in a text and spells them out, tokenizers does"
+        return Stage(name, "unknown", f"the same {len(left):,}; {why}")
+    hidden = None if special or pair.scope != "ordinary" else _hidden(pair, tokens)
+    why = f"the same {len(left):,}" if left else "none on either side"
+    return hidden or Stage(name, "proved", why)
 
 
 def _unsaid(pair: TwoModels, name: str, special: bool) -> Stage:

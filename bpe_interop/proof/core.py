@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, islice
 
+from ..encode.pretoken import byte_ids
 from ..merging.canonical import canonical
 from ..merging.symbols import UserDefined, spellings, textual, user_defined
-from ..model import Affixes, BPEModel, show
+from ..model import Affixes, BPEModel, show, text_of
 from ..steps import ByteChars
 from ..theory.added_tokens import one_pass
 from ..theory.core import Decision, decide, system_of
@@ -105,7 +106,7 @@ def _bytes_apart(a: BPEModel, b: BPEModel) -> Iterator[str]:
     """
     if not (a.fallback.byte_fallback and b.fallback.byte_fallback):
         return
-    ours, theirs = _byte_values(a), _byte_values(b)
+    ours, theirs = ({*byte_ids(model)} for model in (a, b))
     apart = (ours ^ theirs) & UTF8_BYTES
     for point in range(0x110000) if apart else ():
         if 0xD800 <= point < 0xE000:
@@ -117,12 +118,6 @@ def _bytes_apart(a: BPEModel, b: BPEModel) -> Iterator[str]:
             (ours.issuperset(symbol) or theirs.issuperset(symbol)) and symbol not in textual(a)
         ):
             yield chr(point)
-
-
-def _byte_values(model: BPEModel) -> set[int]:
-    """The bytes that have tokens of kind ``byte``, which missing symbols become."""
-    ids, kinds = model.vocab.ids, model.vocab.kinds
-    return {byte for byte in range(256) if kinds.get(ids.get(b"<0x%02X>" % byte, -1), "") == "byte"}
 
 
 def _frozen_apart(pair: TwoModels) -> str:
@@ -206,8 +201,10 @@ def unused(model: BPEModel) -> set[bytes]:
 def lone_symbols(model: BPEModel) -> set[bytes]:
     """The tokens that are one symbol: a byte that occurs in UTF-8, or a character, with affixes."""
     tokens, affixes = textual(model), model.affixes
-    if model.alphabet == "byte" and affixes == Affixes():
-        return {token for token in map(bytes, zip(UTF8_BYTES)) if token in tokens}
+    if affixes == Affixes():
+        if model.alphabet == "byte":
+            return {token for token in map(bytes, zip(UTF8_BYTES)) if token in tokens}
+        return {token for token in tokens if len(token) <= 4 and len(text_of(token) or "") == 1}
     return {
         token
         for token in tokens

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice, takewhile
 
 from ..encode import Encoder
 from ..encode.decode import Meaning, shared_ids
-from ..entries import compare_entries
+from ..entries import compare_entries, numbered
 from ..errors import DecodeError
 from ..model import BPEModel, TemplateToken, show
 from ..steps import (
@@ -52,7 +52,7 @@ def decoding_stage(pair: TwoModels) -> Stage:
         return _other_unknown(pair, left.meanings(a), right.meanings(b))
     joined = _joins_bytes(steps_a) and _joins_bytes(steps_b)
     if not equal and not joined:
-        return _other_steps(pair, steps_a, steps_b, left.meanings(a), right.meanings(b))
+        return _other_steps(pair, steps_a, steps_b)
     if joined and pair.a.alphabet == pair.b.alphabet == "byte":
         asked = _perhaps_apart(pair)
         one, two = left.meanings_of(a, asked), right.meanings_of(b, asked)
@@ -100,22 +100,19 @@ def _is_unknown(meaning: Meaning | None) -> bool:
     return isinstance(meaning, tuple) and meaning[1] == "unknown"
 
 
-def _other_steps(
-    pair: TwoModels,
-    a: Sequence[DecoderStep],
-    b: Sequence[DecoderStep],
-    one: Meanings,
-    two: Meanings,
-) -> Stage:
+def _other_steps(pair: TwoModels, a: Sequence[DecoderStep], b: Sequence[DecoderStep]) -> Stage:
     why = "other steps; compared on texts"
-    for model, steps, pieces, tokens in ((pair.a, b, one, two), (pair.b, a, two, one)):
+    for model, other, steps in ((pair.a, pair.b, b), (pair.b, pair.a, a)):
         if not _is_undone_by(model, steps):
             continue
+        pieces, tokens = (Encoder(each).meanings(each.decoder or ()) for each in (model, other))
         only = (model.decoder or ())[0]
         assert isinstance(only, JoinPieces)
-        apart = [n for n in pieces if not _spelled_alike(only, steps, pieces[n], tokens.get(n))]
+        alike = _spelled_alike(only, steps)
+        apart = [number for number, piece in pieces.items() if not alike(piece, tokens.get(number))]
         apart = _possible(pair, {*apart, *_by_chance(pair)})
         if apart:
+            one, two = (pieces, tokens) if model is pair.a else (tokens, pieces)
             return _tried(pair, apart, one, two)
         why = "equal on ids that texts encode to; control tokens and byte tokens out of place "
         return Stage(_NAME, "proved", f"{why}decode otherwise")
@@ -163,8 +160,7 @@ def _ids_of_texts(model: BPEModel, scope: Scope, wanted: set[int]) -> set[int]:
 
 def _tried(pair: TwoModels, apart: list[int], one: Meanings, two: Meanings) -> Stage:
     decoders = tuple(map(Encoder, (pair.a, pair.b)))
-    texts = chain.from_iterable(_texts_of(pair, each) for each in islice(apart, _TRIED))
-    texts = chain(texts, islice(single_characters(), _CHARACTERS))
+    texts = chain(_texts_of(pair, apart[:_TRIED]), islice(single_characters(), _CHARACTERS))
     for text in dict.fromkeys(texts):
         ids = [side.ids(text) for side in pair.in_scope]
         if ids[0] is None or ids[0] != ids[1]:
@@ -202,15 +198,16 @@ def _said(meaning: Meaning | None) -> str:
     return show(text) if kind == "piece" else f"{show(text)} ({kind})"
 
 
-def _texts_of(pair: TwoModels, number: int) -> Iterator[str]:
-    """Texts that may have an id."""
-    for model in (pair.a, pair.b):
-        for token in model.added or ():
-            if token.id == number:
-                yield token.text
-        for content, own in model.vocab.ids.items():
-            if own == number:
-                yield from pair.texts_of(content)
+def _texts_of(pair: TwoModels, some: Sequence[int]) -> Iterator[str]:
+    """Texts that may have one of some ids."""
+    models = [(model, numbered(model.vocab.ids, {*some})) for model in (pair.a, pair.b)]
+    for number in some:
+        for model, contents in models:
+            for token in model.added or ():
+                if token.id == number:
+                    yield token.text
+            if number in contents:
+                yield from pair.texts_of(contents[number])
 
 
 # SentencePiece's decoding, and a chain of steps that does the same.
@@ -257,24 +254,29 @@ def _begins_with_space(model: BPEModel) -> bool:
 
 
 def _spelled_alike(
-    step: JoinPieces, steps: Sequence[DecoderStep], piece: Meaning, token: Meaning | None
-) -> bool:
+    step: JoinPieces, steps: Sequence[DecoderStep]
+) -> Callable[[Meaning, Meaning | None], bool]:
     """Whether a token becomes what a piece does, before the tokens are joined."""
-    if not isinstance(token, str):
-        return False
-    assert isinstance(piece, tuple)
-    text, kind = piece
-    if kind == "byte":
-        expected = text
-    elif kind == "control":
-        return False
-    else:
-        expected = step.unknown if kind == "unknown" else text.replace(_SPACE, " ")
-    replaced = token
-    for each in _replaced_in_tokens(steps):
-        if isinstance(each.pattern, str) and each.pattern:
-            replaced = replaced.replace(each.pattern, each.content)
+    replacing, reads = _replaced_in_tokens(steps), ByteTokens() in steps
+
+    def alike(piece: Meaning, token: Meaning | None) -> bool:
+        if not isinstance(token, str):
+            return False
+        assert isinstance(piece, tuple)
+        text, kind = piece
+        if kind == "byte":
+            expected = text
+        elif kind == "control":
+            return False
         else:
-            [replaced] = apply_step(each, [replaced])
-    read = ByteTokens() in steps and _LIKE_BYTE.fullmatch(replaced) is not None
-    return replaced == expected and read is (kind == "byte")
+            expected = step.unknown if kind == "unknown" else text.replace(_SPACE, " ")
+        replaced = token
+        for each in replacing:
+            if isinstance(each.pattern, str) and each.pattern:
+                replaced = replaced.replace(each.pattern, each.content)
+            else:
+                [replaced] = apply_step(each, [replaced])
+        read = reads and _LIKE_BYTE.fullmatch(replaced) is not None
+        return replaced == expected and read is (kind == "byte")
+
+    return alike

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import chain
 
-from ..entries import compare_entries, without
+from ..entries import compare_entries, numbered, without
 from ..errors import EncodeError
 from ..kernel import as_dict
 from ..memo import Memo
@@ -96,9 +96,9 @@ def given_tokens(model: BPEModel) -> Mapping[bytes, int]:
         return without(ids, [token for token in rest - others if token in ids])
     built = as_dict(canonical(model).splits)
     others |= {text.encode("utf-8") for text in user_defined(model)}
-    given = {token: n for token, n in ids.items() if token in built or token in others}
-    byte_tokens = {token: n for token, n in ids.items() if kinds.get(n) == "byte"}
-    return {t: n for t, n in (given | byte_tokens).items() if kinds.get(n) != "unused"}
+    unused, of_bytes = ({n for n in kinds if kinds[n] == kind} for kind in ("unused", "byte"))
+    given = {t: n for t, n in ids.items() if (t in built or t in others) and n not in unused}
+    return given | {token: n for n, token in numbered(ids, of_bytes).items()}
 
 
 def unknown_id(model: BPEModel) -> int | None:

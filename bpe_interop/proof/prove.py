@@ -7,12 +7,13 @@ ids that decode to another text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ..gc_pause import paused
 from ..model import BPEModel
-from .around import NO_TEMPLATE, added_stages, template_stage
+from .around import NO_TEMPLATE, added_stage, template_stage
 from .core import core_stage
 from .decoder import decoding_stage
 from .ids import ids_stage, lookup_stage
@@ -44,20 +45,6 @@ STAGES: dict[str, tuple[str, ...]] = {
     "extras": (),
 }
 """The stages that look at a field of the model; none where it is metadata."""
-
-
-ALL_STAGES = (
-    "normalizer",
-    "pre-tokenizer",
-    "core",
-    "lookup",
-    "ids",
-    "added tokens",
-    "special tokens",
-    "sequence template",
-    "decoding",
-)
-"""The stages, in order."""
 
 
 def about(scope: Scope, stages: Iterable[Stage]) -> str:
@@ -101,7 +88,7 @@ def prove(a: BPEModel, b: BPEModel, scope: Scope = "all", most: int | None = Non
         PatternError: a pattern does not run to its end.
     """
     pair = TwoModels(a, b, scope, most)
-    stages = [_replayed(stage, pair) for stage in _stages(pair)]
+    stages = [stage_of(name, pair) for name in ALL_STAGES]
     counted = [stage for stage in stages if counts(stage.name, scope)]
     refuted = [stage for stage in counted if stage.outcome == "refuted"]
     if refuted:
@@ -111,11 +98,9 @@ def prove(a: BPEModel, b: BPEModel, scope: Scope = "all", most: int | None = Non
     return Proof(scope, "proved" if proved else "unknown", tuple(stages))
 
 
-def stages_of(field: str, pair: TwoModels) -> tuple[Stage, ...]:
-    """The stages that look at a field: those that ``prove`` has for it."""
-    asked = dict.fromkeys(_BY_NAME[name] for name in STAGES[field])
-    stages = (stage for each in asked for stage in each(pair))
-    return tuple(_replayed(stage, pair) for stage in stages if stage.name in STAGES[field])
+def stage_of(name: str, pair: TwoModels) -> Stage:
+    """One of the stages that ``prove`` has."""
+    return _replayed(_BY_NAME[name](pair), pair)
 
 
 def narrower(a: BPEModel, b: BPEModel, proof: Proof) -> Scope | None:
@@ -129,30 +114,19 @@ def narrower(a: BPEModel, b: BPEModel, proof: Proof) -> Scope | None:
     return None
 
 
-def text_stages(pair: TwoModels) -> Iterator[Stage]:
-    """Normalizer, pre-tokenizer, core, lookup and ids: what gives an ordinary text its ids."""
-    for name in ("normalizer", "pre-tokenizer", "core", "lookup", "ids"):
-        yield from _BY_NAME[name](pair)
-
-
-def _stages(pair: TwoModels) -> Iterator[Stage]:
-    yield from text_stages(pair)
-    yield from added_stages(pair)
-    yield template_stage(pair)
-    yield decoding_stage(pair)
-
-
-_BY_NAME: dict[str, Callable[[TwoModels], Iterable[Stage]]] = {
-    "normalizer": lambda pair: [normalizer_stage(pair)],
-    "pre-tokenizer": lambda pair: [pretokenizer_stage(pair)],
-    "core": lambda pair: [core_stage(pair)],
-    "lookup": lambda pair: [lookup_stage(pair)],
-    "ids": lambda pair: [ids_stage(pair)],
-    "added tokens": added_stages,
-    "special tokens": added_stages,
-    "sequence template": lambda pair: [template_stage(pair)],
-    "decoding": lambda pair: [decoding_stage(pair)],
+_BY_NAME: dict[str, Callable[[TwoModels], Stage]] = {
+    "normalizer": normalizer_stage,
+    "pre-tokenizer": pretokenizer_stage,
+    "core": core_stage,
+    "lookup": lookup_stage,
+    "ids": ids_stage,
+    "added tokens": partial(added_stage, special=False),
+    "special tokens": partial(added_stage, special=True),
+    "sequence template": template_stage,
+    "decoding": decoding_stage,
 }
+ALL_STAGES = tuple(_BY_NAME)
+"""The stages, in order."""
 
 
 def _replayed(stage: Stage, pair: TwoModels) -> Stage:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from itertools import chain, pairwise
 
+from ..entries import numbered
+from ..memo import Memo
 from ..model import Affixes, BPEModel, Fallback, RankTable, Vocab, show
 from ..steps import ByteChars
 from .contexts import plain_contexts
@@ -18,6 +20,7 @@ from .rewrite import Rewrite, refused, with_affixes
 from .witness import text_for, text_with
 
 
+@Memo
 def rank_table(model: BPEModel) -> Mapping[bytes, int]:
     """The tokens that a rank file would rank, each by its id.
 
@@ -27,14 +30,12 @@ def rank_table(model: BPEModel) -> Mapping[bytes, int]:
     kinds, ids = model.vocab.kinds, model.vocab.ids
     if not kinds:
         return ids if b"" not in ids else {t: number for t, number in ids.items() if t}
-    table = {
-        bytes([int(content[3:5], 16)]): number
-        for content, number in ids.items()
-        if kinds.get(number) == "byte"
-    }
-    for content, number in ids.items():
-        if content and kinds.get(number) not in ("byte", "control", "unused"):
-            table[content] = number
+    of_bytes = {number for number, kind in kinds.items() if kind == "byte"}
+    out = {number for number, kind in kinds.items() if kind in ("byte", "control", "unused")}
+    bytes_of = numbered(ids, of_bytes)
+    table = {bytes([int(name[3:5], 16)]): number for number, name in bytes_of.items()}
+    table |= {content: number for content, number in ids.items() if number not in out}
+    table.pop(b"", None)
     return table
 
 
@@ -134,7 +135,7 @@ def _long_character(model: BPEModel) -> Rewrite | None:
     token of the model.
     """
     for content in model.vocab.ids:
-        if len(content) > 2 and len(content.decode("utf-8")) == 1:
+        if 2 < len(content) <= 4 and len(content.decode("utf-8")) == 1:
             texts = (text_for(model, whole) for whole in plain_contexts(content))
             witness = next((text for text in texts if text is not None), None)
             if witness is not None:

@@ -89,11 +89,9 @@ def first_character_apart(a: Sequence[NormalizerStep], b: Sequence[NormalizerSte
         left, right = left[:-1], right[:-1]
     if not all(map(_by_character, (*left, *right))):
         raise PatternError("not decided: a step looks at more than one character")
-    one, other = _table(left), _table(right)
-    for point, x, y in zip(_points(), one, other, strict=True):
-        if x != y:
-            return chr(point)
-    return None
+    characters = [*map(chr, (*range(SURROGATES[0]), *range(SURROGATES[1] + 1, LAST + 1)))]
+    one, other = _table(left, characters), _table(right, characters)
+    return next((char for char, x, y in zip(characters, one, other, strict=True) if x != y), None)
 
 
 def _plain(step: NormalizerStep) -> NormalizerStep:
@@ -144,20 +142,18 @@ def _by_character(step: NormalizerStep) -> bool:
     return isinstance(step, (Lowercase, StripAccents, Nmt))
 
 
-def _points() -> list[int]:
-    return [*range(SURROGATES[0]), *range(SURROGATES[1] + 1, LAST + 1)]
-
-
-def _table(steps: Sequence[NormalizerStep]) -> list[str]:
-    """What becomes of each code point: all of them at once, with a mark between two.
+def _table(steps: Sequence[NormalizerStep], characters: list[str]) -> list[str]:
+    """What becomes of each of all characters: of all at once, with a mark between two.
 
     Raises:
         PatternError: every mark tried is what some character becomes.
     """
+    if not steps:
+        return characters
     for mark in "\ue000\uf8ff\U000f0000":
-        images = normalize(steps, mark.join(map(chr, _points()))).split(mark)
+        images = normalize(steps, mark.join(characters)).split(mark)
         # The mark itself is one of the characters, so it stands there twice and leaves a gap.
-        if len(images) == len(_points()) + 1:
+        if len(images) == len(characters) + 1:
             at = images.index("", ord(mark) - (SURROGATES[1] + 1 - SURROGATES[0]))
             return [*images[:at], mark, *images[at + 2 :]]
     raise PatternError("not decided: characters become each other")

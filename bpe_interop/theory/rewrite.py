@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Container, Iterator, Mapping, 
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 from ..merging.canonical import canonical
 from ..merging.merger import Merger, Priority
@@ -195,7 +195,7 @@ def refused(
 def _with_missing_parts(system: System, known: Container[bytes]) -> frozenset[bytes]:
     """The tokens that are built from a symbol which is no token itself."""
     splits = system.form.splits
-    if all(part in known for pair in splits.values() for part in pair):
+    if all(map(known.__contains__, chain.from_iterable(splits.values()))):
         return frozenset()
     return frozenset(
         token

@@ -81,14 +81,13 @@ class Places:
 
         True is a proof. Of very many doubtful tokens, False says only that it is not shown.
         """
-        across = filter(self._may_stand_across, vocabulary)
-        doubtful = list(islice(across, _MOST_TOKENS + 1))
+        doubtful = list(islice(self._doubtful(vocabulary), _MOST_TOKENS + 1))
         return len(doubtful) <= _MOST_TOKENS and not any(map(self._stands_across, doubtful))
 
     def texts_across(self, vocabulary: Iterable[bytes]) -> Iterator[str]:
         """Texts that hold a token where it may stand across such a cut, and little more."""
         low, high = SURROGATES
-        for token in filter(self._may_stand_across, vocabulary):
+        for token in self._doubtful(vocabulary):
             parts = [*_parts(token)]
             for place, (one, other) in enumerate(pairwise(parts)):
                 for left, right in product(self._classes_in(one), self._classes_in(other)):
@@ -112,6 +111,17 @@ class Places:
             ):
                 return False
         return True
+
+    def _doubtful(self, vocabulary: Iterable[bytes]) -> Iterator[bytes]:
+        """The tokens in which two characters can have such a cut between them."""
+        tokens = [*vocabulary]
+        # No UTF-8 has the byte F5; it keeps apart what is cut off at the ends of tokens.
+        used = {*b"\xf5".join(tokens).decode("utf-8", "surrogateescape")} - {"\udcf5"}
+        classes = {self._class(ord(char)) for char in used}
+        if any("\udc80" <= char <= "\udcff" for char in used) or any(
+            left in classes and right in classes for left, right in self._sides
+        ):
+            yield from filter(self._may_stand_across, tokens)
 
     def _may_stand_across(self, token: bytes) -> bool:
         """A quick look: whether two characters in it can have such a cut between them."""

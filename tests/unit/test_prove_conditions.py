@@ -24,7 +24,7 @@ from bpe_interop.fingerprint import fingerprint
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken, BPEModel, SequenceTemplate, TemplateText, TemplateToken
 from bpe_interop.proof import pretokenizer, stage
-from bpe_interop.proof.around import added_stages, template_stage
+from bpe_interop.proof.around import added_stage, template_stage
 from bpe_interop.proof.core import core_stage
 from bpe_interop.proof.decoder import decoding_stage
 from bpe_interop.proof.normalizer import normalizer_stage
@@ -61,8 +61,8 @@ STAGES: dict[str, Callable[[TwoModels], Stage]] = {
     "core": core_stage,
     "sequence template": template_stage,
     "decoding": decoding_stage,
-    "added tokens": lambda pair: next(iter(added_stages(pair))),
-    "special tokens": lambda pair: list(added_stages(pair))[1],
+    "added tokens": partial(added_stage, special=False),
+    "special tokens": partial(added_stage, special=True),
 }
 
 

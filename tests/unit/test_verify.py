@@ -25,7 +25,8 @@ from bpe_interop.diff import Difference
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, SourceError, UnstatedError
 from bpe_interop.model import FIELDS, AddedToken, BPEModel
-from bpe_interop.proof.prove import Proof, prove, text_stages
+from bpe_interop.proof.normalizer import normalizer_stage
+from bpe_interop.proof.prove import Proof, prove
 from bpe_interop.proof.stage import Stage, TwoModels
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Lowercase
@@ -254,8 +255,7 @@ def test_a_mark_in_a_text_that_is_shown_stands_on_a_letter() -> None:
     """A lone accent is hardly seen, and joins what stands before it."""
     plain, nfc = TOKENIZERS / "gpt2-tiny/huggingface", TOKENIZERS / "nfc-tiny/huggingface"
     without = replace(load_source(nfc).model, normalizer=())
-    stage = next(text_stages(TwoModels(without, load_source(nfc).model)))
-    assert stage.name == "normalizer"
+    stage = normalizer_stage(TwoModels(without, load_source(nfc).model))
     assert stage.witness is not None
     assert unicodedata.category(stage.witness[0])[0] != "M"
     report = verify(plain, nfc)
@@ -449,9 +449,10 @@ def test_published_tokenizers_are_decided(
     one = load_source(data(a), format="gpt2" if "encoder" in a else None).model
     two = load_source(b if ":" in b else data(b), preset=preset).model
     # What does not depend on the scope is established once.
-    stages = list(text_stages(TwoModels(one, two)))
-    module = sys.modules["bpe_interop.proof.prove"]  # the function has the module's name
-    monkeypatch.setattr(module, "text_stages", lambda pair: iter(stages))
+    by_name, pair = sys.modules["bpe_interop.proof.prove"]._BY_NAME, TwoModels(one, two)
+    for name in ("normalizer", "pre-tokenizer", "core", "lookup", "ids"):
+        stage = by_name[name](pair)
+        monkeypatch.setitem(by_name, name, lambda pair, stage=stage: stage)
     for scope, refuted in expected.items():
         proof = prove(one, two, scope)
         if refuted is None:

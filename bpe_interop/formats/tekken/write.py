@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import binascii
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import starmap
 from typing import Any
 
 from ...model import BPEModel, text_of
@@ -60,7 +61,7 @@ def dump(model: BPEModel) -> Files:
     shown = listed(names, kept.listed)
     parts: dict[str, Any] = {
         "config": config,
-        "vocab": [_entry(rank, token) for rank, token in enumerate(tokens)],
+        "vocab": [],  # the rows are put here as text
         "special_tokens": [
             {"rank": number, "token_str": text, "is_control": text not in kept.plain}
             for number, text in enumerate(shown)
@@ -71,7 +72,7 @@ def dump(model: BPEModel) -> Files:
         del parts["special_tokens"]
     order = [key for key in kept.keys if key in parts]
     parts = {key: parts[key] for key in dict.fromkeys([*order, *parts])}
-    return {NAME: _rendered(parts, kept.layout)}
+    return {NAME: _rendered(parts, tokens, kept.layout)}
 
 
 def written_tokens(model: BPEModel) -> list[bytes]:
@@ -96,14 +97,29 @@ def special_names(model: BPEModel) -> list[str]:
     return below + [text for text in dict.fromkeys(rest) if text not in taken and text not in below]
 
 
-def _entry(rank: int, token: bytes) -> dict[str, Any]:
-    spelled = binascii.b2a_base64(token, newline=False).decode("ascii")
-    return {"rank": rank, "token_bytes": spelled, "token_str": text_of(token)}
+def _rendered(parts: Mapping[str, Any], tokens: Iterable[bytes], layout: JsonLayout) -> bytes:
+    """The JSON as ``json.dumps`` spells it, which takes seconds for as many rows with an indent."""
+    deep = ["" if layout.indent is None else "\n" + " " * layout.indent * n for n in range(4)]
+    comma = ", " if layout.indent is None else ","
+    spell = json.JSONEncoder(ensure_ascii=layout.ascii).encode
 
+    def joined(values: Iterable[str], level: int) -> str:
+        return deep[level] + (comma + deep[level]).join(values) + deep[level - 1]
 
-def _rendered(parts: Mapping[str, Any], layout: JsonLayout) -> bytes:
-    text = json.dumps(parts, indent=layout.indent, ensure_ascii=layout.ascii)
+    def row(rank: int, token: bytes) -> str:
+        spelled = binascii.b2a_base64(token, newline=False).decode("ascii")
+        text = text_of(token)
+        shown = "null" if text is None else spell(text)
+        values = f'"rank": {rank}', f'"token_bytes": "{spelled}"', f'"token_str": {shown}'
+        return "{" + joined(values, 3) + "}"
+
+    values = {
+        key: json.dumps(value, indent=layout.indent, ensure_ascii=layout.ascii)
+        for key, value in parts.items()
+    }
+    values = {key: value.replace("\n", deep[1]) for key, value in values.items()}
+    values["vocab"] = "[" + joined(starmap(row, enumerate(tokens)), 2) + "]"
+    document = "{" + joined((f"{spell(key)}: {value}" for key, value in values.items()), 1) + "}"
     if layout.delete:
-        text = text.replace("\x7f", "\\u007f")
-    ending = "\n" if layout.newline else ""
-    return f"{text}{ending}".encode()
+        document = document.replace("\x7f", "\\u007f")
+    return (document + "\n" * layout.newline).encode()
