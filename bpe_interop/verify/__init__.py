@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from ..proof.prove import SCOPES, about
     from ..proof.stage import Scope, Stage, counts
     from ..shards import Progress
+    from .corpus import Corpora
     from .report import Example, Report
     from .runs import RunOptions
     from .sides import Failure, Mismatch
-    from .sweep import Corpora
     from .two_sources import verify
 
 __all__ = [
@@ -39,7 +39,7 @@ __all__ = [
 
 _HOMES = {
     "SCOPES": "..proof.prove",
-    "Corpora": ".sweep",
+    "Corpora": ".corpus",
     "Errors": "..corpora",
     "Example": ".report",
     "Failure": ".sides",

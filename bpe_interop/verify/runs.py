@@ -11,13 +11,12 @@ from typing import TypeAlias
 from ..model import BPEModel, show
 from ..shards import LIMIT, Progress, Workers
 from ..ticks import begin, untold
-from .by_parts import check_by_parts, compare_by_parts
 from .children import ChildPair
 from .compare import Decoded, LocalPair, Pair, Tally, compare_in
+from .corpus import ENDED_EARLY, Corpora, Sides, compare_corpora
 from .corpus_report import CorpusReport, Found
 from .sides import Inside, Mismatch, Mode, Own, Side
 from .stress import awkward, completed, every_token, texts_with, thorough
-from .sweep import ENDED_EARLY, Corpora, Sides, check_corpora, compare_corpora
 
 _CHUNK = 4_096
 _APART = {"control", "unknown", "unused", "byte"}
@@ -206,7 +205,7 @@ def run(
             texts are run, unless all are asked for (``options.thorough``).
 
     Raises:
-        BpeInteropError: as :func:`.sweep.compare_corpora`.
+        BpeInteropError: as :func:`.corpus.compare_corpora`.
     """
     ran, sides = Ran(), pairing.sides
     pair: Pair
@@ -226,42 +225,18 @@ def run(
     finally:
         pair.close()
     if not ran.interrupted and corpora.names:
-        ran.corpus = _over(corpora, sides, inside, options)
+        ran.corpus = compare_corpora(
+            sides,
+            corpora,
+            isolate=options.isolate,
+            wanted=inside,
+            scope=inside.scope,
+            patience=PATIENCE,
+            tick=options.watch,
+        )
         ended = any(note.startswith(ENDED_EARLY) for note in ran.corpus.notes)
         ran.interrupted = ran.corpus.interrupted and not ended
     return ran
-
-
-def _over(
-    corpora: Corpora,
-    sides: Sides,
-    inside: Inside,
-    options: RunOptions,
-) -> CorpusReport:
-    if corpora.by_parts is not None:
-        return compare_by_parts(
-            sides, corpora, corpora.by_parts, inside.scope, PATIENCE, options.watch
-        )
-    return compare_corpora(
-        sides,
-        corpora,
-        isolate=options.isolate,
-        wanted=inside,
-        patience=PATIENCE,
-        tick=options.watch,
-    )
-
-
-def check_texts(corpora: Corpora, sides: Sides) -> None:
-    """Looks at the files before anything else is done, which takes longer.
-
-    Raises:
-        SourceError, TargetError: as :func:`.sweep.check_corpora`.
-    """
-    if corpora.names and corpora.by_parts is not None:
-        check_by_parts(corpora, corpora.by_parts)
-    elif corpora.names:
-        check_corpora(sides, corpora)
 
 
 def _awkward_texts(pairing: Pairing, *, every: bool, tokens: bool) -> Iterator[str]:

@@ -17,10 +17,10 @@ from ..proof.prove import ALL_STAGES, SCOPES, Proof, narrower, prove
 from ..proof.stage import Scope, Stage, counts
 from ..shards import Carried, carry, pool_of
 from ..ticks import begin
-from .by_parts import ByParts
+from .corpus import ByParts, Corpora, Sides, check_corpora
 from .lock import Lock, as_source, locked, notes_on
 from .report import Report, report_of
-from .runs import PATIENCE, Pairing, Ran, RunOptions, check_texts, run
+from .runs import PATIENCE, Pairing, Ran, RunOptions, run
 from .sides import (
     ORDINARY,
     Inside,
@@ -34,7 +34,6 @@ from .sides import (
     served_otherwise,
     side_of,
 )
-from .sweep import Corpora, Sides
 from .verdict import doubts, engines_of, witnessed
 
 _AS_USUAL = RunOptions()
@@ -116,7 +115,8 @@ def verify(
         pool = pool_of(options.executor, options.slots)
         by_parts = ByParts(pool, carried, (engine_a, engine_b), options.limit)
         texts = replace(texts, by_parts=by_parts)
-    check_texts(texts, pairing.sides)
+    if texts.names:
+        check_corpora(pairing.sides, texts, scope)
     one, two = pairing.a.model, pairing.b.model
     begin(options.tick, "proving")
     proof = prove(one, two, scope) if one is not None and two is not None else None
