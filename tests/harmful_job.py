@@ -24,7 +24,7 @@ class Harmful:
     """
 
     inner: Job[Any]
-    harm: Literal["kill", "wait", "stop", "stop when asked", "full", "count"]
+    harm: Literal["kill", "wait", "stop", "full", "count"]
     parts: tuple[tuple[int, int], ...]
     marks: str
 
@@ -38,14 +38,6 @@ class Harmful:
 
     def build(self, files: Sequence[Files], isolate: bool) -> HarmfulWork:
         return HarmfulWork(self, self.inner.build(files, isolate))
-
-
-class StopsWhenAsked:
-    """An answer that stops the worker that has it, when it is asked for it."""
-
-    def __reduce__(self) -> tuple[type[StopsWhenAsked], tuple[()]]:
-        os.kill(os.getpid(), signal.SIGSTOP)
-        return StopsWhenAsked, ()
 
 
 class HarmfulWork:
@@ -66,8 +58,6 @@ class HarmfulWork:
                 time.sleep(0.02)
             if job.harm == "full":
                 return self._on_a_full_disk(part, check)
-            if job.harm == "stop when asked":
-                return StopsWhenAsked()
         return self._inner.do(part, check)
 
     def _on_a_full_disk(self, part: Part, check: Check) -> Any:

@@ -1,19 +1,21 @@
 """Kills a command before each of its file-system calls, and looks at what it leaves.
 
 A command runs in a forked child, which counts the calls of Python's file system (its audit
-events) that are about the working folder, and kills itself before the n-th, for every n. After
-each kill the target must be as it was, or as it was to be, or refused; all else in the folder
-must be untouched; and the same command must then end well and leave nothing behind.
+events) that are about the working folder, and the statements of SQLite, and kills itself before
+the n-th, for every n. After each kill the target must be as it was, or as it was to be, or refused;
+all else in the folder must be untouched; and the same command must then end well and leave nothing
+behind.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import json
 import os
 import pkgutil
 import shutil
 import signal
+import sqlite3
 import sys
 import tempfile
 import time
@@ -28,8 +30,8 @@ import click
 import bpe_interop
 from bpe_interop.errors import BpeInteropError
 from bpe_interop.sources import load_source
+from bpe_interop.verify.corpus import Corpora, compare_corpora
 from bpe_interop.verify.lock import dump, lock
-from bpe_interop.verify.sweep import Corpora, compare_corpora
 
 from .other_files import two_sides
 from .page import made_of, put, table, write_option
@@ -48,7 +50,7 @@ class Operation:
     """A command or a call, what lies in its folder before, and where it writes.
 
     ``target`` is a file or a folder; ``pair`` says that a sidecar belongs to it, ``again`` that
-    it is JSON which is written several times, each time whole.
+    it is a database of SQLite, with its journal beside it, which is written several times.
     """
 
     name: str
@@ -85,7 +87,7 @@ def _save(target: str) -> Callable[[], object]:
 
 def _compare() -> None:
     """What ``verify --state`` does with its corpora and its state file."""
-    compare_corpora(two_sides(), Corpora(("text.txt",), processes=0, state=Path("state.json")))
+    compare_corpora(two_sides(), Corpora(("text.txt",), processes=0, state=Path("compared.state")))
 
 
 def _with_folder(folder: Path) -> None:
@@ -154,7 +156,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("convert --plugin, folder", (*_PLUGIN, *_REST), "out", _with_plugin),
     Operation("Tokenizer.save, folder", _save("out"), "out", _with_folder),
     Operation("Tokenizer.save, pair", _save("x.tiktoken"), "x.tiktoken", _with_pair, True),
-    Operation("verify --state", _compare, "state.json", _copied, again=True),
+    Operation("verify --state", _compare, "compared.state", _copied, again=True),
 )  # fmt: skip
 
 
@@ -238,6 +240,7 @@ def _left(operation: Operation, folder: Path, before: Tree, after: Tree) -> Stat
     """
     now = {name: data for name, data in _tree(folder).items() if not _is_litter(name)}
     parts = {operation.target, *(f"{operation.target}.json" for _ in range(operation.pair))}
+    parts |= {f"{operation.target}-journal" for _ in range(operation.again)}
     parts |= {str(above) for above in Path(operation.target).parents} - {"."}
 
     def part(tree: Tree, own: bool) -> dict[str, bytes]:
@@ -256,8 +259,9 @@ def _left(operation: Operation, folder: Path, before: Tree, after: Tree) -> Stat
     if set(now) < set(after) and not (folder / operation.target).exists() and not operation.pair:
         return "old"
     if operation.again:
-        json.loads(now[operation.target])
-        return "new"
+        with contextlib.closing(sqlite3.connect(folder / operation.target)) as database:
+            if database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]:
+                return "new"
     try:
         load_source(folder / operation.target)
     except BpeInteropError:
@@ -319,7 +323,14 @@ def _child(operation: Operation, folder: Path, point: int | None, writing: int) 
             count()
             fsync(fd)
 
+        def traced(*given: Any, **more: Any) -> sqlite3.Connection:
+            count()
+            database: sqlite3.Connection = connect(*given, **more)
+            database.set_trace_callback(lambda statement: count())
+            return database
+
         fsync, os.fsync = os.fsync, counted_fsync
+        connect, sqlite3.connect = sqlite3.connect, traced  # type: ignore[assignment]
         sys.dont_write_bytecode = True
         sys.addaudithook(hook)
         try:

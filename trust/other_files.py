@@ -14,12 +14,12 @@ from bpe_interop.corpora.selection import find_shards, select
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import Files, by_name
 from bpe_interop.model import BPEModel
+from bpe_interop.verify.corpus import Corpora, Sides, compare_corpora
 from bpe_interop.verify.corpus_report import CorpusReport, Failed, SideName
 from bpe_interop.verify.lock import as_source, lock
 from bpe_interop.verify.lock import dump as dump_lock
 from bpe_interop.verify.lock import load as load_lock
 from bpe_interop.verify.sides import ORDINARY, PARSED, Own
-from bpe_interop.verify.sweep import Corpora, Sides, compare_corpora
 
 _TEXTS = (
     "Hello 12, \u00e9\u4e2d\U0001f600 <|endoftext|>  x\n",
@@ -50,7 +50,7 @@ def beside() -> dict[str, Beside]:
     corpora = {"a.jsonl": records}, {"a.jsonl.gz": gzip.compress(records, mtime=0)}
     return {
         "lock file": Beside(tuple({"tokenizer.lock": data} for data in _locks()), _read_lock),
-        "state file": Beside(({"state.json": state},), _read_state),
+        "state file": Beside(({"compared.state": state},), _read_state),
         "report": Beside(tuple({"report.json": data} for data in reports), _read_report),
         "corpus": Beside((*corpora, {"a.txt": "\n".join(_TEXTS * 3).encode()}), _read_corpus),
     }
@@ -86,7 +86,7 @@ def _compared() -> tuple[tuple[bytes, ...], bytes]:
     """Reports on two tokenizers over a corpus, and the state that such a comparison leaves."""
     sides = two_sides()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "state.json")
+        path = Path(folder, "compared.state")
         report = compare_corpora(sides, Corpora((_CORPUS,), processes=0, state=path))
         state = path.read_bytes()
     failed = tuple(Failed(each.source, "a", "killed", "no", "a") for each in report.found[:2])

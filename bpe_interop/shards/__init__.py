@@ -1,7 +1,7 @@
 """One function over the parts of a corpus, run by any executor, with results merged in order.
 
 ``cut`` (in corpora) gives the parts, ``orders`` says what travels, ``worker`` is the function,
-``running`` gives the parts to an executor and takes what comes of them, ``state_file`` keeps it.
+``run`` gives the parts to an executor and takes what comes of them, ``state`` keeps it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ from .run import (
     run_corpus,
     run_parts,
 )
-from .state_file import Done
 
 __all__ = [
     "LIMIT",
     "Carried",
-    "Done",
     "Here",
     "Job",
     "Pool",

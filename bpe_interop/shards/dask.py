@@ -58,13 +58,19 @@ class DaskWorkers:
         self._client = client
         self._tasks: dict[Future[Reply], Any] = {}
         self._threads: dict[str, int] = {}
-        self._lost: set[str] = set()
         self._looked = -_LOOK
-        self._look()
 
-    def slots(self, late: int, avoid: Collection[str]) -> int:
+    def slots(self, avoid: Collection[str]) -> int:
         """The threads of the workers that are there and not to be avoided."""
-        self._look()
+        if time.monotonic() - self._looked > _LOOK:
+            self._looked = time.monotonic()
+            try:
+                self._threads = dict(self._client.nthreads())
+            except (OSError, TimeoutError, asyncio.TimeoutError, RuntimeError) as error:
+                raise EngineError(
+                    f"the scheduler does not answer any more: {error}",
+                    fix="begin again when it does; a state (--state) keeps what is done",
+                ) from error
         return sum(n for address, n in self._threads.items() if address not in avoid)
 
     def submit(self, order: Order, avoid: Collection[str]) -> Future[Reply]:
@@ -73,7 +79,7 @@ class DaskWorkers:
         task = self._client.submit(
             perform_pickled,
             pickle.dumps(order),
-            key=f"bpe-interop-{order.run[:8]}-{order.part.number}-{uuid.uuid4().hex[:8]}",
+            key=f"bpe-interop-{order.run[-8:]}-{order.part.number}-{uuid.uuid4().hex[:8]}",
             workers=[each for each in self._threads if each not in avoid] if avoid else None,
             pure=False,
             retries=0,
@@ -82,21 +88,6 @@ class DaskWorkers:
         self._tasks[future] = task
         task.add_done_callback(lambda done: self._fetch(done, future))
         return future
-
-    def holder(self, future: Future[Reply]) -> str:
-        """The worker that has an order now, or its answer."""
-        task = self._tasks.get(future)
-        if task is None:
-            return ""
-        held: dict[str, Collection[str]] = self._client.processing()
-        at_work = [address for address, keys in held.items() if task.key in keys]
-        return next(iter(at_work or self._client.who_has([task]).get(task.key, ())), "")
-
-    def lost(self) -> list[str]:
-        """The addresses of the workers that went away."""
-        self._look()
-        lost, self._lost = sorted(self._lost), set()
-        return lost
 
     def stop(self, run: str) -> None:
         """Tells all workers to leave what they do for a run, and takes back what waits."""
@@ -112,20 +103,6 @@ class DaskWorkers:
         telling = threading.Thread(target=tell, daemon=True)
         telling.start()
         telling.join(_FAREWELL)
-
-    def _look(self) -> None:
-        if time.monotonic() - self._looked < _LOOK:
-            return
-        self._looked = time.monotonic()
-        try:
-            threads = dict(self._client.nthreads())
-        except (OSError, TimeoutError, asyncio.TimeoutError, RuntimeError) as error:
-            raise EngineError(
-                f"the scheduler does not answer any more: {error}",
-                fix="begin again when it does; a state (--state) keeps what is done",
-            ) from error
-        self._lost |= self._threads.keys() - threads.keys()
-        self._threads = threads
 
     def _fetch(self, task: Any, future: Future[Reply]) -> None:
         """Takes an answer from its worker, in a thread of its own.

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from .. import presets
-from ..corpora import Part
 from ..errors import BpeInteropError, EngineError
 from ..formats import Files, by_name
 from ..io.reader import parted
@@ -26,11 +25,28 @@ Check: TypeAlias = Callable[[], None]
 """Called now and then by what works on a part; raises where the run was stopped."""
 
 
+class Piece(Protocol):
+    """What is worked on: a part of a corpus by its place, or documents that were read already.
+
+    Its ``str`` is what people call it.
+    """
+
+    @property
+    def number(self) -> int:
+        """Its place in the corpus, from 0."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """About how many bytes on disk it has."""
+        ...
+
+
 class Work(Protocol[R_co]):
     """A job as one process does it: its tokenizers are built. One thread uses it at a time."""
 
-    def do(self, part: Part, check: Check) -> R_co:
-        """What becomes of a part: a small value, which can be pickled.
+    def do(self, part: Any, check: Check) -> R_co:
+        """What becomes of a piece: a small value, which can be pickled.
 
         Raises:
             BpeInteropError: the part cannot be read, or its result cannot be written.
@@ -38,7 +54,7 @@ class Work(Protocol[R_co]):
         ...
 
     def close(self) -> None:
-        """Gives back what it holds."""
+        """Gives back what it holds, at once; another thread may be at work with it."""
         ...
 
 
@@ -77,7 +93,7 @@ class Order:
     """
 
     job: Job[object]
-    part: Part
+    part: Piece
     run: str
     versions: Mapping[str, str]
     contents: Mapping[str, Files] = field(default_factory=dict, repr=False)

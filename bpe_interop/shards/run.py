@@ -1,4 +1,10 @@
-"""Gives the parts of a corpus to workers, and takes what becomes of each, once."""
+"""Gives the parts of a corpus to workers, and takes what becomes of each, once.
+
+Who does which part, what is stolen and what is begun again when a machine is gone, is the
+executor's business. Ours is what depends on tokenizers: a part whose process died is done once
+more with the engines in a child process, so that the text that kills one is found; and a worker
+with other versions is given none.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ import os
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -19,13 +25,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from ..corpora import CutCorpus, Part, no_documents
+from ..corpora import CutCorpus, no_documents
 from ..errors import BpeInteropError, EngineError, TargetError
 from ..formats import Files
 from ..ticks import PART_SECONDS
 from . import worker
-from .orders import Carried, Failed, Finished, Job, Missing, Order, OtherVersions, Reply, Stopped
-from .state_file import keeping
+from .orders import (
+    Carried,
+    Failed,
+    Finished,
+    Job,
+    Missing,
+    Order,
+    OtherVersions,
+    Piece,
+    Reply,
+    Stopped,
+)
+from .state import digest_of, keeping
 from .worker import versions_here
 
 R = TypeVar("R")
@@ -39,36 +56,24 @@ _REFUSALS = 20
 _NOBODY = 60.0
 """Seconds without any worker after which a run ends."""
 _MOST_FAILED = 20
-"""After so many parts that failed, no more are begun."""
 _SHOWN = 5
 
 
 class Workers(Protocol):
     """Those who work on parts."""
 
-    def slots(self, late: int, avoid: Collection[str]) -> int:
-        """How many parts can be worked on at once, now.
-
-        Args:
-            late: how many orders were given up, though a worker may still be at them.
-            avoid: the workers that are given no more.
-        """
+    def slots(self, avoid: Collection[str]) -> int:
+        """How many parts can be worked on at once, now, without the workers to be avoided."""
         ...
 
     def submit(self, order: Order, avoid: Collection[str]) -> Future[Reply]:
         """Gives an order to a worker; not to those to be avoided, where one can choose."""
         ...
 
-    def holder(self, future: Future[Reply]) -> str:
-        """The worker that has an order; empty where that cannot be known."""
-        ...
-
-    def lost(self) -> list[str]:
-        """The workers that went away since this was asked last."""
-        ...
-
     def stop(self, run: str) -> None:
-        """Ends what is being done for a run, as far as the workers can be told."""
+        """Ends what is being done for a run, and gives back what was built for it, as far as the
+        workers can be told.
+        """
         ...
 
 
@@ -94,24 +99,13 @@ class Pool:
         self._executor = executor
         self._slots = slots or os.cpu_count() or 1
 
-    def slots(self, late: int, avoid: Collection[str]) -> int:
-        """As many as were given, without those that hang.
-
-        Where all hang, one more is tried: the executor may have another process.
-        """
-        return max(1, self._slots - late)
+    def slots(self, avoid: Collection[str]) -> int:
+        """As many as were given."""
+        return self._slots
 
     def submit(self, order: Order, avoid: Collection[str]) -> Future[Reply]:
         """Gives an order to the executor, which chooses the worker."""
         return self._executor.submit(worker.perform, order)
-
-    def holder(self, future: Future[Reply]) -> str:
-        """Not known."""
-        return ""
-
-    def lost(self) -> list[str]:
-        """Not known."""
-        return []
 
     def stop(self, run: str) -> None:
         """Threads of this process are told; other processes end the part that they have."""
@@ -153,18 +147,20 @@ class Progress:
         return (self.total - self.read) * self.seconds / now
 
 
-Tick: TypeAlias = Callable[[Part, Any], None]
+Tick: TypeAlias = Callable[[Any, Any], None]
 
 
 @dataclass
 class Run(Generic[R]):
     """What became of the parts.
 
-    ``results`` by the number of the part. ``notes`` says what happened on the way that changed no
-    result: workers lost, slow or refused. ``interrupted``: Ctrl-C ended it. ``seconds`` is the
-    time that workers were at work, ``memory`` the largest size of one, in bytes.
+    ``done`` are their numbers, ``results`` by the number what :func:`run_corpus` was given.
+    ``notes`` says what happened on the way that changed no result: workers lost, slow or refused.
+    ``interrupted``: Ctrl-C ended it. ``seconds`` is the time that workers were at work, ``memory``
+    the largest size of one, in bytes.
     """
 
+    done: set[int] = field(default_factory=set)
     results: dict[int, R] = field(default_factory=dict)
     failed: dict[int, BpeInteropError] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -178,16 +174,16 @@ class Run(Generic[R]):
         Raises:
             BpeInteropError: that error; it says how many parts are done.
         """
-        if len(self.results) + len(self.failed) == parts and not self.failed:
+        done = len(self.done)
+        if done + len(self.failed) == parts and not self.failed:
             return
         if not self.failed:
-            missing = parts - len(self.results)
-            raise EngineError(f"{missing:,} of {parts:,} parts were not done")
+            raise EngineError(f"{parts - done:,} of {parts:,} parts were not done")
         first = self.failed[min(self.failed)]
         others = len(self.failed) - 1
         more = f"; {others} more failed" if others else ""
         happened = "".join(f"; {note}" for note in self.notes[:_SHOWN])
-        first.what += f" ({len(self.results):,} of {parts:,} parts were done{more}{happened})"
+        first.what += f" ({done:,} of {parts:,} parts were done{more}{happened})"
         raise first
 
 
@@ -199,25 +195,22 @@ class _Attempt:
     versions.
     """
 
-    part: Part
+    part: Piece
+    isolate: bool
     tries: int = 0
     refused: int = 0
     contents: bool = False
-    isolate: bool = False
 
 
 @dataclass
 class _Flight:
+    """A part that was given out. Where it is ``late``, it was given out once more: the first
+    answer counts, and until there is one the order keeps its slot.
+    """
+
     attempt: _Attempt
     since: float
-
-
-@dataclass(frozen=True)
-class _Late:
-    """An order that was given up, and the worker that may still be at it."""
-
-    attempt: _Attempt
-    holder: str
+    late: bool = False
 
 
 class _Runner(Generic[R]):
@@ -225,49 +218,80 @@ class _Runner(Generic[R]):
         self,
         job: Job[R],
         carried: Iterable[Carried],
-        parts: Iterable[Part],
+        parts: Iterable[Piece],
         workers: Workers,
         limit: float,
         tick: Tick,
+        isolate: bool,
+        most_failed: int,
+        enough: Callable[[], bool],
     ) -> None:
         self._job, self._workers, self._limit, self._tick = job, workers, limit, tick
         self._contents: Mapping[str, Files] = {each.ticket.sha256: each.files for each in carried}
         self._versions = versions_here(job.libraries)
-        self._id = uuid.uuid4().hex
-        self._waiting = deque(_Attempt(part) for part in parts)
+        self._id = f"{worker.name_of_worker()} {uuid.uuid4().hex}"
+        self._fresh: Iterator[_Attempt] = (_Attempt(part, isolate) for part in parts)
+        self._again: deque[_Attempt] = deque()
         self._flying: dict[Future[Reply], _Flight] = {}
-        self._late: dict[Future[Reply], _Late] = {}
         self._avoid: set[str] = set()
+        self._most_failed, self._enough = most_failed, enough
         self._ended = False
+        self._unread: BpeInteropError | None = None
         self._seen = time.monotonic()
         self.run: Run[R] = Run()
 
     def work(self) -> Run[R]:
         try:
-            while (self._waiting and not self._ended) or self._flying:
+            while not self._enough():
                 self._give_out()
+                if not self._is_waited_for():
+                    break
                 self._take_in()
                 self._look_at_the_clock()
         except KeyboardInterrupt:
             self.run.interrupted = True
         finally:
             self._stop()
+        if self._unread is not None and not self.run.interrupted:
+            raise self._unread
         return self.run
 
+    def _is_waited_for(self) -> bool:
+        """Whether a part is to be given out yet, or at work and not done elsewhere."""
+        out = (flight.attempt.part.number for flight in self._flying.values())
+        settled = self.run.done | self.run.failed.keys()
+        return bool(self._again and not self._ended) or any(n not in settled for n in out)
+
+    def _next(self) -> _Attempt | None:
+        """The next part; None where there is none, or none is to be begun any more."""
+        while self._again and not self._ended:
+            attempt = self._again.popleft()
+            if attempt.part.number not in self.run.done:
+                return attempt
+        if self._ended:
+            return None
+        try:
+            return next(self._fresh, None)
+        except BpeInteropError as error:  # what was read before is done first
+            self._unread, self._ended = error, True
+            return None
+
+    def _room(self) -> int:
+        """How many parts may be given out. Where all that were given out are late, one more may:
+        the executor may have another process.
+        """
+        slots = self._workers.slots(self._avoid)
+        late = sum(flight.late for flight in self._flying.values())
+        return max(1, slots - late) - (len(self._flying) - late) if slots > 0 else 0
+
     def _give_out(self) -> None:
-        while self._waiting and not self._ended:
-            if len(self._flying) >= self._workers.slots(len(self._late), self._avoid):
+        while self._room() > 0:
+            attempt = self._next()
+            if attempt is None:
                 return
-            attempt = self._waiting.popleft()
-            if attempt.part.number in self.run.results:
-                continue
+            contents = self._contents if attempt.contents else {}
             order = Order(
-                self._job,
-                attempt.part,
-                self._id,
-                self._versions,
-                self._contents if attempt.contents else {},
-                attempt.isolate,
+                self._job, attempt.part, self._id, self._versions, contents, attempt.isolate
             )
             try:
                 future = self._workers.submit(order, self._avoid)
@@ -276,64 +300,47 @@ class _Runner(Generic[R]):
             self._flying[future] = _Flight(attempt, time.monotonic())
 
     def _take_in(self) -> None:
-        for name in self._workers.lost():
-            self._note(f"the worker {name} was lost")
-        watched = [*self._flying, *self._late]
-        if self._flying or self._workers.slots(len(self._late), self._avoid) > 0:
+        if self._flying or self._workers.slots(self._avoid) > 0:
             self._seen = time.monotonic()
-        else:  # nobody is left, or all that are left hang
-            self._wait_for_workers()
-        if not watched:
-            return
-        done, _ = wait(watched, timeout=_LOOK, return_when=FIRST_COMPLETED)
-        for future in done:
-            late = self._late.pop(future, None)
-            if late is None:
-                self._take(future, self._flying.pop(future).attempt, False)
-                continue
-            # It did not hang, it is slow: from now on it is given parts again.
-            if not any(other.holder == late.holder for other in self._late.values()):
-                self._avoid.discard(late.holder)
-            self._take(future, late.attempt, True)
-
-    def _wait_for_workers(self) -> None:
-        if time.monotonic() - self._seen > _NOBODY:
+        elif time.monotonic() - self._seen > _NOBODY:
             raise EngineError(
                 f"there was no worker for {_NOBODY:g} seconds",
                 fix="start workers; a state (--state) keeps what is done",
             )
-        if self._waiting:
+        if not self._flying:
             time.sleep(_LOOK)
+            return
+        ready, _ = wait(self._flying, timeout=_LOOK, return_when=FIRST_COMPLETED)
+        for future in ready:
+            self._take(future, self._flying.pop(future))
 
-    def _take(self, future: Future[Reply], attempt: _Attempt, late: bool) -> None:
-        number = attempt.part.number
-        if number in self.run.results:
+    def _take(self, future: Future[Reply], flight: _Flight) -> None:
+        attempt, number = flight.attempt, flight.attempt.part.number
+        if number in self.run.done:
             return
         try:
             reply = future.result()
         except BrokenExecutor as error:
             raise _broken(error) from error
         except CancelledError:
-            if not late:
-                self._again(attempt, "its worker was lost")
+            self._retry(flight, "its worker was lost")
             return
         except Exception as error:  # what an executor raises for a worker that died is its own
-            if not late:
-                self._again(attempt, f"its worker was lost or failed: {_told(error)}", error)
+            self._retry(flight, f"its worker was lost or failed: {_told(error)}", error)
             return
         if isinstance(reply, Finished):
             self.run.seconds += reply.seconds
             self.run.memory = max(self.run.memory, reply.memory)
-            self.run.results[number] = reply.value
+            self.run.done.add(number)
             self.run.failed.pop(number, None)
             self._tick(attempt.part, reply.value)
-        elif late:
+        elif flight.late:
             return
         elif isinstance(reply, Stopped):
-            self._again(attempt, f"the worker {reply.worker} was told to stop")
+            self._retry(flight, f"the worker {reply.worker} was told to stop")
         elif isinstance(reply, Missing):
             attempt.contents = True
-            self._waiting.appendleft(attempt)
+            self._again.appendleft(attempt)
         elif isinstance(reply, OtherVersions):
             self._refused(attempt, reply)
         elif isinstance(reply, Failed):
@@ -343,21 +350,23 @@ class _Runner(Generic[R]):
         self._note(f"{reply}, and was given no more")
         self._avoid.add(reply.worker)
         attempt.refused += 1
-        others = self._workers.slots(len(self._late), self._avoid) > 0
-        if attempt.refused < _REFUSALS and others:
-            self._waiting.append(attempt)
+        if attempt.refused < _REFUSALS and self._workers.slots(self._avoid) > 0:
+            self._again.append(attempt)
             return
         error = EngineError(str(reply), fix="install the same versions wherever workers run")
         self._fail(attempt, error)
         self._ended = True
 
-    def _again(self, attempt: _Attempt, why: str, error: Exception | None = None) -> None:
-        """Once more, elsewhere, and with engines in a child process, which a text may kill."""
+    def _retry(self, flight: _Flight, why: str, error: Exception | None = None) -> None:
+        """Once more, and with engines in a child process, which a text may kill."""
+        if flight.late:
+            return
+        attempt = flight.attempt
         attempt.tries += 1
         if attempt.tries < 2:
             self._note(f"{attempt.part} was given out again: {why}")
             attempt.isolate = True
-            self._waiting.appendleft(attempt)
+            self._again.appendleft(attempt)
             return
         failure = EngineError(
             f"it was not done in two attempts: {why}",
@@ -370,21 +379,18 @@ class _Runner(Generic[R]):
     def _fail(self, attempt: _Attempt, error: BpeInteropError) -> None:
         self.run.failed[attempt.part.number] = error
         # What cannot be written for one part cannot be for the next either.
-        if isinstance(error, TargetError) or len(self.run.failed) >= _MOST_FAILED:
+        if isinstance(error, TargetError) or len(self.run.failed) >= self._most_failed:
             self._ended = True
 
     def _look_at_the_clock(self) -> None:
         now = time.monotonic()
-        for future, flight in [*self._flying.items()]:
-            if now - flight.since <= self._limit or future.done():
+        for future, flight in self._flying.items():
+            if flight.late or now - flight.since <= self._limit or future.done():
                 continue
-            del self._flying[future]
-            holder = self._workers.holder(future)
-            if holder:
-                self._avoid.add(holder)
-            self._late[future] = _Late(flight.attempt, holder)
-            named = f"the worker {holder}" if holder else "a worker"
-            self._again(flight.attempt, f"{named} did not answer within {self._limit:g} seconds")
+            self._retry(flight, f"a worker did not answer within {self._limit:g} seconds")
+            flight.late = True
+        if self._flying and self.run.failed and all(each.late for each in self._flying.values()):
+            self._ended = True  # nobody answers any more
 
     def _note(self, what: str) -> None:
         if what not in self.run.notes:
@@ -392,11 +398,8 @@ class _Runner(Generic[R]):
 
     def _stop(self) -> None:
         """What still runs is told to end; what waits in the executor is taken back."""
-        left = [*self._flying, *self._late]
-        if not left:
-            return
         self._workers.stop(self._id)
-        for future in left:
+        for future in self._flying:
             future.cancel()
 
 
@@ -415,18 +418,22 @@ def _broken(error: BaseException) -> EngineError:
 def run_parts(
     job: Job[R],
     carried: Iterable[Carried],
-    parts: Iterable[Part],
+    parts: Iterable[Piece],
     workers: Workers,
     *,
     limit: float = LIMIT,
     tick: Tick = lambda part, value: None,
+    isolate: bool = False,
+    most_failed: int = _MOST_FAILED,
+    enough: Callable[[], bool] = lambda: False,
 ) -> Run[R]:
     """Does a job with each part.
 
     No more parts are given out than there are slots, so that the clock of each runs from the time
-    that it is worked on. A part whose worker is lost, or does not answer within the limit, is
-    given out once more; whichever answers first counts, and the other answer is passed over.
-    Interrupted with Ctrl-C, it stops the workers and returns what was done.
+    that it is worked on, and no more are read than are worked on. A part whose worker is lost, or
+    does not answer within the limit, is given out once more; whichever answers first counts, and
+    the other answer is passed over. Interrupted with Ctrl-C, it stops the workers and returns what
+    was done.
 
     Args:
         job: what is done with each part.
@@ -435,11 +442,16 @@ def run_parts(
         workers: who works.
         limit: seconds for a part.
         tick: called with each part and its result, as they come.
+        isolate: run engines in child processes from the beginning.
+        most_failed: after so many parts that failed, no more are begun.
+        enough: whether it is to end, asked after each part.
 
     Raises:
         EngineError: the executor is broken.
+        BpeInteropError: the parts could not be read on; those before are done.
     """
-    return _Runner(job, carried, parts, workers, limit, tick).work()
+    runner = _Runner(job, carried, parts, workers, limit, tick, isolate, most_failed, enough)
+    return runner.work()
 
 
 class Result(Protocol):
@@ -479,9 +491,9 @@ def run_corpus(
         corpus: the parts.
         workers: who works.
         state: a file in which it is kept what is done; None where nothing is.
-        about: what the run does, as :class:`.state_file.Done` takes it.
+        about: what the run does, as :func:`.state.keeping` takes it.
         kind: the dataclass that a result is.
-        limit: seconds after which a part is given to another worker, once.
+        limit: seconds after which a part is given out once more.
         tick: is told how far it is, and what became of the last part.
         is_there: whether what a run before did is still there.
         fresh: begin again where the state is of another run.
@@ -496,14 +508,17 @@ def run_corpus(
         TargetError: the state cannot be written.
         BpeInteropError: a part failed.
     """
-    with keeping(state, about, corpus.shards, corpus.parts, kind, fresh=fresh) as kept:
+    about = {**about, "parts": digest_of(corpus.parts)}
+    with keeping(state, about, corpus.shards, kind, fresh=fresh) as kept:
         before = {number: each for number, each in kept.results.items() if is_there(each)}
+        results = dict(before)
         read = sum(part.size for part in corpus.parts if part.number in before)
         seen = Progress(0, 0, read, sum(part.size for part in corpus.parts), 0.0, read)
         began = time.monotonic()
 
-        def took(part: Part, result: K) -> None:
+        def took(part: Piece, result: K) -> None:
             nonlocal seen
+            results[part.number] = result
             kept.add(part.number, result)
             documents, size = seen.documents + result.documents, seen.bytes + result.bytes
             took_so_far = time.monotonic() - began
@@ -513,7 +528,8 @@ def run_corpus(
 
         left = [part for part in corpus.parts if part.number not in before]
         run = run_parts(job, carried, left, workers, limit=limit, tick=took)
-    run.results = {**before, **run.results}
+    run.results = results
+    run.done |= before.keys()
     if not run.interrupted:
         _check_done(run, corpus)
     return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import platform
@@ -9,9 +10,9 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..errors import BpeInteropError
 from ..formats import Files
@@ -25,9 +26,13 @@ class _StoppedError(Exception):
 _MOST_KEPT = 8
 """Of how many tokenizers a process keeps the files."""
 
+_Key: TypeAlias = "tuple[str, Job[Any], bool]"
+"""The run, what it does, and whether engines are isolated."""
+
 _lock = threading.Lock()
 _contents: dict[str, Files] = {}
-_idle: dict[tuple[str, Job[Any], bool], list[Work[Any]]] = {}
+_idle: dict[_Key, list[Work[Any]]] = {}
+_busy: dict[str, list[Work[Any]]] = {}
 _stopped: set[str] = set()
 
 
@@ -55,8 +60,16 @@ def name_of_worker() -> str:
 
 
 def stop(run: str) -> None:
-    """Lets what this process does for a run end at the next chance."""
-    _stopped.add(run)
+    """Ends what this process does for a run, and closes what was built for it."""
+    with _lock:
+        _stopped.add(run)
+        works = [*_busy.get(run, ()), *_closable(lambda key: key[0] == run)]
+    for work in works:
+        work.close()
+
+
+def _closable(unwanted: Callable[[_Key], bool]) -> list[Work[Any]]:
+    return [work for key in [*filter(unwanted, _idle)] for work in _idle.pop(key)]
 
 
 def perform(order: Order) -> Reply:
@@ -71,17 +84,12 @@ def perform(order: Order) -> Reply:
     began = time.monotonic()
     key = order.run, order.job, order.isolate
     try:
-        work = _taken(key) or order.job.build(files, order.isolate)
-        try:
+        with _built(key, files) as work:
             value = work.do(order.part, lambda: _check(order.run))
-        except BaseException:
-            work.close()
-            raise
     except _StoppedError:
         return Stopped(worker)
     except BpeInteropError as error:
         return Failed(worker, error)
-    _give_back(key, work)
     return Finished(worker, value, time.monotonic() - began, _memory())
 
 
@@ -110,19 +118,36 @@ def _files_of(order: Order) -> list[Files] | None:
     return known if len(known) == len(wanted) else None
 
 
-def _taken(key: tuple[str, Job[Any], bool]) -> Work[Any] | None:
-    """What was built for an order of this kind and is idle; what other runs left is closed."""
-    with _lock:
-        for other in [each for each in _idle if each[0] != key[0]]:
-            for work in _idle.pop(other):
-                work.close()
+@contextlib.contextmanager
+def _built(key: _Key, files: Sequence[Files]) -> Iterator[Work[Any]]:
+    """What is built for an order of this kind, kept for the next; what fails in it is closed."""
+    run, job, isolate = key
+    with _lock:  # what runs of other processes left; those of this one are stopped when they end
+        own = name_of_worker()
+        left = _closable(lambda other: other[0] != run and not other[0].startswith(own))
         held = _idle.get(key)
-        return held.pop() if held else None
-
-
-def _give_back(key: tuple[str, Job[Any], bool], work: Work[Any]) -> None:
+        work = held.pop() if held else None
+    for other in left:
+        other.close()
+    work = work or job.build(files, isolate)
     with _lock:
-        _idle.setdefault(key, []).append(work)
+        _busy.setdefault(run, []).append(work)
+    keep = False
+    try:
+        _check(run)
+        yield work
+        keep = True
+    finally:
+        with _lock:
+            _busy[run].remove(work)
+            if not _busy[run]:
+                del _busy[run]
+            if keep and run not in _stopped:
+                _idle.setdefault(key, []).append(work)
+            else:
+                keep = False
+        if not keep:
+            work.close()
 
 
 def _memory() -> int:

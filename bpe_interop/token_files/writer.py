@@ -40,6 +40,7 @@ from ..shards import (
     pool_of,
     run_corpus,
 )
+from ..shards.state import holds_nothing
 from ..shards.worker import versions_here
 from ..tokenizer import Tokenizer
 from .columns import sha256_of_file
@@ -307,7 +308,7 @@ def _kept(place: Path, files: Files, state: Path | None) -> Iterator[Path]:
                 yield folder
             except BaseException:
                 # While the folder is held: another run may wait for it.
-                if state is not None and not _is_begun(state):
+                if state is not None and holds_nothing(state):
                     state.unlink(missing_ok=True)
                     shutil.rmtree(folder, ignore_errors=True)
                 raise
@@ -318,14 +319,6 @@ def _kept(place: Path, files: Files, state: Path | None) -> Iterator[Path]:
             where=str(folder),
             fix="choose a folder where you may write, with enough free space",
         ) from None
-
-
-def _is_begun(state: Path) -> bool:
-    """Whether a part is done: the first line only says what the run is about."""
-    try:
-        return state.read_bytes().count(b"\n") > 1
-    except OSError:
-        return False
 
 
 def _check_ours(folder: Path, alone: bool) -> None:

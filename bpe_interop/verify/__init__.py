@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from ..proof.prove import SCOPES, about
     from ..proof.stage import Scope, Stage, counts
     from ..shards import Progress
+    from .corpus import Corpora
     from .report import Example, Report
     from .runs import RunOptions
     from .sides import Failure, Mismatch
-    from .sweep import Corpora
     from .two_sources import verify
 
 __all__ = [
@@ -47,10 +47,10 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
             ".proof.prove": ("SCOPES", "about"),
             ".proof.stage": ("Scope", "Stage", "counts"),
             ".shards": ("Progress",),
+            "corpus": ("Corpora",),
             "report": ("Example", "Report"),
             "runs": ("RunOptions",),
             "sides": ("Failure", "Mismatch"),
-            "sweep": ("Corpora",),
             "two_sources": ("verify",),
         },
     )

@@ -20,7 +20,8 @@ from queue import SimpleQueue
 from ..engines import Engine
 from ..engines.child_process import python
 from ..model import BPEModel, PairList, Vocab
-from .children import cores, receive, send
+from .children import receive, send
+from .corpus import cores
 from .sides import Build, Failure, Mode, Own, decode, encode_all
 
 _START = (

@@ -1,22 +1,18 @@
-"""Two tokenizers in child processes, and batches of texts that several of them work on."""
+"""Two tokenizers in a child process."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import signal
 import subprocess
 import sys
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from queue import SimpleQueue
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from ..engines.child_process import python
 from ..errors import EngineError
-from .compare import Answers, Decoded, Pair
+from .compare import Answers, Decoded
 from .sides import Build, Failure, Mismatch, Mode
 
 _START = (
@@ -167,61 +163,3 @@ def _ended(code: int) -> str:
         return f"was killed by {signal.Signals(-code).name}"
     except ValueError:
         return f"was killed by signal {-code}"
-
-
-B = TypeVar("B")
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def run_batches(
-    pairs: list[Pair], batches: Iterable[B], texts: Callable[[B], list[str]]
-) -> Generator[tuple[B, list[Answers]], None, None]:
-    """Each batch with its outcomes, in order, and no more batches read than are worked on.
-
-    One pair works in this thread; several work each in a thread of its own, which waits for a
-    child process. An iterator that is closed before its end closes the pairs that are at work.
-    """
-    if len(pairs) > 1:
-        yield from _spread(pairs, batches, texts)
-        return
-    for batch in batches:
-        yield batch, pairs[0].compare(texts(batch))
-
-
-def _spread(
-    pairs: list[Pair], batches: Iterable[B], texts: Callable[[B], list[str]]
-) -> Generator[tuple[B, list[Answers]], None, None]:
-    idle: SimpleQueue[Pair] = SimpleQueue()
-    for pair in pairs:
-        idle.put(pair)
-
-    def work(batch: list[str]) -> list[Answers]:
-        pair = idle.get()
-        try:
-            return pair.compare(batch)
-        finally:
-            idle.put(pair)
-
-    threads = ThreadPoolExecutor(len(pairs))
-    waiting: deque[tuple[B, Future[list[Answers]]]] = deque()
-    try:
-        for batch in batches:
-            waiting.append((batch, threads.submit(work, texts(batch))))
-            # One more than there are pairs, so that none waits for this thread.
-            if len(waiting) > len(pairs) + 1:
-                first, outcomes = waiting.popleft()
-                yield first, outcomes.result()
-        while waiting:
-            first, outcomes = waiting.popleft()
-            yield first, outcomes.result()
-    finally:
-        if waiting:  # threads that wait for an answer end when there is none
-            for pair in pairs:
-                pair.close()
-        threads.shutdown(cancel_futures=True)

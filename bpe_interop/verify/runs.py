@@ -12,13 +12,12 @@ from ..errors import EngineError
 from ..model import BPEModel, show
 from ..shards import LIMIT, Progress, Workers
 from ..ticks import begin, untold
-from .by_parts import check_by_parts, compare_by_parts
 from .children import ChildPair
 from .compare import Decoded, LocalPair, Pair, Tally, compare_in
+from .corpus import ENDED_EARLY, Corpora, Sides, compare_corpora
 from .corpus_report import CorpusReport, Found
 from .sides import Inside, Mismatch, Mode, Own, Side
 from .stress import awkward, completed, every_token, texts_with, thorough
-from .sweep import ENDED_EARLY, Corpora, Sides, check_corpora, compare_corpora
 
 _CHUNK = 4_096
 _APART = {"control", "unknown", "unused", "byte"}
@@ -202,7 +201,7 @@ def run(
             texts are run, unless all are asked for (``options.thorough``).
 
     Raises:
-        BpeInteropError: as :func:`.sweep.compare_corpora`.
+        BpeInteropError: as :func:`.corpus.compare_corpora`.
     """
     a, b = both
     ran = Ran()
@@ -231,7 +230,15 @@ def run(
     finally:
         pair.close()
     if not ran.interrupted and corpora.names:
-        ran.corpus = _over(corpora, sides_of(both, modes), inside, options)
+        ran.corpus = compare_corpora(
+            sides_of(both, modes),
+            corpora,
+            isolate=options.isolate,
+            wanted=inside,
+            scope=inside.scope,
+            patience=PATIENCE,
+            tick=options.watch,
+        )
         ended = any(note.startswith(ENDED_EARLY) for note in ran.corpus.notes)
         ran.interrupted = ran.corpus.interrupted and not ended
     return ran
@@ -254,38 +261,6 @@ def sides_of(both: tuple[Side, Side], modes: Sequence[Mode]) -> Sides:
         built.append((side.build, side.name))
     (build_a, name_a), (build_b, name_b) = built
     return Sides(build_a, build_b, name_a, name_b, tuple(modes))
-
-
-def _over(
-    corpora: Corpora,
-    sides: Sides,
-    inside: Inside,
-    options: RunOptions,
-) -> CorpusReport:
-    if corpora.by_parts is not None:
-        return compare_by_parts(
-            sides, corpora, corpora.by_parts, inside.scope, PATIENCE, options.watch
-        )
-    return compare_corpora(
-        sides,
-        corpora,
-        isolate=options.isolate,
-        wanted=inside,
-        patience=PATIENCE,
-        tick=options.watch,
-    )
-
-
-def check_texts(corpora: Corpora, both: tuple[Side, Side], modes: Sequence[Mode]) -> None:
-    """Looks at the files before anything else is done, which takes longer.
-
-    Raises:
-        SourceError, TargetError: as :func:`.sweep.check_corpora`.
-    """
-    if corpora.names and corpora.by_parts is not None:
-        check_by_parts(corpora, corpora.by_parts)
-    elif corpora.names:
-        check_corpora(sides_of(both, modes), corpora)
 
 
 def _awkward_texts(both: tuple[Side, Side], *, every: bool, tokens: bool) -> Iterator[str]:

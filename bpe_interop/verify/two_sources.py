@@ -15,11 +15,11 @@ from ..model import BPEModel
 from ..presets import ways_to_say
 from ..proof.prove import SCOPES
 from ..proof.stage import Scope
+from .corpus import Corpora
 from .lock import Lock, as_source, locked, notes_on
 from .report import Report
 from .runs import RunOptions
 from .sides import Kept, Own, Side, open_side, run_in_transformers, side_of
-from .sweep import Corpora
 from .verdict import compare
 
 _AS_USUAL = RunOptions()

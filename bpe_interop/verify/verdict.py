@@ -24,12 +24,12 @@ from ..shards import Carried, Workers, carry, pool_of
 from ..ticks import begin
 from .alignment import align
 from .assumptions import assumptions, unexamined
-from .by_parts import ByParts
 from .compare import ask_both, first_stage
+from .corpus import ByParts, Corpora, check_corpora
 from .corpus_report import CorpusReport, Source
 from .metadata import metadata_apart
 from .report import Example, Report, Verdict
-from .runs import PATIENCE, Ran, RunOptions, check_texts, mismatch_of, run
+from .runs import PATIENCE, Ran, RunOptions, mismatch_of, run, sides_of
 from .sides import (
     ORDINARY,
     PARSED,
@@ -49,7 +49,6 @@ from .sides import (
     unstated,
 )
 from .stress import fixed
-from .sweep import Corpora
 
 _AS_USUAL = RunOptions()
 _NO_CORPORA = Corpora()
@@ -96,7 +95,8 @@ def compare(
     if options.executor is not None:
         workers = pool_of(options.executor, options.slots)
         corpora = replace(corpora, by_parts=_by_parts(a, b, workers, options.limit))
-    check_texts(corpora, (a, b), modes)
+    if corpora.names:  # before a proof, which takes longer
+        check_corpora(sides_of((a, b), modes), corpora, scope)
     begin(options.tick, "proving")
     found = None
     if proof and a.model is not None and b.model is not None:

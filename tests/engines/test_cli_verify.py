@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -293,7 +294,7 @@ def interrupting(after: int) -> Callable[[], Any]:
 def test_control_c_reports_what_was_done(
     run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    corpus, state = tmp_path / "corpus.txt", tmp_path / "state.json"
+    corpus, state = tmp_path / "corpus.txt", tmp_path / "compared.state"
     corpus.write_text("a line of text\n" * 100_000, "utf-8")
     monkeypatch.setattr("bpe_interop.cli.verify.comparing", interrupting(after))
     spm = TINY / "spm-tiny" / "sentencepiece", TINY / "spm-tiny" / "huggingface"
@@ -302,9 +303,11 @@ def test_control_c_reports_what_was_done(
     assert code == 130
     assert out.startswith("TESTED      equal on ")
     assert "interrupted before all were compared" in out.splitlines()[0]
-    kept = CorpusReport.from_json(json.dumps(json.loads(state.read_text())["report"]))
-    assert (kept.counts.documents > 0) == bool(after)
-    assert kept.counts.bytes < corpus.stat().st_size
+    with contextlib.closing(sqlite3.connect(state)) as database:
+        kept = [json.loads(row[0]) for row in database.execute("SELECT result FROM parts")]
+    counts = [each["report"]["counts"] for each in kept]
+    assert len(counts) == after
+    assert all(0 < each["bytes"] < corpus.stat().st_size for each in counts)
     # A proof stands by itself, and what was not compared is said.
     code, out, _ = run(RANKS, HUB, *settings[:2])
     assert code == 130
@@ -326,7 +329,7 @@ def test_control_c_does_not_hide_a_difference(
 def test_a_run_goes_on_from_its_state(
     run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    corpus, state = tmp_path / "corpus.txt", tmp_path / "state.json"
+    corpus, state = tmp_path / "corpus.txt", tmp_path / "compared.state"
     corpus.write_text("a line of text\n" * 100_000, "utf-8")
     settings = (RANKS, HUB, "--corpus", corpus, "--state", state, "--processes", "0")
     with monkeypatch.context() as patch:
@@ -462,17 +465,17 @@ def test_a_shard_that_cannot_be_read(run: Command, tmp_path: Path) -> None:
 
 
 def test_a_state_of_another_comparison(run: Command, tmp_path: Path) -> None:
-    state, corpus, other = (tmp_path / name for name in ("state.json", "one.txt", "two.txt"))
+    state, corpus, other = (tmp_path / name for name in ("compared.state", "one.txt", "two.txt"))
     corpus.write_text("one\n", "utf-8")
     other.write_text("two\n", "utf-8")
     assert run(RANKS, HUB, "--corpus", corpus, "--state", state)[0] == 0
     before = state.read_bytes()
     code, out, err = run(RANKS, HUB, "--corpus", other, "--state", state)
     assert (code, out) == (2, "")
-    assert "belongs to another corpus" in err
+    assert "begun on another corpus" in err
     code, out, err = run(RANKS, OTHER, "--corpus", corpus, "--state", state)
     assert (code, out) == (2, "")
-    assert "different tokenizers" in err
+    assert "begun for other tokenizers" in err
     code, out, err = run(RANKS, HUB, "--corpus", corpus, "--state", tmp_path / "no" / "state")
     assert (code, out) == (2, "")
     assert state.read_bytes() == before
@@ -492,7 +495,7 @@ def test_a_lock_file_from_a_newer_version(run: Command, tmp_path: Path) -> None:
     ("settings", "what"),
     [
         (("--field", "text"), "--corpus"),
-        (("--state", "state.json"), "--corpus"),
+        (("--state", "compared.state"), "--corpus"),
         (("--sample", "1%"), "--corpus"),
         (("--max-bytes", "0", "--corpus", "x"), "--max-bytes"),
         (("--sample", "much", "--corpus", "x"), "is no sample"),

@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import os
-import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Executor, Future
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +34,9 @@ from bpe_interop.shards.orders import Order
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import Settings, Way, check_token_files, encode_corpora, job
 from bpe_interop.token_files.job import EncodeJob
-from bpe_interop.verify.by_parts import ByParts, compare_by_parts
+from bpe_interop.verify.corpus import ByParts, Corpora, Sides, compare_corpora
 from bpe_interop.verify.corpus_report import CorpusReport
 from bpe_interop.verify.sides import ORDINARY, open_side, side_of
-from bpe_interop.verify.sweep import Corpora, Sides, compare_corpora
 
 GPT2, CL100K = (
     FIXTURES / "tokenizers" / name / "huggingface" for name in ("gpt2-tiny", "cl100k-tiny")
@@ -164,14 +163,8 @@ def by_parts(sides: Sides, workers: Workers, corpus: Path) -> CorpusReport:
     left, right = (
         carry(str(each), "huggingface", load_source(each).files) for each in (GPT2, CL100K)
     )
-    return compare_by_parts(
-        sides,
-        Corpora((corpus,)),
-        ByParts(workers, (left, right), (None, None)),
-        "ordinary",
-        patience=1_000,
-        tick=lambda progress: None,
-    )
+    by = ByParts(workers, (left, right), (None, None))
+    return compare_corpora(sides, Corpora((corpus,), by_parts=by), scope="ordinary")
 
 
 def harmed(
@@ -192,14 +185,15 @@ def harmed(
     inner = EncodeJob(carried.ticket, Settings("npy", special="text"), "uint16", str(folder))
     job = Harmful(inner, harm, tuple((times or {4: 1}).items()), str(marks))
     parts = cut(find_shards([corpus]), PART)
-    seen: list[int] = []
+    seen: list[tuple[int, Any]] = []
 
     def took(part: Part, value: Any) -> None:
-        seen.append(part.number)
+        seen.append((part.number, value))
         tick(part, value)
 
     run = run_parts(job, [carried], parts, workers, limit=limit, tick=took)
-    assert len(seen) == len({*seen})
+    run.results = dict(seen)
+    assert len(seen) == len(run.results)
     return run, len(parts)
 
 
@@ -226,7 +220,6 @@ def test_a_killed_worker_costs_its_part_once_more_and_a_part_that_kills_each_is_
     assert (len(run.results), [*run.failed]) == (parts - 1, [7])
     assert in_order(run) == undisturbed[:7] + undisturbed[8:]
     assert any("was given out again: its worker was lost" in note for note in run.notes)
-    assert any("the worker tcp://" in note and "was lost" in note for note in run.notes)
     with pytest.raises(EngineError, match="not done in two attempts") as raised:
         run.check_whole(parts)
     assert "1.jsonl (bytes 900,000 to the end)" in raised.value.where
@@ -265,28 +258,26 @@ class Clock:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("harm", ["stop", "stop when asked"])
-def test_a_worker_that_hangs_is_left_alone(
+def test_a_part_whose_worker_hangs_is_done_by_another(
     local: DaskWorkers,
     corpus: Path,
     tmp_path: Path,
     undisturbed: list[Any],
     monkeypatch: pytest.MonkeyPatch,
-    harm: str,
 ) -> None:
     clock = Clock(tmp_path / "marks")
     monkeypatch.setattr(running, "time", clock)
     # The hour that the clock jumps is no hour without a worker.
     monkeypatch.setattr(running, "_NOBODY", 7_200.0)
     try:
-        run, parts = harmed(local, corpus, tmp_path, harm, limit=1_800, tick=clock.tick)
+        run, parts = harmed(local, corpus, tmp_path, "stop", limit=1_800, tick=clock.tick)
     finally:
         [mark] = (tmp_path / "marks").iterdir()
         os.kill(int(mark.name.split("-")[0]), signal.SIGKILL)
     run.check_whole(parts)
     assert in_order(run) == undisturbed
-    late = r"given out again: the worker tcp://\S+ did not answer within 1800 seconds"
-    assert any(re.search(late, note) for note in run.notes), run.notes
+    late = "given out again: a worker did not answer within 1800 seconds"
+    assert any(late in note for note in run.notes), run.notes
 
 
 OTHER_VERSION = """
@@ -327,10 +318,10 @@ class Alone:
 
     def __init__(self, inner: DaskWorkers, out: set[str]) -> None:
         self._inner, self._out = inner, out
-        self.holder, self.lost, self.stop = inner.holder, inner.lost, inner.stop
+        self.stop = inner.stop
 
-    def slots(self, late: int, avoid: Collection[str]) -> int:
-        return self._inner.slots(late, {*avoid, *self._out})
+    def slots(self, avoid: Collection[str]) -> int:
+        return self._inner.slots({*avoid, *self._out})
 
     def submit(self, order: Order, avoid: Collection[str]) -> Future[Any]:
         return self._inner.submit(order, {*avoid, *self._out})
@@ -352,7 +343,7 @@ def test_the_command_line_on_a_cluster_says_the_same(
     for times in range(2):  # the second time all is in the state
         many = command(*asked, *there, "--state", state)
         assert json.loads(many.out)["statistics"] == json.loads(one.out)["statistics"]
-        assert state.read_bytes().count(b"\n") == 1 + 3, times
+        assert results_in(state) == 3, times
     folder = tmp_path / "ids"
     asked = "encode", GPT2, "--corpus", corpus, "--special", "text", "-o"
     assert command(*asked, folder, *there).code == 0
@@ -431,7 +422,7 @@ def test_ctrl_c_of_verify_says_what_was_done(scheduler: str, tmp_path: Path) -> 
     command = [sys.executable, "-m", "bpe_interop", *asked, "--scheduler", scheduler]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
         out = interrupted(process, state)
-    done = state.read_bytes().count(b"\n") - 1
+    done = results_in(state)
     assert process.returncode == 130
     assert b"interrupted: not all texts were compared" in out
     assert f"{done:,} documents".encode() in out
@@ -455,8 +446,7 @@ def test_ctrl_c_of_inspect_says_what_was_done_and_a_state_goes_on(
     )
     with process:
         out = interrupted(process, state)
-    before = state.read_bytes()
-    done = before.count(b"\n") - 1
+    done = results_in(state)
     assert process.returncode == 130
     assert f"interrupted: {done} of 150 parts were measured".encode() in out
     assert b"name the same state to go on" in out
@@ -464,16 +454,27 @@ def test_ctrl_c_of_inspect_says_what_was_done_and_a_state_goes_on(
     assert not plot.exists()
     whole = command(*kept)
     drawn = plot.read_bytes()
-    assert (whole.code, state.read_bytes().count(b"\n")) == (0, 151)
-    assert state.read_bytes().startswith(before)
+    assert (whole.code, results_in(state)) == (0, 150)
     assert command(*asked).out == whole.out
     assert plot.read_bytes() == drawn
+
+
+def results_in(state: Path) -> int:
+    """How many parts a state has; it may be at work, and locked."""
+    if not state.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(f"file:{state}?immutable=1", uri=True)) as database:
+            [(count,)] = database.execute("SELECT count(*) FROM parts").fetchall()
+            return int(count)
+    except sqlite3.DatabaseError:  # half written
+        return 0
 
 
 def interrupted(process: subprocess.Popen[bytes], state: Path) -> bytes:
     """What a command prints that gets Ctrl-C when a few parts are in its state."""
     until = time.monotonic() + 300
-    while not (state.exists() and state.read_bytes().count(b"\n") > 3):
+    while results_in(state) < 3:
         assert time.monotonic() < until
         assert process.poll() is None
         time.sleep(0.01)
@@ -506,7 +507,7 @@ def test_an_interrupt_ends_the_workers_and_a_state_goes_on(corpus: Path, tmp_pat
     assert b"name the same state to go on" in out
     assert ends(process.pid)
     assert not folder.exists()
-    done = state.read_bytes().count(b"\n") - 1
+    done = results_in(state)
     seen: list[int] = []
     settings, loaded = Settings(special="text"), load_source(GPT2)
     way = Way(state=state, tick=lambda step: seen.append(step.read))

@@ -6,10 +6,13 @@ import gzip
 import importlib
 import json
 import resource
-import threading
+import sqlite3
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,18 +26,17 @@ from out_of_order import Shuffled
 
 from bpe_interop.corpora import find_shards, read_documents
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
-from bpe_interop.io import take_lock
 from bpe_interop.pages import to_json
-from bpe_interop.shards import Carried, Pool, carry, opened_from, pool_of, run, worker
-from bpe_interop.shards.orders import Finished, Order
+from bpe_interop.shards import Carried, carry, opened_from, pool_of, run, worker
+from bpe_interop.shards.state import keeping
 from bpe_interop.sources import load_source
 from bpe_interop.statistics import measure, measure_by_parts
+from bpe_interop.token_files.job import Encoded
 from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.verify import Corpora, RunOptions, verify
-from bpe_interop.verify.by_parts import ByParts, check_by_parts, compare_by_parts
+from bpe_interop.verify.corpus import ByParts, Sides, check_corpora, compare_corpora
 from bpe_interop.verify.corpus_report import CorpusReport
 from bpe_interop.verify.sides import ORDINARY, PARSED, open_side, side_of
-from bpe_interop.verify.sweep import Sides, compare_corpora
 
 RUNS = importlib.import_module("bpe_interop.verify.runs")
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
@@ -83,14 +85,7 @@ def compare(
 
 
 def compared(sides: Sides, by: ByParts, corpus: Path, state: Path | None = None) -> CorpusReport:
-    return compare_by_parts(
-        sides,
-        Corpora((corpus,), state=state),
-        by,
-        "all",
-        patience=1_000,
-        tick=lambda progress: None,
-    )
+    return compare_corpora(sides, Corpora((corpus,), state=state, by_parts=by), patience=1_000)
 
 
 def prepared(
@@ -159,15 +154,23 @@ def test_a_state_is_gone_on_from(
     state = tmp_path / "state"
     with Shuffled(3) as executor:
         compare(corpus, executor, state=state)
-        lines = state.read_bytes().split(b"\n")
-        assert len(lines) > 20
-        # As a kill leaves it: half of the lines, and a piece of the next.
-        state.write_bytes(b"\n".join(lines[:9]) + b"\n" + lines[9][:50])
+        parts = results_in(state)
+        assert parts > 20
+        # As a kill leaves it: some of the parts.
+        with closing(sqlite3.connect(state)) as database, database:
+            database.execute("DELETE FROM parts WHERE number > 7")
         done = _counted(executor, monkeypatch)
         report = compare(corpus, executor, state=state)
     assert report.to_json() == on_one_core
-    assert len(done) == len(lines) - 2 - 8
-    assert len(state.read_bytes().split(b"\n")) == len(lines)
+    assert sorted(done) == [*range(8, parts)]
+    assert results_in(state) == parts
+
+
+def results_in(state: Path) -> int:
+    """How many parts a state has."""
+    with closing(sqlite3.connect(state)) as database:
+        [(count,)] = database.execute("SELECT count(*) FROM parts").fetchall()
+        return int(count)
 
 
 def _counted(executor: Executor, patch: pytest.MonkeyPatch) -> list[int]:
@@ -190,7 +193,7 @@ def test_a_state_of_another_run_is_refused(corpus: Path, tmp_path: Path) -> None
         with pytest.raises(SourceError, match="other tokenizers"):
             compare(corpus, executor, state=state, folders=(CL100K, GPT2))
         state.write_text('{"kind": "another"}\n')
-        with pytest.raises(FormatError, match="no file of"):
+        with pytest.raises(FormatError, match="no state of"):
             compare(corpus, executor, state=state)
 
 
@@ -201,7 +204,7 @@ def test_a_state_of_other_versions_is_refused(
     with Shuffled(3) as executor:
         compare(corpus / "0.jsonl", executor, state=state)
         real = worker.versions_here
-        for place in ("verify.by_parts", "shards.worker", "shards.run"):
+        for place in ("verify.corpus", "shards.worker", "shards.run"):
             monkeypatch.setattr(
                 importlib.import_module(f"bpe_interop.{place}"),
                 "versions_here",
@@ -213,11 +216,33 @@ def test_a_state_of_other_versions_is_refused(
 
 def test_a_state_has_one_run_at_a_time(corpus: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
-    with Shuffled(3) as executor, state.open("ab") as other:
-        assert take_lock(other.fileno())
+    with Shuffled(3) as executor, closing(sqlite3.connect(state)) as other:
+        other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(TargetError, match="another run keeps its state there"):
             compare(corpus / "0.jsonl", executor, state=state)
     assert state.read_bytes() == b""
+
+
+def test_a_killed_run_loses_no_part_that_was_written(corpus: Path, tmp_path: Path) -> None:
+    """And the lock of a process that is gone holds nobody up."""
+    state = tmp_path / "state"
+    script = f"""
+import os, sys
+sys.path[:0] = [{str(Path(__file__).parent)!r}]
+from pathlib import Path
+from bpe_interop.corpora import find_shards
+from bpe_interop.shards.state import keeping
+from bpe_interop.token_files.job import Encoded
+with keeping({str(state)!r}, {{"parts": [1]}}, find_shards([{str(corpus)!r}]), Encoded) as kept:
+    for number in range(9):
+        kept.add(number, Encoded(number, 0, 0, 0, 0, 0, ()))
+        kept._took = 0.0 if number < 5 else 1e9
+    os.kill(os.getpid(), 9)
+"""
+    killed = subprocess.run([sys.executable, "-c", script], check=False)
+    assert killed.returncode == -9
+    with keeping(state, {"parts": [1]}, find_shards([corpus]), Encoded) as kept:
+        assert [each.documents for each in kept.results.values()] == [*range(6)]
 
 
 def test_other_versions_are_said(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,7 +291,7 @@ def test_a_damaged_container_is_an_error_after_the_others_are_done(
     with Shuffled(5) as executor, pytest.raises(SourceError, match="parts were done") as raised:
         compare(texts, executor, state=state, folders=(GPT2, GPT2))
     assert raised.value.where.startswith(str(bad))
-    done = state.read_bytes().count(b"\n") - 1
+    done = results_in(state)
     assert f"({done:,} of " in raised.value.what
     assert done > 1
 
@@ -342,105 +367,61 @@ def test_a_part_that_is_never_answered_is_no_equality(
             compare(corpus, deaf, slots=4, limit=1_800, folders=(GPT2, GPT2))
 
 
-class Two:
-    """Two workers, of which the first holds its first part until it is given up.
+class Slow(Executor):
+    """Answers the first order of a part when it is given out again, and the second never."""
 
-    It is the clock too, which jumps by an hour when that part is held.
-    """
-
-    def __init__(self) -> None:
-        self._pools = {name: ThreadPoolExecutor(1) for name in ("slow", "other")}
-        self._held = dict[Future[Any], str]()
-        self._jump, self._given_up = 0.0, threading.Event()
-        self.done: list[str] = []
+    def __init__(self, inner: Executor, number: int) -> None:
+        self._inner, self._number = inner, number
+        self._held: Callable[[], None] | None = None
+        self._heard: list[Future[Any]] = []
+        self._asked, self._jump = 0, 0.0
 
     def monotonic(self) -> float:
+        if self._asked == 1 and all(each.done() for each in self._heard):
+            self._jump += 3_600
         return time.monotonic() + self._jump
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
-    def slots(self, late: int, avoid: Collection[str]) -> int:
-        return len(self._pools.keys() - avoid)
-
-    def submit(self, order: Order, avoid: Collection[str]) -> Future[Any]:
-        held = [self._held[future] for future in self._held if not future.done()]
-        name = next(each for each in self._pools if each not in avoid and each not in held)
-        future = self._pools[name].submit(self._perform, name, order)
-        self._held[future] = name
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        if args[0].part.number != self._number:
+            self._heard.append(self._inner.submit(fn, *args, **kwargs))
+            return self._heard[-1]
+        self._asked += 1
+        future: Future[Any] = Future()
+        if self._asked == 1:
+            self._held = lambda: future.set_result(fn(*args, **kwargs))
+        elif self._held is not None:
+            self._held()
         return future
 
-    def _perform(self, name: str, order: Order) -> Any:
-        reply = worker.perform(order)
-        if name == "slow" and isinstance(reply, Finished):
-            self._jump = 3_600.0
-            self._given_up.wait()
-        self.done.append(name)
-        return reply
 
-    def holder(self, future: Future[Any]) -> str:
-        """Asked for when a part is given up."""
-        if self._held[future] == "slow":
-            self._given_up.set()
-        return self._held[future]
-
-    def lost(self) -> list[str]:
-        return []
-
-    def stop(self, run: str) -> None:
-        for pool in self._pools.values():
-            pool.shutdown()
-
-
-def test_a_worker_that_was_slow_is_given_parts_again(
+def test_the_first_answer_counts_whoever_it_is_from(
     corpus: Path, on_one_core: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bpe_interop.shards.run._LOOK", 0.05)
-    two = Two()
-    monkeypatch.setattr(run, "time", two)
     with Shuffled(6) as executor:
-        sides, by = prepared(executor, 1, 1_800, (GPT2, CL100K))
-    take = Two._perform
-
-    def unhurried(self: Two, name: str, order: Order) -> Any:
-        time.sleep(0.03)  # so that parts are left when the slow one answers
-        return take(self, name, order)
-
-    monkeypatch.setattr(Two, "_perform", unhurried)
-    report = compared(sides, replace(by, workers=two), corpus)
-    assert any("the worker slow did not answer" in note for note in report.notes)
-    assert two.done.count("slow") > 3
+        slow = Slow(executor, 5)
+        monkeypatch.setattr(run, "time", slow)
+        report = compare(corpus, slow, slots=2, limit=1_800)
+    assert any("did not answer within 1800 seconds" in note for note in report.notes)
     assert replace(report, notes=()).to_json() == on_one_core
-    two.stop("")
-
-
-class OneWorker(Pool):
-    """Its only worker is given no more once it hangs."""
-
-    def slots(self, late: int, avoid: Collection[str]) -> int:
-        return 0 if avoid else 1
-
-    def holder(self, future: Future[Any]) -> str:
-        return "the only one"
 
 
 def test_workers_that_all_hang_are_an_error(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bpe_interop.shards.run._LOOK", 0.1)
     with Shuffled(6) as executor:
-        deaf = Deaf(executor, {1})
+        deaf = Deaf(executor, {1}, times=9)
         monkeypatch.setattr(run, "time", deaf)
-        sides, by = prepared(executor, 1, 1_800, (GPT2, GPT2))
-        by = replace(by, workers=OneWorker(deaf, 1))
-        with pytest.raises(EngineError, match="there was no worker for 60 seconds"):
-            compared(sides, by, corpus)
+        with pytest.raises(EngineError, match=r"two attempts.*\(1 of \d+ parts were done"):
+            compare(corpus, deaf, slots=1, limit=1_800)
 
 
 def test_an_engine_that_reads_a_directory_does_not_travel(corpus: Path) -> None:
     with Shuffled(7) as executor:
-        _, by = prepared(executor, 1, 1.0, (GPT2, GPT2))
+        sides, by = prepared(executor, 1, 1.0, (GPT2, GPT2))
     asked = replace(by, engines=(None, "transformers"))
     with pytest.raises(SourceError, match="reads a directory"):
-        check_by_parts(Corpora((corpus,)), asked)
+        check_corpora(sides, Corpora((corpus,), by_parts=asked))
 
 
 def test_no_documents_are_no_equality(tmp_path: Path) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import pickle
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,11 +22,12 @@ import pytest
 from bpe_interop.corpora import Selection, find_shards, select
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
+from bpe_interop.shards import Progress
 from bpe_interop.sources import load_source
-from bpe_interop.verify import sweep
+from bpe_interop.verify import corpus as engine
+from bpe_interop.verify.corpus import Corpora, Sides
 from bpe_interop.verify.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.verify.sides import ORDINARY, PARSED, Own, open_side, side_of
-from bpe_interop.verify.sweep import Corpora, Progress, Sides
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 
@@ -35,13 +37,13 @@ def compare_corpora(
     names: Iterable[str | Path],
     *,
     isolate: bool = False,
-    wanted: sweep.Wanted = lambda text: True,
+    wanted: engine.Wanted = lambda text: True,
     patience: int = sys.maxsize,
-    tick: sweep.Tick = lambda progress: None,
+    tick: engine.Tick = lambda progress: None,
     **reading: Any,
 ) -> CorpusReport:
     texts = Corpora(tuple(names), **reading)
-    return sweep.compare_corpora(
+    return engine.compare_corpora(
         sides, texts, isolate=isolate, wanted=wanted, patience=patience, tick=tick
     )
 
@@ -115,7 +117,7 @@ def write(path: Path, lines: list[str]) -> Path:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "BATCH_BYTES", 1 << 15)
+    monkeypatch.setattr(engine, "BATCH_BYTES", 1 << 15)
 
 
 def jsonl(path: Path, texts: Sequence[str]) -> Path:
@@ -296,7 +298,7 @@ def test_documents_outside_the_scope_are_left_out_and_counted(tmp_path: Path) ->
     assert counts.documents == counts.compared + counts.left_out
     assert counts.left_out > 100
     assert counts.differing == counts.compared
-    state = tmp_path / "state.json"
+    state = tmp_path / "compared.state"
     compare_corpora(letters(changes="z"), [file], **settings, state=state, tick=Stop(1))
     assert compare_corpora(letters(changes="z"), [file], **settings, state=state) == report
 
@@ -424,7 +426,7 @@ def test_an_interrupted_comparison_goes_on(tmp_path: Path, after: int, processes
     words = ["plain", "zebra", "boo é", "fail!", "long z " * 99]
     text = write(tmp_path / "a.txt", [words[n * n % 5] + str(n) for n in range(1_500)])
     records = jsonl(tmp_path / "b.jsonl", [words[n * n % 5] + str(n) for n in range(1_500)])
-    sides, state = letters(changes="z", fails="!"), tmp_path / "state.json"
+    sides, state = letters(changes="z", fails="!"), tmp_path / "compared.state"
     whole = compare_corpora(sides, [text, records])
     first = compare_corpora(
         sides, [text, records], processes=processes, state=state, tick=Stop(after)
@@ -444,14 +446,14 @@ def test_a_limit_and_a_sample_hold_over_runs(tmp_path: Path) -> None:
     selection = Selection(max_bytes=200_000, sample=0.5)
     whole = compare_corpora(letters(), [file], selection=selection)
     assert whole.counts.bytes >= 200_000
-    state = tmp_path / "state.json"
+    state = tmp_path / "compared.state"
     settings = {"selection": selection, "state": state}
     compare_corpora(letters(), [file], **settings, tick=Stop(2))
     assert compare_corpora(letters(), [file], **settings) == whole
 
 
 def test_a_state_of_something_else_is_refused(tmp_path: Path) -> None:
-    file, state = write(tmp_path / "a.txt", ["one"]), tmp_path / "state.json"
+    file, state = write(tmp_path / "a.txt", ["one"]), tmp_path / "compared.state"
     compare_corpora(letters(), [file], state=state)
     before = state.read_bytes()
     other = write(tmp_path / "b.txt", ["one"])
@@ -459,10 +461,10 @@ def test_a_state_of_something_else_is_refused(tmp_path: Path) -> None:
     for attempt, what in (
         (lambda: compare_corpora(letters(), [other], state=state), "another corpus"),
         (lambda: compare_corpora(letters(), [file, other], state=state), "another corpus"),
-        (lambda: compare_corpora(sides, [file], state=state), "different tokenizers"),
+        (lambda: compare_corpora(sides, [file], state=state), "other tokenizers"),
         (
             lambda: compare_corpora(letters(), [file], state=state, selection=Selection(seed=2)),
-            "another selection",
+            "or settings",
         ),
     ):
         with pytest.raises(SourceError, match=what):
@@ -474,7 +476,7 @@ def test_a_state_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_state_is_refused_where_the_middle_of_a_file_is_another(tmp_path: Path) -> None:
-    file, state = write(tmp_path / "a.txt", ["one"] * 9_000), tmp_path / "state.json"
+    file, state = write(tmp_path / "a.txt", ["one"] * 9_000), tmp_path / "compared.state"
     compare_corpora(letters(), [file], state=state, tick=Stop(1))
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
@@ -486,30 +488,75 @@ def test_a_state_is_refused_where_the_middle_of_a_file_is_another(tmp_path: Path
 def test_a_state_of_other_versions_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, state = write(tmp_path / "a.txt", ["one"]), tmp_path / "state.json"
+    file, state = write(tmp_path / "a.txt", ["one"]), tmp_path / "compared.state"
     compare_corpora(letters(), [file], state=state)
-    sweep = importlib.import_module("bpe_interop.verify.sweep")
-    monkeypatch.setattr(sweep, "versions_here", lambda names: {"regex": "0.1"})
-    with pytest.raises(SourceError, match="other versions"):
+    monkeypatch.setattr(engine, "versions_here", lambda names: {"regex": "0.1"})
+    with pytest.raises(SourceError, match="versions"):
         compare_corpora(letters(), [file], state=state)
 
 
 def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
-    file, state = write(tmp_path / "a.txt", ["one"]), tmp_path / "state.json"
+    file, state = write(tmp_path / "a.txt", ["one"]), tmp_path / "compared.state"
     compare_corpora(letters(), [file], state=state)
-    data = json.loads(state.read_text())
+    whole = state.read_bytes()
+    [(number, result)] = results_in(state)
     for content in (
-        "",
-        "{}",
-        "[]",
-        '{"kind": "other"}',
-        json.dumps(data | {"schema": 3}),
-        json.dumps(data | {"mark": {"shard": "x"}}),
+        b"{}",
+        b'{"kind": "bpe-interop comparison begun", "schema": 2}',
+        b'{"kind": "bpe-interop parts done", "schema": 3}\n',
+        whole[:100] + bytes(4_000) + whole[4_100:],
+        whole[:5_000],
     ):
-        state.write_text(content)
-        with pytest.raises(FormatError):
+        state.write_bytes(content)
+        with pytest.raises(FormatError, match="no state"):
             compare_corpora(letters(), [file], state=state)
-        assert state.read_text() == content
+        assert state.read_bytes() == content
+    kept = json.loads(result)
+    found = [{"source": {}, "scope": "none"}]
+    for other in (
+        b"\xff",
+        "{}",
+        7,
+        json.dumps(kept | {"line": 0}),
+        json.dumps(kept | {"shard": 1}),
+        json.dumps(kept | {"offset": 1 << 63}),
+        json.dumps(kept | {"report": kept["report"] | {"found": found}}),
+        json.dumps(kept | {"report": kept["report"] | {"scopes": ["none"]}}),
+    ):
+        state.write_bytes(whole)
+        with closing(sqlite3.connect(state)) as database, database:
+            database.execute("UPDATE parts SET result = ? WHERE number = ?", (other, number))
+        with pytest.raises(FormatError) as raised:
+            compare_corpora(letters(), [file], state=state)
+        assert str(state) in str(raised.value)
+    for change in (
+        "CREATE TABLE more (a)",
+        "CREATE TRIGGER t AFTER DELETE ON parts BEGIN SELECT 1; END",
+        "PRAGMA user_version = 3",
+        "PRAGMA application_id = 1",
+    ):
+        state.write_bytes(whole)
+        with closing(sqlite3.connect(state)) as database, database:
+            database.execute(change)
+        with pytest.raises(FormatError, match="of another version"):
+            compare_corpora(letters(), [file], state=state)
+
+
+def results_in(state: Path) -> list[tuple[int, str]]:
+    """What a state has of parts; it may be at work."""
+    with closing(sqlite3.connect(f"file:{state}?immutable=1", uri=True)) as database:
+        return database.execute("SELECT number, result FROM parts ORDER BY number").fetchall()
+
+
+def test_a_state_has_one_run_at_a_time(tmp_path: Path) -> None:
+    file, state = write(tmp_path / "a.txt", ["one"]), tmp_path / "compared.state"
+
+    def second(progress: Progress) -> None:
+        with pytest.raises(TargetError, match="another run keeps its state there"):
+            compare_corpora(letters(), [file], state=state)
+
+    assert compare_corpora(letters(), [file], state=state, tick=second).counts.documents == 1
+    assert compare_corpora(letters(), [file], state=state).counts.documents == 1
 
 
 def test_a_state_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
@@ -525,13 +572,14 @@ def test_a_state_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("small_batches")
 def test_what_was_done_before_a_bad_shard_is_kept(tmp_path: Path) -> None:
     good = write(tmp_path / "a.txt", [f"line {n}" for n in range(20_000)])
-    bad, state = tmp_path / "b.txt", tmp_path / "state.json"
+    bad, state = tmp_path / "b.txt", tmp_path / "compared.state"
     bad.write_bytes(b"x\n" * 40_000 + b"\xff\n")
     with pytest.raises(SourceError, match=r"b\.txt:40001: not UTF-8"):
         compare_corpora(letters(), [good, bad], state=state)
-    kept = CorpusReport.from_json(json.dumps(json.loads(state.read_text())["report"]))
-    assert kept.files[str(good)].bytes == good.stat().st_size
-    assert kept.files[str(bad)].documents > 0
+    [(_, result)] = results_in(state)
+    files = json.loads(result)["report"]["files"]
+    assert files[str(good)]["bytes"] == good.stat().st_size
+    assert files[str(bad)]["documents"] > 0
 
 
 SCRIPT = """

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
+import sqlite3
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -28,18 +31,18 @@ def test_files_that_are_not_damaged_are_read(kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("part", "value"),
-    [("shard", -1), ("shard", 2), ("offset", -1), ("offset", 2**63), ("line", -1), ("shards", [])],
+    [("shard", -1), ("shard", 2), ("offset", -1), ("offset", 2**63), ("line", -1)],
 )
-def test_a_place_that_no_corpus_has_is_refused(part: str, value: object) -> None:
-    """The kinds of two faults of the long run: a seek that no system makes, a row of nothing."""
-    state = beside()["state file"]
-    whole = json.loads(state.seeds[0]["state.json"])
-    if part == "shards":
-        whole[part] = [value]
-    else:
-        whole["mark"][part] = value
-    with pytest.raises(FormatError, match=f"{part}.*: expected"):
-        state.read({"state.json": json.dumps(whole).encode()})
+def test_a_place_that_no_corpus_has_is_refused(part: str, value: int, tmp_path: Path) -> None:
+    """Kinds of a fault of the long run: a seek that no system makes."""
+    state, path = beside()["state file"], tmp_path / "compared.state"
+    path.write_bytes(state.seeds[0]["compared.state"])
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        [(result,)] = database.execute("SELECT result FROM parts").fetchall()
+        whole = {**json.loads(result), part: value}
+        database.execute("UPDATE parts SET result = ?", (json.dumps(whole),))
+    with pytest.raises(FormatError, match="it ends in no"):
+        state.read({"compared.state": path.read_bytes()})
 
 
 @pytest.mark.long

@@ -1,0 +1,828 @@
+"""Compares two tokenizers over documents: here, in child processes, or wherever workers are.
+
+Documents come in two ways. Without workers, this process reads them one after another, whatever
+they come from, and gives batches of them to both sides in this process, or in child processes
+that each have a thread here. Workers, who see the same files, get places in them
+(:func:`.corpora.cut`) and read for themselves. All else is one way: :func:`.shards.run_parts`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from ..corpora import (
+    BEGINNING,
+    EVERYTHING,
+    CutCorpus,
+    Document,
+    Mark,
+    Part,
+    PartReader,
+    Place,
+    Selection,
+    Shard,
+    check_parts_can_be_read,
+    cut,
+    find_shards,
+    lines_before,
+    select,
+    size_of,
+    sizes_of,
+)
+from ..engines.facts import FACTS, facts
+from ..errors import EngineError, FormatError, SourceError, UnsupportedError
+from ..formats import Files, by_name
+from ..io import TokenizerSource
+from ..io.reader import parted
+from ..model import BPEModel
+from ..proof.stage import Scope
+from ..shards import (
+    LIMIT,
+    Carried,
+    Here,
+    Pool,
+    Progress,
+    Run,
+    Ticket,
+    Workers,
+    opened_from,
+    run_corpus,
+    run_parts,
+)
+from ..shards.orders import Check
+from ..shards.state import State, keeping
+from ..shards.worker import versions_here
+from .children import ChildPair
+from .compare import Answers, LocalPair, Pair
+from .corpus_report import (
+    CorpusReport,
+    Counts,
+    Failed,
+    Found,
+    SideName,
+    Source,
+    digest_of,
+    is_plain,
+    keep,
+)
+from .sides import Build, Failure, Inside, Mismatch, Mode, side_of
+
+WORTH_PROCESSES = 1 << 22
+"""Bytes on disk from which child processes are worth the second or more that they take to start."""
+
+ENDED_EARLY = "ended early"
+"""How a note begins that says why a comparison ended before its corpus did."""
+
+BATCH_BYTES = 1 << 19
+"""Bytes of UTF-8 after which a batch is given to both sides; one document may be more."""
+BATCH_DOCUMENTS = 1 << 10
+
+_SUMMED = 64
+_SAVED_EVERY = 30.0
+_SHOWN = 1_000
+"""Characters that are kept of a text on which a side failed."""
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def libraries_of(engines: Iterable[str]) -> tuple[str, ...]:
+    """The engines' distributions, and what splits texts in our encoder."""
+    used = {name: FACTS.get(name) for name in engines}
+    names = {facts.distribution or name for name, facts in used.items() if facts is not None}
+    return tuple(sorted({"regex", "tokenizers", *names}))
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What is compared, so that other processes can build it too, and how both are asked."""
+
+    a: Build
+    b: Build
+    name_a: SideName
+    name_b: SideName
+    modes: tuple[Mode, ...]
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """The distributions on whose versions the results depend."""
+        return libraries_of((self.name_a.engine, self.name_b.engine))
+
+    def report(self) -> CorpusReport:
+        """A report on nothing: adding it changes no other report on these sides."""
+        versions = {"python": (platform.python_version(),)}
+        for side in (self.name_a, self.name_b):
+            versions[side.engine] = tuple(sorted({*versions.get(side.engine, ()), side.version}))
+        scopes = tuple(mode.scope for mode in self.modes)
+        return CorpusReport(self.name_a, self.name_b, scopes, versions=versions)
+
+    def pair(self, isolate: bool) -> Pair:
+        """Both sides in this process, or in a child of it, which a text may kill."""
+        if isolate:
+            return ChildPair(self.a, self.b, self.modes)
+        return LocalPair(self.a(), self.b(), self.modes)
+
+
+@dataclass(frozen=True)
+class ByParts:
+    """Who compares corpora by parts, and what is sent there.
+
+    ``carried`` are both tokenizers, ``engines`` those that were asked for, ``limit`` is in
+    seconds for a part.
+    """
+
+    workers: Workers
+    carried: tuple[Carried, Carried]
+    engines: tuple[str | None, str | None]
+    limit: float = LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Corpora:
+    """Texts to compare on, and how they are read.
+
+    Attributes:
+        names: files, directories and globs of plain text (in documents of whole lines), JSONL or
+            Parquet (``FILE:FIELD``), compressed or not.
+        field: the key or column that holds the texts, where a name has none.
+        selection: which documents are taken, and what is done where they are not UTF-8.
+        state: a file in which it is kept how far the corpora were compared, to go on from.
+        processes: how many child processes compare; 0 for none. None is as many as there are
+            cores where that is faster: for sides that run one text after another.
+        by_parts: the workers that do it instead; :func:`.verify` makes it of an executor.
+    """
+
+    names: tuple[str | Path, ...] = ()
+    field: str | None = None
+    selection: Selection = EVERYTHING
+    state: str | Path | None = None
+    processes: int | None = None
+    by_parts: ByParts | None = None
+
+    def __post_init__(self) -> None:
+        if self.selection.errors == "skip":
+            raise SourceError(
+                "a comparison leaves no document out",
+                where="errors",
+                fix='errors="replace" reads malformed UTF-8 as U+FFFD',
+            )
+
+    def shards(self) -> tuple[Shard, ...]:
+        """The files."""
+        return find_shards(self.names, field=self.field)
+
+
+Tick: TypeAlias = Callable[[Progress], None]
+Wanted: TypeAlias = Callable[[str], bool]
+
+
+def compare_corpora(
+    sides: Sides,
+    corpora: Corpora,
+    *,
+    isolate: bool = False,
+    wanted: Wanted = lambda text: True,
+    scope: Scope = "all",
+    patience: int = sys.maxsize,
+    tick: Tick = lambda progress: None,
+) -> CorpusReport:
+    """Compares two tokenizers over corpora.
+
+    Interrupted with Ctrl-C, it returns what was done so far, with ``interrupted`` set. The text
+    of a kept difference is shrunk (:func:`.compare.shrink`), all else is as one document after
+    another gave it, whoever works.
+
+    Args:
+        sides: the two tokenizers.
+        corpora: the texts, and how they are read.
+        isolate: use a child process in any case, so that a text that kills an engine is an
+            outcome of its own.
+        wanted: documents for whose text it is false are left out, and counted.
+        scope: the scope by which workers leave documents out.
+        patience: end after one side alone failed so often.
+        tick: called after each batch, or part.
+
+    Raises:
+        SourceError: a corpus cannot be read, or the state is that of another comparison; workers
+            are to work, and the selection depends on the parts before.
+        FormatError: the state is none, or damaged.
+        TargetError: the state cannot be written.
+        EngineError: a part was not done in two attempts.
+        BpeInteropError: a side cannot be built.
+    """
+    shards = corpora.shards()
+    if corpora.by_parts is not None:
+        report = _by_parts(sides, corpora, corpora.by_parts, shards, scope, patience, tick)
+        children = any(each.how == "killed" for each in report.failures)
+    else:
+        sizes = sizes_of(shards)
+        processes = corpora.processes
+        if processes is None:
+            processes = cores() if _pays(sides, sizes) else 0
+        processes = max(processes, int(isolate))
+        children = processes > 0
+        reading = _Reading(sides, corpora, shards, sizes, wanted, scope, patience, tick)
+        report = reading.report(processes)
+    return _shrunk(report, sides, children)
+
+
+def check_corpora(sides: Sides, corpora: Corpora, scope: Scope = "all") -> None:
+    """Looks at the corpora, the state and the tokenizers before anything else is done.
+
+    Raises:
+        SourceError, FormatError, TargetError: as :func:`compare_corpora`; or an engine reads a
+            directory, and workers are to run it.
+    """
+    shards, by = corpora.shards(), corpora.by_parts
+    if by is None:
+        with _kept(sides, corpora, shards, scope):
+            return
+    check_parts_can_be_read(corpora.selection)
+    cut(shards)
+    for engine, carried in zip(by.engines, by.carried, strict=True):
+        if engine is not None and engine in FACTS and FACTS[engine].directories:
+            raise SourceError(
+                f"{engine} reads a directory, and to workers only the tokenizer's files travel",
+                where=carried.ticket.label,
+                fix="compare on corpora without a scheduler, or name another engine",
+            )
+
+
+def _about(sides: Sides, selection: Selection, scope: Scope) -> dict[str, Any]:
+    """What a state is about."""
+    return {
+        "work": "compare",
+        "a": asdict(sides.name_a),
+        "b": asdict(sides.name_b),
+        "scopes": [mode.scope for mode in sides.modes],
+        "scope": scope,
+        "selection": asdict(selection),
+        "versions": versions_here(sides.libraries),
+    }
+
+
+def _pays(sides: Sides, sizes: list[int | None]) -> bool:
+    """Whether child processes are faster: some engines use all cores by themselves."""
+    alone = not all(facts(side.engine).all_cores for side in (sides.name_a, sides.name_b))
+    return alone and (None in sizes or sum(filter(None, sizes)) >= WORTH_PROCESSES)
+
+
+# What is done with documents, wherever they are.
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What became of a part: the report on it, how many lines it has, and of how many questions
+    one side alone failed. Lines in the report count from the part's first one.
+
+    ``shard``, ``line`` and ``offset`` say where the next document begins, where documents are read
+    one after another.
+    """
+
+    report: CorpusReport
+    lines: int
+    alone: int
+    shard: int = 0
+    line: int = 1
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        """A state may say anything.
+
+        Raises:
+            FormatError: it is no place, or a difference is in a scope that was not asked for.
+        """
+        if min(self.shard, self.line - 1, self.offset) < 0 or self.offset >= 1 << 63:
+            raise FormatError("it ends in no place that a file can have")
+        if any(each.scope not in self.report.scopes for each in self.report.found):
+            raise FormatError("it has a difference in none of its scopes")
+
+    @property
+    def documents(self) -> int:
+        """How many documents were compared."""
+        return self.report.counts.documents
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes of UTF-8 they have."""
+        return self.report.counts.bytes
+
+
+class Item(NamedTuple):
+    """A document, the number of its shard, and whether it is given to the sides."""
+
+    shard: int
+    document: Document
+    wanted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Documents that were read; ``size`` is in bytes on disk."""
+
+    number: int
+    size: int
+    items: list[Item]
+
+    def __str__(self) -> str:
+        first = self.items[0].document
+        return f"{first.shard.label}:{first.place.line}"
+
+
+def batched(documents: Iterable[Item]) -> Iterator[list[Item]]:
+    """Documents in batches, each of them whole."""
+    batch: list[Item] = []
+    size = 0
+    for item in documents:
+        batch.append(item)
+        size += item.document.size
+        if size >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+class CompareWork:
+    """Both sides, and the reports on what they are given."""
+
+    def __init__(
+        self,
+        pair: Pair,
+        empty: CorpusReport,
+        selection: Selection = EVERYTHING,
+        wanted: Wanted = lambda text: True,
+    ) -> None:
+        self._pair, self._empty = pair, empty
+        self._selection, self._wanted = selection, wanted
+
+    def do(self, part: Part | Batch, check: Check) -> Compared:
+        """The report on a part."""
+        if isinstance(part, Batch):
+            report, alone = self._compared(part.items)
+            shard, last, _ = part.items[-1]
+            return Compared(report, 0, alone, shard, last.after.line, last.after.offset)
+        reader = PartReader(part)
+        items = (
+            Item(part.file, each, self._wanted(each.text))
+            for each in reader.documents(self._selection)
+        )
+        total, reports, alone = self._empty, list[CorpusReport](), 0
+        for batch in batched(items):
+            check()
+            report, failed = self._compared(batch)
+            alone += failed
+            reports.append(report)
+            if len(reports) >= _SUMMED:  # a compressed file is one part, however large
+                total, reports = sum(reports, total), []
+        return Compared(sum(reports, total), reader.lines, alone)
+
+    def _compared(self, batch: list[Item]) -> tuple[CorpusReport, int]:
+        outcomes = self._pair.compare([item.document.text for item in batch if item.wanted])
+        alone = sum(outcome.alone for outcome in outcomes)
+        return account(self._empty, batch, outcomes), alone
+
+    def close(self) -> None:
+        """Ends the child process, if there is one."""
+        self._pair.close()
+
+
+# Documents that this process reads.
+
+
+@dataclass(frozen=True, eq=False)
+class ReadJob:
+    """Compares two sides on documents that this process read."""
+
+    sides: Sides
+    tokenizers: tuple[Ticket, ...] = ()
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """The engines' distributions, and what splits texts in our encoder."""
+        return self.sides.libraries
+
+    def build(self, files: Sequence[Files], isolate: bool) -> CompareWork:
+        """Both sides, in this process or in a child of it."""
+        return CompareWork(self.sides.pair(isolate), self.sides.report())
+
+
+def _kept(sides: Sides, corpora: Corpora, shards: tuple[Shard, ...], scope: Scope) -> Any:
+    """The state of a comparison that reads documents one after another."""
+    about = {**_about(sides, corpora.selection, scope), "parts": [BATCH_BYTES, BATCH_DOCUMENTS]}
+    return keeping(corpora.state, about, shards, Compared)
+
+
+class _Reading:
+    """One comparison of documents that this process reads.
+
+    What is done is one sum, on all documents before a place, and what came before its turn.
+    """
+
+    def __init__(
+        self,
+        sides: Sides,
+        corpora: Corpora,
+        shards: tuple[Shard, ...],
+        sizes: list[int | None],
+        wanted: Wanted,
+        scope: Scope,
+        patience: int,
+        tick: Tick,
+    ) -> None:
+        self._sides, self._corpora, self._shards = sides, corpora, shards
+        self._sizes = [size or 0 for size in sizes]
+        self._wanted, self._scope, self._patience, self._tick = wanted, scope, patience, tick
+        # What was done, each with the number of the next batch. It grows by one element at once,
+        # so that an interrupt finds it whole.
+        self._done: list[tuple[int, Compared]] = [(0, Compared(sides.report(), 0, 0))]
+        self._alone = 0
+        self._early: dict[int, Compared] = {}
+        self._cut: list[str] = []
+        self._saved = self._began = time.monotonic()
+        self._progress = Progress(0, 0, 0, 0 if None in sizes else sum(self._sizes), 0.0)
+
+    def report(self, processes: int) -> CorpusReport:
+        """Compares in so many child processes, or in this one."""
+        with ExitStack() as last:
+            state = last.enter_context(_kept(self._sides, self._corpora, self._shards, self._scope))
+            self._go_on_from(state)
+            last.callback(self._save, state)
+            workers = Pool(Here(), 1)
+            if processes:
+                threads = last.enter_context(ThreadPoolExecutor(processes))
+                # More than there are threads, so that none waits for this one.
+                workers = Pool(threads, processes + 2)
+            run: Run[Compared] = run_parts(
+                ReadJob(self._sides),
+                (),
+                self._batches(),
+                workers,
+                limit=math.inf,
+                tick=lambda batch, value: self._took(batch, value, state),
+                isolate=processes > 0,
+                most_failed=1,
+                enough=lambda: self._alone >= self._patience,
+            )
+            for error in run.failed.values():
+                raise error
+        following, done = self._total()
+        ended = ended_early(done.alone, self._patience)
+        early = [] if ended else [each for n, each in self._early.items() if n >= following]
+        total = reduce(_both, early, done).report
+        report = replace(total, interrupted=run.interrupted or bool(ended))
+        return replace(report, notes=ended or (() if run.interrupted else tuple(self._cut)))
+
+    def _go_on_from(self, state: State[Compared]) -> None:
+        """Takes what a run before did.
+
+        Raises:
+            FormatError: the state says of it what cannot be.
+        """
+        for number, before in state.results.items():
+            try:
+                whole = _both(self._done[0][1], before)
+            except SourceError as error:
+                raise FormatError(error.what, where=str(self._corpora.state)) from None
+            if before.shard >= max(1, len(self._shards)):
+                raise FormatError("it ends in no file", where=str(self._corpora.state))
+            self._done, self._alone = [(number + 1, whole)], whole.alone
+
+    def _batches(self) -> Iterator[Batch]:
+        first, done = self._done[0]
+        selection = self._corpora.selection
+        mark = Mark(done.shard, Place(done.line, done.offset)) if first else BEGINNING
+        most = selection.max_bytes or 0
+        note = f"only a part was read, as --max-bytes {most} asks (max_bytes)"
+        documents = select(
+            self._shards, selection, mark, done.bytes, lambda: self._cut.append(note)
+        )
+        items = (Item(shard, each, self._wanted(each.text)) for shard, each in documents)
+        read = 0
+        for number, batch in enumerate(batched(items), first):
+            if number == first != 0:  # what a run before read took no time of this one
+                read = sum(self._sizes[: batch[0].shard]) + batch[0].document.read
+                self._progress = replace(self._progress, before=read, read=read)
+            now = sum(self._sizes[: batch[-1].shard]) + batch[-1].document.read
+            yield Batch(number, now - read, batch)
+            read = now
+
+    def _took(self, batch: Batch, value: Compared, state: State[Compared]) -> None:
+        self._early[batch.number] = value
+        while (following := self._done[-1][0]) in self._early and self._alone < self._patience:
+            self._done.append((following + 1, self._early[following]))
+            self._alone += self._early.pop(following).alone
+        if len(self._done) > _SUMMED:
+            self._done[:] = [self._total()]
+        if time.monotonic() - self._saved > _SAVED_EVERY:
+            self._save(state)
+        seen = self._progress
+        self._progress = replace(
+            seen,
+            documents=seen.documents + value.documents,
+            bytes=seen.bytes + value.bytes,
+            read=seen.read + batch.size,
+            seconds=time.monotonic() - self._began,
+        )
+        self._tick(self._progress)
+
+    def _total(self) -> tuple[int, Compared]:
+        # The first one may have very many files.
+        first, *rest = [each for _, each in self._done]
+        return self._done[-1][0], _both(first, reduce(_both, rest)) if rest else first
+
+    def _save(self, state: State[Compared]) -> None:
+        following, total = self._total()
+        if following:
+            state.replace(following - 1, total)
+        self._saved = time.monotonic()
+
+
+def _both(one: Compared, two: Compared) -> Compared:
+    """What became of documents, and of those behind them."""
+    return replace(two, report=one.report + two.report, alone=one.alone + two.alone)
+
+
+def ended_early(alone: int, patience: int) -> tuple[str, ...]:
+    """The note that says why a comparison ended early, if it did."""
+    if alone < patience:
+        return ()
+    return (f"{ENDED_EARLY}: one side alone failed {alone:,} times",)
+
+
+# Documents that workers read.
+
+
+@dataclass(frozen=True)
+class SideTicket:
+    """One side as it travels: the tokenizer, the engine that was asked for, and its name."""
+
+    ticket: Ticket
+    engine: str | None
+    name: SideName
+
+    def open(self, files: Files) -> TokenizerSource[BPEModel | None]:
+        """The side as it is opened where it arrived."""
+        row = by_name(self.ticket.format)
+        own, beside = parted(row, files)
+        try:
+            model = opened_from(self.ticket, files)
+        except UnsupportedError as error:
+            return TokenizerSource(self.ticket.label, row, own, None, refusal=error.what)
+        return TokenizerSource(self.ticket.label, row, own, model, beside=beside)
+
+
+@dataclass(frozen=True)
+class CompareJob:
+    """Compares two sides on the documents of a part."""
+
+    a: SideTicket
+    b: SideTicket
+    modes: tuple[Mode, ...]
+    scope: Scope
+    selection: Selection
+
+    @property
+    def tokenizers(self) -> tuple[Ticket, ...]:
+        """Both."""
+        return self.a.ticket, self.b.ticket
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """The engines' distributions, and what splits texts in our encoder."""
+        return libraries_of((self.a.name.engine, self.b.name.engine))
+
+    def build(self, files: Sequence[Files], isolate: bool) -> CompareWork:
+        """Both sides, built in this process or in a child of it.
+
+        Raises:
+            EngineError: one is another tokenizer here.
+        """
+        opened = [side.open(each) for side, each in zip((self.a, self.b), files, strict=True)]
+        (build_a, name_a), (build_b, name_b) = (
+            side_of(each, side.engine) for each, side in zip(opened, (self.a, self.b), strict=True)
+        )
+        for side, name in ((self.a, name_a), (self.b, name_b)):
+            if not side.name.same(name):
+                raise EngineError(
+                    f"it is another tokenizer here: {name.engine} {name.version} "
+                    f"{name.digest[:12]} instead of {side.name.engine} {side.name.version} "
+                    f"{side.name.digest[:12]}",
+                    where=side.ticket.label,
+                )
+        sides = Sides(build_a, build_b, self.a.name, self.b.name, self.modes)
+        wanted = Inside(self.scope, [each.model for each in opened])
+        return CompareWork(sides.pair(isolate), sides.report(), self.selection, wanted)
+
+
+def _by_parts(
+    sides: Sides,
+    corpora: Corpora,
+    by: ByParts,
+    shards: tuple[Shard, ...],
+    scope: Scope,
+    patience: int,
+    tick: Tick,
+) -> CorpusReport:
+    check_parts_can_be_read(corpora.selection)
+    corpus = CutCorpus(shards)
+    a, b = (
+        SideTicket(each.ticket, engine, name)
+        for each, engine, name in zip(
+            by.carried, by.engines, (sides.name_a, sides.name_b), strict=True
+        )
+    )
+    run = run_corpus(
+        CompareJob(a, b, sides.modes, scope, corpora.selection),
+        by.carried,
+        corpus,
+        by.workers,
+        state=corpora.state,
+        about=_about(sides, corpora.selection, scope),
+        kind=Compared,
+        limit=by.limit,
+        tick=lambda seen, part: tick(seen),
+    )
+    report, ended = merged(sides.report(), corpus.parts, run.results, patience)
+    notes = tuple(sorted({*ended, *run.notes}))
+    return replace(report, notes=notes, interrupted=run.interrupted or bool(ended))
+
+
+def merged(
+    empty: CorpusReport,
+    parts: Sequence[Part],
+    results: Mapping[int, Compared],
+    patience: int,
+) -> tuple[CorpusReport, tuple[str, ...]]:
+    """The report on the parts that are done, in the order of the corpus, and why it ends early.
+
+    Lines are counted in the whole file. Where a part before is not done, because the run was
+    interrupted, they are counted in the file.
+    """
+    total, waiting, alone = empty, list[CorpusReport](), 0
+    lines: dict[int, int | None] = {}
+    for part in parts:
+        done = results.get(part.number)
+        first = lines.get(part.file, 0)
+        if done is None:
+            lines[part.file] = None
+            continue
+        report = done.report
+        if first is None and (report.found or report.failures):
+            first = lines_before(part)
+        if first:
+            report = _moved(report, first)
+        lines[part.file] = None if first is None else first + done.lines
+        waiting.append(report)
+        if len(waiting) >= _SUMMED:
+            total, waiting = total + reduce(add, waiting), []
+        alone += done.alone
+        if alone >= patience:
+            break
+    return sum(waiting, total), ended_early(alone, patience)
+
+
+K = TypeVar("K", Found, Failed)
+
+
+def _moved(report: CorpusReport, lines: int) -> CorpusReport:
+    """With lines that count from the beginning of the file; rows of Parquet do already."""
+
+    def moved(each: K) -> K:
+        return replace(each, source=replace(each.source, line=each.source.line + lines))
+
+    return replace(
+        report,
+        found=tuple(map(moved, report.found)),
+        failures=tuple(map(moved, report.failures)),
+    )
+
+
+# Reports.
+
+
+def _shrunk(report: CorpusReport, sides: Sides, isolate: bool) -> CorpusReport:
+    """With the texts of the kept differences made small; Ctrl-C leaves the rest as it is."""
+    differences = list(report.found)
+    named = {mode.scope: mode for mode in sides.modes}
+    if all(each.shrunk for each in differences):
+        return report
+    pair = sides.pair(isolate)
+    try:
+        for place, each in enumerate(differences):
+            mode = named.get(each.scope)  # a state that was edited may have any
+            smaller = None if each.shrunk or mode is None else pair.shrink(each.text, mode)
+            if smaller is not None:
+                differences[place] = _replaced(each, smaller)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        pair.close()
+    return replace(report, found=keep(differences))
+
+
+def _replaced(difference: Found, smaller: Mismatch) -> Found:
+    return replace(
+        difference,
+        text=smaller.text,
+        ids_a=smaller.ids_a,
+        ids_b=smaller.ids_b,
+        decoding=smaller.decoding,
+        shrunk=True,
+    )
+
+
+def account(empty: CorpusReport, batch: list[Item], outcomes: list[Answers]) -> CorpusReport:
+    """The report on one batch.
+
+    Args:
+        empty: the report on nothing, on the same sides.
+        batch: the documents.
+        outcomes: what became of those that were given to the sides.
+    """
+    files: dict[str, Counts] = {}
+    differences: list[Found] = []
+    failures: list[Failed] = []
+    given = iter(outcomes)
+    for _, document, wanted in batch:
+        label = document.shard.label
+        outcome = next(given) if wanted else Answers()
+        counts = _counted(document, outcome, wanted)
+        files[label] = files[label] + counts if label in files else counts
+        if outcome.mismatch is not None:
+            rank = empty.scopes.index(outcome.mismatch.mode.scope)
+            differences.append(_found(document, outcome.mismatch, rank, outcome.common))
+        for side, failed in (("a", outcome.failures_a), ("b", outcome.failures_b)):
+            failures += [_failed(document, side, each) for each in failed]
+    return replace(
+        empty,
+        counts=reduce(add, files.values()),
+        files=files,
+        found=keep(differences),
+        failures=keep(failures),
+    )
+
+
+def _counted(document: Document, outcome: Answers, wanted: bool) -> Counts:
+    mismatch = outcome.mismatch
+    return Counts(
+        documents=1,
+        bytes=document.size,
+        tokens_a=outcome.tokens_a,
+        tokens_b=outcome.tokens_b,
+        compared=int(outcome.compared > 0),
+        differing=int(mismatch is not None),
+        decoding=int(mismatch is not None and mismatch.decoding is not None),
+        failed_a=int(bool(outcome.failures_a)),
+        failed_b=int(bool(outcome.failures_b)),
+        replaced=int(document.replaced),
+        left_out=int(not wanted),
+        left_out_bytes=0 if wanted else document.size,
+    )
+
+
+def _found(document: Document, mismatch: Mismatch, rank: int, common: int) -> Found:
+    return Found(
+        source=_source(document, common),
+        scope=mismatch.mode.scope,
+        rank=rank,
+        text=mismatch.text,
+        ids_a=mismatch.ids_a,
+        ids_b=mismatch.ids_b,
+        decoding=mismatch.decoding,
+    )
+
+
+def _failed(document: Document, side: str, failure: Failure) -> Failed:
+    text = document.text[:_SHOWN]
+    return Failed(_source(document, 0), side, failure.how, failure.what, text)
+
+
+def _source(document: Document, common: int) -> Source:
+    """Where something was found: in plain text the line itself, else the record."""
+    text, place = document.text, document.place
+    before = text[:common] if document.shard.kind == "text" else ""
+    return Source(
+        file=document.shard.label,
+        line=place.line + before.count("\n"),
+        offset=place.offset + size_of(before),
+        size=len(text),
+        plain=is_plain(text),
+        digest=digest_of(text),
+    )
