@@ -16,7 +16,14 @@ from bpe_interop.encode import Encoder
 from bpe_interop.sources import load_source
 from bpe_interop.verify import Corpora, Report, Scope, Stage, verify
 from bpe_interop.verify.alignment import align
-from bpe_interop.verify.corpus_report import CorpusReport, Counts, Failed, Found, SideName, Source
+from bpe_interop.verify.corpus_report import (
+    CorpusReport,
+    Counts,
+    FailedDocument,
+    Found,
+    SideName,
+    Source,
+)
 from bpe_interop.verify.report import Example
 from bpe_interop.verify.sides import ORDINARY, Failure, Mismatch
 
@@ -90,7 +97,7 @@ def hostile(report: Report, texts: tuple[str, ...] = HOSTILE) -> Report:
     counts = Counts(10, 1000, 300, 290, 9, 2, 1, 1, 0, 1, 1)
     found = Found(source, each(8), 0, each(1), (1, 2), (3,))
     decoding = Found(source, each(8), 0, each(5), (1,), (1,), (each(3), each(4)))
-    failed = Failed(source, "a", "killed", each(6), each(7))
+    failed = FailedDocument(source, "a", "killed", each(6), each(7))
     corpus = CorpusReport(
         side,
         side,

@@ -15,7 +15,7 @@ from bpe_interop.encode import Encoder
 from bpe_interop.formats import Files, by_name
 from bpe_interop.model import BPEModel
 from bpe_interop.verify.corpus import Corpora, Sides, compare_corpora
-from bpe_interop.verify.corpus_report import CorpusReport, Failed, SideName
+from bpe_interop.verify.corpus_report import CorpusReport, FailedDocument, SideName
 from bpe_interop.verify.lock import as_source, lock
 from bpe_interop.verify.lock import dump as dump_lock
 from bpe_interop.verify.lock import load as load_lock
@@ -89,7 +89,9 @@ def _compared() -> tuple[tuple[bytes, ...], bytes]:
         path = Path(folder, "compared.state")
         report = compare_corpora(sides, Corpora((_CORPUS,), processes=0, state=path))
         state = path.read_bytes()
-    failed = tuple(Failed(each.source, "a", "killed", "no", "a") for each in report.found[:2])
+    failed = tuple(
+        FailedDocument(each.source, "a", "killed", "no", "a") for each in report.found[:2]
+    )
     reports = sides.report(), replace(report, failures=failed, notes=("a note",))
     return tuple(each.to_json().encode() for each in reports), state
 

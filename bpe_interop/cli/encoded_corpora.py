@@ -16,7 +16,7 @@ from ..errors import BpeInteropError
 from ..io import TokenizerSource, check_target, keep_apart
 from ..model import BPEModel
 from ..text.visible import many
-from ..token_files import LAYOUTS, SHARD_BYTES, Settings, Way, Written, encode_corpora
+from ..token_files import LAYOUTS, SHARD_BYTES, EncodedCorpus, Settings, Way, encode_corpora
 from ..token_files.settings import Dtype, Layout, Special
 from ..token_files.writer import UNFINISHED
 from .completion import file_names
@@ -228,7 +228,7 @@ def _kept_beside(asked: CorpusOptions) -> str:
     )
 
 
-def _show(written: Written, asked: CorpusOptions, state: str | None, as_data: bool) -> None:
+def _show(written: EncodedCorpus, asked: CorpusOptions, state: str | None, as_data: bool) -> None:
     manifest = written.manifest
     if as_data:
         as_json(

@@ -40,7 +40,7 @@ from .options import (
     workers_of,
 )
 from .screen import as_json, folded, lines
-from .statistics import ByParts, show_statistics
+from .statistics import MeasureByParts, show_statistics
 
 _FOLDED = ("normalize", "split", "decode", "pre")
 """Lines that hold patterns."""
@@ -102,7 +102,7 @@ def inspect_command(
             if workers is None and state is not None:
                 workers = Pool(Here(), 1)
             named = tuple(how.get("preset") for how in each)
-            work = None if workers is None else ByParts(workers, named, limit, state)
+            work = None if workers is None else MeasureByParts(workers, named, limit, state)
             show_statistics(measured, corpora, plot, json_output, work)
         return
     facts = facts_of(loaded[0])

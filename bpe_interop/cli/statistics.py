@@ -24,7 +24,7 @@ _LENGTHS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 8), (9, 12), (13, 16))
 
 
 @dataclass(frozen=True)
-class ByParts:
+class MeasureByParts:
     """Who measures by parts of the corpora, with the preset of each source, a limit in seconds
     for each part, and a file for what is done.
     """
@@ -40,7 +40,7 @@ def show_statistics(
     corpora: Sequence[str],
     plot: Path | None,
     as_data: bool,
-    work: ByParts | None = None,
+    work: MeasureByParts | None = None,
 ) -> None:
     """Measures tokenizers on corpora, and prints tables or JSON; draws a plot where asked to."""
     shards = find_shards(corpora)

@@ -25,7 +25,7 @@ Check: TypeAlias = Callable[[], None]
 """Called now and then by what works on a part; raises where the run was stopped."""
 
 
-class Piece(Protocol):
+class WorkItem(Protocol):
     """What is worked on: a part of a corpus by its place, or documents that were read already.
 
     Its ``str`` is what people call it.
@@ -93,7 +93,7 @@ class Order:
     """
 
     job: Job[object]
-    part: Piece
+    part: WorkItem
     run: str
     versions: Mapping[str, str]
     contents: Mapping[str, Files] = field(default_factory=dict, repr=False)
@@ -132,7 +132,7 @@ class OtherVersions:
 
 
 @dataclass(frozen=True)
-class Failed:
+class FailedPart:
     """The part cannot be worked on, anywhere."""
 
     worker: str
@@ -146,7 +146,7 @@ class Stopped:
     worker: str
 
 
-Reply: TypeAlias = Finished[Any] | Missing | OtherVersions | Failed | Stopped
+Reply: TypeAlias = Finished[Any] | Missing | OtherVersions | FailedPart | Stopped
 
 
 @dataclass(frozen=True, slots=True)

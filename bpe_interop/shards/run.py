@@ -32,15 +32,15 @@ from ..ticks import PART_SECONDS
 from . import worker
 from .orders import (
     Carried,
-    Failed,
+    FailedPart,
     Finished,
     Job,
     Missing,
     Order,
     OtherVersions,
-    Piece,
     Reply,
     Stopped,
+    WorkItem,
 )
 from .state import digest_of, keeping
 from .worker import versions_here
@@ -195,7 +195,7 @@ class _Attempt:
     versions.
     """
 
-    part: Piece
+    part: WorkItem
     isolate: bool
     tries: int = 0
     refused: int = 0
@@ -218,7 +218,7 @@ class _Runner(Generic[R]):
         self,
         job: Job[R],
         carried: Iterable[Carried],
-        parts: Iterable[Piece],
+        parts: Iterable[WorkItem],
         workers: Workers,
         limit: float,
         tick: Tick,
@@ -343,7 +343,7 @@ class _Runner(Generic[R]):
             self._again.appendleft(attempt)
         elif isinstance(reply, OtherVersions):
             self._refused(attempt, reply)
-        elif isinstance(reply, Failed):
+        elif isinstance(reply, FailedPart):
             self._fail(attempt, reply.error)
 
     def _refused(self, attempt: _Attempt, reply: OtherVersions) -> None:
@@ -418,7 +418,7 @@ def _broken(error: BaseException) -> EngineError:
 def run_parts(
     job: Job[R],
     carried: Iterable[Carried],
-    parts: Iterable[Piece],
+    parts: Iterable[WorkItem],
     workers: Workers,
     *,
     limit: float = LIMIT,
@@ -516,7 +516,7 @@ def run_corpus(
         seen = Progress(0, 0, read, sum(part.size for part in corpus.parts), 0.0, read)
         began = time.monotonic()
 
-        def took(part: Piece, result: K) -> None:
+        def took(part: WorkItem, result: K) -> None:
             nonlocal seen
             results[part.number] = result
             kept.add(part.number, result)

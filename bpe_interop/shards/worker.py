@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from ..errors import BpeInteropError
 from ..formats import Files
-from .orders import Failed, Finished, Job, Missing, Order, OtherVersions, Reply, Stopped, Work
+from .orders import FailedPart, Finished, Job, Missing, Order, OtherVersions, Reply, Stopped, Work
 
 
 class _StoppedError(Exception):
@@ -89,7 +89,7 @@ def perform(order: Order) -> Reply:
     except _StoppedError:
         return Stopped(worker)
     except BpeInteropError as error:
-        return Failed(worker, error)
+        return FailedPart(worker, error)
     return Finished(worker, value, time.monotonic() - began, _memory())
 
 

@@ -19,7 +19,7 @@ from ..tokenizer import Tokenizer
 from .columns import sha256_of_file
 from .job import encode_batch, stem_of
 from .layouts import LAYOUTS, document_id
-from .manifest import NAME, TOKENIZER, Manifest, Piece, read_manifest
+from .manifest import NAME, TOKENIZER, Manifest, WrittenPart, read_manifest
 from .settings import eos_id
 
 _IN_SHARD = 10
@@ -156,7 +156,7 @@ def _part(manifest: Manifest, number: int) -> Part:
     Raises:
         SourceError: its file is not there, or not as it was.
     """
-    piece: Piece = manifest.shards[number]
+    piece: WrittenPart = manifest.shards[number]
     origin = manifest.origins[piece.file]
     kind = cast(Kind, origin.kind)
     if not origin.path:

@@ -21,7 +21,7 @@ TOKENIZER = "tokenizer"
 
 
 @dataclass(frozen=True)
-class Origin:
+class CorpusFile:
     """A file of the corpus: its name, where it was, what its texts are in, and what tells it from
     another one in its place.
     """
@@ -35,7 +35,7 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Piece:
+class WrittenPart:
     """A part of the corpus, and the shard that it became."""
 
     file: int
@@ -66,8 +66,8 @@ class Manifest:
     dtype: Dtype
     tokenizer: TokenizerFacts
     versions: Mapping[str, str]
-    origins: tuple[Origin, ...]
-    shards: tuple[Piece, ...]
+    origins: tuple[CorpusFile, ...]
+    shards: tuple[WrittenPart, ...]
 
     @property
     def counts(self) -> dict[str, int]:

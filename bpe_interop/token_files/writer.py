@@ -45,7 +45,7 @@ from ..shards.worker import versions_here
 from ..tokenizer import Tokenizer
 from .columns import sha256_of_file
 from .job import SHARD, Encoded, EncodeJob, check_skips, encode_batch
-from .manifest import NAME, TOKENIZER, Manifest, Origin, Piece, TokenizerFacts
+from .manifest import NAME, TOKENIZER, CorpusFile, Manifest, TokenizerFacts, WrittenPart
 from .settings import Settings, dtype_of, eos_id
 
 SHARD_BYTES = 1 << 26
@@ -63,7 +63,7 @@ class Step(Progress):
 
 
 @dataclass(frozen=True)
-class Written:
+class EncodedCorpus:
     """What was written. ``interrupted``: Ctrl-C ended it, and ``done`` of ``parts`` shards are
     kept, if there is a state. ``notes`` say what happened to workers on the way; ``seconds`` is
     the time that they worked, ``memory`` the largest size of one, in bytes.
@@ -119,7 +119,7 @@ def encode_corpora(
     field: str | None = None,
     shard_bytes: int = SHARD_BYTES,
     way: Way = _ALONE,
-) -> Written:
+) -> EncodedCorpus:
     """Encodes corpora to a new folder: shards, a manifest and the tokenizer's files.
 
     The folder appears when all is written. Its bytes do not depend on who worked. With a state,
@@ -241,9 +241,9 @@ def _cut_texts(corpus: CutCorpus, run: Run[Encoded]) -> Iterator[str]:
 
 def _written(
     manifest: Manifest | None, run: Run[Encoded], parts: int, notes: Iterable[str] = ()
-) -> Written:
+) -> EncodedCorpus:
     notes = (*notes, *sorted(run.notes))
-    return Written(
+    return EncodedCorpus(
         manifest, len(run.results), parts, notes, run.interrupted, run.seconds, run.memory
     )
 
@@ -383,9 +383,9 @@ def _facts(
     )
 
 
-def _origin(shard: Shard, identity: str) -> Origin:
-    return Origin(shard.label, whole_name(shard), shard.kind, shard.field, shard.name, identity)
+def _origin(shard: Shard, identity: str) -> CorpusFile:
+    return CorpusFile(shard.label, whole_name(shard), shard.kind, shard.field, shard.name, identity)
 
 
-def _piece(part: Part, encoded: Encoded) -> Piece:
-    return Piece(part.file, part.start, part.end, part.size, encoded)
+def _piece(part: Part, encoded: Encoded) -> WrittenPart:
+    return WrittenPart(part.file, part.start, part.end, part.size, encoded)

@@ -69,7 +69,7 @@ from .compare import Answers, LocalPair, Pair
 from .corpus_report import (
     CorpusReport,
     Counts,
-    Failed,
+    FailedDocument,
     Found,
     SideName,
     Source,
@@ -698,7 +698,7 @@ def merged(
     return sum(waiting, total), ended_early(alone, patience)
 
 
-K = TypeVar("K", Found, Failed)
+K = TypeVar("K", Found, FailedDocument)
 
 
 def _moved(report: CorpusReport, lines: int) -> CorpusReport:
@@ -758,7 +758,7 @@ def account(empty: CorpusReport, batch: list[Item], outcomes: list[Answers]) -> 
     """
     files: dict[str, Counts] = {}
     differences: list[Found] = []
-    failures: list[Failed] = []
+    failures: list[FailedDocument] = []
     given = iter(outcomes)
     for _, document, wanted in batch:
         label = document.shard.label
@@ -809,9 +809,9 @@ def _found(document: Document, mismatch: Mismatch, rank: int, common: int) -> Fo
     )
 
 
-def _failed(document: Document, side: str, failure: Failure) -> Failed:
+def _failed(document: Document, side: str, failure: Failure) -> FailedDocument:
     text = document.text[:_SHOWN]
-    return Failed(_source(document, 0), side, failure.how, failure.what, text)
+    return FailedDocument(_source(document, 0), side, failure.how, failure.what, text)
 
 
 def _source(document: Document, common: int) -> Source:

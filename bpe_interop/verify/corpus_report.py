@@ -132,7 +132,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedDocument:
     """A document on which a side failed, and how: ``failed``, ``panicked`` or ``killed``.
 
     ``side`` is ``a`` or ``b``; ``text`` is the start of the document.
@@ -177,7 +177,7 @@ class CorpusReport:
     counts: Counts = Counts()
     files: Mapping[str, Counts] = field(default_factory=dict)
     found: tuple[Found, ...] = ()
-    failures: tuple[Failed, ...] = ()
+    failures: tuple[FailedDocument, ...] = ()
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     interrupted: bool = False

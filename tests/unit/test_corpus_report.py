@@ -18,7 +18,7 @@ from bpe_interop.verify.corpus_report import (
     KEPT,
     CorpusReport,
     Counts,
-    Failed,
+    FailedDocument,
     Found,
     SideName,
     Source,
@@ -56,7 +56,12 @@ found = st.builds(
     st.booleans(),
 )
 failed = st.builds(
-    Failed, sources, st.sampled_from("ab"), st.sampled_from(["failed", "killed"]), texts, texts
+    FailedDocument,
+    sources,
+    st.sampled_from("ab"),
+    st.sampled_from(["failed", "killed"]),
+    texts,
+    texts,
 )
 reports = st.builds(
     CorpusReport,
@@ -176,7 +181,7 @@ REPORT = CorpusReport(
     Counts(3, 30),
     {"x.txt": Counts(3, 30)},
     (Found(source("d", 1), "plain", 0, "t", (1,), (1,), ("x", "y"), True),),
-    (Failed(source("e", 2), "a", "killed", "SIGKILL", "t"),),
+    (FailedDocument(source("e", 2), "a", "killed", "SIGKILL", "t"),),
 )
 
 
