@@ -30,7 +30,7 @@ class CannotBuildError(Exception):
 
 
 def sources_hash() -> str:
-    """The SHA-256 of what the library is built from; ``tests/unit/test_kernel.py`` compares it."""
+    """The SHA-256 of what the library is built from; ``tests/laws/test_kernel.py`` compares it."""
     digest = hashlib.sha256()
     for path in [CRATE / "Cargo.toml", *sorted((CRATE / "src").glob("*.rs"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes().replace(b"\r\n", b"\n"))

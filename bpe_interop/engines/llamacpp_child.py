@@ -1,7 +1,7 @@
 """llama.cpp as it runs in a process of its own: a vocabulary, out of a file.
 
-:mod:`.llamacpp` starts it (:mod:`.child_process`) and asks a :class:`Vocabulary`. The process is
-what a crash of the library takes with it.
+:mod:`.llamacpp` starts it (:mod:`.child_process`) and asks a :class:`LoadedVocabulary`. The process
+is what a crash of the library takes with it.
 
 The library is the one inside the wheel ``xllamacpp``, called by its C interface
 (``include/llama.h``). Its structure of parameters differs between versions, so what

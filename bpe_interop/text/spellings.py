@@ -67,7 +67,7 @@ def is_a_name(pattern: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PatternFamily:
-    """Patterns that split every text alike, by proof (tests/unit/test_automata.py).
+    """Patterns that split every text alike, by proof (tests/engines/test_automata.py).
 
     ``preferred`` is the spelling that most engines recognise; it means the same in all three
     dialects. ``trailing`` are spellings that differ from it at one place only, see

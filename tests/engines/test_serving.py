@@ -20,6 +20,8 @@ from bpe_interop.errors import EngineError, LossyConversionError, TargetError
 from bpe_interop.model import FIELDS
 from bpe_interop.statement import Statement
 from bpe_interop.tokenizer import Tokenizer
+from tests.unit.test_tokenizer import ENCODINGS, HOLDS
+from tests.unit.test_tokenizer import TOKENIZERS as OWN
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 
@@ -213,3 +215,22 @@ def test_what_one_file_leaves_out_is_a_loss(command: Command, tmp_path: Path) ->
         bpe_interop.load(source).save(tmp_path / "y.model", format="spm")
     bpe_interop.load(source).save(tmp_path / "z.json", format="hf")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "y.json", "z.json"]
+
+
+def test_live_objects_there_and_back() -> None:
+    encoding = ENCODINGS["cl100k-like"]
+    tokenizer = OWN["cl100k-like"]
+    texts = ["hello world", HOLDS, "日本 123456 don't\n\n  x\t\n", "  \n\n  "]
+    there = tokenizer.to_tiktoken()
+    file = tokenizer.to_tokenizers()
+    served = tokenizer.to_transformers()
+    for text in texts:
+        ids = encoding.encode(text, allowed_special="all")
+        assert there.encode(text, allowed_special="all") == ids
+        assert file.encode(text, add_special_tokens=False).ids == ids
+        assert served.encode(text, add_special_tokens=False) == ids
+        assert served.decode(ids) == text
+        again = Tokenizer.from_tokenizers(file)
+        assert again.encode(text, allowed_special="all") == ids
+    assert there.special_tokens_set == encoding.special_tokens_set
+    assert there.name == served.name_or_path == encoding.name

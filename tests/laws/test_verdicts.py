@@ -92,7 +92,7 @@ def test_a_special_token_that_an_engine_does_not_look_for_is_no_wrong_verdict() 
     assert found.verdicts["prove", "all"] == "refuted"
     assert found.wrong == []
     files = trial(9001, 7500, verified=True)
-    assert files.verdicts["verify", "all"] == "refuted"
+    assert files.verdicts["verify", "all"] == "different"
     assert files.wrong == []
 
 

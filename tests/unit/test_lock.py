@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import tokenizers
-import transformers
 from command_line import Command
 from conftest import FIXTURES
 
@@ -264,32 +263,6 @@ def test_what_a_lock_cannot_do_is_an_error(command: Command, tmp_path: Path) -> 
     assert (done.code, other.read_text("utf-8")) == (2, "mine")
     assert command("lock", HUB, "-o", path).code == 0
     assert verify(path, path).verdict == "proved"
-
-
-@pytest.mark.long
-def test_split_special_tokens_of_a_directory_acts_in_our_run(
-    command: Command, tmp_path: Path
-) -> None:
-    """A user's call says nothing of it, so a run in transformers does not either."""
-    folder = tmp_path / "split"
-    shutil.copytree(HUB, folder)
-    config = folder / "tokenizer_config.json"
-    stated = {**json.loads(config.read_text("utf-8")), "split_special_tokens": True}
-    config.write_text(json.dumps(stated), "utf-8")
-    served = transformers.AutoTokenizer.from_pretrained(folder)("<|endoftext|>")["input_ids"]
-    report = verify(folder, folder, engine_b="transformers")
-    assert (report.verdict, report.mismatch and report.mismatch.text) == (
-        "different",
-        "<|endoftext|>",
-    )
-    assert report.mismatch is not None
-    assert list(report.mismatch.ids_b) == served
-    assert not any("please report" in note for note in report.notes)
-    shown = command("inspect", folder).out
-    assert "it gives the ids that are read here" not in shown
-    assert (
-        "split_special_tokens makes transformers 4.57 and 5.24 take special tokens as text" in shown
-    )
 
 
 def test_a_lookup_that_changes_no_id_is_told(tmp_path: Path, command: Command) -> None:

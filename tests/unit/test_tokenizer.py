@@ -521,25 +521,6 @@ def test_pretokens() -> None:
         tokenizer.pretokenize(b"hello")
 
 
-def test_live_objects_there_and_back() -> None:
-    encoding = ENCODINGS["cl100k-like"]
-    tokenizer = TOKENIZERS["cl100k-like"]
-    texts = ["hello world", HOLDS, "日本 123456 don't\n\n  x\t\n", "  \n\n  "]
-    there = tokenizer.to_tiktoken()
-    file = tokenizer.to_tokenizers()
-    served = tokenizer.to_transformers()
-    for text in texts:
-        ids = encoding.encode(text, allowed_special="all")
-        assert there.encode(text, allowed_special="all") == ids
-        assert file.encode(text, add_special_tokens=False).ids == ids
-        assert served.encode(text, add_special_tokens=False) == ids
-        assert served.decode(ids) == text
-        again = Tokenizer.from_tokenizers(file)
-        assert again.encode(text, allowed_special="all") == ids
-    assert there.special_tokens_set == encoding.special_tokens_set
-    assert there.name == served.name_or_path == encoding.name
-
-
 def test_live_objects_pass_the_gate() -> None:
     nfc = fixture("nfc-tiny", "huggingface")
     with pytest.raises(LossyConversionError, match="normalizer"):

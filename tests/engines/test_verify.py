@@ -17,6 +17,7 @@ from typing import NoReturn
 import pytest
 import tokenizers
 import transformers
+from command_line import Command
 from conftest import Data
 from small_documents import Json, document
 from small_documents import Side as ByDocument
@@ -648,3 +649,29 @@ def test_what_its_engine_does_not_run_is_not_called_proved(
     why = f"tokenizers does not run {source}: tokenizers failed on tokenizer.json: no"
     assert report.against == (why,)
     assert summary(report).endswith(f"that is not every text. Not called proved: {why}.")
+
+
+@pytest.mark.long
+def test_split_special_tokens_of_a_directory_acts_in_our_run(
+    command: Command, tmp_path: Path
+) -> None:
+    """A user's call says nothing of it, so a run in transformers does not either."""
+    folder = tmp_path / "split"
+    shutil.copytree(TOKENIZERS / "cl100k-tiny" / "huggingface", folder)
+    config = folder / "tokenizer_config.json"
+    stated = {**json.loads(config.read_text("utf-8")), "split_special_tokens": True}
+    config.write_text(json.dumps(stated), "utf-8")
+    served = transformers.AutoTokenizer.from_pretrained(folder)("<|endoftext|>")["input_ids"]
+    report = verify(folder, folder, engine_b="transformers")
+    assert (report.verdict, report.mismatch and report.mismatch.text) == (
+        "refuted",
+        "<|endoftext|>",
+    )
+    assert report.mismatch is not None
+    assert list(report.mismatch.ids_b) == served
+    assert not any("please report" in note for note in report.notes)
+    shown = command("inspect", folder).out
+    assert "it gives the ids that are read here" not in shown
+    assert (
+        "split_special_tokens makes transformers 4.57 and 5.24 take special tokens as text" in shown
+    )

@@ -16,7 +16,6 @@ import sentencepiece
 import transformers
 from command_line import Command
 from conftest import FIXTURES
-from test_cli import reference
 from tokenizers import AddedToken as AddedTokenOfTokenizers
 from tokenizers import Tokenizer as HuggingFaceTokenizer
 
@@ -27,6 +26,7 @@ from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken
 from bpe_interop.testing.json_documents import document_of, model_of
 from bpe_interop.tokenizer import Tokenizer
+from tests.unit.test_cli import reference
 
 TOKENIZERS = FIXTURES / "tokenizers"
 RANKS = TOKENIZERS / "cl100k-tiny" / "tiktoken"
