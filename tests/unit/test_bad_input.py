@@ -150,11 +150,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 FINE = {
     *(("corpus", "empty"), ("corpus of inspect", "empty"), ("text", "empty")),
-    *(("state", "missing"), ("config", "half.encoder.json")),
+    *(("state", "missing"), ("state", "empty"), ("config", "half.encoder.json")),
     *((command, name) for command in ("train", "corpus", "corpus of inspect", "text")
       for name in UNREADABLE[4:]),
 }  # fmt: skip
-"""What can be read: no text is a text, half of a pair is one too, and an object besides."""
+"""What can be read: no text is a text, half of a pair is one too, and an object besides; in an
+empty state nothing is done yet."""
 
 
 @pytest.mark.parametrize(
