@@ -104,22 +104,17 @@ def test_examples_do_what_they_say(command: Command, folder: Path, line: str) ->
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (["verfy", "a", "b"], "did you mean verify?"),
-        (["Convert"], "did you mean convert?"),
-        (["xyz"], 'no command "xyz"\n  commands: convert, decode'),
-        (["convert", "my-tok", "out", "--to", "hugginface"], "did you mean huggingface?"),
-        (["convert", "my-tok", "out", "--to", "sentencpiece"], "did you mean sentencepiece?"),
-        (["inspect", "my-tok", "--preset", "gpt_2"], "did you mean gpt2?"),
         (["inspect", "my-tok", "--corpsu", "x"], "--corpus"),
+        (["decode", "my-tok", "--skip-special-token", "1"], "--skip-special-tokens"),
     ],
 )
-def test_near_misses_are_answered(
+def test_an_option_that_is_nearly_one_is_answered(
     command: Command, folder: Path, words: list[str], meant: str
 ) -> None:
     done = command(*words)
     assert done.code == 2
-    assert sum(line.startswith("error: ") for line in done.err.splitlines()) == 1
-    assert meant in done.err
+    [line] = [line for line in done.err.splitlines() if line.startswith("error: ")]
+    assert meant in line
 
 
 @pytest.mark.long

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import inspect
 import json
 import re
@@ -27,79 +26,6 @@ pytestmark = pytest.mark.usefixtures("few_texts")
 TINY = FIXTURES / "tokenizers"
 ENGLISH = FIXTURES / "corpora" / "english.txt"
 RANKS, HUB = TINY / "gpt2-tiny" / "tiktoken", TINY / "gpt2-tiny" / "huggingface"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "answer"),
-    [
-        (("encode", RANKS, "a", "--template"), "to place what the tokenizer's template says: "),
-        (("convert", RANKS, "x", "--add-special-tokens"), "around each text: --template"),
-        (("decode", RANKS, "--skip-special-token", "1"), "Did you mean '--skip-special-tokens'?"),
-        (("view", RANKS, "hello", "-o", "page.html"), "to show a text: --text FILE"),
-        (
-            ("view", RANKS, ENGLISH, "-o", "page.html"),
-            f"to show the text in it: --text {ENGLISH.as_posix()}",
-        ),
-    ],
-)
-def test_what_was_meant_is_named(
-    command: Command, arguments: tuple[object, ...], answer: str
-) -> None:
-    done = command(*arguments)
-    assert (done.code, done.out) == (2, "")
-    assert answer in done.err
-
-
-@pytest.mark.parametrize(
-    ("preset", "answer"),
-    [
-        ("llama-3.2", "name llama-3.1: its tokens are those of the tokenizer.json of Llama 3.2; "),
-        ("llama3.2", "name llama-3.1: its tokens are those of the tokenizer.json of Llama 3.2; "),
-        ("llama-4", "llama-3 is another version, whose tokens may be others; "),
-        ("qwen3", "qwen is another version, whose tokens may be others; "),
-        ("gpt-5", "name o200k_base, which gpt-5 has; "),
-        ("gpt-oss", "name o200k_harmony: tiktoken has it for gpt-oss; "),
-        ("llama3.1", "did you mean llama-3.1? "),
-        ("cl100kbase", "did you mean cl100k_base? "),
-        ("phi-4", ""),
-    ],
-)
-def test_a_preset_of_another_version_is_not_called_a_misspelling(
-    command: Command, preset: str, answer: str
-) -> None:
-    done = command("inspect", RANKS, "--preset", preset)
-    assert done.code == 2
-    assert done.err.splitlines()[1].startswith(f"  {answer}presets: gpt2, ")
-
-
-@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "o200k_harmony", "gpt-4o"])
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("encode", "{}", "x"),
-        ("decode", "{}", "1"),
-        ("inspect", "{}"),
-        ("convert", "{}", "out", "--to", "hf"),
-        ("verify", "{}", RANKS),
-        ("lock", "{}", "-o", "a.lock"),
-    ],
-)
-def test_a_name_of_tiktoken_is_known_where_a_path_is_meant(
-    command: Command,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: tuple[object, ...],
-    name: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = command(*(str(word).format(name) for word in words))
-    assert done.code == 2
-    assert f"{name}: there is no such file or directory" in done.err
-    assert f"did you mean tiktoken:{name}?" in done.err
-
-
-def test_a_name_that_nothing_has_is_only_a_path(command: Command) -> None:
-    assert "did you mean" not in command("inspect", "nonesuch").err
 
 
 def test_scores_that_are_made_up_are_told(command: Command, tmp_path: Path) -> None:
@@ -130,40 +56,6 @@ def test_who_names_a_file_for_what_needs_a_directory_is_told(
     options = ("--drop", "sequence_template")
     assert "to accept this loss: " + " ".join(options) in refused.err
     assert command("convert", source, tmp_path / "b.model", *words, *options).code == 0
-
-
-def test_a_number_that_is_negative_is_no_option(command: Command) -> None:
-    done = command("decode", RANKS, "-5")
-    assert (done.code, done.out) == (2, "")
-    assert 'the ids: "-5" is not an id' in done.err
-
-
-@pytest.mark.parametrize(
-    ("name", "pattern"),
-    [("gpt-4", "cl100k_base"), ("GPT4o", "o200k_base"), ("cl100kbase", "cl100k_base")],
-)
-def test_a_pattern_that_is_nearly_named_is_answered(
-    command: Command, tmp_path: Path, name: str, pattern: str
-) -> None:
-    text = tmp_path / "text.txt"
-    text.write_text("hello", "utf-8")
-    done = command(
-        "train", text, "-o", tmp_path / "x", "--to", "hf", "--merges", 3, "--pattern", name
-    )
-    assert (done.code, done.out) == (2, "")
-    assert f"did you mean {pattern}" in done.err
-
-
-@pytest.mark.parametrize("content", ["", "{", "<<<<<<< HEAD", '{"bpe_interop_lock": 1', "{}"])
-def test_a_lock_file_that_cannot_be_read_says_what_to_do(
-    command: Command, tmp_path: Path, content: str
-) -> None:
-    lock = tmp_path / "tokenizer.lock"
-    lock.write_text(content, "utf-8")
-    for sides in ((lock, RANKS), (RANKS, lock)):
-        done = command("verify", *sides)
-        assert (done.code, done.out) == (2, "")
-        assert "or lock the tokenizer again: bpe-interop lock SRC -o FILE" in done.err
 
 
 def test_a_mark_does_not_stand_on_the_quotation_mark() -> None:
@@ -198,19 +90,6 @@ def test_a_refusal_names_all_that_is_to_be_dropped(command: Command, tmp_path: P
     )
 
 
-def test_who_serves_a_directory_is_told_that_nothing_ends_a_text(
-    command: Command, tmp_path: Path
-) -> None:
-    for place, options, is_told in (
-        ("plain", (), True),
-        ("named", ("--eos", "<|endoftext|>"), False),
-        ("alone.json", (), False),
-    ):
-        done = command("convert", RANKS, tmp_path / place, "--to", "hf", "--no-verify", *options)
-        assert done.code == 0
-        assert ("no token has the role eos" in done.out) is is_told
-
-
 def test_what_a_directory_names_is_asked_for_no_more(command: Command, tmp_path: Path) -> None:
     """The padding that is named already; the first token of a template, until it has a role."""
     target = ("--to", "hf", "--no-verify", "--force")
@@ -229,24 +108,6 @@ def test_what_a_directory_names_is_asked_for_no_more(command: Command, tmp_path:
         assert served.bos_token == (None if is_told else first)
 
 
-def test_a_pair_is_extended_in_another_format(command: Command, tmp_path: Path) -> None:
-    pair = TINY / "shuffled-tiny" / "gpt2"
-    given = ("extend", pair, tmp_path / "out", "--preset", "gpt2", "--special", "<new>")
-    done = command(*given)
-    assert done.code == 1
-    assert "name a format that holds it, such as --to hf; or to accept" in done.err
-
-
-def test_ids_beyond_the_size_that_was_asked_for_are_said(command: Command, tmp_path: Path) -> None:
-    text = tmp_path / "text.txt"
-    text.write_text("hello hello hello", "utf-8")
-    given = ("--to", "hf", "--vocab-size", "258", "--no-verify")
-    done = command("train", text, "-o", tmp_path / "x", *given, "--special", "<a>")
-    assert "259 ids, 1 of them special, beyond the 258 of --vocab-size" in done.out
-    done = command("train", text, "-o", tmp_path / "y", *given)
-    assert "258 ids, 0 of them special\n" in done.out
-
-
 def test_what_is_locked_is_said(command: Command, tmp_path: Path) -> None:
     done = command("lock", RANKS, "-o", tmp_path / "x.lock")
     [line] = [line for line in done.out.splitlines() if line.startswith("locked ")]
@@ -260,22 +121,6 @@ def test_inspect_says_it_in_words(command: Command) -> None:
     for word in ("JoinBytes", "removed invert", "unsaid"):
         assert word not in done.out
     assert "decode      the tokens' bytes joined, as UTF-8\n" in done.out
-
-
-def test_a_packed_file_is_to_be_unpacked(command: Command, tmp_path: Path) -> None:
-    path = tmp_path / "merges.txt.gz"
-    path.write_bytes(gzip.compress(b"#version\na b\n"))
-    done = command("inspect", path)
-    assert (done.code, done.out) == (2, "")
-    assert "this is packed (gzip)" in done.err
-
-
-def test_another_kind_of_model_is_told_what_runs_it(command: Command, tmp_path: Path) -> None:
-    path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps({"version": "1.0", "model": {"type": "Unigram"}}), "utf-8")
-    done = command("inspect", path)
-    assert (done.code, done.out) == (2, "")
-    assert "run the file in the library that made it" in done.err
 
 
 def test_the_time_of_a_verdict_is_in_its_junit_file(command: Command, tmp_path: Path) -> None:
@@ -299,22 +144,6 @@ def test_a_target_of_several_formats_is_asked_about_those(
     assert f"{way}: {formats}" in done.err
     with pytest.raises(TargetError, match=f"{re.escape(way)}: {formats}"):
         bpe_interop.load(HUB).save(tmp_path / name)
-
-
-@pytest.mark.parametrize(("name", "meant"), [("transformers", "hf"), ("llama.cpp", "gguf")])
-def test_an_engine_that_is_named_for_a_format_is_understood(
-    command: Command, tmp_path: Path, name: str, meant: str
-) -> None:
-    done = command("convert", RANKS, tmp_path / "out", "--to", name)
-    assert done.code == 2
-    assert f"did you mean {meant}?" in done.err
-
-
-def test_a_text_that_names_a_file_is_told_of(command: Command) -> None:
-    done = command("encode", RANKS, HUB / "tokenizer.json")
-    assert done.code == 0
-    assert "tokenizer.json is encoded as a text, and is the name of a file" in done.err
-    assert command("encode", RANKS, "hello").err == ""
 
 
 def test_a_preset_is_for_the_sources_that_leave_something_unsaid(
@@ -356,23 +185,6 @@ def test_only_commands_that_have_an_option_are_sent_to_it(command: Command, tmp_
         assert command(*given, "--corpus", text, "--errors", "replace").code == 0
 
 
-def test_a_format_is_advised_where_it_tells_tokenizers_apart(
-    command: Command, tmp_path: Path
-) -> None:
-    ranks = (RANKS / "gpt2-tiny.tiktoken").read_bytes()
-    for name in ("a.tiktoken", "b.tiktoken"):
-        (tmp_path / name).write_bytes(ranks)
-    done = command("inspect", tmp_path)
-    assert done.code == 2
-    assert "\n  name one of the files\n" in done.err
-    for name in ("encoder.json", "vocab.bpe"):
-        (tmp_path / name).write_bytes((TINY / "gpt2-tiny" / "gpt2" / name).read_bytes())
-    done = command("inspect", tmp_path)
-    assert "\n  name one of the files, or a format with --from (format=...): gpt2\n" in done.err
-    assert command("inspect", tmp_path, "--from", "gpt2").code == 0
-    assert command("inspect", tmp_path / "b.tiktoken").code == 0
-
-
 def test_presets_of_a_rank_file_are_named_wherever_its_special_tokens_are_needed(
     command: Command, data: Data, tmp_path: Path
 ) -> None:
@@ -401,28 +213,6 @@ def test_a_format_that_there_is_not_is_a_wrong_word(
     assert done.err.endswith("\n  see ERROR-argument\n")
     with pytest.raises(ArgumentError, match="there is no format 'word2vec'"):
         bpe_interop.load(RANKS, format="word2vec")
-
-
-@pytest.mark.parametrize(
-    ("name", "is_one"),
-    [
-        ("openai-community/gpt2", True),
-        ("Qwen/Qwen2.5-0.5B@main", True),
-        ("models/gpt2.json", False),
-        ("a/b/c", False),
-        ("../gpt2", False),
-        ("here/gpt2", False),
-    ],
-)
-def test_a_name_of_the_hub_is_guessed(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, is_one: bool
-) -> None:
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path)
-    done = command("inspect", name)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith(f"error: {name}: there is no such file or directory\n")
-    assert (f"; did you mean hf:{name}?\n" in done.err) is is_one
 
 
 def test_a_conversion_says_which_of_several_tokenizers_it_read(
@@ -481,43 +271,3 @@ def test_the_usual_refusals_of_gguf_are_as_the_recipe_says(
 
 def test_a_default_that_help_shows_has_a_name() -> None:
     assert "lambda" not in str(inspect.signature(RunOptions))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (("encode", "some text", HUB), ("encode", HUB, "'some text'")),
-        (("encode", "some text", "tiktoken:gpt2"), ("encode", "tiktoken:gpt2", "'some text'")),
-        (("decode", "12", "13", HUB), ("decode", HUB, "12", "13")),
-        (("convert", "--to", "hf", "new", HUB), ("convert", HUB, "new")),
-        (("extend", "new", HUB), ("extend", HUB, "new")),
-    ],
-)
-def test_a_source_behind_the_other_arguments_is_named(
-    command: Command, tmp_path: Path, arguments: tuple[object, ...], line: tuple[object, ...]
-) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path)
-        done = command(*arguments)
-    assert (done.code, done.out) == (2, "")
-    said = " ".join(done.err.split())
-    assert "is no source, and" in said
-    assert f"did you mean: bpe-interop {' '.join(map(str, line))} see ERROR-source" in said
-
-
-def test_a_text_that_names_a_file_of_another_kind_is_no_source(
-    command: Command, tmp_path: Path
-) -> None:
-    (tmp_path / "README").write_text("words")
-    done = command("encode", tmp_path / "mistyped", tmp_path / "README")
-    assert "there is no such file or directory" in done.err
-    assert "did you mean" not in done.err
-
-
-def test_a_text_of_two_words_needs_quotes(command: Command) -> None:
-    done = command("encode", HUB, "hello", "world")
-    assert done.code == 2
-    assert "TEXT is one argument, and here are 2: put quotes around it: 'hello world'" in done.err
-    assert command("encode", HUB, "hello world", "--json").code == 0
-    assert command("encode", HUB, "", "--json").out == "[]\n"
-    assert command("encode", HUB, "--json", stdin=b"hello").out.startswith("[")
