@@ -210,8 +210,8 @@ def _drips(listening: socket.socket) -> None:
 def test_a_process_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = LlamaCppEngine(SOURCE.read_bytes())
     monkeypatch.setattr(llamacpp, "_SECONDS", 0.3)
-    assert engine._process is not None
-    os.kill(engine._process.pid, signal.SIGSTOP)
+    assert engine._child is not None
+    os.kill(engine._child.pid, signal.SIGSTOP)
     with pytest.raises(EngineError, match=r"gave no answer in 0\.3 seconds on the text"):
         engine.encode("a")
 
@@ -244,14 +244,18 @@ _WITHOUT_WHEEL = """
 import importlib.util, sys
 real = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *more: None if name == "xllamacpp" else real(name, *more)
-sys.argv = ["child", FILE]
-from bpe_interop.engines import llamacpp_child
-llamacpp_child.main(FILE)
+import json
+from bpe_interop.engines.llamacpp_child import loaded
+from bpe_interop.errors import EngineError
+try:
+    print(json.dumps(loaded(FILE, print).encode_all(TEXTS, True, True)))
+except EngineError as error:
+    print(json.dumps(error.what))
 """
 
 
-def _child(folder: Path, module: str, file: Path) -> list[dict[str, Any]]:
-    """What the child process says where only a module ``llama_cpp`` is there."""
+def _child(folder: Path, module: str, file: Path) -> Any:
+    """What the child process gives where only a module ``llama_cpp`` is there."""
     found = find_spec("xllamacpp")
     assert found is not None
     assert found.origin is not None
@@ -259,21 +263,24 @@ def _child(folder: Path, module: str, file: Path) -> list[dict[str, Any]]:
     module = module.replace("REAL", "'sys'").replace("WHERE", repr(where))
     (folder / "llama_cpp.py").write_text(module, "utf-8")
     done = subprocess.run(
-        [sys.executable, "-c", _WITHOUT_WHEEL.replace("FILE", repr(str(file)))],
-        input=json.dumps(["encode_all", list(TEXTS), True, True]) + "\n",
+        [
+            sys.executable,
+            "-c",
+            _WITHOUT_WHEEL.replace("FILE", repr(str(file))).replace("TEXTS", repr(list(TEXTS))),
+        ],
         env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{Path.cwd()}"},
         capture_output=True,
         text=True,
         check=True,
     )
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return json.loads(done.stdout)
 
 
 def test_llama_cpp_python_where_only_that_is_installed(tmp_path: Path) -> None:
     said = _child(tmp_path, _MODULE, SOURCE)
     library = LlamaCppEngine(SOURCE.read_bytes())
     ids = library.encode_batch(TEXTS, special="parse", add_special_tokens=True)
-    assert said == [{"ok": True}, {"ok": ids}]
+    assert said == ids
 
 
 @pytest.mark.parametrize(
@@ -289,25 +296,20 @@ def test_llama_cpp_python_where_only_that_is_installed(tmp_path: Path) -> None:
     ],
 )
 def test_a_build_that_is_not_known_is_not_used(change: str, why: str, tmp_path: Path) -> None:
-    [said] = _child(tmp_path, f"{_MODULE}\n{change}\n", SOURCE)
-    assert said["error"].startswith("UnknownBuildError: ")
-    assert why in said["error"]
+    said = _child(tmp_path, f"{_MODULE}\n{change}\n", SOURCE)
+    assert said.startswith("UnknownBuildError: ")
+    assert why in said
 
 
 def test_it_is_told_as_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llamacpp, "__package__", "bpe_interop.engines")
-    answer = json.dumps({"error": "UnknownBuildError: it has no function llama_tokenize"})
-    monkeypatch.setattr(
-        subprocess,
-        "Popen",
-        lambda command, **named: _POPEN([sys.executable, "-c", f"print({answer!r})"], **named),
-    )
+    monkeypatch.setattr(llamacpp, "loaded", _unknown)
     files = {SOURCE.name: SOURCE.read_bytes()}
     with pytest.raises(EngineMissingError, match="this build of llama"):
         from_files("llama.cpp", "gguf", files)
 
 
-_POPEN = subprocess.Popen
+def _unknown(path: str, say: object) -> Any:
+    raise EngineError("UnknownBuildError: it has no function llama_tokenize")
 
 
 def test_its_version_is_that_of_the_package_which_is_there(

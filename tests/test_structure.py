@@ -329,7 +329,7 @@ REMEMBERED: dict[str, str] = {
     "engines.llamacpp_child": "llama.cpp calls back with its messages, in a process of its own",
     "engines.transformers": "the environment is another one while transformers is imported",
     "shards.dask": "the environment is another one while workers start",
-    "verify.worker": "what a worker's process shows when it fails",
+    "engines.child_process": "what a child shows when it fails",
     "cli": "the command line puts its own in place of Python's",
     "cli.interrupts": "the command line puts its own in place of Python's",
 }

@@ -1,10 +1,7 @@
-"""llama.cpp in a process of its own: reads texts on standard input, answers with ids.
+"""llama.cpp as it runs in a process of its own: a vocabulary, out of a file.
 
-:mod:`.llamacpp` starts it and runs ``main("FILE.gguf")``. Each line that is read is a JSON array
-``["encode", text, add_special, parse_special]`` or ``["decode", ids]``, or ``["encode_all", texts,
-...]`` and ``["decode_all", rows]`` for several; each answer is a line of JSON, ``{"ok": value}`` or
-``{"error": why}``. The first line that is written says that the model is loaded, or why not. The
-process is what a crash of the library takes with it.
+:mod:`.llamacpp` starts it (:mod:`.child_process`) and asks a :class:`Vocabulary`. The process is
+what a crash of the library takes with it.
 
 The library is the one inside the wheel ``xllamacpp``, called by its C interface
 (``include/llama.h``). Its structure of parameters differs between versions, so what
@@ -17,18 +14,18 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-import json
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+from ..errors import EngineError
 from ..formats.gguf.key_bytes import rendered
 from ..formats.gguf.types import NORMAL
 from ..text.bytechars import to_chars
+from .child_process import Say
 
 SIZE: Final = 80
 """Bytes of ``llama_model_params`` in the builds that are known."""
@@ -94,6 +91,14 @@ class Vocabulary:
             if count >= 0:
                 return list(ids[:count])
             room = -count
+
+    def encode_all(self, texts: list[str], *flags: bool) -> list[list[int]]:
+        """The ids of each text."""
+        return [self.encode(text, *flags) for text in texts]
+
+    def decode_all(self, rows: list[list[int]]) -> list[str]:
+        """The text of each row of ids."""
+        return [self.decode(ids) for ids in rows]
 
     def decode(self, ids: list[int]) -> str:
         """The text of ids, control tokens spelled out.
@@ -254,30 +259,13 @@ _KEEP: Final = _LOG(_keep)
 """As the library calls it; it must outlive the library."""
 
 
-def main(path: str) -> None:
-    """Loads the file, then answers until there is nothing more to read.
+def loaded(path: str, say: Say) -> Vocabulary:
+    """The vocabulary of a file.
 
-    Answers have a pipe of their own: what the library prints must not come between them.
+    Raises:
+        EngineError: it cannot be loaded; its sentence begins with the kind of error.
     """
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-
-    def say(key: str, value: object) -> None:
-        answers.write(json.dumps({key: value}) + "\n")
-        answers.flush()
-
     try:
-        vocabulary = Vocabulary(path)
+        return Vocabulary(path)
     except (UnknownBuildError, ValueError, OSError) as error:
-        say("error", f"{type(error).__name__}: {error}")
-        return
-    asked: dict[str, Callable[..., object]] = {
-        "encode": vocabulary.encode,
-        "encode_all": lambda texts, *flags: [vocabulary.encode(each, *flags) for each in texts],
-        "decode": vocabulary.decode,
-        "decode_all": lambda rows: [vocabulary.decode(each) for each in rows],
-    }
-    say("ok", True)
-    for line in sys.stdin:
-        what, *arguments = json.loads(line)
-        say("ok", asked[what](*arguments))
+        raise EngineError(f"{type(error).__name__}: {error}") from None

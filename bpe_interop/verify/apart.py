@@ -7,27 +7,22 @@ what differs.
 
 from __future__ import annotations
 
-import contextlib
 import pickle
-import subprocess
-import sys
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from queue import SimpleQueue
 
 from ..engines import Engine
-from ..engines.child_process import python
+from ..engines.child_process import ChildProcess, EndedError, Say
+from ..engines.library import library
+from ..errors import BpeInteropError
+from ..gc_pause import paused
 from ..model import BPEModel, PairList, Vocab
-from .children import receive, send
 from .corpus import cores
 from .sides import Build, Failure, Mode, Own, decode, encode_all
-
-_START = (
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from bpe_interop.verify.worker import hold; hold()"
-)
 
 _LARGE = 50_000
 """Tokens from which a process of its own pays: it takes 0.2 s to start."""
@@ -100,6 +95,24 @@ def holds(engine: Engine, wanted: Expected) -> bool:
     return True
 
 
+class _EngineThere:
+    """An engine in the child, whose module is imported at once."""
+
+    def __init__(self, first: str, say: Say) -> None:
+        library(first)
+        self._engine: Engine | None = None
+
+    def build(self, build: Build) -> None:
+        """Makes the engine."""
+        with paused():
+            self._engine = build()
+
+    def holds(self, wanted: Expected) -> bool:
+        """Whether it gives just that."""
+        with paused():
+            return self._engine is not None and holds(self._engine, wanted)
+
+
 class Apart:
     """A process that imports a module at once, then builds an engine, and then is asked.
 
@@ -108,17 +121,16 @@ class Apart:
 
     def __init__(self, first: str) -> None:
         self._orders: SimpleQueue[Build | Expected | None] = SimpleQueue()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child = ChildProcess(partial(_EngineThere, first), quiet=True)
         self._thread = ThreadPoolExecutor(1)
-        self._answer: Future[bool] = self._thread.submit(self._work, first)
+        self._answer: Future[bool] = self._thread.submit(self._work)
 
     def __enter__(self) -> Apart:
         return self
 
     def __exit__(self, *raised: object) -> None:
         self._orders.put(None)
-        if self._process is not None:
-            self._process.kill()
+        self._child.close()
         self._thread.shutdown()
 
     def build(self, build: Build) -> None:
@@ -133,31 +145,15 @@ class Apart:
         """Whether it gives just that. False where it did not work as well."""
         return self._answer.result()
 
-    def _work(self, first: str) -> bool:
+    def _work(self) -> bool:
         try:
-            with subprocess.Popen(
-                python(_START),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            ) as process:
-                self._process = process
-                try:
-                    return self._talk(process, first)
-                finally:
-                    process.kill()
-                    with contextlib.suppress(OSError):  # what was not sent yet
-                        process.communicate()
-        except (EOFError, OSError, pickle.PickleError):
+            self._child.answer()
+            given: object = None
+            for method in ("build", "holds"):
+                order = self._orders.get()
+                if order is None:
+                    return False
+                given = self._child.call(method, order)
+            return given is True
+        except (EndedError, BpeInteropError, pickle.PickleError):
             return False
-
-    def _talk(self, process: subprocess.Popen[bytes], first: str) -> bool:
-        send(process, sys.path)
-        send(process, first)
-        for _ in ("build", "expected"):
-            order = self._orders.get()
-            if order is None:
-                return False
-            send(process, order)
-        kind, value = receive(process)
-        return kind == "answer" and value is True

@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
-import pickle
-import signal
-import subprocess
-import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from ..engines.child_process import python
+from ..engines import Engine, Special
+from ..engines.child_process import ChildProcess, EndedError, Say
 from ..errors import EngineError
-from .compare import Answers, Decoded
+from .compare import Answers, Decoded, LocalPair
 from .sides import Build, Failure, Mismatch, Mode
-
-_START = (
-    "import pickle; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from bpe_interop.verify.worker import serve; serve()"
-)
-
-
-class _KilledError(Exception):
-    """The child is gone; ``side`` is the one that was working, as far as it said."""
-
-    def __init__(self, side: str, code: int) -> None:
-        self.side = side
-        self.what = _ended(code)
 
 
 class ChildPair:
     """Two sides in a process of their own, which a text may kill without killing this one.
 
-    A child that was killed is started again, and the texts that it had are given to it one by
-    one, so that the one that kills it is known, and on which side. Ctrl-C does not end it.
+    A child that was killed, or gave no answer, is started again, and the texts that it had are
+    given to it one by one, so that the one that kills it is known, and on which side. Ctrl-C does
+    not end it.
     """
 
     def __init__(self, a: Build, b: Build, modes: Sequence[Mode]) -> None:
-        self._sides = a, b, tuple(modes)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._make = partial(_PairThere, a, b, tuple(modes))
+        self._child: ChildProcess | None = None
         self._closed = False
 
     def compare(self, texts: list[str]) -> list[Answers]:
@@ -48,25 +33,25 @@ class ChildPair:
             BpeInteropError: a side cannot be built.
         """
         try:
-            outcomes: list[Answers] = self._ask("compare", texts)
+            outcomes: list[Answers] = self._call("compare", texts)
             return outcomes
-        except _KilledError:
+        except EndedError:
             return [self._compare_one(text) for text in texts]
 
     def shrink(self, text: str, mode: Mode) -> Mismatch | None:
         """A smaller text on which the sides differ; None where a side did not survive it."""
         try:
-            mismatch: Mismatch = self._ask("shrink", text, mode)
+            mismatch: Mismatch = self._call("shrink", text, mode)
             return mismatch
-        except _KilledError:
+        except EndedError:
             return None
 
     def decode(self, sequences: list[tuple[int, ...]]) -> list[Decoded]:
         """What each side makes of ids; None where it fails on them, or does not survive them."""
         try:
-            texts: list[Decoded] = self._ask("decode", sequences)
+            texts: list[Decoded] = self._call("decode", sequences)
             return texts
-        except _KilledError:
+        except EndedError:
             if len(sequences) > 1:
                 return [self.decode([ids])[0] for ids in sequences]
             return [(None, None)]
@@ -74,92 +59,80 @@ class ChildPair:
     def close(self) -> None:
         """Ends the process at once."""
         self._closed = True
-        if self._process is not None:
-            self._process.kill()
-            self._reap(self._process)
+        if self._child is not None:
+            self._child.close()
 
     def _compare_one(self, text: str) -> Answers:
         try:
-            outcome: Answers = self._ask("compare one", text)
+            outcome: Answers = self._call("compare_one", text)
             return outcome
-        except _KilledError as error:
-            failure = Failure(error.side, "", error.what, "killed")
+        except EndedError as error:
             outcome = Answers(alone=1)
-            (outcome.failures_b if error.side == "b" else outcome.failures_a).append(failure)
+            failed = outcome.failures_b if error.said == "b" else outcome.failures_a
+            failed.append(Failure(str(error.said or ""), "", error.what, "killed"))
             return outcome
 
-    def _ask(self, *request: Any) -> Any:
-        """Sends a request, and waits for the answer."""
-        process = self._process or self._start()
-        side = ""
-        try:
-            send(process, request)
-            while True:
-                kind, value = receive(process)
-                if kind == "answer":
-                    return value
-                if kind == "error":
-                    raise value
-                side = value
-        except (EOFError, OSError, pickle.UnpicklingError):
-            raise _KilledError(side, self._reap(process)) from None
+    def _call(self, method: str, *given: Any) -> Any:
+        if self._child is None or self._child.ended:
+            self._child = self._started()
+        return self._child.call(method, *given)
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> ChildProcess:
         if self._closed:
             raise EngineError("the comparison has ended")
-        process = subprocess.Popen(python(_START), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._child = child = ChildProcess(self._make)
+        if self._closed:  # meanwhile, by another thread
+            child.close()
         try:
-            send(process, sys.path)
-            send(process, self._sides)
-            kind, value = receive(process)
-        except (EOFError, OSError, pickle.UnpicklingError):
-            ended = _ended(self._reap(process))
-            raise EngineError(f"the process that loads both sides {ended}") from None
-        if kind == "error":
-            self._reap(process)
-            raise value
-        if self._closed:
-            process.kill()
-        self._process = process
-        return process
-
-    def _reap(self, process: subprocess.Popen[bytes]) -> int:
-        """Waits for the end of a process; its exit code."""
-        self._process = None
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):  # what was not sent yet
-                    stream.close()
-        try:
-            return process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
+            child.answer()
+        except EndedError as error:
+            raise EngineError(f"the process that loads both sides {error.what}") from None
+        return child
 
 
-def send(process: subprocess.Popen[bytes], value: object) -> None:
-    """Sends something to a child that reads it with ``pickle.load``."""
-    if process.stdin is not None:
-        pickle.dump(value, process.stdin, pickle.HIGHEST_PROTOCOL)
-        process.stdin.flush()
+class _PairThere(LocalPair):
+    """Both sides in the child."""
+
+    def __init__(self, a: Build, b: Build, modes: Sequence[Mode], say: Say) -> None:
+        super().__init__(a(), b(), modes)
+        a_told, b_told = (
+            _Announced(self.a, partial(say, "a")),
+            _Announced(self.b, partial(say, "b")),
+        )
+        self._announced = LocalPair(a_told, b_told, modes)
+
+    def compare_one(self, text: str) -> Answers:
+        """What becomes of a text; the side that is at work is said before."""
+        return self._announced.compare([text])[0]
 
 
-def receive(process: subprocess.Popen[bytes]) -> tuple[str, Any]:
-    """What a child says: of which kind it is, and the value.
+class _Announced:
+    """A side that says that it is about to work, so that it is known who did not survive."""
 
-    Raises:
-        EOFError, OSError, pickle.UnpicklingError: the child is gone.
-    """
-    if process.stdout is None:
-        raise EOFError
-    answer: tuple[str, Any] = pickle.load(process.stdout)
-    return answer
+    def __init__(self, engine: Engine, announce: Any) -> None:
+        self._engine, self._announce = engine, announce
+        self.name, self.version = engine.name, engine.version
+        self.parses_special = engine.parses_special
+        self.applies_template = engine.applies_template
 
+    def encode(
+        self, text: str, *, special: Special = "text", add_special_tokens: bool = False
+    ) -> list[int]:
+        self._announce()
+        return self._engine.encode(text, special=special, add_special_tokens=add_special_tokens)
 
-def _ended(code: int) -> str:
-    if code >= 0:
-        return f"ended with exit code {code}"
-    try:
-        return f"was killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was killed by signal {-code}"
+    def encode_batch(
+        self,
+        texts: Sequence[str],
+        *,
+        special: Special = "text",
+        add_special_tokens: bool = False,
+    ) -> list[list[int]]:
+        self._announce()
+        return self._engine.encode_batch(
+            texts, special=special, add_special_tokens=add_special_tokens
+        )
+
+    def decode(self, ids: Sequence[int]) -> str:
+        self._announce()
+        return self._engine.decode(ids)
