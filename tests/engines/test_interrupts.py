@@ -24,8 +24,8 @@ from bpe_interop.cli import main
 main()
 """
 LLAMA = """
-import bpe_interop.engines.llamacpp as engine
-engine._START = "import time; open('waiting', 'w').close(); time.sleep(300)"
+import bpe_interop.engines.child_process as child
+child._START = "import time; open('waiting', 'w').close(); time.sleep(300)"
 """
 LISTENING = """
 from http.client import HTTPConnection
