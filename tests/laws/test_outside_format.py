@@ -35,7 +35,7 @@ from bpe_interop.testing import BrokenError, check_format, laws, tiny_tokenizers
 pytestmark = pytest.mark.usefixtures("few_texts")
 
 HERE = Path(__file__).parent
-TINY = HERE.parent / "fixtures" / "tokenizers" / "minbpe-tiny" / "huggingface"
+TINY = HERE.parents[1] / "fixtures" / "tokenizers" / "minbpe-tiny" / "huggingface"
 
 
 def forget() -> None:
