@@ -9,6 +9,7 @@ from typing import Any
 from ..engines import Engine, Special
 from ..engines.child_process import ChildProcess, EndedError, Say
 from ..errors import EngineError
+from ..ticks import PART_SECONDS
 from .compare import Answers, Decoded, LocalPair
 from .sides import Build, Failure, Mismatch, Mode
 
@@ -21,8 +22,11 @@ class ChildPair:
     not end it.
     """
 
-    def __init__(self, a: Build, b: Build, modes: Sequence[Mode]) -> None:
+    def __init__(
+        self, a: Build, b: Build, modes: Sequence[Mode], seconds: float = PART_SECONDS
+    ) -> None:
         self._make = partial(_PairThere, a, b, tuple(modes))
+        self._seconds = seconds
         self._child: ChildProcess | None = None
         self._closed = False
 
@@ -75,7 +79,7 @@ class ChildPair:
     def _call(self, method: str, *given: Any) -> Any:
         if self._child is None or self._child.ended:
             self._child = self._started()
-        return self._child.call(method, *given)
+        return self._child.call(method, *given, seconds=self._seconds)
 
     def _started(self) -> ChildProcess:
         if self._closed:

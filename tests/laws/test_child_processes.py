@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import FIXTURES
 from test_structure import MODULES
 
+from bpe_interop.engines.child_process import ChildProcess
 from bpe_interop.engines.llamacpp import LlamaCppEngine
+from bpe_interop.errors import EngineError
 from bpe_interop.sources import load_source
 from bpe_interop.verify.children import ChildPair
 from bpe_interop.verify.sides import ORDINARY, Own
@@ -38,6 +43,47 @@ def test_a_side_in_a_child(trace: Path) -> None:
         pair.close()
     assert (answers.alone, answers.failures_a) == (0, [])
     assert not trace.exists()
+
+
+class Hangs(Own):
+    def encode_batch(self, texts: Sequence[str], **_: Any) -> list[list[int]]:
+        if "hang" in texts:
+            time.sleep(600)
+        return super().encode_batch(texts)
+
+
+def test_a_side_that_gives_no_answer_is_an_outcome() -> None:
+    model = load_source(SOURCE).model
+    pair = ChildPair(partial(Own, model), partial(Hangs, model), [ORDINARY], seconds=3)
+    try:
+        fine, hangs = pair.compare(["fine", "hang"])
+    finally:
+        pair.close()
+    assert (fine.compared, fine.failures_b) == (1, [])
+    [failure] = hangs.failures_b
+    assert (failure.how, failure.what) == ("killed", "gave no answer in 3 seconds")
+
+
+def test_an_answer_that_nobody_waited_for_is_none_to_the_next_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = load_source(SOURCE).model
+    pair = ChildPair(partial(Own, model), partial(Own, model), [ORDINARY])
+
+    def interrupt(child: ChildProcess) -> Any:
+        raise KeyboardInterrupt
+
+    try:
+        assert len(pair.compare(["one"])) == 1
+        with monkeypatch.context() as patch:
+            patch.setattr(ChildProcess, "_receive", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                pair.compare(["one", "two"])
+        assert len(pair.compare(["one"])) == 1
+    finally:
+        pair.close()
+    with pytest.raises(EngineError, match="the comparison has ended"):
+        pair.compare(["one"])
 
 
 def test_llama_cpp(trace: Path) -> None:
