@@ -257,8 +257,11 @@ class _Runner(Generic[R]):
         return self.run
 
     def _is_waited_for(self) -> bool:
-        """Whether a part is to be given out yet, or at work and not done elsewhere."""
-        out = (flight.attempt.part.number for flight in self._flying.values())
+        """Whether a part is to be given out yet, or is at work and not done elsewhere.
+
+        One that is late was given out again, or failed.
+        """
+        out = [each.attempt.part.number for each in self._flying.values() if not each.late]
         settled = self.run.done | self.run.failed.keys()
         return bool(self._again and not self._ended) or any(n not in settled for n in out)
 
