@@ -45,6 +45,13 @@ _GRACE = 10.0
 """Seconds in which a process that has closed its output must be gone."""
 
 
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class EndedError(Exception):
     """The child is gone. ``what`` says how, ``code`` is its exit code (or minus the signal),
     ``late`` whether it was ended for its silence, and ``said`` what it said last.

@@ -16,12 +16,11 @@ from itertools import islice
 from queue import SimpleQueue
 
 from ..engines import Engine
-from ..engines.child_process import ChildProcess, EndedError, Say
+from ..engines.child_process import ChildProcess, EndedError, Say, cores
 from ..engines.library import library
 from ..errors import BpeInteropError
 from ..gc_pause import paused
 from ..model import BPEModel, PairList, Vocab
-from .corpus import cores
 from .sides import Build, Failure, Mode, Own, decode, encode_all
 
 _LARGE = 50_000

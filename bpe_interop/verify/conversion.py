@@ -24,10 +24,9 @@ from ..ticks import begin
 from .apart import Apart, expected, pays, without_tokens
 from .compare import Tally, ask_both
 from .report import Check, Report
-from .runs import Ran
 from .sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, Side, decoding
 from .stress import around_added, awkward, fixed
-from .verdict import engines_of, report_of
+from .verdict import Ran, engines_of, report_of
 
 
 class Abreast:

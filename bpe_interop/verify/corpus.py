@@ -9,7 +9,6 @@ that each have a thread here. Workers, who see the same files, get places in the
 from __future__ import annotations
 
 import math
-import os
 import platform
 import sys
 import time
@@ -41,6 +40,7 @@ from ..corpora import (
     size_of,
     sizes_of,
 )
+from ..engines.child_process import cores
 from ..engines.facts import FACTS, facts
 from ..errors import EngineError, FormatError, SourceError, UnsupportedError
 from ..formats import Files, by_name
@@ -93,13 +93,6 @@ _SUMMED = 64
 _SAVED_EVERY = 30.0
 _SHOWN = 1_000
 """Characters that are kept of a text on which a side failed."""
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def libraries_of(engines: Iterable[str]) -> tuple[str, ...]:

@@ -25,9 +25,9 @@ from ..special import checked
 from ..tokenizer import Tokenizer
 from .lock import locked
 from .report import Report
+from .runs import compare
 from .sides import Own, Side, in_engine, open_side
 from .two_sources import open_lock
-from .verdict import compare
 
 _LIBRARIES = ("tiktoken", "tokenizers", "sentencepiece", "transformers")
 

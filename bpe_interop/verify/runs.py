@@ -1,67 +1,36 @@
-"""Runs two sides on single tokens, on awkward texts and on corpora."""
+"""Compares two sides: proves what can be proved, and runs both on tokens, texts and corpora."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import TypeAlias
 
+from ..engines.facts import facts
 from ..errors import EngineError
-from ..model import BPEModel, show
-from ..shards import LIMIT, Progress, Workers
+from ..io import TokenizerSource
+from ..model import BPEModel
+from ..proof.prove import ALL_STAGES, SCOPES, Proof, narrower, prove
+from ..proof.stage import Scope, Stage, counts
+from ..shards import LIMIT, Carried, Progress, Workers, carry, pool_of
 from ..ticks import begin, untold
 from .children import ChildPair
-from .compare import Decoded, LocalPair, Pair, Tally, compare_in
-from .corpus import ENDED_EARLY, Corpora, Sides, compare_corpora
-from .corpus_report import CorpusReport, Found
-from .sides import Inside, Mismatch, Mode, Own, Side
-from .stress import awkward, completed, every_token, texts_with, thorough
+from .compare import LocalPair, Pair, compare_in
+from .corpus import ENDED_EARLY, ByParts, Corpora, Sides, check_corpora, compare_corpora
+from .report import Report
+from .sides import ORDINARY, Inside, Mode, Own, Side, modes_of, noted_on_files, served_otherwise
+from .stress import awkward, completed, every_token, thorough
+from .verdict import Alone, Odd, Ran, doubts, engines_of, report_of, witnessed
 
 _CHUNK = 4_096
 _APART = {"control", "unknown", "unused", "byte"}
 """Kinds of tokens to which no text encodes, or only in a row with others: what they decode to
 alone is each format's own (docs/formats.md). Byte tokens in their rows are in the texts."""
 
-_TRIED = 300
-"""Of how many tokens that decode otherwise texts are tried."""
-
 Asked: TypeAlias = tuple[bytes, tuple[int, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Odd:
-    """A token that two sides decode otherwise, or on which one fails (None)."""
-
-    content: bytes
-    ids: tuple[int, ...]
-    texts: Decoded
-
-
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """How many tokens were decoded alone, and those on which the sides did not agree."""
-
-    count: int = 0
-    odd: tuple[Odd, ...] = ()
-
-    def texts(self, model: BPEModel) -> Iterator[str]:
-        """Texts with these tokens: if some text encodes to one, the difference shows there."""
-        for each in self.odd[:_TRIED]:
-            yield from texts_with(each.content, model)
-
-    def notes(self) -> Iterator[str]:
-        """What is to be said of it."""
-        if self.count and not self.odd:
-            yield f"each of {self.count:,} tokens decodes alone to the same text on both sides"
-        elif self.odd:
-            first = self.odd[0]
-            one, two = ("a failure" if text is None else show(text) for text in first.texts)
-            yield (
-                f"{len(self.odd):,} of {self.count:,} tokens decode to other texts, each alone: "
-                f"{show(first.content)} (ids {' '.join(map(str, first.ids))}): {one} and {two}"
-            )
 
 
 def decode_alone(pair: Pair, a: BPEModel, b: BPEModel, names: tuple[str, str]) -> Alone:
@@ -145,34 +114,156 @@ class RunOptions:
     limit: float = LIMIT
 
 
-def mismatch_of(difference: Found, modes: Sequence[Mode]) -> Mismatch:
-    """What a corpus report says of a text, as the difference that it is."""
-    mode = next(mode for mode in modes if mode.scope == difference.scope)
-    return Mismatch(mode, difference.text, difference.ids_a, difference.ids_b, difference.decoding)
+_AS_USUAL = RunOptions()
+_NO_CORPORA = Corpora()
 
 
-@dataclass(slots=True)
-class Ran:
-    """What was run; ``interrupted`` where Ctrl-C ended it."""
+def compare(
+    a: Side,
+    b: Side,
+    scope: Scope = "all",
+    texts: Iterable[str] | None = None,
+    *,
+    proof: bool = True,
+    corpora: Corpora = _NO_CORPORA,
+    options: RunOptions = _AS_USUAL,
+) -> Report:
+    """Decides whether two sides are equal, and runs both on texts.
 
-    tally: Tally = field(default_factory=Tally)
-    alone: Alone = field(default_factory=Alone)
-    corpus: CorpusReport | None = None
-    interrupted: bool = False
-    ended: bool = False
+    Args:
+        a: one side.
+        b: the other.
+        scope: what counts.
+        texts: what both are run on; None for the awkward texts of both, and for every token where
+            an engine runs or nothing is proved.
+        proof: whether to decide, too, whether they are equal on every text.
+        corpora: texts to compare on as well.
+        options: how the texts are run.
 
-    def total(self) -> Tally:
-        """The tally of the awkward texts and of the corpora, with the plainer difference."""
-        total = replace(self.tally)
-        if self.corpus is not None:
-            counts, plainest = self.corpus.counts, self.corpus.plainest
-            total.texts += counts.documents - counts.left_out
-            total.bytes += counts.bytes - counts.left_out_bytes
-            total.compared += counts.compared
-            total.differing += counts.differing
-            if plainest is not None:
-                total.see(mismatch_of(plainest, total.modes))
-        return total
+    Raises:
+        BpeInteropError: a corpus cannot be read.
+    """
+    # A lock and the tokenizer that was locked share one encoder: no text could show anything.
+    same = a.engine is b.engine
+    sources = [side.source for side in (a, b) if side.source.files or not same]
+    notes = [*noted_on_files(*sources), *a.notes, *b.notes]
+    stated = a.source.model, b.source.model
+    modes = [] if same else modes_of(scope, stated, (a.engine, b.engine), notes)
+    notes += _served_otherwise(a, b)
+    inside = Inside(scope, stated)
+    if same:
+        proved = Proof(
+            scope, "proved", tuple(Stage(n, "proved", "the same fingerprint") for n in ALL_STAGES)
+        )
+        return report_of(scope, (a, b), modes, proved, Ran(), notes)
+    if options.executor is not None:
+        workers = pool_of(options.executor, options.slots)
+        corpora = replace(corpora, by_parts=_by_parts(a, b, workers, options.limit))
+    if corpora.names:  # before a proof, which takes longer
+        check_corpora(sides_of((a, b), modes), corpora, scope)
+    begin(options.tick, "proving")
+    found = None
+    if proof and a.model is not None and b.model is not None:
+        found = prove(a.model, b.model, scope)
+    ran = run(
+        (a, b),
+        modes,
+        inside,
+        options,
+        texts=texts,
+        corpora=corpora,
+        proved=found is not None and found.outcome == "proved",
+        known=witnessed(found, (a.engine, b.engine)) is not None,
+    )
+    report = report_of(scope, (a, b), modes, found, ran, [*notes, *_notes(ran, inside)])
+    report = replace(report, given=texts is not None)
+    return report if found is None else _explained(a, b, found, report)
+
+
+def _served_otherwise(a: Side, b: Side) -> Iterator[str]:
+    """Which directories are run as their files say, where ``AutoTokenizer`` may not do so."""
+    if any(facts(side.engine.name).directories for side in (a, b)):
+        return
+    for letter, side in (("a", a), ("b", b)):
+        yield from served_otherwise(letter, side.source, side.engine)
+
+
+def _by_parts(a: Side, b: Side, workers: Workers, limit: float) -> ByParts:
+    """Who compares corpora by parts, and what is sent there."""
+
+    def carried(source: TokenizerSource[BPEModel | None], preset: str | None) -> Carried:
+        return carry(source.label, source.format.name, source.files, preset, source.beside)
+
+    sent = carried(a.source, a.preset), carried(b.source, b.preset)
+    one, two = (None if isinstance(s.engine, Own) else s.engine.name for s in (a, b))
+    return ByParts(workers, sent, (one, two), limit)
+
+
+def _notes(ran: Ran, inside: Inside) -> Iterator[str]:
+    """What is to be said of what was run and what was not."""
+    yield from ran.alone.notes()
+    if inside.left_out:
+        yield f"outside the scope, as added tokens are in them: {inside.left_out:,} texts"
+    if ran.ended:
+        yield (
+            f"the difference is proved and shown by a text, so only {ran.tally.texts:,} awkward "
+            "texts were run; --thorough (thorough=True) runs all"
+        )
+    if ran.tally.alone >= PATIENCE:
+        yield f"awkward texts ended early: one side alone failed {ran.tally.alone:,} times"
+    if ran.corpus is not None:
+        yield from (f"corpora: {note}" for note in ran.corpus.notes)
+    if ran.interrupted:
+        yield "interrupted: not all texts were compared"
+
+
+def _explained(a: Side, b: Side, proof: Proof, report: Report) -> Report:
+    """The report with causes that are known, and with the scope in which the two are equal."""
+    one, two = a.model, b.model
+    if one is None or two is None:
+        return report
+    more = [*report.notes, *_idle_lookup(one, two, report)]
+    if report.stage == "pre-tokenizer":
+        more += [*_cause(a, b), *_cause(b, a)]
+    report = replace(report, notes=tuple(more))
+    less = None if proof.outcome == "proved" else narrower(one, two, proof)
+    if less is None or _shown_in(less, report) or doubts(engines_of((a, b))):
+        return report
+    sentence = f'proved equal with --scope {less} (scope="{less}"): {SCOPES[less]}'
+    return replace(report, narrower=sentence)
+
+
+def _idle_lookup(a: BPEModel | None, b: BPEModel | None, report: Report) -> Iterator[str]:
+    """That one side looks whole pretokens up, where no field says so because no id differs."""
+    fields = {each.field for each in report.differences}
+    if a is None or b is None or a.lookup_first is b.lookup_first or "lookup_first" in fields:
+        return
+    yield (
+        f"only {'b' if b.lookup_first else 'a'} looks up whole pretokens (ignore_merges), and "
+        "merging builds each token, so no id differs"
+    )
+
+
+def _cause(side: Side, other: Side) -> Iterator[str]:
+    """What in a side's file makes its pretokens others, and how the file is repaired."""
+    if side.model is None or other.model is None:
+        return
+    why = side.source.format.cause(side.model, other.model)
+    if why:
+        label = side.source.label
+        yield (
+            f"{label}: {why}; a file that is right: bpe-interop convert {other.source.label} NEW"
+            f"{Path(label).suffix} --into {label}"
+        )
+
+
+def _shown_in(scope: Scope, report: Report) -> bool:
+    """Whether the text of a report may differ in a narrower scope too: an engine differs on it."""
+    if report.mismatch is None:
+        return False
+    if report.stage == "decoding":
+        return report.mismatch.mode == ORDINARY
+    return counts(report.stage or "", scope)
 
 
 def run(

@@ -18,9 +18,8 @@ from ..proof.stage import Scope
 from .corpus import Corpora
 from .lock import Lock, as_source, locked, notes_on
 from .report import Report
-from .runs import RunOptions
+from .runs import RunOptions, compare
 from .sides import Kept, Own, Side, open_side, run_in_transformers, side_of
-from .verdict import compare
 
 _AS_USUAL = RunOptions()
 

@@ -1,14 +1,13 @@
-"""The one verdict: two sides are proved equal, run on texts, and reported on.
+"""The one verdict: what a proof and texts say together of two sides, as a report.
 
 ``verify``, ``parity``, a lock file and a conversion differ in how their sides are opened, and in
-which texts are run; what is concluded from a proof and from texts is concluded here.
+which texts are run; what is concluded of them is concluded here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ..diff import Difference, diff
@@ -16,26 +15,20 @@ from ..encode import Encoder
 from ..engines import NAMES, Engine, from_files
 from ..engines.facts import facts
 from ..errors import EngineError, EngineMissingError, UnstatedError
-from ..io import TokenizerSource
 from ..model import BPEModel, show
-from ..proof.prove import ALL_STAGES, SCOPES, STAGES, Proof, narrower, prove
+from ..proof.prove import STAGES, Proof
 from ..proof.stage import Scope, Stage, counts, is_stray
-from ..shards import Carried, Workers, carry, pool_of
-from ..ticks import begin
 from .alignment import align
 from .assumptions import assumptions, unexamined
-from .compare import ask_both, first_stage
-from .corpus import ByParts, Corpora, check_corpora
-from .corpus_report import CorpusReport, Source
+from .compare import Decoded, Tally, ask_both, first_stage
+from .corpus_report import CorpusReport, Found, Source
 from .metadata import metadata_apart
 from .report import Example, Report, Verdict
-from .runs import PATIENCE, Ran, RunOptions, mismatch_of, run, sides_of
 from .sides import (
     ORDINARY,
     PARSED,
     TEMPLATED,
     Failure,
-    Inside,
     Mismatch,
     Mode,
     Own,
@@ -43,166 +36,76 @@ from .sides import (
     as_run_by,
     decode,
     encode_one,
-    modes_of,
-    noted_on_files,
-    served_otherwise,
     unstated,
 )
-from .stress import fixed
+from .stress import fixed, texts_with
 
-_AS_USUAL = RunOptions()
-_NO_CORPORA = Corpora()
-
-
-def compare(
-    a: Side,
-    b: Side,
-    scope: Scope = "all",
-    texts: Iterable[str] | None = None,
-    *,
-    proof: bool = True,
-    corpora: Corpora = _NO_CORPORA,
-    options: RunOptions = _AS_USUAL,
-) -> Report:
-    """Decides whether two sides are equal, and runs both on texts.
-
-    Args:
-        a: one side.
-        b: the other.
-        scope: what counts.
-        texts: what both are run on; None for the awkward texts of both, and for every token where
-            an engine runs or nothing is proved.
-        proof: whether to decide, too, whether they are equal on every text.
-        corpora: texts to compare on as well.
-        options: how the texts are run.
-
-    Raises:
-        BpeInteropError: a corpus cannot be read.
-    """
-    # A lock and the tokenizer that was locked share one encoder: no text could show anything.
-    same = a.engine is b.engine
-    sources = [side.source for side in (a, b) if side.source.files or not same]
-    notes = [*noted_on_files(*sources), *a.notes, *b.notes]
-    stated = a.source.model, b.source.model
-    modes = [] if same else modes_of(scope, stated, (a.engine, b.engine), notes)
-    notes += _served_otherwise(a, b)
-    inside = Inside(scope, stated)
-    if same:
-        proved = Proof(
-            scope, "proved", tuple(Stage(n, "proved", "the same fingerprint") for n in ALL_STAGES)
-        )
-        return report_of(scope, (a, b), modes, proved, Ran(), notes)
-    if options.executor is not None:
-        workers = pool_of(options.executor, options.slots)
-        corpora = replace(corpora, by_parts=_by_parts(a, b, workers, options.limit))
-    if corpora.names:  # before a proof, which takes longer
-        check_corpora(sides_of((a, b), modes), corpora, scope)
-    begin(options.tick, "proving")
-    found = None
-    if proof and a.model is not None and b.model is not None:
-        found = prove(a.model, b.model, scope)
-    ran = run(
-        (a, b),
-        modes,
-        inside,
-        options,
-        texts=texts,
-        corpora=corpora,
-        proved=found is not None and found.outcome == "proved",
-        known=witnessed(found, (a.engine, b.engine)) is not None,
-    )
-    report = report_of(scope, (a, b), modes, found, ran, [*notes, *_notes(ran, inside)])
-    report = replace(report, given=texts is not None)
-    return report if found is None else _explained(a, b, found, report)
+_TRIED = 300
+"""Of how many tokens that decode otherwise texts are tried."""
 
 
-def _served_otherwise(a: Side, b: Side) -> Iterator[str]:
-    """Which directories are run as their files say, where ``AutoTokenizer`` may not do so."""
-    if any(facts(side.engine.name).directories for side in (a, b)):
-        return
-    for letter, side in (("a", a), ("b", b)):
-        yield from served_otherwise(letter, side.source, side.engine)
+@dataclass(frozen=True, slots=True)
+class Odd:
+    """A token that two sides decode otherwise, or on which one fails (None)."""
+
+    content: bytes
+    ids: tuple[int, ...]
+    texts: Decoded
 
 
-def _by_parts(a: Side, b: Side, workers: Workers, limit: float) -> ByParts:
-    """Who compares corpora by parts, and what is sent there."""
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """How many tokens were decoded alone, and those on which the sides did not agree."""
 
-    def carried(source: TokenizerSource[BPEModel | None], preset: str | None) -> Carried:
-        return carry(source.label, source.format.name, source.files, preset, source.beside)
+    count: int = 0
+    odd: tuple[Odd, ...] = ()
 
-    sent = carried(a.source, a.preset), carried(b.source, b.preset)
-    one, two = (None if isinstance(s.engine, Own) else s.engine.name for s in (a, b))
-    return ByParts(workers, sent, (one, two), limit)
+    def texts(self, model: BPEModel) -> Iterator[str]:
+        """Texts with these tokens: if some text encodes to one, the difference shows there."""
+        for each in self.odd[:_TRIED]:
+            yield from texts_with(each.content, model)
 
-
-def _notes(ran: Ran, inside: Inside) -> Iterator[str]:
-    """What is to be said of what was run and what was not."""
-    yield from ran.alone.notes()
-    if inside.left_out:
-        yield f"outside the scope, as added tokens are in them: {inside.left_out:,} texts"
-    if ran.ended:
-        yield (
-            f"the difference is proved and shown by a text, so only {ran.tally.texts:,} awkward "
-            "texts were run; --thorough (thorough=True) runs all"
-        )
-    if ran.tally.alone >= PATIENCE:
-        yield f"awkward texts ended early: one side alone failed {ran.tally.alone:,} times"
-    if ran.corpus is not None:
-        yield from (f"corpora: {note}" for note in ran.corpus.notes)
-    if ran.interrupted:
-        yield "interrupted: not all texts were compared"
+    def notes(self) -> Iterator[str]:
+        """What is to be said of it."""
+        if self.count and not self.odd:
+            yield f"each of {self.count:,} tokens decodes alone to the same text on both sides"
+        elif self.odd:
+            first = self.odd[0]
+            one, two = ("a failure" if text is None else show(text) for text in first.texts)
+            yield (
+                f"{len(self.odd):,} of {self.count:,} tokens decode to other texts, each alone: "
+                f"{show(first.content)} (ids {' '.join(map(str, first.ids))}): {one} and {two}"
+            )
 
 
-def _explained(a: Side, b: Side, proof: Proof, report: Report) -> Report:
-    """The report with causes that are known, and with the scope in which the two are equal."""
-    one, two = a.model, b.model
-    if one is None or two is None:
-        return report
-    more = [*report.notes, *_idle_lookup(one, two, report)]
-    if report.stage == "pre-tokenizer":
-        more += [*_cause(a, b), *_cause(b, a)]
-    report = replace(report, notes=tuple(more))
-    less = None if proof.outcome == "proved" else narrower(one, two, proof)
-    if less is None or _shown_in(less, report) or doubts(engines_of((a, b))):
-        return report
-    sentence = f'proved equal with --scope {less} (scope="{less}"): {SCOPES[less]}'
-    return replace(report, narrower=sentence)
+def mismatch_of(difference: Found, modes: Sequence[Mode]) -> Mismatch:
+    """What a corpus report says of a text, as the difference that it is."""
+    mode = next(mode for mode in modes if mode.scope == difference.scope)
+    return Mismatch(mode, difference.text, difference.ids_a, difference.ids_b, difference.decoding)
 
 
-def _idle_lookup(a: BPEModel | None, b: BPEModel | None, report: Report) -> Iterator[str]:
-    """That one side looks whole pretokens up, where no field says so because no id differs."""
-    fields = {each.field for each in report.differences}
-    if a is None or b is None or a.lookup_first is b.lookup_first or "lookup_first" in fields:
-        return
-    yield (
-        f"only {'b' if b.lookup_first else 'a'} looks up whole pretokens (ignore_merges), and "
-        "merging builds each token, so no id differs"
-    )
+@dataclass(slots=True)
+class Ran:
+    """What was run; ``interrupted`` where Ctrl-C ended it."""
 
+    tally: Tally = field(default_factory=Tally)
+    alone: Alone = field(default_factory=Alone)
+    corpus: CorpusReport | None = None
+    interrupted: bool = False
+    ended: bool = False
 
-def _cause(side: Side, other: Side) -> Iterator[str]:
-    """What in a side's file makes its pretokens others, and how the file is repaired."""
-    if side.model is None or other.model is None:
-        return
-    why = side.source.format.cause(side.model, other.model)
-    if why:
-        label = side.source.label
-        yield (
-            f"{label}: {why}; a file that is right: bpe-interop convert {other.source.label} NEW"
-            f"{Path(label).suffix} --into {label}"
-        )
-
-
-def _shown_in(scope: Scope, report: Report) -> bool:
-    """Whether the text of a report may differ in a narrower scope too: an engine differs on it."""
-    if report.mismatch is None:
-        return False
-    if report.stage == "decoding":
-        return report.mismatch.mode == ORDINARY
-    return counts(report.stage or "", scope)
-
-
-# What a proof and texts say together.
+    def total(self) -> Tally:
+        """The tally of the awkward texts and of the corpora, with the plainer difference."""
+        total = replace(self.tally)
+        if self.corpus is not None:
+            counts, plainest = self.corpus.counts, self.corpus.plainest
+            total.texts += counts.documents - counts.left_out
+            total.bytes += counts.bytes - counts.left_out_bytes
+            total.compared += counts.compared
+            total.differing += counts.differing
+            if plainest is not None:
+                total.see(mismatch_of(plainest, total.modes))
+        return total
 
 
 def doubts(engines: Iterable[str]) -> tuple[str, ...]:

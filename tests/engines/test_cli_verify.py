@@ -73,8 +73,7 @@ def test_a_difference_is_shown_with_both_sides_beside_each_other(
     plain.mkdir()
     (plain / "tokenizer.json").write_text(json.dumps({**content, "normalizer": None}), "utf-8")
     corpus.write_text("fine\nfine\nabc e\u0301 def\n" + "fine\n" * 9_000, "utf-8", newline="")
-    room = importlib.import_module("bpe_interop.verify.verdict")
-    monkeypatch.setattr(room, "prove", lambda a, b, scope: Proof(scope, "unknown", ()))
+    monkeypatch.setattr(runs, "prove", lambda a, b, scope: Proof(scope, "unknown", ()))
     monkeypatch.setattr(runs, "every_token", lambda model: ())
     code, out, _ = run(NFC, plain, "--corpus", corpus)
     assert code == 1

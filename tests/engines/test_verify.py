@@ -34,10 +34,10 @@ from bpe_interop.steps import Lowercase
 from bpe_interop.verify import Report, Scope, counts, runs, verify
 from bpe_interop.verify.compare import LocalPair, Tally, ask_both, shrink
 from bpe_interop.verify.lock import dump, lock
-from bpe_interop.verify.runs import Ran, decode_alone
+from bpe_interop.verify.runs import decode_alone
 from bpe_interop.verify.sides import ORDINARY, PARSED, Inside, Mismatch, Own, Side, open_side
 from bpe_interop.verify.stress import around_added, fixed
-from bpe_interop.verify.verdict import STAGES, matters, report_of
+from bpe_interop.verify.verdict import STAGES, Ran, matters, report_of
 from bpe_interop.verify.words import summary
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
