@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..errors import InvalidModelError, PatternError
 from ..kernel import (
@@ -26,7 +27,7 @@ from ..kernel import (
 from ..memo import Memo
 from ..merging.canonical import canonical
 from ..merging.symbols import textual
-from ..model import AddedToken, Affixes, BPEModel, PairList, RankTable
+from ..model import Affixes, BPEModel, PairList, RankTable
 from ..steps import Metaspace, Prepend, PreTokenizerStep, Replace
 from ..text.charsmap import SPACE
 from ..theory.split_tables import split_tables
@@ -62,12 +63,17 @@ def plan_of(model: BPEModel) -> Plan:
     return _ASIDE if is_aside() else _plan(model)
 
 
-def with_added(model: BPEModel, added: tuple[AddedToken, ...]) -> BPEModel:
-    """The same model with other added tokens: no plan depends on these, so it is made once."""
-    if model.added == added:
+_BESIDE = frozenset({"added", "sequence_template", "decoder"})
+"""Fields that no plan depends on."""
+
+
+def with_fields(model: BPEModel, **fields: Any) -> BPEModel:
+    """The same model with other values of fields, and with its plan where that stays as it is."""
+    if all(getattr(model, field) == value for field, value in fields.items()):
         return model
-    other = replace(model, added=added)
-    _like.keep(other, model)
+    other = replace(model, **fields)
+    if _BESIDE.issuperset(fields):
+        _like.keep(other, model)
     return other
 
 

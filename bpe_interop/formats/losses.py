@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from ..diff import Difference, normalized_matters
+from ..encode.plan import with_fields
 from ..errors import BpeInteropError, PatternError
 from ..gc_pause import paused
 from ..loss import Grade, Loss
@@ -367,12 +368,12 @@ def _open(one: BPEModel, two: BPEModel, asked: Iterable[str]) -> dict[str, Stage
     pair = TwoModels(one, two, most=_MOST)
     # The same ids (Theorem 13).
     merging = pair if same is None else TwoModels(same, two, most=_MOST)
-    known = cache(lambda name: stage_of(name, merging if name in _OF_MERGING else pair))
+    known = cache(lambda name: _stage(name, merging if name in _OF_MERGING else pair))
     open_: dict[str, Stage] = {}
     for field in asked:
         if field in _MERGING and "alphabet" in open_:
             continue  # it goes with the alphabet
-        worst = _worst(one, two, map(known, _STAGES[field]))
+        worst = _worst(map(known, _STAGES[field]))
         if worst.outcome != "proved":
             open_[field] = worst
     return open_
@@ -390,7 +391,7 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
             kept[field] = joint
             continue
         try:
-            alone = _alone(one, replace(one, **{field: getattr(two, field)}), field)
+            alone = _alone(one, with_fields(one, **{field: getattr(two, field)}), field)
         except (BpeInteropError, UnicodeDecodeError):
             kept[field] = replace(joint, witness=None) if field == "decoder" else joint
             continue
@@ -409,25 +410,32 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
 def _alone(one: BPEModel, two: BPEModel, field: str) -> Stage:
     """The worst stage of two models that differ in a field only."""
     pair = TwoModels(one, two, most=_MOST)
-    return _worst(one, two, (stage_of(name, pair) for name in _STAGES[field]))
+    return _worst(_stage(name, pair) for name in _STAGES[field])
 
 
-def _worst(one: BPEModel, two: BPEModel, stages: Iterable[Stage]) -> Stage:
-    """Of stages the first that is refuted, else unknown; after a refuted one none is asked for.
-
-    Where no theorem decides, texts do.
-    """
-    ask = {"decoding": _decoding, "pre-tokenizer": _by_tables, "special tokens": _specials}
+def _worst(stages: Iterable[Stage]) -> Stage:
+    """Of stages the first that is refuted, else unknown; after a refuted one none is asked for."""
     worst: Stage | None = None
     for stage in stages:
-        if stage.name in ask and stage.outcome != "proved":
-            stage = ask[stage.name](one, two, stage)
         if stage.outcome == "refuted":
             return stage
         if worst is None or (worst.outcome, stage.outcome) == ("proved", "unknown"):
             worst = stage
     assert worst is not None
     return worst
+
+
+def _stage(name: str, pair: TwoModels) -> Stage:
+    """A stage of the proof, and what texts say where no theorem decides."""
+    one, two = pair.a, pair.b
+    if name == "decoding" and (joins_pieces(one.decoder) or joins_pieces(two.decoder)):
+        return _decoding(one, two)
+    stage = stage_of(name, pair)
+    if name == "pre-tokenizer" and stage.outcome != "proved":
+        return _by_tables(one, two, stage)
+    if name == "special tokens" and stage.outcome != "proved":
+        return _specials(one, two, stage)
+    return stage
 
 
 def _specials(one: BPEModel, two: BPEModel, stage: Stage) -> Stage:
@@ -451,19 +459,16 @@ def _specials(one: BPEModel, two: BPEModel, stage: Stage) -> Stage:
     return replace(stage, outcome="proved")
 
 
-def _decoding(one: BPEModel, two: BPEModel, stage: Stage) -> Stage:
+def _decoding(one: BPEModel, two: BPEModel) -> Stage:
     """How ids become text, where one side is SentencePiece.
 
     It never finds special tokens in a text, so ids that only they give are none of a text's.
     Where no theorem compares its decoder with a chain of steps, texts do.
     """
-    steps = [each for model in (one, two) for each in model.decoder or ()]
-    joining = [each for each in steps if isinstance(each, JoinPieces)]
-    if not joining:
-        return stage
+    steps = (*(one.decoder or ()), *(two.decoder or ()))
     pair = TwoModels(one, two, "ordinary", _MOST)
     stage = decoding_stage(pair)
-    if stage.outcome != "unknown" or any(s.charsmap for s in joining):
+    if stage.outcome != "unknown" or any(isinstance(s, JoinPieces) and s.charsmap for s in steps):
         return stage
     compared = False
     for text in islice(short_strings(), _MOST):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from ..encode.pretoken import byte_ids
+from ..memo import Memo
 from ..merging.canonical import canonical
 from ..merging.symbols import UserDefined, spellings, textual, user_defined
 from ..model import Affixes, BPEModel, show, text_of
@@ -198,6 +199,7 @@ def unused(model: BPEModel) -> set[bytes]:
     return {token for token, number in ids.items() if kinds.get(number) == "unused"}
 
 
+@Memo
 def lone_symbols(model: BPEModel) -> set[bytes]:
     """The tokens that are one symbol: a byte that occurs in UTF-8, or a character, with affixes."""
     tokens, affixes = textual(model), model.affixes

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from ..diff import Difference, difference
 from ..encode import Encoder
-from ..encode.plan import with_added
+from ..encode.plan import with_fields
 from ..errors import EncodeError, PatternError, UnstatedError
 from ..model import AddedToken, Affixes, BPEModel
 from ..steps import ByteChars, Metaspace, SentencePieceText
@@ -121,7 +121,7 @@ class InScope:
     def __init__(self, model: BPEModel, scope: Scope) -> None:
         self._parses = scope == "all" and model.added is not None
         self._placed = scope == "all" and model.sequence_template is not None
-        self.encoder = Encoder(with_added(model, ()) if scope == "text" else model)
+        self.encoder = Encoder(with_fields(model, added=()) if scope == "text" else model)
 
     def ids(self, text: str) -> list[int] | None:
         """The ids of a text; None where it has none."""
@@ -144,7 +144,7 @@ class TwoModels:
         self, a: BPEModel, b: BPEModel, scope: Scope = "all", most: int | None = None
     ) -> None:
         self.a, self.b, self.scope, self.most = a, b, scope, most
-        self.one, self.two = (Encoder(with_added(m, self._plain(m))) for m in (a, b))
+        self.one, self.two = (Encoder(with_fields(m, added=self._plain(m))) for m in (a, b))
         self.in_scope = InScope(a, scope), InScope(b, scope)
         below = [(InScope(a, "ordinary"), InScope(b, "ordinary"))] if scope == "all" else []
         self._asked = [self.in_scope, *below]

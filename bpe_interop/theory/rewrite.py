@@ -12,6 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, chain, pairwise
 
+from ..kernel import as_dict
 from ..merging.canonical import canonical
 from ..merging.merger import Merger, Priority
 from ..merging.symbols import symbols_of, textual, user_defined
@@ -97,7 +98,7 @@ def as_ranks(model: BPEModel) -> Rewrite:
     if model.affixes != Affixes():
         return with_affixes()
     ids, kinds = textual(model), model.vocab.kinds
-    built = canonical(model).splits
+    built = as_dict(canonical(model).splits)
     singles = [
         token
         for token, number in sorted(ids.items(), key=lambda item: item[1])

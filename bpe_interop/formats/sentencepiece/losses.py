@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...errors import BpeInteropError
+from ...kernel import as_dict
 from ...merging.canonical import whole_lookups
 from ...model import AddedToken, BPEModel, show
 from ...steps import JoinPieces
@@ -102,7 +103,8 @@ def _contradiction(model: BPEModel) -> Obstruction | None:
 def _vocab(trip: RoundTrip, decided: Decided) -> Words:
     model, again = trip.model, trip.again
     ids, unknown = model.vocab.ids, model.fallback.unknown
-    lost = [t for t, n in ids.items() if again.vocab.ids.get(t) != n and n != unknown]
+    there = as_dict(again.vocab.ids)
+    lost = [t for t, n in ids.items() if there.get(t) != n and n != unknown]
     if lost:
         return (
             f"{len(lost)} tokens cannot be pieces with their ids, such as {show(lost[0])}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import binascii
 import json
 from collections.abc import Iterable, Mapping
-from itertools import starmap
 from typing import Any
 
 from ...model import BPEModel, text_of
@@ -106,19 +105,20 @@ def _rendered(parts: Mapping[str, Any], tokens: Iterable[bytes], layout: JsonLay
     def joined(values: Iterable[str], level: int) -> str:
         return deep[level] + (comma + deep[level]).join(values) + deep[level - 1]
 
-    def row(rank: int, token: bytes) -> str:
-        spelled = binascii.b2a_base64(token, newline=False).decode("ascii")
-        text = text_of(token)
-        shown = "null" if text is None else spell(text)
-        values = f'"rank": {rank}', f'"token_bytes": "{spelled}"', f'"token_str": {shown}'
-        return "{" + joined(values, 3) + "}"
+    row = '"rank": %d', '"token_bytes": "%s"', '"token_str": %s'
+    spelled = "{" + joined(row, 3) + "}"
 
+    def shown(token: bytes) -> tuple[str, str]:
+        text, in_base64 = text_of(token), binascii.b2a_base64(token, newline=False)
+        return in_base64.decode("ascii"), "null" if text is None else spell(text)
+
+    rows = (spelled % (rank, *shown(token)) for rank, token in enumerate(tokens))
     values = {
         key: json.dumps(value, indent=layout.indent, ensure_ascii=layout.ascii)
         for key, value in parts.items()
     }
     values = {key: value.replace("\n", deep[1]) for key, value in values.items()}
-    values["vocab"] = "[" + joined(starmap(row, enumerate(tokens)), 2) + "]"
+    values["vocab"] = "[" + joined(rows, 2) + "]"
     document = "{" + joined((f"{spell(key)}: {value}" for key, value in values.items()), 1) + "}"
     if layout.delete:
         document = document.replace("\x7f", "\\u007f")
