@@ -63,7 +63,7 @@ def _none(files: Files) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format as four pure functions over bytes in memory, and what it can do as data.
+    """A format as pure functions over bytes in memory, and what it can do as data.
 
     Attributes:
         name: what it is called in options and reports.

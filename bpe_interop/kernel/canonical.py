@@ -1,4 +1,4 @@
-"""Canonical forms that the kernel finds. The twin is ``merging/last_merges.py``."""
+"""Canonical forms that the kernel finds. The twin is ``merging/canonical.py``."""
 
 from __future__ import annotations
 

@@ -94,14 +94,13 @@ def test_theorems_that_are_named_anywhere_exist() -> None:
     assert not unknown
 
 
-def rooms_of_proofs() -> Iterator[Path]:
-    """The modules that decide or prove something."""
-    yield from (PACKAGE / "theory").glob("*.py")
-    for stages in PACKAGE.rglob("stages"):
-        yield from stages.glob("*.py")
-
-
-PROVING = sorted(path for path in rooms_of_proofs() if path.name not in ("__init__.py", "stage.py"))
+PROVING = sorted(
+    path
+    for room in ("theory", "proof")
+    for path in (PACKAGE / room).glob("*.py")
+    if path.name not in ("__init__.py", "stage.py", "prove.py")
+)
+"""The modules that decide or prove something; ``prove.py`` asks the others."""
 
 
 @pytest.mark.parametrize("path", PROVING, ids=[str(path.relative_to(ROOT)) for path in PROVING])
