@@ -23,7 +23,7 @@ class Harmful:
     that is counted.
     """
 
-    inner: Job[Any]
+    inner: Job[Any, Any]
     harm: Literal["kill", "wait", "stop", "full", "count"]
     parts: tuple[tuple[int, int], ...]
     marks: str
@@ -41,7 +41,7 @@ class Harmful:
 
 
 class HarmfulWork:
-    def __init__(self, job: Harmful, inner: Work[Any]) -> None:
+    def __init__(self, job: Harmful, inner: Work[Any, Any]) -> None:
         self._job, self._inner = job, inner
 
     def do(self, part: Part, check: Check) -> Any:

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeAlias, TypeVar
 
 from .. import presets
 from ..errors import BpeInteropError, EngineError
@@ -42,10 +42,13 @@ class WorkItem(Protocol):
         ...
 
 
-class Work(Protocol[R_co]):
+I_contra = TypeVar("I_contra", bound=WorkItem, contravariant=True)
+
+
+class Work(Protocol[I_contra, R_co]):
     """A job as one process does it: its tokenizers are built. One thread uses it at a time."""
 
-    def do(self, part: Any, check: Check) -> R_co:
+    def do(self, part: I_contra, check: Check) -> R_co:
         """What becomes of a piece: a small value, which can be pickled.
 
         Raises:
@@ -58,7 +61,7 @@ class Work(Protocol[R_co]):
         ...
 
 
-class Job(Protocol[R_co]):
+class Job(Protocol[I_contra, R_co]):
     """What is to be done with each part. It travels with every order, so it is small.
 
     It is a frozen dataclass: equal jobs share what was built for them.
@@ -74,7 +77,7 @@ class Job(Protocol[R_co]):
         """The distributions whose versions must be the same wherever it is done."""
         ...
 
-    def build(self, files: Sequence[Files], isolate: bool) -> Work[R_co]:
+    def build(self, files: Sequence[Files], isolate: bool) -> Work[I_contra, R_co]:
         """The job made ready in this process.
 
         Args:
@@ -92,7 +95,7 @@ class Order:
     tokenizers' files by sha256 for a worker that asked for them, else nothing.
     """
 
-    job: Job[object]
+    job: Job[NoReturn, object]
     part: WorkItem
     run: str
     versions: Mapping[str, str]

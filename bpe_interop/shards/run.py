@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from ..corpora import CutCorpus, no_documents
+from ..corpora import CutCorpus, Part, no_documents
 from ..errors import BpeInteropError, EngineError, TargetError
 from ..formats import Files
 from ..ticks import PART_SECONDS
@@ -45,6 +45,7 @@ from .orders import (
 from .state import digest_of, keeping
 from .worker import versions_here
 
+W = TypeVar("W", bound=WorkItem)
 R = TypeVar("R")
 
 LIMIT = PART_SECONDS
@@ -216,9 +217,9 @@ class _Flight:
 class _Runner(Generic[R]):
     def __init__(
         self,
-        job: Job[R],
+        job: Job[W, R],
         carried: Iterable[Carried],
-        parts: Iterable[WorkItem],
+        parts: Iterable[W],
         workers: Workers,
         limit: float,
         tick: Tick,
@@ -419,9 +420,9 @@ def _broken(error: BaseException) -> EngineError:
 
 
 def run_parts(
-    job: Job[R],
+    job: Job[W, R],
     carried: Iterable[Carried],
-    parts: Iterable[WorkItem],
+    parts: Iterable[W],
     workers: Workers,
     *,
     limit: float = LIMIT,
@@ -473,7 +474,7 @@ K = TypeVar("K", bound=Result)
 
 
 def run_corpus(
-    job: Job[K],
+    job: Job[Part, K],
     carried: Iterable[Carried],
     corpus: CutCorpus,
     workers: Workers,

@@ -26,13 +26,13 @@ class _StoppedError(Exception):
 _MOST_KEPT = 8
 """Of how many tokenizers a process keeps the files."""
 
-_Key: TypeAlias = "tuple[str, Job[Any], bool]"
+_Key: TypeAlias = "tuple[str, Job[Any, Any], bool]"
 """The run, what it does, and whether engines are isolated."""
 
 _lock = threading.Lock()
 _contents: dict[str, Files] = {}
-_idle: dict[_Key, list[Work[Any]]] = {}
-_busy: dict[str, list[Work[Any]]] = {}
+_idle: dict[_Key, list[Work[Any, Any]]] = {}
+_busy: dict[str, list[Work[Any, Any]]] = {}
 _stopped: set[str] = set()
 
 
@@ -68,7 +68,7 @@ def stop(run: str) -> None:
         work.close()
 
 
-def _closable(unwanted: Callable[[_Key], bool]) -> list[Work[Any]]:
+def _closable(unwanted: Callable[[_Key], bool]) -> list[Work[Any, Any]]:
     return [work for key in [*filter(unwanted, _idle)] for work in _idle.pop(key)]
 
 
@@ -119,7 +119,7 @@ def _files_of(order: Order) -> list[Files] | None:
 
 
 @contextlib.contextmanager
-def _built(key: _Key, files: Sequence[Files]) -> Iterator[Work[Any]]:
+def _built(key: _Key, files: Sequence[Files]) -> Iterator[Work[Any, Any]]:
     """What is built for an order of this kind, kept for the next; what fails in it is closed."""
     run, job, isolate = key
     with _lock:  # what runs of other processes left; those of this one are stopped when they end

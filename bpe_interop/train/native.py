@@ -31,7 +31,7 @@ def learned(
     least: int,
     tick: Callable[[int], None],
 ) -> tuple[list[LearnedMerge], int]:
-    """The merges of :meth:`.merging.Learner.learn`, and how many tokens there are then."""
+    """The merges of :meth:`.learner.Learner.learn`, and how many tokens there are then."""
     return _native(pretokens, limit, least, tick) or _python(pretokens, limit, least, tick)
 
 
