@@ -24,7 +24,10 @@ T = TypeVar("T")
 _DIGITS = 20
 """More than any counted number has."""
 
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_LONE = re.compile(
+    r"\\u[dD](?:[89abAB]..(?!\\u[dD][c-fC-F])|(?<![^\\]\\u[dD][89abAB]..\\u[dD])[c-fC-F])"
+)
+"""Each lone surrogate; also a backslash by itself before what would be one."""
 
 _NAMES: dict[type, str] = {
     dict: "an object",
@@ -254,7 +257,7 @@ def parse(data: bytes, file: str, *, with_paths: bool = False) -> Node:
         ) from None
     try:
         value = _values(text)
-        if _SURROGATE.search(text):
+        if _LONE.search(text):
             errors = "surrogateescape" if with_paths else "strict"
             json.dumps(value, ensure_ascii=False).encode("utf-8", errors)
     except json.JSONDecodeError as error:

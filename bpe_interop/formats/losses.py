@@ -14,7 +14,6 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from ..diff import Difference, normalized_matters
-from ..encode.plan import with_fields
 from ..errors import BpeInteropError, PatternError
 from ..gc_pause import paused
 from ..loss import Grade, Loss
@@ -22,7 +21,7 @@ from ..merging.canonical import whole_lookups
 from ..model import FIELDS, NETWORK, AddedToken, BPEModel, Json, SequenceTemplate, all_ids, show
 from ..proof.decoder import decoded, decoding_stage
 from ..proof.prove import STAGES, stage_of
-from ..proof.stage import Stage, TwoModels, short_strings
+from ..proof.stage import Stage, TwoModels, differing_in, short_strings
 from ..steps import JoinBytes, JoinPieces, Pattern, PreTokenizerStep, Split
 from ..text.decoders import joins_pieces
 from ..text.normalize import normalize
@@ -391,7 +390,7 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
             kept[field] = joint
             continue
         try:
-            alone = _alone(one, with_fields(one, **{field: getattr(two, field)}), field)
+            alone = _alone(one, two, field)
         except (BpeInteropError, UnicodeDecodeError):
             kept[field] = replace(joint, witness=None) if field == "decoder" else joint
             continue
@@ -408,8 +407,8 @@ def _each_alone(one: BPEModel, two: BPEModel, open_: Mapping[str, Stage]) -> dic
 
 
 def _alone(one: BPEModel, two: BPEModel, field: str) -> Stage:
-    """The worst stage of two models that differ in a field only."""
-    pair = TwoModels(one, two, most=_MOST)
+    """The worst stage of a model and the same with the field of another."""
+    pair = differing_in(field, one, two, most=_MOST)
     return _worst(_stage(name, pair) for name in _STAGES[field])
 
 

@@ -240,6 +240,11 @@ class TwoModels:
                     yield from (other + text, text + other, other + text + other)
 
 
+def differing_in(field: str, one: BPEModel, other: BPEModel, most: int | None) -> TwoModels:
+    """A model beside the same with another one's value of a field."""
+    return TwoModels(one, with_fields(one, **{field: getattr(other, field)}), most=most)
+
+
 def is_stray(text: str) -> bool:
     """Whether a text begins with a mark that has no letter to stand on, which reads badly."""
     return unicodedata.category(text[:1] or "a")[0] == "M"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from bpe_interop.errors import BpeInteropError, FormatError, InvalidModelError
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken, SequenceTemplate, TemplateText, TemplateToken
 from bpe_interop.steps import Pattern, Prepend, Replace, Split
+from bpe_interop.strict_json import parse
 
 HALF = "\ud800"
 FOLDER = FIXTURES / "tokenizers"
@@ -91,3 +93,16 @@ def test_no_json_file_holds_one(folder: str) -> None:
 def test_what_a_user_says_holds_none(said: dict[str, Any]) -> None:
     with pytest.raises(BpeInteropError):
         load(FOLDER / "cl100k-tiny" / "tiktoken", said=Statement(**said))
+
+
+@pytest.mark.parametrize("count", range(1, 6))
+def test_a_half_is_told_from_two_halves_and_from_a_backslash(count: int) -> None:
+    parts = ("\\ud83d", "\\ude00", "\\\\", "ud83d", "ude00", "\\n")
+    for spelled in map("".join, product(parts, repeat=count)):
+        text = json.loads(f'"{spelled}"')
+        document = f'["{spelled}"]'.encode()
+        if any("\ud800" <= char <= "\udfff" for char in text):
+            with pytest.raises(FormatError, match="lone surrogate"):
+                parse(document, "a.json")
+        else:
+            assert parse(document, "a.json").value == [text]
