@@ -15,6 +15,7 @@ from bpe_interop.formats import by_name
 from bpe_interop.formats.gguf.read import load
 from bpe_interop.gate import refuse
 from bpe_interop.loss import Loss
+from bpe_interop.model import RankTable
 from fixtures import gguf_models as made
 
 LETTERS = [made.TO_CHAR[byte] for byte in range(256)]
@@ -158,3 +159,43 @@ def test_where_a_user_defined_piece_is_found_is_told() -> None:
     told = {loss.field: loss.what for loss in refused.value.losses if isinstance(loss, Loss)}
     for field in ("vocab", "added"):
         assert "SentencePiece in what the normalizer makes of it" in told[field]
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        by_scores([("a", made.NORMAL), ("\0", made.NORMAL), ("b\0c", made.NORMAL)]),
+        by_scores([("a", made.NORMAL), ("\0x", made.CONTROL), ("b\0c", made.USER_DEFINED)]),
+        by_merges([("ab", made.NORMAL), ("qq\0c", made.CONTROL)], ["a b\0c"]),
+    ],
+    ids=["normal", "found first", "merges"],
+)
+def test_a_text_ends_at_its_first_nul(file: bytes) -> None:
+    """llama.cpp makes a string of a pointer (``gguf_get_arr_str``)."""
+    ours, engine = Encoder(load({"x.gguf": file})), LlamaCppEngine(file)
+    for text in ("a", "b", "\0", "a\0b", "b\0c", "ab", "q", "q\0c", "\0x"):
+        assert ours.encode(text) == engine.encode(text)
+        assert ours.encode(text, "all") == engine.encode(text, special="parse")
+    for number in range(256, 262):
+        if number in engine.encode("ab\0"):
+            assert ours.decode([number]) == engine.decode([number])
+
+
+def test_a_token_with_a_nul_goes_to_no_gguf() -> None:
+    """Such a token was written, and llama.cpp gave a text that holds one other ids."""
+    [file] = (FIXTURES / "tokenizers/spm-tiny/sentencepiece").glob("*.model")
+    model = by_name("sentencepiece").load({file.name: file.read_bytes()})
+    number = max(model.vocab.ids.values()) + 1
+    ids = {**model.vocab.ids, b"\0": number}
+    scores = {**model.vocab.scores, number: -1e4}
+    assert isinstance(model.merges, RankTable)
+    merges = RankTable({**model.merges.ranks, b"\0": number})
+    changed = replace(model, vocab=replace(model.vocab, ids=ids, scores=scores), merges=merges)
+    with pytest.raises(LossyConversionError) as refused:
+        refuse(changed, by_name("gguf"))
+    [loss] = [
+        each for each in refused.value.losses if isinstance(each, Loss) and each.field == "vocab"
+    ]
+    assert loss.witness is not None
+    assert "\0" in loss.witness
+    assert "up to its first U+0000" in loss.what

@@ -108,6 +108,8 @@ def _vocab(trip: RoundTrip, decided: Decided) -> Words | None:
 def _why_gone(trip: RoundTrip, lost: bytes) -> str:
     """Why a token cannot have its id, or is not merged or looked up into."""
     model = trip.model
+    if "\0" in spelled(model, lost):
+        return "llama.cpp reads a token up to its first U+0000"
     if lost in trip.again.vocab.ids:
         return "ids are places in a list, and these have too large holes"
     text, number = spelled(model, lost), model.vocab.ids[lost]

@@ -62,7 +62,7 @@ from .keys import (
 )
 from .notes import notes_on
 from .splitters import NOT_HELD, SPLITTERS, UNREADABLE, NamedSplitter, nearest
-from .tokens import Tokens
+from .tokens import Tokens, as_c_strings
 from .types import (
     BYTE,
     BYTE_NAMES,
@@ -358,7 +358,7 @@ def _pairs(keys: Keys, contents: _Contents) -> tuple[tuple[bytes, bytes], ...]:
     if listed is None:
         keys.fail(MERGES, "the key is missing: there are no merges in this file")
     pairs: dict[tuple[bytes, bytes], None] = {}
-    for place, line in enumerate(listed):
+    for place, line in enumerate(as_c_strings(listed)):
         cut = line.find(b" ", 1)
         try:
             if cut < 0:

@@ -25,6 +25,8 @@ from .types import (
 )
 
 _KINDS: Final = {"byte": BYTE, "unused": UNUSED, "user_defined": USER_DEFINED}
+_NUL: Final = "\0"
+"""Where llama.cpp ends a text (:func:`.tokens.as_c_strings`); a token with one gets a stand-in."""
 _HOLES: Final = 1 << 20
 """So many ids without a token are filled; a file that has more would be of no use."""
 
@@ -61,6 +63,8 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> TokenListing:
         own = None if content is None else spelled(model, content)
         if token.id in entries or token.text in taken or own not in (None, token.text):
             continue
+        if _NUL in token.text:
+            continue
         unknown = token.id == model.fallback.unknown or "unk" in token.roles
         kind = UNKNOWN if unknown else CONTROL
         entries[token.id] = (token.text, kind if token.special else USER_DEFINED)
@@ -69,7 +73,7 @@ def listing_of(model: BPEModel, kept: Mapping[str, Any]) -> TokenListing:
         if number in entries:
             continue
         text = spelled(model, content)
-        if text and text not in taken:
+        if text and text not in taken and _NUL not in text:
             named = "normal" if number in symbols else model.vocab.kinds.get(number, "normal")
             entries[number] = (text, _KINDS.get(named, NORMAL))
             taken.add(text)

@@ -28,6 +28,8 @@ _TAKES_SPACES: Final = {
 }
 """Names under which ``<mask>`` takes the white space before it along."""
 
+NUL: Final = b"\0"
+
 PHI3: Final = "phi-3"
 """A name by which llama.cpp takes a model for Phi-3."""
 _WITHOUT_SPACE: Final = ("<unk>", "<s>", "<|endoftext|>")
@@ -176,12 +178,21 @@ def phi3(token: AddedToken) -> AddedToken:
     return replace(token, rstrip=not plain, ascii_space=not plain)
 
 
+def as_c_strings(listed: Sequence[bytes]) -> Sequence[bytes]:
+    """Strings of an array as llama.cpp takes them: up to the first NUL.
+
+    ``gguf_get_arr_str`` gives a pointer, of which ``llama-vocab.cpp`` makes a ``std::string``.
+    """
+    return [word.partition(NUL)[0] for word in listed] if NUL in b"".join(listed) else listed
+
+
 def _texts(keys: Keys) -> list[str]:
     listed = keys.array(TOKENS, "string")
     if listed is None:
         keys.fail(TOKENS, "the key is missing: there is no vocabulary in this file")
     if not listed:
         keys.fail(TOKENS, "there are no tokens")
+    listed = as_c_strings(listed)
     once = {*listed}
     if len(once) == len(listed) and b"" not in once:
         with suppress(UnicodeDecodeError):

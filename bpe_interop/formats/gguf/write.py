@@ -36,7 +36,7 @@ from .keys import (
 )
 from .pre_names import written_name
 from .token_list import TokenListing, effective_of, listing_of, puts_space, written_as_phi3
-from .tokens import GAPS, PHI3, is_modern_bert, is_phi3
+from .tokens import GAPS, NUL, PHI3, is_modern_bert, is_phi3
 from .types import CONTROL, UNKNOWN, USER_DEFINED, ambiguous
 
 
@@ -177,7 +177,7 @@ def _merges(model: BPEModel, listing: TokenListing) -> Iterator[bytes]:
     """The merges in order whose tokens are all listed, as lines; of characters all."""
     if model.alphabet == "char":
         for one, two in pairs_of(model):
-            if b" " not in one + two:
+            if b" " not in one + two and NUL not in one + two:
                 yield one + b" " + two
         return
     listed = {*listing.texts}
