@@ -166,12 +166,12 @@ def _with(value: object, *path: Any) -> Callable[[dict[str, Any]], None]:
 def test_to_a_tokenizer_json_and_back(name: str, tmp_path: Path) -> None:
     source = FIXTURES / "tokenizers" / name / "tekken"
     there = convert(source, tmp_path / "hf", "hf", said=Statement(template="none"))
-    assert there.verdict is not None
-    assert (there.verdict.outcome, there.verdict.scope) == ("proved", "ordinary")
+    assert there.report is not None
+    assert (there.report.verdict, there.report.scope) == ("proved", "ordinary")
     assert not there.losses
     back = convert(tmp_path / "hf", tmp_path / "tekken", "tekken", drop=("sequence_template",))
-    assert back.verdict is not None
-    assert back.verdict.outcome == "proved"
+    assert back.report is not None
+    assert back.report.verdict == "proved"
     assert (tmp_path / "tekken" / "tekken.json").read_bytes() == data_of(name)
     served = AutoTokenizer.from_pretrained(tmp_path / "hf")
     assert served.encode("Some text, 123.") == load(source).encode("Some text, 123.")
