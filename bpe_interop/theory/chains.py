@@ -89,7 +89,7 @@ def first_character_apart(a: Sequence[NormalizerStep], b: Sequence[NormalizerSte
         left, right = left[:-1], right[:-1]
     if not all(map(_by_character, (*left, *right))):
         raise PatternError("not decided: a step looks at more than one character")
-    characters = [*map(chr, (*range(SURROGATES[0]), *range(SURROGATES[1] + 1, LAST + 1)))]
+    characters = (*map(chr, range(SURROGATES[0])), *map(chr, range(SURROGATES[1] + 1, LAST + 1)))
     one, other = _table(left, characters), _table(right, characters)
     return next((char for char, x, y in zip(characters, one, other, strict=True) if x != y), None)
 
@@ -142,7 +142,7 @@ def _by_character(step: NormalizerStep) -> bool:
     return isinstance(step, (Lowercase, StripAccents, Nmt))
 
 
-def _table(steps: Sequence[NormalizerStep], characters: list[str]) -> list[str]:
+def _table(steps: Sequence[NormalizerStep], characters: tuple[str, ...]) -> Sequence[str]:
     """What becomes of each of all characters: of all at once, with a mark between two.
 
     Raises:

@@ -664,7 +664,7 @@ def test_split_special_tokens_of_a_directory_acts_in_our_run(
     served = transformers.AutoTokenizer.from_pretrained(folder)("<|endoftext|>")["input_ids"]
     report = verify(folder, folder, engine_b="transformers")
     assert (report.verdict, report.mismatch and report.mismatch.text) == (
-        "refuted",
+        "different",
         "<|endoftext|>",
     )
     assert report.mismatch is not None
