@@ -398,6 +398,7 @@ def test_llama_2_is_proved_though_its_runs_of_spaces_are_split_otherwise(data: D
     assert decide(a, b).verdict == "proved"
 
 
+@pytest.mark.long
 def test_llama_3_without_the_merges_that_recovery_misses(data: Data) -> None:
     """Dropping a merge that fires is shown by its own text; dropping one that never does is not."""
     model = load(data("llama-3/tokenizer.model")).model

@@ -109,6 +109,7 @@ def test_the_sentence() -> None:
     )
 
 
+@pytest.mark.long
 def test_gpt_oss_in_hindi(data: Data) -> None:
     """All lines of the Universal Declaration under ``gpt-4o``, 89.5 % more tokens."""
     corpora = [data / "corpora/udhr/udhr_hin.txt"]

@@ -120,6 +120,7 @@ def test_a_fixture_has_one_fingerprint_of_text_in_every_format(name: str) -> Non
     assert len(found) == 1
 
 
+@pytest.mark.long
 def test_published_files_share_what_they_share(data: Data) -> None:
     def prints(source: str | Path, **how: str) -> dict[str, str]:
         return fingerprint(load_source(source, **how).model)

@@ -638,6 +638,7 @@ def cuttings(folder: Path, count: int) -> Iterator[str]:
         yield text[start : start + rng.randrange(1, 25)]
 
 
+@pytest.mark.long
 def test_real_unstable_tokens(real: tuple[tiktoken.Encoding, Tokenizer], data: Data) -> None:
     encoding, tokenizer = real
     fixed = ["hello fanta", "\n\n", " \n \n", "x = 1\n    ", "<|endoftext|>", "a<|endoftext|> b"]
