@@ -233,10 +233,10 @@ def _explained(a: Side, b: Side, proof: Proof, report: Report) -> Report:
     return replace(report, narrower=sentence)
 
 
-def _idle_lookup(a: BPEModel | None, b: BPEModel | None, report: Report) -> Iterator[str]:
+def _idle_lookup(a: BPEModel, b: BPEModel, report: Report) -> Iterator[str]:
     """That one side looks whole pretokens up, where no field says so because no id differs."""
     fields = {each.field for each in report.differences}
-    if a is None or b is None or a.lookup_first is b.lookup_first or "lookup_first" in fields:
+    if a.lookup_first is b.lookup_first or "lookup_first" in fields:
         return
     yield (
         f"only {'b' if b.lookup_first else 'a'} looks up whole pretokens (ignore_merges), and "

@@ -366,6 +366,7 @@ def test_every_key_acts_as_in_a_users_call_and_is_locked_and_told(name: str, mai
                     read_directory,
                 )
             before = before or given
+            assert not isinstance(before, str), "AutoTokenizer does not read the folder at all"
             if isinstance(given, str):
                 assert isinstance(ours, str), case
                 continue
