@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from . import errors
+    from .compare import Report, verify
     from .convert import Conversion, convert
     from .diff import Difference, diff
     from .loss import Loss
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from .text.visible import replace_control_characters
     from .tokenizer import Tokenizer
     from .train import train
-    from .verify import Report, verify
 
 __all__ = [
     "BPEModel",
@@ -92,7 +92,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
             "text.visible": ("replace_control_characters",),
             "tokenizer": ("Tokenizer",),
             "train": ("train",),
-            "verify": ("Report", "verify"),
+            "compare": ("Report", "verify"),
         },
     )
 
@@ -101,7 +101,7 @@ def __dir__() -> list[str]:
     return sorted({*(name for name in globals() if name.startswith("__")), *__all__})
 
 
-_FUNCTIONS = frozenset({"convert", "diff", "train", "verify"})
+_FUNCTIONS = frozenset({"convert", "diff", "train"})
 
 
 class _Package(types.ModuleType):

@@ -46,7 +46,7 @@ from .usage_notes import stale_template, usage_notes
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .verify.report import Report
+    from .compare.report import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Conversion:
         sides = f"{self.source} ({self.source_format})", f"{self.target} ({self.target_format})"
         if self.report is None:
             return verdict_block(self._outcome, sides, _NOT_COMPARED, self._lines)
-        from .verify.words import summary
+        from .compare.words import summary
 
         return verdict_block(self._outcome, sides, summary(self.report), self._lines)
 
@@ -105,7 +105,7 @@ class Conversion:
             "note": self.notes,
         }
         if self.report is not None:
-            from .verify.words import why_not_proved
+            from .compare.words import why_not_proved
 
             why = why_not_proved(self.report)
             told["checked"] = [
@@ -345,8 +345,8 @@ def _verified(
     tick: Callable[[int], None],
 ) -> Written:
     """Compares in engines and proves, while the files stand beside their target."""
-    from .verify.conversion import Abreast, check_source, check_written, compare_written
-    from .verify.sides import Own, Side, as_run_by
+    from .compare.conversion import Abreast, check_source, check_written, compare_written
+    from .compare.sides import Own, Side, as_run_by
 
     model, row = trip.model, trip.format
     with Abreast(model, row, alone=bool(trip.alone)) as abreast:

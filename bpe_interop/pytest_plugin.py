@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, cast
 import pytest
 
 if TYPE_CHECKING:
-    from .verify import Report, Scope
+    from .compare import Report, Scope
 
 Required = Literal["tested", "proved"]
 
@@ -137,8 +137,8 @@ def assert_parity(
     """
     __tracebackhide__ = True
     from .arguments import TEXTS, one_of, several
+    from .compare.parity import parity
     from .errors import ArgumentError
-    from .verify.parity import parity
 
     one_of(scope, _SCOPES, "scope")
     one_of(require, _REQUIRED, "require")
@@ -170,7 +170,7 @@ def _problem(report: Report, require: Required, given: int) -> str | None:
         times = len(report.failures)
         return f"{report.compared:,} of {given:,} texts compared; {times:,} times a side failed"
     if report.verdict == "unknown":
-        from .verify.words import omitted
+        from .compare.words import omitted
 
         why = f"; {unsaid}" if (unsaid := omitted(report)) else ""
         return f"no answer: no difference in {report.compared:,} compared{why}"
@@ -180,7 +180,7 @@ def _problem(report: Report, require: Required, given: int) -> str | None:
 
 
 def _other(report: Report, metadata: bool) -> str | None:
-    from .verify.words import other_metadata
+    from .compare.words import other_metadata
 
     other = other_metadata(report) if metadata else ()
     return f"the ids are the same, the metadata is not: {'; '.join(other)}" if other else None
@@ -196,8 +196,8 @@ _SHOWN = 200
 
 
 def _details(report: Report, *, given: bool) -> Iterator[str]:
+    from .compare.words import reason, remarks, texts_differ
     from .model import show
-    from .verify.words import reason, remarks, texts_differ
 
     mismatch = report.mismatch
     if mismatch is not None:
@@ -225,7 +225,7 @@ def _details(report: Report, *, given: bool) -> Iterator[str]:
 
 
 def _aligned(report: Report) -> Iterator[str]:
-    from .verify.alignment import as_rows
+    from .compare.alignment import as_rows
 
     for example in report.examples[:1]:
         rows = as_rows(example.mismatch.text, example.spans)

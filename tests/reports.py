@@ -11,12 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bpe_interop.diff import Difference
-from bpe_interop.encode import Encoder
-from bpe_interop.sources import load_source
-from bpe_interop.verify import Corpora, Report, Scope, Stage, verify
-from bpe_interop.verify.alignment import align
-from bpe_interop.verify.corpus_report import (
+from bpe_interop.compare import Corpora, Report, Scope, Stage, verify
+from bpe_interop.compare.alignment import align
+from bpe_interop.compare.corpus_report import (
     CorpusReport,
     Counts,
     FailedDocument,
@@ -24,8 +21,11 @@ from bpe_interop.verify.corpus_report import (
     SideName,
     Source,
 )
-from bpe_interop.verify.report import Example
-from bpe_interop.verify.sides import ORDINARY, Failure, Mismatch
+from bpe_interop.compare.report import Example
+from bpe_interop.compare.sides import ORDINARY, Failure, Mismatch
+from bpe_interop.diff import Difference
+from bpe_interop.encode import Encoder
+from bpe_interop.sources import load_source
 
 TOKENIZERS = Path(__file__).parent.parent / "fixtures" / "tokenizers"
 GPT2, CL100K = "gpt2-tiny/tiktoken", "cl100k-tiny/huggingface"
@@ -60,7 +60,7 @@ HOSTILE = (
 def few_texts(patch: pytest.MonkeyPatch) -> None:
     """Lets checks run a handful of texts, where what counts is what is said of them."""
     for name in ("runs", "conversion"):
-        running = importlib.import_module(f"bpe_interop.verify.{name}")
+        running = importlib.import_module(f"bpe_interop.compare.{name}")
         patch.setattr(running, "awkward", lambda *given, **more: _texts())
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import click
 
+from bpe_interop.compare.stress import awkward
 from bpe_interop.convert import convert
 from bpe_interop.errors import (
     BpeInteropError,
@@ -33,7 +34,6 @@ from bpe_interop.model import BPEModel
 from bpe_interop.presets import PRESETS, candidates
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement
-from bpe_interop.verify.stress import awkward
 
 from .laws import TOKENIZERS
 from .page import made_of, put, table, write_option
@@ -155,7 +155,9 @@ def conversions(sources: tuple[Path, ...], few: bool, presets: bool, page: Path 
     """Convert each of SOURCES (by default all fixtures) to every format, what is lost dropped."""
     began = time.perf_counter()
     if few:
-        importlib.import_module("bpe_interop.verify.conversion").__dict__["awkward"] = one_of_twenty
+        importlib.import_module("bpe_interop.compare.conversion").__dict__["awkward"] = (
+            one_of_twenty
+        )
     outcomes = []
     with tempfile.TemporaryDirectory() as folder:
         runs = run(sources or fixtures())

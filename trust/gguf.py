@@ -23,6 +23,7 @@ from pathlib import Path
 import click
 
 from benchmarks.marks import replaced
+from bpe_interop.compare.stress import awkward
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
@@ -42,7 +43,6 @@ from bpe_interop.loss import Loss
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.steps import ByteTokens, Fuse, Replace
-from bpe_interop.verify.stress import awkward
 from fixtures.newer_code_points import has_newer
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "gguf.md"

@@ -28,10 +28,10 @@ from typing import Any, Literal, TypeAlias
 import click
 
 import bpe_interop
+from bpe_interop.compare.corpus import Corpora, compare_corpora
+from bpe_interop.compare.lock import dump, lock
 from bpe_interop.errors import BpeInteropError
 from bpe_interop.sources import load_source
-from bpe_interop.verify.corpus import Corpora, compare_corpora
-from bpe_interop.verify.lock import dump, lock
 
 from .other_files import two_sides
 from .page import made_of, put, table, write_option

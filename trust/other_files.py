@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
+from bpe_interop.compare.corpus import Corpora, Sides, compare_corpora
+from bpe_interop.compare.corpus_report import CorpusReport, FailedDocument, SideName
+from bpe_interop.compare.lock import as_source, lock
+from bpe_interop.compare.lock import dump as dump_lock
+from bpe_interop.compare.lock import load as load_lock
+from bpe_interop.compare.sides import ORDINARY, PARSED, Own
 from bpe_interop.corpora.selection import find_shards, select
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import Files, by_name
 from bpe_interop.model import BPEModel
-from bpe_interop.verify.corpus import Corpora, Sides, compare_corpora
-from bpe_interop.verify.corpus_report import CorpusReport, FailedDocument, SideName
-from bpe_interop.verify.lock import as_source, lock
-from bpe_interop.verify.lock import dump as dump_lock
-from bpe_interop.verify.lock import load as load_lock
-from bpe_interop.verify.sides import ORDINARY, PARSED, Own
 
 _TEXTS = (
     "Hello 12, \u00e9\u4e2d\U0001f600 <|endoftext|>  x\n",

@@ -113,10 +113,10 @@ def _least(kind: Any, model: Any, texts: list[str]) -> float:
 
 def verify(source: str, preset: str, corpus: str) -> Side:
     """A corpus in a file, by tiktoken and tokenizers."""
+    from bpe_interop.compare.corpus import Corpora, Sides, compare_corpora
+    from bpe_interop.compare.corpus_report import SideName
+    from bpe_interop.compare.sides import ORDINARY
     from bpe_interop.engines import from_model
-    from bpe_interop.verify.corpus import Corpora, Sides, compare_corpora
-    from bpe_interop.verify.corpus_report import SideName
-    from bpe_interop.verify.sides import ORDINARY
 
     model = import_module("bpe_interop").load(source, preset=preset).model
     names = ("tiktoken", "tokenizers")

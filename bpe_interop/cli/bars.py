@@ -20,8 +20,8 @@ from rich.progress import Progress as Bars
 from ..ticks import StageTick, Unit
 
 if TYPE_CHECKING:
+    from ..compare import Progress
     from ..token_files import Step
-    from ..verify import Progress
 
 
 class _Stages(StageTick):

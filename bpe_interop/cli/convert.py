@@ -192,7 +192,7 @@ def _measured(
 
 
 def _as_dict(done: Conversion, costs: list[Cost]) -> dict[str, object]:
-    from ..pages.document import written_data
+    from ..reports.document import written_data
 
     told = {**asdict(replace(done, report=None)), **written_data(done.report)}
     del told["report"]

@@ -368,7 +368,7 @@ def _as_dict(
     notes: tuple[str, ...],
     done: Written,
 ) -> dict[str, object]:
-    from ..pages.document import written_data
+    from ..reports.document import written_data
 
     return {
         "source": spelled(source),

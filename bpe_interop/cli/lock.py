@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
+from ..compare.lock import dump, is_lock, lock
 from ..engines import own_version, versions
 from ..errors import TargetError
 from ..io import beginning, keep_apart, replace_file
 from ..sources import SourceOptions, load_source, read_with
-from ..verify.lock import dump, is_lock, lock
 from .completion import file_names
 from .manual import command
 from .options import source_options

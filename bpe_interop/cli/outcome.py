@@ -17,8 +17,8 @@ from .screen import as_json, lines
 from .terminal import say_line
 
 if TYPE_CHECKING:
+    from ..compare.report import Check, Report
     from ..cost import Cost
-    from ..verify.report import Check, Report
 
 
 @contextlib.contextmanager
@@ -61,7 +61,7 @@ def show_outcome(report: Report | None, to: str = "", *, has_source: bool = True
     if report is None:
         lines("not checked", ["--no-verify was given"])
         return
-    from ..verify.words import written  # a verdict was found, so its modules are there
+    from ..compare.words import written  # a verdict was found, so its modules are there
 
     for check in report.checks:
         _show_check(check)

@@ -22,8 +22,8 @@ from .terminal import say_line, shown, tell, wrapped
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ..compare import Progress
     from ..token_files import Step
-    from ..verify import Progress
 
 LABEL = 12
 """Columns that the label of a line takes."""

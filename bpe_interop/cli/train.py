@@ -319,7 +319,7 @@ def _more(merges: int) -> list[str]:
 
 
 def _as_dict(done: Training, target: Path, written: Written) -> dict[str, object]:
-    from ..pages.document import written_data
+    from ..reports.document import written_data
 
     return {
         "target": spelled(str(target)),

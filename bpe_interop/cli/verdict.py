@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
 
+from ..compare import Example, Mismatch, Report, Stage
+from ..compare.alignment import as_rows
+from ..compare.corpus_report import CorpusReport, Counts, Source
+from ..compare.words import but_not_accepted, found_in, omitted, reason, subject, texts_differ
 from ..text.visible import many
-from ..verify import Example, Mismatch, Report, Stage
-from ..verify.alignment import as_rows
-from ..verify.corpus_report import CorpusReport, Counts, Source
-from ..verify.words import but_not_accepted, found_in, omitted, reason, subject, texts_differ
 from .screen import LABEL, folded, lines, short_text, show_text
 from .terminal import say, say_line
 

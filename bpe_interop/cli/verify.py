@@ -12,15 +12,15 @@ from typing import TypedDict
 import click
 from click.shell_completion import CompletionItem
 
+from ..compare import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
+from ..compare.metadata import COVERED
+from ..compare.words import other_metadata, unmet
 from ..corpora import find_shards, parse_sample
 from ..engines import NAMES
 from ..engines.facts import is_address
 from ..errors import TargetError
 from ..io import keep_apart
-from ..pages import SUFFIXES, Require, check_targets, to_json, write_reports
-from ..verify import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
-from ..verify.metadata import COVERED
-from ..verify.words import other_metadata, unmet
+from ..reports import SUFFIXES, Require, check_targets, to_json, write_reports
 from .completion import file_names, preset_names
 from .manual import command, nearest
 from .options import (

@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
-from ..pages.visible import Fragment
+from ..reports.visible import Fragment
 from .panels import Line, Panel, Tile
 
 if TYPE_CHECKING:

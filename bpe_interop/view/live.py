@@ -24,8 +24,8 @@ from ..encode.explain import Explained, Merge, Replaced
 from ..engines import Special
 from ..errors import BpeInteropError, EngineMissingError, SourceError, TargetError, by_extra
 from ..limits import PAGE_CONNECTIONS, PAGE_SECONDS, PAGE_TOKENIZERS
-from ..pages.page import digest, templates
 from ..presets import PRESETS
+from ..reports.page import digest, templates
 from .chats import Chat, read_chat
 from .flow import flows
 from .page import sheet

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from ..engines import Special
-from ..pages.page import digest, templates
+from ..reports.page import digest, templates
 from .flow import flows
 from .panels import Viewed, check_size, panels
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, TypeAlias
 
+from ..compare.alignment import Span, align
+from ..compare.sides import ORDINARY, PARSED
 from ..encode.explain import Explainer
 from ..engines import Special
 from ..errors import DecodeError, EncodeError, PatternError, SourceError, UnstatedError
 from ..model import BPEModel, show
-from ..pages.visible import Fragment, token_parts
+from ..reports.visible import Fragment, token_parts
 from ..text.normalize import repair
-from ..verify.alignment import Span, align
-from ..verify.sides import ORDINARY, PARSED
 from .chats import Chat, written
 
 Mark: TypeAlias = Literal["", "cut", "other"]

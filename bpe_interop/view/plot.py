@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from unicodedata import east_asian_width
 
 from ..model import escaped
-from ..pages.page import templates
+from ..reports.page import templates
 from ..statistics import Statistics
 
 LONGEST = 16

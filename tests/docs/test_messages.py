@@ -15,11 +15,11 @@ from conftest import FIXTURES, ROOT, Data
 from transformers import AutoTokenizer
 
 import bpe_interop
+from bpe_interop.compare import RunOptions
 from bpe_interop.errors import ArgumentError, TargetError, UnstatedError
 from bpe_interop.gate import describe
 from bpe_interop.loss import Loss
 from bpe_interop.model import show
-from bpe_interop.verify import RunOptions
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 

@@ -16,7 +16,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 from reports import CL100K, GPT2, example, few_texts, hostile, real
 
-from bpe_interop import pages
+from bpe_interop import reports as pages
 
 KINDS = ("proved", "tested", "different", "hostile")
 MODES = [(width, colours) for width in (1200, 390, 360) for colours in ("light", "dark")]

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from bpe_interop.compare import conversion
+from bpe_interop.compare.apart import Apart, Expected, expected, holds, without_tokens
+from bpe_interop.compare.sides import ORDINARY, PARSED, Own
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_files
@@ -18,9 +21,6 @@ from bpe_interop.errors import CheckFailedError
 from bpe_interop.io import find
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
-from bpe_interop.verify import conversion
-from bpe_interop.verify.apart import Apart, Expected, expected, holds, without_tokens
-from bpe_interop.verify.sides import ORDINARY, PARSED, Own
 
 TINY = Path(__file__).resolve().parents[2] / "fixtures" / "tokenizers" / "cl100k-tiny"
 TEXTS = ["", "hello world", "a<|endoftext|>b", "é中\n\n x", "don't"]

@@ -22,15 +22,15 @@ from tokenizers import Tokenizer
 
 from bpe_interop.cli.screen import show_text
 from bpe_interop.cli.verdict import corpus_lines
+from bpe_interop.compare import runs, verify
+from bpe_interop.compare.corpus_report import CorpusReport, Counts, SideName
+from bpe_interop.compare.sides import side_of
+from bpe_interop.compare.words import summary
 from bpe_interop.engines import from_files
 from bpe_interop.errors import EngineError
 from bpe_interop.model import BPEModel
-from bpe_interop.pages import to_markdown
 from bpe_interop.proof.prove import Proof
-from bpe_interop.verify import runs, verify
-from bpe_interop.verify.corpus_report import CorpusReport, Counts, SideName
-from bpe_interop.verify.sides import side_of
-from bpe_interop.verify.words import summary
+from bpe_interop.reports import to_markdown
 
 TINY = FIXTURES / "tokenizers"
 NFC = TINY / "nfc-tiny" / "huggingface"
@@ -382,7 +382,7 @@ def failing_on(monkeypatch: pytest.MonkeyPatch, *, fails: str = "", kills: str =
             way = partial(Failing, dict(source.files), fails, kills)
         return way, name
 
-    room = importlib.import_module("bpe_interop.verify.two_sources")
+    room = importlib.import_module("bpe_interop.compare.two_sources")
     monkeypatch.setattr(room, "side_of", build)
 
 

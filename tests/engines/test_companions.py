@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from transformers.models.auto import configuration_auto
 from transformers.models.auto import tokenization_auto as auto
 
+from bpe_interop.compare import verify
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import served_model
@@ -48,7 +49,6 @@ from bpe_interop.transformers_classes import (
     REBUILT_SINCE,
     UNKNOWN,
 )
-from bpe_interop.verify import verify
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 BYTE = (TOKENIZERS / "cl100k-tiny" / "huggingface" / "tokenizer.json").read_bytes()
@@ -934,7 +934,7 @@ def test_a_class_that_decodes_otherwise_is_no_defect(
     data: Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = data("whisper-tiny/tokenizer.json").parent
-    runs = sys.modules["bpe_interop.verify.runs"]
+    runs = sys.modules["bpe_interop.compare.runs"]
     monkeypatch.setattr(runs, "awkward", lambda *given, **more: iter(("a", "a<|0.00|>b")))
     report = verify(folder, folder, engine_b="transformers")
     assert report.verdict == "different"

@@ -18,6 +18,11 @@ from click.testing import CliRunner
 from conftest import Data
 
 from bpe_interop.cli.convert import convert_command
+from bpe_interop.compare.assumptions import EXAMINED
+from bpe_interop.compare.conversion import compare_written
+from bpe_interop.compare.report import Check, Report
+from bpe_interop.compare.sides import Own, Side
+from bpe_interop.compare.words import engines, why_not_proved
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.tokenizers import TokenizersEngine
@@ -36,11 +41,6 @@ from bpe_interop.io import TokenizerSource
 from bpe_interop.model import BPEModel
 from bpe_interop.sources import load_source
 from bpe_interop.statement import Statement, restated
-from bpe_interop.verify.assumptions import EXAMINED
-from bpe_interop.verify.conversion import compare_written
-from bpe_interop.verify.report import Check, Report
-from bpe_interop.verify.sides import Own, Side
-from bpe_interop.verify.words import engines, why_not_proved
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 TINY = TOKENIZERS / "gpt2-tiny"
@@ -123,7 +123,7 @@ def test_a_refused_loss_writes_nothing_and_drop_allows_it(tmp_path: Path) -> Non
 @pytest.fixture
 def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs two texts only: the proof needs none."""
-    written = importlib.import_module("bpe_interop.verify.conversion")
+    written = importlib.import_module("bpe_interop.compare.conversion")
     monkeypatch.setattr(written, "awkward", lambda model: ["hello", " world"])
     monkeypatch.setattr(written, "around_added", lambda model, count: [])
 

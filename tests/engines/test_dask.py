@@ -25,6 +25,9 @@ from conftest import FIXTURES
 from harmful_job import Harmful
 from reports import few_texts
 
+from bpe_interop.compare.corpus import ByParts, Corpora, Sides, compare_corpora
+from bpe_interop.compare.corpus_report import CorpusReport
+from bpe_interop.compare.sides import ORDINARY, open_side, side_of
 from bpe_interop.corpora import Part, cut, find_shards
 from bpe_interop.errors import EngineError, SourceError, TargetError
 from bpe_interop.shards import Run, Workers, carry, dask, pool_of, run_parts
@@ -34,9 +37,6 @@ from bpe_interop.shards.orders import Order
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import Settings, Way, check_token_files, encode_corpora, job
 from bpe_interop.token_files.job import EncodeJob
-from bpe_interop.verify.corpus import ByParts, Corpora, Sides, compare_corpora
-from bpe_interop.verify.corpus_report import CorpusReport
-from bpe_interop.verify.sides import ORDINARY, open_side, side_of
 
 GPT2, CL100K = (
     FIXTURES / "tokenizers" / name / "huggingface" for name in ("gpt2-tiny", "cl100k-tiny")

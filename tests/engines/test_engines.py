@@ -19,6 +19,7 @@ from tokenizers import Tokenizer as HuggingFaceTokenizer
 from tokenizers import models
 
 from bpe_interop import load, presets, verify
+from bpe_interop.compare import stress
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import (
     NAMES,
@@ -53,7 +54,6 @@ from bpe_interop.kernel import set_aside
 from bpe_interop.model import BPEModel
 from bpe_interop.steps import Pattern, Split
 from bpe_interop.text.spellings import CL100K, CL100K_TRAILING
-from bpe_interop.verify import stress
 
 TOKENIZERS = FIXTURES / "tokenizers"
 FIXED = sorted(

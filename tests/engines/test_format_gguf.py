@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe_interop import Statement
+from bpe_interop.compare.stress import awkward
 from bpe_interop.convert import convert
 from bpe_interop.encode import Encoder
 from bpe_interop.engines.llamacpp import LlamaCppEngine
@@ -33,7 +34,6 @@ from bpe_interop.formats.gguf.read import load
 from bpe_interop.formats.gguf.splitters import SPLITTERS
 from bpe_interop.formats.gguf.write import dump, without_tensors
 from bpe_interop.model import BPEModel
-from bpe_interop.verify.stress import awkward
 from fixtures import gguf_models as made
 from fixtures.newer_code_points import NEWER, has_newer
 

@@ -17,6 +17,7 @@ from conftest import FIXTURES, Data
 from transformers import AutoTokenizer
 
 from bpe_interop import Tokenizer, load
+from bpe_interop.compare.stress import code_points, fixed
 from bpe_interop.convert import convert
 from bpe_interop.diff import diff
 from bpe_interop.encode import Encoder
@@ -33,7 +34,6 @@ from bpe_interop.gate import refuse
 from bpe_interop.model import SequenceTemplate
 from bpe_interop.proof.prove import prove
 from bpe_interop.statement import Statement
-from bpe_interop.verify.stress import code_points, fixed
 
 TEKKEN = by_name("tekken")
 NAMES = ("tekken-tiny", "tekken-listed-tiny")

@@ -13,6 +13,7 @@ from conftest import FIXTURES
 from gguf import GGUFReader
 from tokenizers import Tokenizer
 
+from bpe_interop.compare.stress import fixed
 from bpe_interop.convert import Conversion, convert
 from bpe_interop.diff import diff
 from bpe_interop.engines.llamacpp import LlamaCppEngine
@@ -29,7 +30,6 @@ from bpe_interop.formats.gguf.tensors import read_tensors
 from bpe_interop.formats.gguf.write import without_tensors
 from bpe_interop.io import find
 from bpe_interop.model import BPEModel
-from bpe_interop.verify.stress import fixed
 from fixtures import gguf_models as made
 
 SOURCE = FIXTURES / "tokenizers/gpt2-tiny/huggingface/tokenizer.json"

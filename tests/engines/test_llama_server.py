@@ -103,7 +103,7 @@ def test_a_file_is_held_to_it(
     server: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LLAMA_API_KEY", KEY)
-    runs = importlib.import_module("bpe_interop.verify.runs")
+    runs = importlib.import_module("bpe_interop.compare.runs")
     monkeypatch.setattr(runs, "awkward", lambda model, seed=0: iter(TEXTS))
     monkeypatch.setattr(runs, "every_token", lambda model: iter(()))
     same = command("verify", SOURCE, SOURCE, "--engine-b", server)

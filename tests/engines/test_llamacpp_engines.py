@@ -26,6 +26,7 @@ import pytest
 from command_line import Command
 from conftest import FIXTURES
 
+from bpe_interop.compare import verify
 from bpe_interop.convert import convert
 from bpe_interop.engines import (
     check_installed,
@@ -38,7 +39,6 @@ from bpe_interop.engines import (
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.engines.llamacpp_server import LlamaServerEngine
 from bpe_interop.errors import EngineError, EngineMissingError
-from bpe_interop.verify import verify
 
 SOURCE = next((FIXTURES / "tokenizers/gguf-llama3-tiny/gguf").iterdir())
 OTHER = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir())
@@ -119,7 +119,7 @@ def test_a_file_is_held_to_a_server(
     server: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is proved of it; another file than the server runs is seen to be another."""
-    runs = sys.modules["bpe_interop.verify.runs"]
+    runs = sys.modules["bpe_interop.compare.runs"]
     monkeypatch.setattr(runs, "awkward", lambda model, seed=0: iter(TEXTS))
     monkeypatch.setattr(runs, "every_token", lambda model: iter(()))
     report = verify(SOURCE, SOURCE, engine_b=server)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from code_points import WHOLE_SWEEP
 
+from bpe_interop.compare.stress import around_added, fixed
 from bpe_interop.encode import Encoder
 from bpe_interop.engines import from_files
 from bpe_interop.formats import by_name
 from bpe_interop.formats.round_trip import RoundTrip
 from bpe_interop.presets import fill
-from bpe_interop.verify.stress import around_added, fixed
 from trust.matrix import FORMATS, REAL, Real, opened, refusal
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")

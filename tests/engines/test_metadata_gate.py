@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from conftest import FIXTURES
 from transformers import AutoTokenizer
 
-from bpe_interop import pages
+from bpe_interop import reports as pages
 from bpe_interop.cli import cli
+from bpe_interop.compare import verify
 from bpe_interop.pytest_plugin import assert_parity
-from bpe_interop.verify import verify
 
 CONFIG = {
     "tokenizer_class": "PreTrainedTokenizerFast",

@@ -20,13 +20,13 @@ import transformers
 from conftest import FIXTURES
 
 import bpe_interop
+from bpe_interop.compare import parity, runs
+from bpe_interop.compare.lock import dump, lock
+from bpe_interop.compare.stress import fixed
 from bpe_interop.errors import SourceError
 from bpe_interop.model import BPEModel
 from bpe_interop.pytest_plugin import assert_parity
 from bpe_interop.sources import load_source
-from bpe_interop.verify import parity, runs
-from bpe_interop.verify.lock import dump, lock
-from bpe_interop.verify.stress import fixed
 
 pytest_plugins = ["pytester"]
 

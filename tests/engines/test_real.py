@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from code_points import POINTS, WHOLE_SWEEP
 
+from bpe_interop.compare.stress import around_added, fixed, random_texts
 from bpe_interop.diff import diff
 from bpe_interop.encode import Encoder
 from bpe_interop.encode.decode import shared_ids
@@ -19,7 +20,6 @@ from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import DecodeError, UnsupportedError
 from bpe_interop.model import RankTable
 from bpe_interop.sources import load_source
-from bpe_interop.verify.stress import around_added, fixed, random_texts
 
 Data = Callable[[str], Path]
 

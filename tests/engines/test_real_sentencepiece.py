@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from test_real import chunks, corpus_texts
 
+from bpe_interop.compare import verify
 from bpe_interop.convert import convert
 from bpe_interop.diff import diff
 from bpe_interop.engines import Engine, from_files
@@ -18,7 +19,6 @@ from bpe_interop.errors import LossyConversionError, UnsupportedError
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken, BPEModel
 from bpe_interop.sources import load_source
-from bpe_interop.verify import verify
 from fixtures.piece_model import Piece, pieces_of, with_pieces
 
 Data = Callable[[str], Path]

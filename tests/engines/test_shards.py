@@ -24,21 +24,21 @@ import pytest
 from conftest import FIXTURES
 from out_of_order import Shuffled
 
+from bpe_interop.compare import Corpora, RunOptions, verify
+from bpe_interop.compare.corpus import ByParts, Sides, check_corpora, compare_corpora
+from bpe_interop.compare.corpus_report import CorpusReport
+from bpe_interop.compare.sides import ORDINARY, PARSED, open_side, side_of
 from bpe_interop.corpora import find_shards, read_documents
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
-from bpe_interop.pages import to_json
+from bpe_interop.reports import to_json
 from bpe_interop.shards import Carried, carry, opened_from, pool_of, run, worker
 from bpe_interop.shards.state import keeping
 from bpe_interop.sources import load_source
 from bpe_interop.statistics import measure, measure_by_parts
 from bpe_interop.token_files.job import Encoded
 from bpe_interop.tokenizer import Tokenizer
-from bpe_interop.verify import Corpora, RunOptions, verify
-from bpe_interop.verify.corpus import ByParts, Sides, check_corpora, compare_corpora
-from bpe_interop.verify.corpus_report import CorpusReport
-from bpe_interop.verify.sides import ORDINARY, PARSED, open_side, side_of
 
-RUNS = importlib.import_module("bpe_interop.verify.runs")
+RUNS = importlib.import_module("bpe_interop.compare.runs")
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
 CL100K = FIXTURES / "tokenizers" / "cl100k-tiny" / "huggingface"
 
@@ -204,7 +204,7 @@ def test_a_state_of_other_versions_is_refused(
     with Shuffled(3) as executor:
         compare(corpus / "0.jsonl", executor, state=state)
         real = worker.versions_here
-        for place in ("verify.corpus", "shards.worker", "shards.run"):
+        for place in ("compare.corpus", "shards.worker", "shards.run"):
             monkeypatch.setattr(
                 importlib.import_module(f"bpe_interop.{place}"),
                 "versions_here",

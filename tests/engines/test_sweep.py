@@ -19,15 +19,15 @@ from typing import Any
 
 import pytest
 
+from bpe_interop.compare import corpus as engine
+from bpe_interop.compare.corpus import Corpora, Sides
+from bpe_interop.compare.corpus_report import CorpusReport, Counts, SideName
+from bpe_interop.compare.sides import ORDINARY, PARSED, Own, open_side, side_of
 from bpe_interop.corpora import Selection, find_shards, select
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
 from bpe_interop.shards import Progress
 from bpe_interop.sources import load_source
-from bpe_interop.verify import corpus as engine
-from bpe_interop.verify.corpus import Corpora, Sides
-from bpe_interop.verify.corpus_report import CorpusReport, Counts, SideName
-from bpe_interop.verify.sides import ORDINARY, PARSED, Own, open_side, side_of
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 

@@ -22,6 +22,14 @@ from conftest import Data
 from small_documents import Json, document
 from small_documents import Side as ByDocument
 
+from bpe_interop.compare import Report, Scope, counts, runs, verify
+from bpe_interop.compare.lock import dump, lock
+from bpe_interop.compare.runs import decode_alone
+from bpe_interop.compare.sides import ORDINARY, PARSED, Inside, Mismatch, Own, Side, open_side
+from bpe_interop.compare.stress import around_added, fixed
+from bpe_interop.compare.texts import LocalPair, Tally, ask_both, shrink
+from bpe_interop.compare.verdict import STAGES, Ran, matters, report_of
+from bpe_interop.compare.words import summary
 from bpe_interop.diff import Difference
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, SourceError, UnstatedError
@@ -31,14 +39,6 @@ from bpe_interop.proof.prove import Proof, prove
 from bpe_interop.proof.stage import Stage, TwoModels
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Lowercase
-from bpe_interop.verify import Report, Scope, counts, runs, verify
-from bpe_interop.verify.compare import LocalPair, Tally, ask_both, shrink
-from bpe_interop.verify.lock import dump, lock
-from bpe_interop.verify.runs import decode_alone
-from bpe_interop.verify.sides import ORDINARY, PARSED, Inside, Mismatch, Own, Side, open_side
-from bpe_interop.verify.stress import around_added, fixed
-from bpe_interop.verify.verdict import STAGES, Ran, matters, report_of
-from bpe_interop.verify.words import summary
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 
@@ -642,7 +642,9 @@ def test_what_its_engine_does_not_run_is_not_called_proved(
     def refuse(*_: object) -> NoReturn:
         raise EngineError("tokenizers failed on tokenizer.json: no")
 
-    monkeypatch.setattr(importlib.import_module("bpe_interop.verify.verdict"), "from_files", refuse)
+    monkeypatch.setattr(
+        importlib.import_module("bpe_interop.compare.verdict"), "from_files", refuse
+    )
     source = TOKENIZERS / "gpt2-tiny/huggingface/tokenizer.json"
     report = verify(source, source)
     assert report.verdict == "tested"

@@ -12,7 +12,7 @@ from conftest import FIXTURES
 from transformers import AutoTokenizer
 
 from bpe_interop.cli import cli
-from bpe_interop.verify.parity import parity
+from bpe_interop.compare.parity import parity
 
 CONFIG, MAP = "<|endoftext|>", "<|fim_prefix|>"
 

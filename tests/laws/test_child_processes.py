@@ -12,12 +12,12 @@ import pytest
 from conftest import FIXTURES
 from test_structure import MODULES
 
+from bpe_interop.compare.children import ChildPair
+from bpe_interop.compare.sides import ORDINARY, Own
 from bpe_interop.engines.child_process import ChildProcess
 from bpe_interop.engines.llamacpp import LlamaCppEngine
 from bpe_interop.errors import EngineError
 from bpe_interop.sources import load_source
-from bpe_interop.verify.children import ChildPair
-from bpe_interop.verify.sides import ORDINARY, Own
 
 SOURCE = next((FIXTURES / "tokenizers/gguf-tiny/gguf").iterdir())
 TRAPS = ("bpe_interop", "ctypes", "json", "multiprocessing", "pickle", "struct", "tempfile")

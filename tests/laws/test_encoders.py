@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
+from bpe_interop.compare.sides import AROUND, ORDINARY, PARSED, TEMPLATED
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import DecodeError, UnstatedError
 from bpe_interop.formats import by_name
-from bpe_interop.verify.sides import AROUND, ORDINARY, PARSED, TEMPLATED
 from trust.encoders import comparing
 from trust.encoders.comparing import FORMATS, KNOWN, Found, run, sources
 from trust.encoders.damage import damaged

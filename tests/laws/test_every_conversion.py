@@ -24,7 +24,7 @@ def part(source: str, target: str) -> bool:
 
 @pytest.fixture(autouse=True)
 def a_part_of_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    checking = importlib.import_module("bpe_interop.verify.conversion")
+    checking = importlib.import_module("bpe_interop.compare.conversion")
     monkeypatch.setattr(checking, "awkward", one_of_twenty)
 
 

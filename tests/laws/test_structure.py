@@ -51,9 +51,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("sources",),
     ("tokenizer",),
     ("tiktoken", "shards"),
-    ("verify",),
+    ("compare",),
     ("convert",),
-    ("pages", "pytest_plugin", "testing"),
+    ("reports", "pytest_plugin", "testing"),
     ("cost", "statistics", "token_files", "train"),
     ("view",),
     ("cli",),
@@ -495,7 +495,7 @@ ON_DISK = {
     "entry_points": "looks through the installed packages, faster than Python's own way",
     "kernel": "the library beside it",
     "convert": "whether a source is a file, for its name",
-    "verify": "whether a source is a lock file or a folder",
+    "compare": "whether a source is a lock file or a folder",
     "testing": "the folder of tokenizers that a format is held to the laws on",
     "cli": "files that commands are given",
 }
@@ -548,7 +548,7 @@ def test_reading_a_file_waits_for_nothing_that_others_need() -> None:
 
 MUCH_LATER = {
     *("rich", "importlib.metadata", "importlib.resources", "difflib", "html", "google.protobuf"),
-    *("concurrent.futures", "bpe_interop.shards", "bpe_interop.corpora", "bpe_interop.verify"),
+    *("concurrent.futures", "bpe_interop.shards", "bpe_interop.corpora", "bpe_interop.compare"),
 }
 """What most conversions that go into a pipe and are not verified have no need of."""
 
@@ -685,15 +685,15 @@ def test_relative_imports_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("statement", "needed"),
     [
-        ("import bpe_interop.verify", set[str]()),
-        ("from bpe_interop.verify import Scope", set()),
-        ("from bpe_interop.verify import counts", set()),
-        ("from bpe_interop.verify.stress import awkward", {"stress"}),
-        ("from bpe_interop.verify.lock import lock", {"lock"}),
+        ("import bpe_interop.compare", set[str]()),
+        ("from bpe_interop.compare import Scope", set()),
+        ("from bpe_interop.compare import counts", set()),
+        ("from bpe_interop.compare.stress import awkward", {"stress"}),
+        ("from bpe_interop.compare.lock import lock", {"lock"}),
     ],
 )
 def test_verify_imports_what_is_asked_for(statement: str, needed: set[str]) -> None:
-    room = "bpe_interop.verify."
+    room = "bpe_interop.compare."
     done = subprocess.run(
         [sys.executable, "-c", f"{statement}\nimport sys\nprint(*sys.modules)"],
         capture_output=True,

@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
+from bpe_interop.compare import Scope
 from bpe_interop.model import BPEModel
 from bpe_interop.proof import around
 from bpe_interop.proof.prove import Proof, prove
-from bpe_interop.verify import Scope
 from trust.verdicts import trial as trials_of_one
 from trust.verdicts.changes import CHANGES
 from trust.verdicts.running import Lost, trials

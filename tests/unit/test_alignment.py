@@ -10,10 +10,10 @@ from conftest import Data
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpe_interop.compare.alignment import Span, align, as_rows
+from bpe_interop.compare.sides import ORDINARY, PARSED, TEMPLATED, Mode
 from bpe_interop.encode import Encoder
 from bpe_interop.sources import load_source
-from bpe_interop.verify.alignment import Span, align, as_rows
-from bpe_interop.verify.sides import ORDINARY, PARSED, TEMPLATED, Mode
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 

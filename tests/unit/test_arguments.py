@@ -9,6 +9,7 @@ import pytest
 from conftest import FIXTURES
 
 import bpe_interop
+from bpe_interop.compare.parity import parity
 from bpe_interop.corpora import find_shards
 from bpe_interop.encode.explain import Explainer
 from bpe_interop.errors import (
@@ -19,9 +20,8 @@ from bpe_interop.errors import (
     SpecialTokenError,
 )
 from bpe_interop.fingerprint import fingerprint
-from bpe_interop.pages import check_targets, write_reports
 from bpe_interop.pytest_plugin import assert_parity
-from bpe_interop.verify.parity import parity
+from bpe_interop.reports import check_targets, write_reports
 
 TINY = FIXTURES / "tokenizers"
 RANKS, HUB = TINY / "gpt2-tiny" / "tiktoken", TINY / "gpt2-tiny" / "huggingface"
@@ -112,7 +112,7 @@ WRONG_KIND: dict[str, tuple[Any, str]] = {
     "template": (lambda: CONVERT(RANKS, "x", "hf", template="bos"), "said=Statement(template="),
     "unknown": (lambda: CONVERT(RANKS, "x", "hf", templat="bos"), "no parameter templat"),
     "said": (lambda: LOAD(RANKS, said={"template": "bos"}), "said=Statement(template="),
-    "live": (lambda: VERIFY(TOK, HUB), "bpe_interop.verify.parity.parity(a, b)"),
+    "live": (lambda: VERIFY(TOK, HUB), "bpe_interop.compare.parity.parity(a, b)"),
     "source": (lambda: LOAD(TOK), "a source is a path or a name, not Tokenizer"),
     "models": (lambda: DIFF(TOK, TOK.model), "not Tokenizer: give load(...).model"),
     "explainer": (lambda: EXPLAINER(TOK), "Explainer takes a model, not Tokenizer: give load("),

@@ -254,11 +254,11 @@ def test_an_interrupted_check_leaves_nothing(
 ) -> None:
     """The run is stopped in the middle of the check, before and after a target is there."""
     script = f"""
-        import sys, time, bpe_interop.verify.conversion, bpe_interop.cli
+        import sys, time, bpe_interop.compare.conversion, bpe_interop.cli
         def check(*arguments):
             print("checking", flush=True)
             time.sleep(60)
-        sys.modules["bpe_interop.verify.conversion"].check_written = check
+        sys.modules["bpe_interop.compare.conversion"].check_written = check
         sys.argv = ["bpe-interop", "convert", {str(RANKS)!r}, "out", "--to", "hf", "--force"]
         bpe_interop.cli.main()
     """

@@ -12,10 +12,10 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
 from bpe_interop.cli import cli
+from bpe_interop.compare import runs
+from bpe_interop.compare.stress import fixed
 from bpe_interop.errors import LossyConversionError
 from bpe_interop.text.bytechars import to_chars
-from bpe_interop.verify import runs
-from bpe_interop.verify.stress import fixed
 
 TOKENIZERS = FIXTURES / "tokenizers"
 

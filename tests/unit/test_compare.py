@@ -13,14 +13,14 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpe_interop.compare.sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mismatch, Mode, Own
+from bpe_interop.compare.texts import ask_both, compare_texts, first_difference, shrink
 from bpe_interop.engines import from_files
 from bpe_interop.engines.tiktoken import TiktokenEngine
 from bpe_interop.errors import DecodeError, EngineError, PatternError, UnstatedError
 from bpe_interop.model import BPEModel, Fallback, PairList, Vocab
 from bpe_interop.sources import load_source
 from bpe_interop.steps import JoinBytes
-from bpe_interop.verify.compare import ask_both, compare_texts, first_difference, shrink
-from bpe_interop.verify.sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mismatch, Mode, Own
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 

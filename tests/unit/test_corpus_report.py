@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe_interop.errors import FormatError, SourceError
-from bpe_interop.verify.corpus_report import (
+from bpe_interop.compare.corpus_report import (
     KEPT,
     CorpusReport,
     Counts,
@@ -24,6 +23,7 @@ from bpe_interop.verify.corpus_report import (
     Source,
     keep,
 )
+from bpe_interop.errors import FormatError, SourceError
 
 A = SideName("a", "tiktoken", "1", "aa")
 B = SideName("b", "tokenizers", "2", "bb")

@@ -16,6 +16,7 @@ import tokenizers
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from bpe_interop.compare.assumptions import assumptions
 from bpe_interop.diff import diff
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, FormatError, UnsupportedError
@@ -40,7 +41,6 @@ from bpe_interop.steps import (
     UnicodeScripts,
     Words,
 )
-from bpe_interop.verify.assumptions import assumptions
 from tests.random_models import random_model, random_model_text
 from trust.verdicts.documents import precompiled, random_document, random_splitter
 from trust.verdicts.texts import texts_for

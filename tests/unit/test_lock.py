@@ -13,13 +13,13 @@ import tokenizers
 from command_line import Command
 from conftest import FIXTURES
 
+from bpe_interop.compare import verify
+from bpe_interop.compare.lock import as_source, dump, load, lock
 from bpe_interop.diff import diff
 from bpe_interop.errors import FormatError, SourceError
 from bpe_interop.fingerprint import fingerprint
 from bpe_interop.pytest_plugin import assert_parity
 from bpe_interop.sources import load_source
-from bpe_interop.verify import verify
-from bpe_interop.verify.lock import as_source, dump, load, lock
 
 TOKENIZERS = FIXTURES / "tokenizers"
 HUB = TOKENIZERS / "cl100k-tiny" / "huggingface"

@@ -24,20 +24,20 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from reports import CL100K, GPT2, HOSTILE, example, few_texts, glued, hostile, real
 
-from bpe_interop import pages
+from bpe_interop import reports as pages
+from bpe_interop.compare import Report, Scope, counts
+from bpe_interop.compare.alignment import align, as_rows
+from bpe_interop.compare.corpus_report import CorpusReport, Counts
+from bpe_interop.compare.report import Example
+from bpe_interop.compare.sides import ORDINARY, Mismatch
 from bpe_interop.fingerprint import PARTS
 from bpe_interop.model import show
-from bpe_interop.pages.markdown import code, plain, shown
-from bpe_interop.pages.rows import AROUND, COLUMNS, rows
-from bpe_interop.pages.visible import parts, right_to_left, token_parts
-from bpe_interop.verify import Report, Scope, counts
-from bpe_interop.verify.alignment import align, as_rows
-from bpe_interop.verify.corpus_report import CorpusReport, Counts
-from bpe_interop.verify.report import Example
-from bpe_interop.verify.sides import ORDINARY, Mismatch
+from bpe_interop.reports.markdown import code, plain, shown
+from bpe_interop.reports.rows import AROUND, COLUMNS, rows
+from bpe_interop.reports.visible import parts, right_to_left, token_parts
 
 SCHEMA = json.loads(
-    resources.files("bpe_interop.pages").joinpath("report.schema.json").read_text("utf-8")
+    resources.files("bpe_interop.reports").joinpath("report.schema.json").read_text("utf-8")
 )
 TEXTS = st.lists(
     st.characters(exclude_categories=["Cs"])

@@ -15,11 +15,11 @@ from rich.console import Console
 
 import bpe_interop
 from bpe_interop.cli import bars, screen
+from bpe_interop.compare import Progress, RunOptions
 from bpe_interop.corpora import find_shards
 from bpe_interop.statistics import measure
 from bpe_interop.ticks import StageTick, Unit
 from bpe_interop.token_files import Step
-from bpe_interop.verify import Progress, RunOptions
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny"
 

@@ -14,6 +14,7 @@ import pytest
 import sentencepiece
 from small_documents import WITHIN, Json, Side, added, document
 
+from bpe_interop.compare.parity import parity
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import by_name
 from bpe_interop.model import AddedToken, BPEModel, RankTable, SequenceTemplate, Vocab
@@ -29,7 +30,6 @@ from bpe_interop.steps import (
     StripToken,
 )
 from bpe_interop.tokenizer import Tokenizer
-from bpe_interop.verify.parity import parity
 from fixtures.piece_model import (
     BYTE_PIECES,
     CONTROL_PIECES,

@@ -10,14 +10,14 @@ from command_line import Command
 from conftest import FIXTURES
 from small_documents import Json, Side, added, document
 
+from bpe_interop.compare.sides import ORDINARY
+from bpe_interop.compare.texts import first_stage
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import by_name
 from bpe_interop.proof.prove import Proof, prove
 from bpe_interop.proof.stage import Scope
 from bpe_interop.sources import load_source
 from bpe_interop.steps import Metaspace, Replace, SentencePieceText
-from bpe_interop.verify.compare import first_stage
-from bpe_interop.verify.sides import ORDINARY
 
 VOCAB = {char: number for number, char in enumerate("abcAB _")}
 MERGES = {"ab": 10, "bc": 11}

@@ -17,11 +17,11 @@ import pytest
 from click.testing import CliRunner, Result
 from reports import CL100K, GPT2, TOKENIZERS, example, few_texts, real
 
-from bpe_interop import pages
+from bpe_interop import reports as pages
 from bpe_interop.cli import cli
+from bpe_interop.compare import Report
+from bpe_interop.compare.corpus_report import Source
 from bpe_interop.errors import TargetError
-from bpe_interop.verify import Report
-from bpe_interop.verify.corpus_report import Source
 
 SCHEMA = json.loads((Path(pages.__file__).parent / "report.schema.json").read_text("utf-8"))
 

@@ -16,12 +16,12 @@ from conftest import FIXTURES, ROOT
 from reports import few_texts
 
 import bpe_interop
+from bpe_interop.compare.words import summary
 from bpe_interop.corpora import find_shards
 from bpe_interop.model import PairList, RankTable
 from bpe_interop.notebook import HEADLINES, SIGNS, chips, framed, verdict_block
-from bpe_interop.pages import to_html
+from bpe_interop.reports import to_html
 from bpe_interop.statistics import Statistics, measure
-from bpe_interop.verify.words import summary
 
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny"
 HUGGING_FACE = FIXTURES / "tokenizers" / "nfc-tiny" / "huggingface"

@@ -12,11 +12,11 @@ import tiktoken
 import tokenizers
 from conftest import Data
 
+from bpe_interop.compare.sides import open_side
 from bpe_interop.errors import ArgumentError, FormatError, SourceError, UnsupportedError
 from bpe_interop.io import find
 from bpe_interop.sources import load_source
 from bpe_interop.tokenizer import Tokenizer
-from bpe_interop.verify.sides import open_side
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 HUB = TOKENIZERS / "template-tiny" / "huggingface"

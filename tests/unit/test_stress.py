@@ -11,12 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bpe_interop.engines import from_files
-from bpe_interop.model import AddedToken, BPEModel, PairList, Vocab
-from bpe_interop.sources import load_source
-from bpe_interop.verify.compare import ask_both
-from bpe_interop.verify.sides import ORDINARY, PARSED, Own
-from bpe_interop.verify.stress import (
+from bpe_interop.compare.sides import ORDINARY, PARSED, Own
+from bpe_interop.compare.stress import (
     SCALARS,
     alone,
     around_added,
@@ -30,6 +26,10 @@ from bpe_interop.verify.stress import (
     tokens,
     twins,
 )
+from bpe_interop.compare.texts import ask_both
+from bpe_interop.engines import from_files
+from bpe_interop.model import AddedToken, BPEModel, PairList, Vocab
+from bpe_interop.sources import load_source
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 

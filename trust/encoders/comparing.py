@@ -11,12 +11,12 @@ from pathlib import Path
 from random import Random
 from types import FrameType
 
+from bpe_interop.compare.sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import BpeInteropError, EngineError
 from bpe_interop.formats import Files, by_name
 from bpe_interop.model import BPEModel
 from bpe_interop.presets import PRESETS
-from bpe_interop.verify.sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own
 
 from .damage import damaged
 

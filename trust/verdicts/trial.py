@@ -14,6 +14,7 @@ from random import Random
 from types import FrameType
 from typing import TypeVar
 
+from bpe_interop.compare import Scope, verify
 from bpe_interop.diff import diff
 from bpe_interop.encode import Encoder
 from bpe_interop.errors import BpeInteropError, EncodeError, PatternError
@@ -22,7 +23,6 @@ from bpe_interop.model import BPEModel
 from bpe_interop.proof.around import left_to_chance
 from bpe_interop.proof.prove import SCOPES, Proof, prove
 from bpe_interop.text.patterns import asks_other_tables
-from bpe_interop.verify import Scope, verify
 
 from .byte_formats import RANDOM
 from .changes import changed, with_beside

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from bpe_interop import load
+from bpe_interop.compare.stress import fixed
 from bpe_interop.convert import convert
 from bpe_interop.errors import LossyConversionError, UnstatedError
-from bpe_interop.verify.stress import fixed
 
 from ..matrix import REAL, Real
 from .environments import Made

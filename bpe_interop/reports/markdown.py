@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..model import escaped, show
-from ..notebook import HEADLINES
-from ..text.visible import is_ambiguous, many
-from ..verify.alignment import as_rows
-from ..verify.corpus_report import Counts
-from ..verify.report import Example, Report
-from ..verify.words import (
+from ..compare.alignment import as_rows
+from ..compare.corpus_report import Counts
+from ..compare.report import Example, Report
+from ..compare.words import (
     OUTCOMES,
     but_not_accepted,
     differences,
@@ -26,6 +23,9 @@ from ..verify.words import (
     unmet,
     word,
 )
+from ..model import escaped, show
+from ..notebook import HEADLINES
+from ..text.visible import is_ambiguous, many
 from .visible import shortened
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _templates() -> Environment:
 
     made = Environment(
         autoescape=False,  # for HTML only; here every value goes through a filter
-        loader=PackageLoader("bpe_interop.pages"),
+        loader=PackageLoader("bpe_interop.reports"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

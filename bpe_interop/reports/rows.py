@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from ..compare.alignment import Span
+from ..compare.report import Example
+from ..compare.words import found_in
 from ..text.visible import is_ambiguous
-from ..verify.alignment import Span
-from ..verify.report import Example
-from ..verify.words import found_in
 from .visible import Fragment, parts, right_to_left, shortened, token_parts
 
 AROUND = 6

@@ -22,10 +22,10 @@ from ..proof.prove import Proof, prove
 from ..proof.stage import Scope
 from ..ticks import begin
 from .apart import Apart, expected, pays, without_tokens
-from .compare import Tally, ask_both
 from .report import Check, Report
 from .sides import AROUND, ORDINARY, PARSED, TEMPLATED, Mode, Own, Side, decoding
 from .stress import around_added, awkward, fixed
+from .texts import Tally, ask_both
 from .verdict import Ran, engines_of, report_of
 
 

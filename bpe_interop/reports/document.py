@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from ..compare import counts
+from ..compare.report import Example, Report, Verdict
+from ..compare.sides import Mismatch
+from ..compare.words import differences, engines, failed, remarks, summary, why_not_proved
 from ..engines import own_version, versions
-from ..verify import counts
-from ..verify.report import Example, Report, Verdict
-from ..verify.sides import Mismatch
-from ..verify.words import differences, engines, failed, remarks, summary, why_not_proved
 
 KIND = "bpe-interop verification"
 SCHEMA = 1

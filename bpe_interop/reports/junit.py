@@ -11,14 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 from xml.etree import ElementTree
 
-from ..model import escaped, show
-from ..notebook import HEADLINES
-from ..verify import Stage, counts
-from ..verify.corpus_report import CorpusReport, Counts, Found
-from ..verify.metadata import COVERED
-from ..verify.report import Report
-from ..verify.sides import Mismatch
-from ..verify.words import (
+from ..compare import Stage, counts
+from ..compare.corpus_report import CorpusReport, Counts, Found
+from ..compare.metadata import COVERED
+from ..compare.report import Report
+from ..compare.sides import Mismatch
+from ..compare.words import (
     MADE,
     accepted,
     file_outcome,
@@ -28,6 +26,8 @@ from ..verify.words import (
     summary,
     word,
 )
+from ..model import escaped, show
+from ..notebook import HEADLINES
 from .document import VERDICTS
 from .visible import shortened
 

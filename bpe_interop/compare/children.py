@@ -10,8 +10,8 @@ from ..engines import Engine, Special
 from ..engines.child_process import ChildProcess, EndedError, Say
 from ..errors import EngineError
 from ..ticks import PART_SECONDS
-from .compare import Answers, Decoded, LocalPair
 from .sides import Build, Failure, Mismatch, Mode
+from .texts import Answers, Decoded, LocalPair
 
 
 class ChildPair:

@@ -65,7 +65,6 @@ from ..shards.orders import Check
 from ..shards.state import State, keeping
 from ..shards.worker import versions_here
 from .children import ChildPair
-from .compare import Answers, LocalPair, Pair
 from .corpus_report import (
     CorpusReport,
     Counts,
@@ -78,6 +77,7 @@ from .corpus_report import (
     keep,
 )
 from .sides import Build, Failure, Inside, Mismatch, Mode, side_of
+from .texts import Answers, LocalPair, Pair
 
 WORTH_PROCESSES = 1 << 22
 """Bytes on disk from which child processes are worth the second or more that they take to start."""

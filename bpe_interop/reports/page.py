@@ -7,11 +7,9 @@ import hashlib
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..model import escaped, show
-from ..notebook import HEADLINES, SIGNS
-from ..verify import counts
-from ..verify.report import Report
-from ..verify.words import (
+from ..compare import counts
+from ..compare.report import Report
+from ..compare.words import (
     OUTCOMES,
     but_not_accepted,
     differences,
@@ -24,6 +22,8 @@ from ..verify.words import (
     unmet,
     word,
 )
+from ..model import escaped, show
+from ..notebook import HEADLINES, SIGNS
 from .document import installed
 from .rows import rows
 from .visible import Fragment, parts, shortened, token_parts
@@ -81,7 +81,7 @@ def templates() -> Environment:
     made = Environment(
         autoescape=True,
         finalize=_visible,
-        loader=PackageLoader("bpe_interop.pages"),
+        loader=PackageLoader("bpe_interop.reports"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -20,7 +20,6 @@ from ..proof.prove import STAGES, Proof
 from ..proof.stage import Scope, Stage, counts, is_stray
 from .alignment import align
 from .assumptions import assumptions, unexamined
-from .compare import Decoded, Tally, ask_both, first_stage
 from .corpus_report import CorpusReport, Found, Source
 from .metadata import metadata_apart
 from .report import Example, Report, Verdict
@@ -39,6 +38,7 @@ from .sides import (
     unstated,
 )
 from .stress import fixed, texts_with
+from .texts import Decoded, Tally, ask_both, first_stage
 
 _TRIED = 300
 """Of how many tokens that decode otherwise texts are tried."""

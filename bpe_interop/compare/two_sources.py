@@ -65,7 +65,7 @@ def verify(
         if not isinstance(source, (str, Path)):
             raise TypeError(
                 f"verify takes paths and names, not {type(source).__name__}: a live tokenizer is "
-                "taken by bpe_interop.verify.parity.parity(a, b)"
+                "taken by bpe_interop.compare.parity.parity(a, b)"
             )
     one_of(scope, SCOPES, "scope")
     texts = corpora if isinstance(corpora, Corpora) else Corpora(names(corpora))

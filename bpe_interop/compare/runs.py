@@ -18,11 +18,11 @@ from ..proof.stage import Scope, Stage, counts
 from ..shards import LIMIT, Carried, Progress, Workers, carry, pool_of
 from ..ticks import begin, untold
 from .children import ChildPair
-from .compare import LocalPair, Pair, compare_in
 from .corpus import ENDED_EARLY, ByParts, Corpora, Sides, check_corpora, compare_corpora
 from .report import Report
 from .sides import ORDINARY, Inside, Mode, Own, Side, modes_of, noted_on_files, served_otherwise
 from .stress import awkward, completed, every_token, thorough
+from .texts import LocalPair, Pair, compare_in
 from .verdict import Alone, Odd, Ran, doubts, engines_of, report_of, witnessed
 
 _CHUNK = 4_096
