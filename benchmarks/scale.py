@@ -20,17 +20,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bpe_interop.corpora import PART_BYTES, Part, PartReader, cut, find_shards
+from bpe_interop.corpora import PART_BYTES, Part, PartReader, cut, find_files
 from bpe_interop.engines.choice import exact_engine
 from bpe_interop.formats import Files
-from bpe_interop.shards import Carried, Ticket, carry, opened_from, run_parts
-from bpe_interop.shards.dask import dask_workers
-from bpe_interop.shards.orders import Check, Order
-from bpe_interop.shards.worker import perform, versions_here
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import Settings
 from bpe_interop.token_files.job import EncodeJob, EncodeWork
 from bpe_interop.tokenizer import Tokenizer
+from bpe_interop.workers import Carried, Ticket, carry, opened_from, run_parts
+from bpe_interop.workers.dask import dask_workers
+from bpe_interop.workers.orders import Check, Order
+from bpe_interop.workers.worker import perform, versions_here
 
 from .marks import replaced
 
@@ -99,7 +99,7 @@ def speeds(data: Path, corpus: Path, rounds: int) -> Iterator[str]:
     """The table of speeds of one worker."""
     yield "| engine | its own batch call | reading, encoding, writing, sha256 | share |"
     yield "|---|---|---|---|"
-    [part] = cut(find_shards([corpus]), 1 << 40)
+    [part] = cut(find_files([corpus]), 1 << 40)
     size = corpus.stat().st_size / 1e6
     for name, file, preset in TOKENIZERS:
         carried = _carried(data / file, preset)
@@ -164,10 +164,10 @@ class Spread:
 
 def spread_once(carried: Carried, corpus: Path, count: int) -> Spread:
     """A corpus encoded by so many workers that have their tokenizer already."""
-    parts = cut(find_shards([corpus]), PART_BYTES)
+    parts = cut(find_files([corpus]), PART_BYTES)
     with dask_workers(f"local:{count}") as workers, tempfile.TemporaryDirectory() as out:
         job = Timed(EncodeJob(carried.ticket, Settings("npy", special="text"), "uint32", out))
-        [warm, *_] = cut(find_shards([make_corpus(Path(out), 10_000)]))
+        [warm, *_] = cut(find_files([make_corpus(Path(out), 10_000)]))
         first = [replace(warm, number=10**6 + number) for number in range(8)]
         run_parts(job, [carried], first, workers).check_whole(len(first))
         began = time.monotonic()
@@ -254,7 +254,7 @@ def ceiling(data: Path, corpus: Path, size: int, rounds: int) -> Iterator[str]:
     yield "| processes of the engine alone | text of each | seconds | times as fast | by CPU |"
     yield "|---|---|---|---|---|"
     carried = _carried(data / TOKENIZERS[0][1], TOKENIZERS[0][2])
-    [part] = cut(find_shards([corpus]), 1 << 40)
+    [part] = cut(find_files([corpus]), 1 << 40)
     repeated = max(1, size // corpus.stat().st_size)
     taken: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
     for _ in range(rounds):
@@ -293,7 +293,7 @@ class NoJob:
 def costs(data: Path, corpus: Path) -> Iterator[str]:
     """What a part costs besides its work."""
     carried = _carried(data / TOKENIZERS[0][1], TOKENIZERS[0][2])
-    [part, *_] = cut(find_shards([corpus]), 1 << 40)
+    [part, *_] = cut(find_files([corpus]), 1 << 40)
     job = EncodeJob(carried.ticket, Settings(special="text"), "uint32", "/folder")
     order = Order(job, part, "0" * 32, versions_here(job.libraries))
     full = replace(order, contents={carried.ticket.sha256: carried.files})

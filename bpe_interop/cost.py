@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .corpora import Shard, find_shards, read_documents
+from .corpora import CorpusFile, find_files, read_documents
 from .encode import Encoder
 from .errors import BpeInteropError
 from .formats import Format
@@ -74,14 +74,14 @@ def costs(
     Args:
         source: the tokenizer, as :func:`bpe_interop.load` takes it.
         to: what it would be written in, everything dropped that the format cannot hold.
-        corpora: texts, as :func:`.corpora.find_shards` takes them.
+        corpora: texts, as :func:`.corpora.find_files` takes them.
         tick: called with the number of documents read since the last call.
         reading: how the source is read.
 
     Raises:
         SourceError: the source or a corpus cannot be read.
     """
-    shards = find_shards(corpora)
+    files = find_files(corpora)
     model = load_source(source, **reading).model
     trip = RoundTrip(model, to)
     named = to.nearest(model, trip.again) or {"": trip.again}
@@ -89,10 +89,10 @@ def costs(
     others = {name: Encoder(other) for name, other in named.items()}
     rows: list[Cost] = []
     for name, encoder in others.items():
-        files = [_of_file(name, own, encoder, shard, tick) for shard in shards]
-        rows += files
-        if len(files) > 1:
-            rows.append(_sum(files))
+        by_file = [_of_file(name, own, encoder, file, tick) for file in files]
+        rows += by_file
+        if len(by_file) > 1:
+            rows.append(_sum(by_file))
     return rows
 
 
@@ -104,10 +104,10 @@ def _sum(files: Sequence[Cost]) -> Cost:
 
 
 def _of_file(
-    name: str, own: Encoder, other: Encoder, shard: Shard, tick: Callable[[int], None]
+    name: str, own: Encoder, other: Encoder, file: CorpusFile, tick: Callable[[int], None]
 ) -> Cost:
     lines = differing = before = then = failed = 0
-    for document in read_documents(shard):
+    for document in read_documents(file):
         for line in document.text.splitlines():
             if not line.strip():
                 continue
@@ -121,4 +121,4 @@ def _of_file(
             before += len(one)
             then += len(two)
         tick(1)
-    return Cost(name, shard.label, lines, differing, before, then, failed)
+    return Cost(name, file.label, lines, differing, before, then, failed)

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 
 from .corpora import (
+    CorpusFile,
     CutCorpus,
     Document,
     Part,
     PartReader,
-    Shard,
     read_documents,
     sizes_of,
 )
@@ -23,7 +23,9 @@ from .errors import EncodeError
 from .formats import Files
 from .model import BPEModel
 from .notebook import framed
-from .shards import (
+from .ticks import begin
+from .tokenizer import Tokenizer
+from .workers import (
     LIMIT,
     Carried,
     Progress,
@@ -33,10 +35,8 @@ from .shards import (
     pool_of,
     run_corpus,
 )
-from .shards.orders import Check
-from .shards.worker import versions_here
-from .ticks import begin
-from .tokenizer import Tokenizer
+from .workers.orders import Check
+from .workers.worker import versions_here
 
 
 @dataclass(frozen=True)
@@ -134,14 +134,14 @@ class Statistics:
 
 def measure(
     tokenizers: Sequence[tuple[str, Tokenizer]],
-    shards: Sequence[Shard],
+    files: Sequence[CorpusFile],
     tick: Callable[[int], None] = lambda count: None,
 ) -> list[Statistics]:
     """What each tokenizer makes of each file, and of all where there are several.
 
     Args:
         tokenizers: their names and themselves.
-        shards: the files of a corpus; each is read once (:func:`.corpora.find_shards`).
+        files: the files of a corpus; each is read once (:func:`.corpora.find_files`).
         tick: is told how many bytes of the files were read since it was last called; a
             :class:`.StageTick` is told how many there are as well.
 
@@ -152,11 +152,11 @@ def measure(
     """
     sides = [_MeasuredSide(name, tokenizer) for name, tokenizer in tokenizers]
     statistics: list[Statistics] = []
-    sizes = sizes_of(shards)
+    sizes = sizes_of(files)
     begin(tick, "measuring", None if None in sizes else sum(filter(None, sizes)), "bytes")
-    for shard in shards:
-        statistics += _of_file(shard, sides, tick)
-    return _with_all(statistics, len(sides), len(shards))
+    for file in files:
+        statistics += _of_file(file, sides, tick)
+    return _with_all(statistics, len(sides), len(files))
 
 
 def _with_all(statistics: list[Statistics], sides: int, files: int) -> list[Statistics]:
@@ -233,7 +233,7 @@ class MeasureWork:
 
 def measure_by_parts(
     carried: Sequence[Carried],
-    shards: Sequence[Shard],
+    files: Sequence[CorpusFile],
     executor: Executor | Workers,
     *,
     slots: int | None = None,
@@ -244,8 +244,8 @@ def measure_by_parts(
     """As :func:`measure`, over parts of the files, by any executor; the results are the same.
 
     Args:
-        carried: the tokenizers with their files (:func:`.shards.carry`).
-        shards: the files of a corpus.
+        carried: the tokenizers with their files (:func:`.workers.carry`).
+        files: the files of a corpus.
         executor: who works.
         slots: how many parts it is given at once.
         limit: seconds after which a part is given to another worker, once.
@@ -257,7 +257,7 @@ def measure_by_parts(
         SourceError: a file changes meanwhile, or the state is of another run.
         EngineError: a part was not done in two attempts.
     """
-    corpus = CutCorpus(shards)
+    corpus = CutCorpus(files)
     job = MeasureJob(tuple(each.ticket for each in carried))
     about = {"work": "measure", **asdict(job), "versions": versions_here(job.libraries)}
     run = run_corpus(
@@ -286,12 +286,12 @@ def _merged(
     ]
     nothing = Measured(counts=tuple(Counter[int]() for _ in sides))
     measured: list[Statistics] = []
-    for number, shard in enumerate(corpus.shards):
-        of_file = [part.number for part in corpus.parts if part.file == number]
+    for number, file in enumerate(corpus.files):
+        of_file = [part.number for part in corpus.parts if part.file_number == number]
         total = sum((results[each] for each in of_file if each in results), nothing)
         for side, counts in zip(sides, total.counts, strict=True):
-            measured.append(_statistics(side, shard.label, total, counts))
-    return _with_all(measured, len(sides), len(corpus.shards))
+            measured.append(_statistics(side, file.label, total, counts))
+    return _with_all(measured, len(sides), len(corpus.files))
 
 
 class _MeasuredSide:
@@ -304,7 +304,7 @@ class _MeasuredSide:
 
 
 def _of_file(
-    shard: Shard, sides: Sequence[_MeasuredSide], tick: Callable[[int], None]
+    file: CorpusFile, sides: Sequence[_MeasuredSide], tick: Callable[[int], None]
 ) -> Iterator[Statistics]:
     read = 0
 
@@ -313,9 +313,9 @@ def _of_file(
         tick(document.read - read)
         read = document.read
 
-    total = _counted(read_documents(shard), [side.tokenizer for side in sides], _where, seen)
+    total = _counted(read_documents(file), [side.tokenizer for side in sides], _where, seen)
     for side, counted in zip(sides, total.counts, strict=True):
-        yield _statistics(side, shard.label, total, counted)
+        yield _statistics(side, file.label, total, counted)
 
 
 def _counted(
@@ -344,7 +344,7 @@ def _statistics(
 
 
 def _where(document: Document) -> str:
-    return f"{document.shard.label}:{document.place.line}"
+    return f"{document.file.label}:{document.place.line}"
 
 
 def _ids(tokenizer: Tokenizer, document: Document, where: Callable[[Document], str]) -> list[int]:

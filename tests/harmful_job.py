@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from bpe_interop.corpora import Part
 from bpe_interop.formats import Files
-from bpe_interop.shards import Job, Ticket, Work
-from bpe_interop.shards.orders import Check
+from bpe_interop.workers import Job, Ticket, Work
+from bpe_interop.workers.orders import Check
 
 
 @dataclass(frozen=True)

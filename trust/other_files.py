@@ -16,7 +16,7 @@ from bpe_interop.compare.lock import as_source, lock
 from bpe_interop.compare.lock import dump as dump_lock
 from bpe_interop.compare.lock import load as load_lock
 from bpe_interop.compare.sides import ORDINARY, PARSED, Own
-from bpe_interop.corpora.selection import find_shards, select
+from bpe_interop.corpora.selection import find_files, select
 from bpe_interop.encode import Encoder
 from bpe_interop.formats import Files, by_name
 from bpe_interop.model import BPEModel
@@ -119,7 +119,7 @@ def _read_corpus(files: Files) -> None:
         for name, data in files.items():
             path = Path(folder, name)
             path.write_bytes(data)
-            for _, document in select(find_shards([path])):
+            for _, document in select(find_files([path])):
                 _encoder().encode(document.text)
 
 

@@ -174,9 +174,9 @@ def convert_command(
 def _check_corpora(corpora: tuple[str, ...]) -> None:
     """Names a corpus that is not there before anything is written."""
     if corpora:
-        from ..corpora import find_shards  # most conversions need none
+        from ..corpora import find_files  # most conversions need none
 
-        find_shards(corpora)
+        find_files(corpora)
 
 
 def _measured(

@@ -11,7 +11,7 @@ from typing import get_args
 
 import click
 
-from ..corpora import Errors, Selection, find_shards, parse_sample
+from ..corpora import Errors, Selection, find_files, parse_sample
 from ..errors import BpeInteropError
 from ..io import TokenizerSource, check_target, keep_apart
 from ..model import BPEModel
@@ -181,13 +181,13 @@ def write_corpora(
     folder = asked.folder
     if folder is None:
         return
-    shards = find_shards(asked.corpora, field=asked.field)
-    read: list[str | Path] = [source, *(shard.local for shard in shards if shard.local)]
+    files = find_files(asked.corpora, field=asked.field)
+    read: list[str | Path] = [source, *(file.local for file in files if file.local)]
     for output in (folder, *([Path(asked.state)] if asked.state else [])):
         keep_apart(read, output)
     check_target(folder, force=None)
     # What can be read only once is not there for a later run.
-    again = all(shard.path is not None and shard.size is not None for shard in shards)
+    again = all(file.path is not None and file.size is not None for file in files)
     usual = str(folder.with_name(f"{folder.name}{UNFINISHED}.state")) if again else None
     state = asked.state or usual
     with (

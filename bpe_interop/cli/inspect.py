@@ -21,10 +21,10 @@ from ..model import (
     show,
 )
 from ..presets import telling_apart
-from ..shards import Here, Pool
 from ..sources import SourceOptions, load_source, readings
 from ..text.visible import many
 from ..usage_notes import texts_of_ids
+from ..workers import Here, Pool
 from .completion import file_names
 from .facts import facts_of
 from .manual import command

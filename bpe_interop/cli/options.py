@@ -23,7 +23,7 @@ from .completion import file_names, format_names, preset_names
 from .manual import nearest
 
 if TYPE_CHECKING:
-    from ..shards import Workers
+    from ..workers import Workers
 
     _Choice = click.Choice[str]
 else:
@@ -220,7 +220,7 @@ def workers_of(scheduler: str | None) -> Iterator[Workers | None]:
     if scheduler is None:
         yield None
         return
-    from ..shards.dask import dask_workers  # it takes a while to import
+    from ..workers.dask import dask_workers  # it takes a while to import
 
     with dask_workers(scheduler) as workers:
         yield workers

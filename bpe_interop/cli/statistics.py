@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ..corpora import find_shards
+from ..corpora import find_files
 from ..io import TokenizerSource, keep_apart, replace_file
 from ..model import BPEModel, escaped
-from ..shards import Workers, carry
 from ..statistics import MeasuredParts, Statistics, measure, measure_by_parts
 from ..tokenizer import Tokenizer
 from ..view.plot import to_svg
+from ..workers import Workers, carry
 from .interrupts import INTERRUPTED
 from .screen import as_json, comparing, lines, print_table
 from .terminal import say
@@ -43,8 +43,8 @@ def show_statistics(
     work: MeasureByParts | None = None,
 ) -> None:
     """Measures tokenizers on corpora, and prints tables or JSON; draws a plot where asked to."""
-    shards = find_shards(corpora)
-    read = [shard.local for shard in shards if shard.local]
+    files = find_files(corpora)
+    read = [file.local for file in files if file.local]
     if plot is not None:
         keep_apart([*(name for name, _ in sources), *read], plot)
     if work is not None and work.state is not None:
@@ -52,14 +52,14 @@ def show_statistics(
     with comparing("measuring") as (tick, watch):
         if work is None:
             sides = [(name, Tokenizer(loaded.model, engine="auto")) for name, loaded in sources]
-            done = MeasuredParts(measure(sides, shards, tick), 0, 0, (), False)
+            done = MeasuredParts(measure(sides, files, tick), 0, 0, (), False)
         else:
             carried = [
                 carry(name, loaded.format.name, loaded.files, preset, loaded.beside)
                 for (name, loaded), preset in zip(sources, work.presets, strict=True)
             ]
             done = measure_by_parts(
-                *(carried, shards, work.workers), limit=work.limit, state=work.state, tick=watch
+                *(carried, files, work.workers), limit=work.limit, state=work.state, tick=watch
             )
     if plot is not None and not done.interrupted:
         replace_file(plot, to_svg(done.statistics).encode("utf-8"))

@@ -14,7 +14,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..convert import Writing, Written, write_checked
-from ..corpora import find_shards
+from ..corpora import find_files
 from ..engines import check_installed
 from ..errors import LossyConversionError
 from ..formats import check_name
@@ -159,7 +159,7 @@ def train_command(
     row = place.format
     check_name(row, asked.name)
     request = replace(asked.request(said), dialect=row.dialect)
-    read = [shard.local for shard in find_shards(files) if shard.local]
+    read = [file.local for file in find_files(files) if file.local]
     keep_apart(read, target)
     place.check(force=writing.force)
     if not writing.no_verify:

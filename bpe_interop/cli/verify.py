@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 from ..compare import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
 from ..compare.metadata import COVERED
 from ..compare.words import other_metadata, unmet
-from ..corpora import find_shards, parse_sample
+from ..corpora import find_files, parse_sample
 from ..engines import NAMES
 from ..engines.facts import is_address
 from ..errors import TargetError
@@ -267,10 +267,10 @@ def verify_command(
     for output in (*reports, *states):
         keep_apart([a, b], Path(output))
     if reports:
-        shards = find_shards(texts.corpora, field=texts.field)
-        files = [shard.local for shard in shards if shard.local]
+        corpus_files = find_files(texts.corpora, field=texts.field)
+        read = [file.local for file in corpus_files if file.local]
         for output in reports:
-            keep_apart([*files, *states], Path(output))
+            keep_apart([*read, *states], Path(output))
     with workers_of(scheduler) as workers, comparing() as (tick, watch):
         options = replace(options, tick=tick, watch=watch, executor=workers)
         began = monotonic()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..corpora import Errors, Selection
     from ..proof.prove import SCOPES, about
     from ..proof.stage import Scope, Stage, counts
-    from ..shards import Progress
+    from ..workers import Progress
     from .corpus import Corpora
     from .report import Example, Report
     from .runs import RunOptions
@@ -46,7 +46,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
             ".corpora": ("Errors", "Selection"),
             ".proof.prove": ("SCOPES", "about"),
             ".proof.stage": ("Scope", "Stage", "counts"),
-            ".shards": ("Progress",),
+            ".workers": ("Progress",),
             "corpus": ("Corpora",),
             "report": ("Example", "Report"),
             "runs": ("RunOptions",),

@@ -3,7 +3,7 @@
 Documents come in two ways. Without workers, this process reads them one after another, whatever
 they come from, and gives batches of them to both sides in this process, or in child processes
 that each have a thread here. Workers, who see the same files, get places in them
-(:func:`.corpora.cut`) and read for themselves. All else is one way: :func:`.shards.run_parts`.
+(:func:`.corpora.cut`) and read for themselves. All else is one way: :func:`.workers.run_parts`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from ..corpora import (
     BEGINNING,
     EVERYTHING,
+    CorpusFile,
     CutCorpus,
     Document,
     Mark,
@@ -31,10 +32,9 @@ from ..corpora import (
     PartReader,
     Place,
     Selection,
-    Shard,
     check_parts_can_be_read,
     cut,
-    find_shards,
+    find_files,
     lines_before,
     select,
     size_of,
@@ -48,7 +48,7 @@ from ..io import TokenizerSource
 from ..io.reader import parted
 from ..model import BPEModel
 from ..proof.stage import Scope
-from ..shards import (
+from ..workers import (
     LIMIT,
     Carried,
     Here,
@@ -61,9 +61,9 @@ from ..shards import (
     run_corpus,
     run_parts,
 )
-from ..shards.orders import Check
-from ..shards.state import State, keeping
-from ..shards.worker import versions_here
+from ..workers.orders import Check
+from ..workers.state import State, keeping
+from ..workers.worker import versions_here
 from .children import ChildPair
 from .corpus_report import (
     CorpusReport,
@@ -176,9 +176,9 @@ class Corpora:
                 fix='errors="replace" reads malformed UTF-8 as U+FFFD',
             )
 
-    def shards(self) -> tuple[Shard, ...]:
+    def files(self) -> tuple[CorpusFile, ...]:
         """The files."""
-        return find_shards(self.names, field=self.field)
+        return find_files(self.names, field=self.field)
 
 
 Tick: TypeAlias = Callable[[Progress], None]
@@ -219,18 +219,18 @@ def compare_corpora(
         EngineError: a part was not done in two attempts.
         BpeInteropError: a side cannot be built.
     """
-    shards = corpora.shards()
+    files = corpora.files()
     if corpora.by_parts is not None:
-        report = _by_parts(sides, corpora, corpora.by_parts, shards, scope, patience, tick)
+        report = _by_parts(sides, corpora, corpora.by_parts, files, scope, patience, tick)
         children = any(each.how == "killed" for each in report.failures)
     else:
-        sizes = sizes_of(shards)
+        sizes = sizes_of(files)
         processes = corpora.processes
         if processes is None:
             processes = cores() if _pays(sides, sizes) else 0
         processes = max(processes, int(isolate))
         children = processes > 0
-        reading = _Reading(sides, corpora, shards, sizes, wanted, scope, patience, tick)
+        reading = _Reading(sides, corpora, files, sizes, wanted, scope, patience, tick)
         report = reading.report(processes)
     return _shrunk(report, sides, children)
 
@@ -242,12 +242,12 @@ def check_corpora(sides: Sides, corpora: Corpora, scope: Scope = "all") -> None:
         SourceError, FormatError, TargetError: as :func:`compare_corpora`; or an engine reads a
             directory, and workers are to run it.
     """
-    shards, by = corpora.shards(), corpora.by_parts
+    files, by = corpora.files(), corpora.by_parts
     if by is None:
-        with _kept(sides, corpora, shards, scope):
+        with _kept(sides, corpora, files, scope):
             return
     check_parts_can_be_read(corpora.selection)
-    cut(shards)
+    cut(files)
     for engine, carried in zip(by.engines, by.carried, strict=True):
         if engine is not None and engine in FACTS and FACTS[engine].directories:
             raise SourceError(
@@ -284,14 +284,14 @@ class Compared:
     """What became of a part: the report on it, how many lines it has, and of how many questions
     one side alone failed. Lines in the report count from the part's first one.
 
-    ``shard``, ``line`` and ``offset`` say where the next document begins, where documents are read
-    one after another.
+    ``file_number``, ``line`` and ``offset`` say where the next document begins, where documents
+    are read one after another.
     """
 
     report: CorpusReport
     lines: int
     alone: int
-    shard: int = 0
+    file_number: int = 0
     line: int = 1
     offset: int = 0
 
@@ -301,7 +301,7 @@ class Compared:
         Raises:
             FormatError: it is no place, or a difference is in a scope that was not asked for.
         """
-        if min(self.shard, self.line - 1, self.offset) < 0 or self.offset >= 1 << 63:
+        if min(self.file_number, self.line - 1, self.offset) < 0 or self.offset >= 1 << 63:
             raise FormatError("it ends in no place that a file can have")
         if any(each.scope not in self.report.scopes for each in self.report.found):
             raise FormatError("it has a difference in none of its scopes")
@@ -318,9 +318,9 @@ class Compared:
 
 
 class Item(NamedTuple):
-    """A document, the number of its shard, and whether it is given to the sides."""
+    """A document, the number of its file, and whether it is given to the sides."""
 
-    shard: int
+    file_number: int
     document: Document
     wanted: bool
 
@@ -335,7 +335,7 @@ class Batch:
 
     def __str__(self) -> str:
         first = self.items[0].document
-        return f"{first.shard.label}:{first.place.line}"
+        return f"{first.file.label}:{first.place.line}"
 
 
 def batched(documents: Iterable[Item]) -> Iterator[list[Item]]:
@@ -369,11 +369,11 @@ class CompareWork:
         """The report on a part."""
         if isinstance(part, Batch):
             report, alone = self._compared(part.items)
-            shard, last, _ = part.items[-1]
-            return Compared(report, 0, alone, shard, last.after.line, last.after.offset)
+            number, last, _ = part.items[-1]
+            return Compared(report, 0, alone, number, last.after.line, last.after.offset)
         reader = PartReader(part)
         items = (
-            Item(part.file, each, self._wanted(each.text))
+            Item(part.file_number, each, self._wanted(each.text))
             for each in reader.documents(self._selection)
         )
         total, reports, alone = self._empty, list[CorpusReport](), 0
@@ -416,10 +416,10 @@ class ReadJob:
         return CompareWork(self.sides.pair(isolate), self.sides.report())
 
 
-def _kept(sides: Sides, corpora: Corpora, shards: tuple[Shard, ...], scope: Scope) -> Any:
+def _kept(sides: Sides, corpora: Corpora, files: tuple[CorpusFile, ...], scope: Scope) -> Any:
     """The state of a comparison that reads documents one after another."""
     about = {**_about(sides, corpora.selection, scope), "parts": [BATCH_BYTES, BATCH_DOCUMENTS]}
-    return keeping(corpora.state, about, shards, Compared)
+    return keeping(corpora.state, about, files, Compared)
 
 
 class _Reading:
@@ -432,14 +432,14 @@ class _Reading:
         self,
         sides: Sides,
         corpora: Corpora,
-        shards: tuple[Shard, ...],
+        files: tuple[CorpusFile, ...],
         sizes: list[int | None],
         wanted: Wanted,
         scope: Scope,
         patience: int,
         tick: Tick,
     ) -> None:
-        self._sides, self._corpora, self._shards = sides, corpora, shards
+        self._sides, self._corpora, self._files = sides, corpora, files
         self._sizes = [size or 0 for size in sizes]
         self._wanted, self._scope, self._patience, self._tick = wanted, scope, patience, tick
         # What was done, each with the number of the next batch. It grows by one element at once,
@@ -454,7 +454,7 @@ class _Reading:
     def report(self, processes: int) -> CorpusReport:
         """Compares in so many child processes, or in this one."""
         with ExitStack() as last:
-            state = last.enter_context(_kept(self._sides, self._corpora, self._shards, self._scope))
+            state = last.enter_context(_kept(self._sides, self._corpora, self._files, self._scope))
             self._go_on_from(state)
             last.callback(self._save, state)
             workers = Pool(Here(), 1)
@@ -493,26 +493,24 @@ class _Reading:
                 whole = _both(self._done[0][1], before)
             except SourceError as error:
                 raise FormatError(error.what, where=str(self._corpora.state)) from None
-            if before.shard >= max(1, len(self._shards)):
+            if before.file_number >= max(1, len(self._files)):
                 raise FormatError("it ends in no file", where=str(self._corpora.state))
             self._done, self._alone = [(number + 1, whole)], whole.alone
 
     def _batches(self) -> Iterator[Batch]:
         first, done = self._done[0]
         selection = self._corpora.selection
-        mark = Mark(done.shard, Place(done.line, done.offset)) if first else BEGINNING
+        mark = Mark(done.file_number, Place(done.line, done.offset)) if first else BEGINNING
         most = selection.max_bytes or 0
         note = f"only a part was read, as --max-bytes {most} asks (max_bytes)"
-        documents = select(
-            self._shards, selection, mark, done.bytes, lambda: self._cut.append(note)
-        )
-        items = (Item(shard, each, self._wanted(each.text)) for shard, each in documents)
+        documents = select(self._files, selection, mark, done.bytes, lambda: self._cut.append(note))
+        items = (Item(number, each, self._wanted(each.text)) for number, each in documents)
         read = 0
         for number, batch in enumerate(batched(items), first):
             if number == first != 0:  # what a run before read took no time of this one
-                read = sum(self._sizes[: batch[0].shard]) + batch[0].document.read
+                read = sum(self._sizes[: batch[0].file_number]) + batch[0].document.read
                 self._progress = replace(self._progress, before=read, read=read)
-            now = sum(self._sizes[: batch[-1].shard]) + batch[-1].document.read
+            now = sum(self._sizes[: batch[-1].file_number]) + batch[-1].document.read
             yield Batch(number, now - read, batch)
             read = now
 
@@ -628,13 +626,13 @@ def _by_parts(
     sides: Sides,
     corpora: Corpora,
     by: ByParts,
-    shards: tuple[Shard, ...],
+    files: tuple[CorpusFile, ...],
     scope: Scope,
     patience: int,
     tick: Tick,
 ) -> CorpusReport:
     check_parts_can_be_read(corpora.selection)
-    corpus = CutCorpus(shards)
+    corpus = CutCorpus(files)
     a, b = (
         SideTicket(each.ticket, engine, name)
         for each, engine, name in zip(
@@ -672,16 +670,16 @@ def merged(
     lines: dict[int, int | None] = {}
     for part in parts:
         done = results.get(part.number)
-        first = lines.get(part.file, 0)
+        first = lines.get(part.file_number, 0)
         if done is None:
-            lines[part.file] = None
+            lines[part.file_number] = None
             continue
         report = done.report
         if first is None and (report.found or report.failures):
             first = lines_before(part)
         if first:
             report = _moved(report, first)
-        lines[part.file] = None if first is None else first + done.lines
+        lines[part.file_number] = None if first is None else first + done.lines
         waiting.append(report)
         if len(waiting) >= _SUMMED:
             total, waiting = total + reduce(add, waiting), []
@@ -754,7 +752,7 @@ def account(empty: CorpusReport, batch: list[Item], outcomes: list[Answers]) -> 
     failures: list[FailedDocument] = []
     given = iter(outcomes)
     for _, document, wanted in batch:
-        label = document.shard.label
+        label = document.file.label
         outcome = next(given) if wanted else Answers()
         counts = _counted(document, outcome, wanted)
         files[label] = files[label] + counts if label in files else counts
@@ -810,9 +808,9 @@ def _failed(document: Document, side: str, failure: Failure) -> FailedDocument:
 def _source(document: Document, common: int) -> Source:
     """Where something was found: in plain text the line itself, else the record."""
     text, place = document.text, document.place
-    before = text[:common] if document.shard.kind == "text" else ""
+    before = text[:common] if document.file.kind == "text" else ""
     return Source(
-        file=document.shard.label,
+        file=document.file.label,
         line=place.line + before.count("\n"),
         offset=place.offset + size_of(before),
         size=len(text),

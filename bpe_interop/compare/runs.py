@@ -15,8 +15,8 @@ from ..io import TokenizerSource
 from ..model import BPEModel
 from ..proof.prove import ALL_STAGES, SCOPES, Proof, narrower, prove
 from ..proof.stage import Scope, Stage, counts
-from ..shards import LIMIT, Carried, Progress, Workers, carry, pool_of
 from ..ticks import begin, untold
+from ..workers import LIMIT, Carried, Progress, Workers, carry, pool_of
 from .children import ChildPair
 from .corpus import ENDED_EARLY, ByParts, Corpora, Sides, check_corpora, compare_corpora
 from .report import Report

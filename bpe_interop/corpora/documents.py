@@ -73,7 +73,7 @@ class Readable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Shard:
+class CorpusFile:
     """One file of a corpus. ``path`` is None for standard input, and a URL's file for a URL.
 
     ``label`` is what reports call it, ``name`` its path below what was named for the corpus,
@@ -139,7 +139,7 @@ class Document:
 
     text: str
     size: int
-    shard: Shard
+    file: CorpusFile
     place: Place
     after: Place
     read: int = 0
@@ -148,7 +148,7 @@ class Document:
 
 
 def texts(
-    shard: Shard,
+    file: CorpusFile,
     stream: Readable,
     told: Told,
     start: Place,
@@ -180,34 +180,34 @@ def texts(
         kept = len(block) - (_unfinished(block) if data else 0)
         block, held = block[:kept], block[kept:]
         if not place.offset:
-            refuse_json(shard, block)
+            refuse_json(file, block)
         after = Place(place.line + block.count(b"\n"), place.offset + len(block))
         try:
-            text, replaced = _decode(block, shard, place, errors)
+            text, replaced = _decode(block, file, place, errors)
         except SourceError as error:
             if errors != "skip":
                 raise
             what = f"{error.what}: the document of {len(block):,} bytes around it"
-            yield Document("", 0, shard, place, after, told(), skipped=what)
+            yield Document("", 0, file, place, after, told(), skipped=what)
             place = after
             continue
         size = size_of(text) if replaced else len(block)
-        yield Document(text, size, shard, place, after, told(), replaced)
+        yield Document(text, size, file, place, after, told(), replaced)
         place = after
 
 
-def refuse_json(shard: Shard, head: bytes) -> None:
+def refuse_json(file: CorpusFile, head: bytes) -> None:
     """Refuses a file of plain text that begins as JSON does, by its first bytes.
 
     Raises:
         SourceError: it does, and no field says what is meant (``PLAIN``: that it is plain text).
     """
-    if shard.field == PLAIN or not _JSON.match(head):
+    if file.field == PLAIN or not _JSON.match(head):
         return
-    name = shard.command_name
+    name = file.command_name
     raise SourceError(
         "it begins as JSON does, and would be read as plain text, keys and quotes too",
-        where=shard.label,
+        where=file.label,
         fix=f"if each line is an object, put the field of the texts behind its name: {name}:FIELD; "
         f"if it is plain text all the same: {name}:{PLAIN}",
     )
@@ -253,7 +253,7 @@ def size_of(text: str) -> int:
 
 
 def records(
-    shard: Shard,
+    file: CorpusFile,
     stream: Readable,
     told: Told,
     start: Place,
@@ -271,7 +271,7 @@ def records(
     """
     place = start
     while (end is None or place.offset < end) and (data := stream.readline(LONGEST_RECORD)):
-        where = f"{shard.label}:{place.line}"
+        where = f"{file.label}:{place.line}"
         if len(data) == LONGEST_RECORD and not data.endswith(b"\n"):
             raise SourceError(
                 f"a line of more than {LONGEST_RECORD >> 20} MiB",
@@ -280,20 +280,20 @@ def records(
             )
         after = Place(place.line + 1, place.offset + len(data))
         try:
-            line, replaced = _decode(data, shard, place, errors)
+            line, replaced = _decode(data, file, place, errors)
             line = line if place.offset else line.removeprefix("\ufeff")
-            text = _field(line, shard.field, where)
+            text = _field(line, file.field, where)
             if text is not None:
                 text, mended = _mended(text, where, errors)
-                yield Document(text, size_of(text), shard, place, after, told(), replaced or mended)
+                yield Document(text, size_of(text), file, place, after, told(), replaced or mended)
         except SourceError as error:
             if errors != "skip":
                 raise
-            yield Document("", 0, shard, place, after, told(), skipped=error.what)
+            yield Document("", 0, file, place, after, told(), skipped=error.what)
         place = after
 
 
-def _decode(data: bytes, shard: Shard, place: Place, errors: Errors) -> tuple[str, bool]:
+def _decode(data: bytes, file: CorpusFile, place: Place, errors: Errors) -> tuple[str, bool]:
     try:
         return data.decode("utf-8"), False
     except UnicodeDecodeError as error:
@@ -303,7 +303,7 @@ def _decode(data: bytes, shard: Shard, place: Place, errors: Errors) -> tuple[st
     looks = [name for head, name in _OTHERS if data.startswith(head) and not place.offset]
     raise SourceError(
         what,
-        where=f"{shard.label}:{place.line + data.count(bytes([10]), 0, start)}",
+        where=f"{file.label}:{place.line + data.count(bytes([10]), 0, start)}",
         fix=f"it looks like {looks[0]}" if looks else GO_ON,
     )
 

@@ -8,7 +8,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import SourceError, not_utf8
-from .documents import GO_ON, NAME_FIELD, NO_TEXT, Document, Errors, Place, Shard, no_field, size_of
+from .documents import (
+    GO_ON,
+    NAME_FIELD,
+    NO_TEXT,
+    CorpusFile,
+    Document,
+    Errors,
+    Place,
+    no_field,
+    size_of,
+)
 from .optional import optional
 from .remote import RemoteFile
 from .streams import DAMAGED
@@ -17,7 +27,9 @@ _ROWS = 256
 _TEXTUAL = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
 
 
-def rows(shard: Shard, start: Place, errors: Errors, end: int | None = None) -> Iterator[Document]:
+def rows(
+    file: CorpusFile, start: Place, errors: Errors, end: int | None = None
+) -> Iterator[Document]:
     """A column's texts, one document per row from a row on.
 
     Rows from the number ``end`` on are left out.
@@ -29,62 +41,62 @@ def rows(shard: Shard, start: Place, errors: Errors, end: int | None = None) -> 
         EngineMissingError: pyarrow is not installed.
     """
     arrow, parquet = optional("pyarrow", "parquet"), optional("pyarrow.parquet", "parquet")
-    if shard.path is None:
+    if file.path is None:
         raise SourceError(
-            "Parquet cannot be read from standard input", where=shard.label, fix="name the file"
+            "Parquet cannot be read from standard input", where=file.label, fix="name the file"
         )
-    size = shard.size or 0
+    size = file.size or 0
     try:
-        with _opened(shard, parquet) as file:
-            _check(file, shard, arrow)
-            total = max(1, file.metadata.num_rows)
-            for row, data in _column(file, shard.field, start.offset, end, arrow):
+        with _opened(file, parquet) as table:
+            _check(table, file, arrow)
+            total = max(1, table.metadata.num_rows)
+            for row, data in _column(table, file.field, start.offset, end, arrow):
                 place, after = Place(row + 1, row), Place(row + 2, row + 1)
                 read = size * (row + 1) // total
                 try:
-                    text, replaced = _decode(data, shard, row, errors)
+                    text, replaced = _decode(data, file, row, errors)
                 except SourceError as error:
                     if errors != "skip":
                         raise
-                    yield Document("", 0, shard, place, after, read, skipped=error.what)
+                    yield Document("", 0, file, place, after, read, skipped=error.what)
                     continue
-                yield Document(text, size_of(text), shard, place, after, read, replaced)
+                yield Document(text, size_of(text), file, place, after, read, replaced)
     except arrow.ArrowException as error:
         raise SourceError(
-            f"not Parquet, or damaged: {error}", where=shard.label, fix=DAMAGED
+            f"not Parquet, or damaged: {error}", where=file.label, fix=DAMAGED
         ) from error
 
 
 @contextmanager
-def _opened(shard: Shard, parquet: Any) -> Iterator[Any]:
-    if isinstance(shard.path, RemoteFile):
-        opening: Any = shard.path.open()
+def _opened(file: CorpusFile, parquet: Any) -> Iterator[Any]:
+    if isinstance(file.path, RemoteFile):
+        opening: Any = file.path.open()
     else:
         # A path in bytes: pyarrow takes only UTF-8 in text.
-        opening = optional("pyarrow", "parquet").OSFile(os.fsencode(shard.path or ""))
+        opening = optional("pyarrow", "parquet").OSFile(os.fsencode(file.path or ""))
     with (
         opening as stream,
-        parquet.ParquetFile(stream, page_checksum_verification=True) as file,
+        parquet.ParquetFile(stream, page_checksum_verification=True) as table,
     ):
-        yield file
+        yield table
 
 
-def _check(file: Any, shard: Shard, arrow: Any) -> None:
-    names = file.schema_arrow.names
-    if shard.field not in names:
-        raise no_field(shard.field, names, shard.label)
-    kind = file.schema_arrow.field(shard.field).type
+def _check(table: Any, file: CorpusFile, arrow: Any) -> None:
+    names = table.schema_arrow.names
+    if file.field not in names:
+        raise no_field(file.field, names, file.label)
+    kind = table.schema_arrow.field(file.field).type
     if arrow.types.is_dictionary(kind):
         kind = kind.value_type
     if str(kind) not in _TEXTUAL:
         raise SourceError(
-            f"the column {shard.field!r} holds no texts but {kind}",
-            where=shard.label,
+            f"the column {file.field!r} holds no texts but {kind}",
+            where=file.label,
             fix=NAME_FIELD,
         )
 
 
-def row_groups(shard: Shard) -> list[tuple[int, int]]:
+def row_groups(file: CorpusFile) -> list[tuple[int, int]]:
     """The number of rows and the compressed bytes of each row group, from the file's end.
 
     Raises:
@@ -92,13 +104,13 @@ def row_groups(shard: Shard) -> list[tuple[int, int]]:
     """
     arrow, parquet = optional("pyarrow", "parquet"), optional("pyarrow.parquet", "parquet")
     try:
-        with _opened(shard, parquet) as file:
-            _check(file, shard, arrow)
-            groups = map(file.metadata.row_group, range(file.num_row_groups))
+        with _opened(file, parquet) as table:
+            _check(table, file, arrow)
+            groups = map(table.metadata.row_group, range(table.num_row_groups))
             return [(group.num_rows, _compressed(group)) for group in groups]
     except arrow.ArrowException as error:
         raise SourceError(
-            f"not Parquet, or damaged: {error}", where=shard.label, fix=DAMAGED
+            f"not Parquet, or damaged: {error}", where=file.label, fix=DAMAGED
         ) from error
 
 
@@ -107,20 +119,20 @@ def _compressed(group: Any) -> int:
 
 
 def _column(
-    file: Any, field: str, start: int, end: int | None, arrow: Any
+    table: Any, field: str, start: int, end: int | None, arrow: Any
 ) -> Iterator[tuple[int, bytes | None]]:
     """Row numbers and contents as bytes: pyarrow itself does not check that strings are UTF-8.
 
     ``start`` may lie in a row group, ``end`` is where one ends.
     """
     first = 0
-    for group in range(file.num_row_groups):
+    for group in range(table.num_row_groups):
         if end is not None and first >= end:
             return
-        count = file.metadata.row_group(group).num_rows
+        count = table.metadata.row_group(group).num_rows
         if first + count > start:
             row = first
-            for batch in file.iter_batches(_ROWS, row_groups=[group], columns=[field]):
+            for batch in table.iter_batches(_ROWS, row_groups=[group], columns=[field]):
                 for data in batch.column(0).cast(arrow.large_binary()).to_pylist():
                     if row >= start:
                         yield row, data
@@ -128,10 +140,10 @@ def _column(
         first += count
 
 
-def _decode(data: bytes | None, shard: Shard, row: int, errors: Errors) -> tuple[str, bool]:
-    where = f"{shard.label}, row {row + 1}"
+def _decode(data: bytes | None, file: CorpusFile, row: int, errors: Errors) -> tuple[str, bool]:
+    where = f"{file.label}, row {row + 1}"
     if data is None:
-        raise SourceError(f"the column {shard.field!r} is null", where=where, fix=NO_TEXT)
+        raise SourceError(f"the column {file.field!r} is null", where=where, fix=NO_TEXT)
     try:
         return data.decode("utf-8"), False
     except UnicodeDecodeError as error:

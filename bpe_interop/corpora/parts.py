@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from ..errors import SourceError
-from .documents import BLOCK, Document, Place, Shard, first_record, first_text, records, texts
+from .documents import BLOCK, CorpusFile, Document, Place, first_record, first_text, records, texts
 from .parquet import row_groups
 from .selection import EVERYTHING, Selection, draw, drawn_limit, identity, read_documents, stamp
 from .streams import is_compressed, naming, opened
@@ -24,15 +24,15 @@ PART_BYTES = 1 << 24
 class Part:
     """A part of one file of a corpus.
 
-    ``number`` counts the parts of the corpus, ``file`` its files, both from 0. It holds the
+    ``number`` counts the parts of the corpus, ``file_number`` its files, both from 0. It holds the
     documents that begin near the byte (in Parquet: the row) ``start`` or later, and not near
     ``end`` or later; ``end`` is None for the rest of the file. ``size`` is in bytes on disk.
     ``identity`` tells the file as it was cut from another one in its place.
     """
 
     number: int
-    file: int
-    shard: Shard
+    file_number: int
+    file: CorpusFile
     start: int
     end: int | None
     size: int
@@ -40,17 +40,17 @@ class Part:
 
     def __str__(self) -> str:
         if self.start == 0 and self.end is None:
-            return self.shard.label
-        unit = "rows" if self.shard.kind == "parquet" else "bytes"
+            return self.file.label
+        unit = "rows" if self.file.kind == "parquet" else "bytes"
         end = "the end" if self.end is None else f"{self.end:,}"
-        return f"{self.shard.label} ({unit} {self.start:,} to {end})"
+        return f"{self.file.label} ({unit} {self.start:,} to {end})"
 
 
-def cut(shards: Sequence[Shard], size: int = PART_BYTES) -> tuple[Part, ...]:
+def cut(files: Sequence[CorpusFile], size: int = PART_BYTES) -> tuple[Part, ...]:
     """The parts of a corpus in order. No document is in two, and none is left out.
 
     Args:
-        shards: the files.
+        files: the files of a corpus.
         size: about how many bytes on disk a part has.
 
     Raises:
@@ -59,32 +59,32 @@ def cut(shards: Sequence[Shard], size: int = PART_BYTES) -> tuple[Part, ...]:
     """
     step = max(1, -(-size // BLOCK)) * BLOCK
     parts: list[Part] = []
-    for number, shard in enumerate(shards):
-        with naming(shard.label):
-            total = shard.size
+    for number, file in enumerate(files):
+        with naming(file.label):
+            total = file.size
         if total is None:
             raise SourceError(
                 "it can be read only once, from its start, and parts are read by several processes",
-                where=shard.label,
+                where=file.label,
                 fix="make it a file",
             )
-        own = identity(shard)
-        for start, end, held in _of_file(shard, total, size, step):
-            parts.append(Part(len(parts), number, shard, start, end, held, own))
+        own = identity(file)
+        for start, end, held in _of_file(file, total, size, step):
+            parts.append(Part(len(parts), number, file, start, end, held, own))
     return tuple(parts)
 
 
 def _of_file(
-    shard: Shard, total: int, size: int, step: int
+    file: CorpusFile, total: int, size: int, step: int
 ) -> Iterator[tuple[int, int | None, int]]:
     """Start, end and size of each part of a file."""
-    with naming(shard.label):
-        if shard.kind == "parquet":
-            yield from _by_groups(row_groups(shard), size)
-        elif is_compressed(shard.path):
+    with naming(file.label):
+        if file.kind == "parquet":
+            yield from _by_groups(row_groups(file), size)
+        elif is_compressed(file.path):
             yield 0, None, total
         else:
-            wide = step if shard.kind == "text" else size
+            wide = step if file.kind == "text" else size
             starts = [*range(0, max(1, total), wide)]
             for start in starts:
                 end = start + wide if start != starts[-1] else None
@@ -110,17 +110,17 @@ class CutCorpus:
     Each part looks at its file before and after it; this sees what changed between two parts.
 
     Args:
-        shards: the files.
+        files: the files of a corpus.
         size: about how many bytes on disk a part has.
 
     Raises:
         SourceError, EngineMissingError: as :func:`cut`.
     """
 
-    def __init__(self, shards: Sequence[Shard], size: int = PART_BYTES) -> None:
-        self.shards = shards
-        self._seen = [(shard, stamp(shard)) for shard in shards]
-        self.parts = cut(shards, size)
+    def __init__(self, files: Sequence[CorpusFile], size: int = PART_BYTES) -> None:
+        self.files = files
+        self._seen = [(file, stamp(file)) for file in files]
+        self.parts = cut(files, size)
 
     def check_unchanged(self) -> None:
         """Looks at the files again.
@@ -128,15 +128,15 @@ class CutCorpus:
         Raises:
             SourceError: a file is another now.
         """
-        for shard, before in self._seen:
-            if stamp(shard) != before:
-                raise _changed(shard)
+        for file, before in self._seen:
+            if stamp(file) != before:
+                raise _changed(file)
 
 
-def _changed(shard: Shard) -> SourceError:
+def _changed(file: CorpusFile) -> SourceError:
     return SourceError(
         "the file is not as it was when it was cut into parts",
-        where=shard.label,
+        where=file.label,
         fix="begin again when nothing writes there; workers must see the same file",
     )
 
@@ -162,35 +162,33 @@ class PartReader:
                 it was when it was cut.
         """
         check_parts_can_be_read(selection)
-        limit = drawn_limit((self.part.shard,), selection)
+        limit = drawn_limit((self.part.file,), selection)
         self._check()
         for document in self._all(selection):
-            if limit is None or draw(self.part.file, document, selection.seed) <= limit:
+            if limit is None or draw(self.part.file_number, document, selection.seed) <= limit:
                 yield document
         self._check()
 
     def _check(self) -> None:
         """A file that became shorter would lose documents without an error."""
-        if identity(self.part.shard) != self.part.identity:
-            raise _changed(self.part.shard)
+        if identity(self.part.file) != self.part.identity:
+            raise _changed(self.part.file)
 
     def where(self, document: Document) -> str:
         """The file and the line, or row, of a document of the part, for a message."""
-        return f"{self.part.shard.label}:{self.before() + document.place.line}"
+        return f"{self.part.file.label}:{self.before() + document.place.line}"
 
     def before(self) -> int:
         """How many lines the file has before the part; of rows none are counted."""
         part = self.part
-        whole = part.shard.kind == "parquet" or not part.start
+        whole = part.file.kind == "parquet" or not part.start
         return 0 if whole else lines_before(part)
 
     def _all(self, selection: Selection) -> Iterator[Document]:
         part = self.part
-        if part.shard.kind == "parquet" or (part.start == 0 and part.end is None):
+        if part.file.kind == "parquet" or (part.start == 0 and part.end is None):
             place = Place(part.start + 1, part.start)
-            yield from read_documents(
-                part.shard, errors=selection.errors, start=place, end=part.end
-            )
+            yield from read_documents(part.file, errors=selection.errors, start=place, end=part.end)
             return
         try:
             yield from self._from_line(1, selection)
@@ -204,14 +202,14 @@ class PartReader:
             raise
 
     def _from_line(self, line: int, selection: Selection) -> Iterator[Document]:
-        part, shard = self.part, self.part.shard
-        with naming(shard.label), opened(shard.path, shard.label) as (stream, told):
+        part, file = self.part, self.part.file
+        with naming(file.label), opened(file.path, file.label) as (stream, told):
             lines = _Lines(stream)
-            start = _first(shard, stream, part.start)
+            start = _first(file, stream, part.start)
             stream.seek(start)
-            read = records if shard.kind == "jsonl" else texts
+            read = records if file.kind == "jsonl" else texts
             place = Place(line, start)
-            yield from read(shard, lines, told, place, selection.errors, part.end)
+            yield from read(file, lines, told, place, selection.errors, part.end)
             self.lines = lines.count
 
 
@@ -248,20 +246,20 @@ def check_parts_can_be_read(selection: Selection) -> None:
         )
 
 
-def no_documents(shards: Sequence[Shard]) -> SourceError:
+def no_documents(files: Sequence[CorpusFile]) -> SourceError:
     """The error for files that hold no document."""
     return SourceError(
         "there are no documents in the corpora",
-        where=", ".join(shard.label for shard in shards[:5]),
+        where=", ".join(file.label for file in files[:5]),
         fix="name files that hold texts",
     )
 
 
 def lines_before(part: Part) -> int:
     """How many LF a plain file has before a part."""
-    shard, count = part.shard, 0
-    with naming(shard.label), opened(shard.path, shard.label) as (stream, _):
-        start, end = (_first(shard, stream, near) for near in (0, part.start))
+    file, count = part.file, 0
+    with naming(file.label), opened(file.path, file.label) as (stream, _):
+        start, end = (_first(file, stream, near) for near in (0, part.start))
         stream.seek(start)
         while start < end and (data := stream.read(min(1 << 20, end - start))):
             count += data.count(b"\n")
@@ -269,5 +267,5 @@ def lines_before(part: Part) -> int:
     return count
 
 
-def _first(shard: Shard, stream: BinaryIO, near: int) -> int:
-    return (first_record if shard.kind == "jsonl" else first_text)(stream, near)
+def _first(file: CorpusFile, stream: BinaryIO, near: int) -> int:
+    return (first_record if file.kind == "jsonl" else first_text)(stream, near)

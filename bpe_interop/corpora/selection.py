@@ -20,11 +20,11 @@ from .documents import (
     PLAIN,
     START,
     STDIN,
+    CorpusFile,
     Document,
     Errors,
     Kind,
     Place,
-    Shard,
     records,
     texts,
 )
@@ -84,9 +84,9 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How far a corpus was read: all shards before ``shard``, and that one up to ``place``."""
+    """How far a corpus was read: all files before ``file_number``, and that one up to ``place``."""
 
-    shard: int = 0
+    file_number: int = 0
     place: Place = START
 
 
@@ -110,9 +110,9 @@ def parse_sample(text: str) -> float:
         ) from None
 
 
-def find_shards(
+def find_files(
     corpora: str | Path | Iterable[str | Path], *, field: str | None = None
-) -> tuple[Shard, ...]:
+) -> tuple[CorpusFile, ...]:
     """The files that the names of corpora stand for, in order, each once (or once per field).
 
     A name is a file, a directory (all files below it in order of their paths, hidden ones left
@@ -134,13 +134,13 @@ def find_shards(
             none, or a data set is not in the local cache.
         EngineMissingError: huggingface_hub is needed and is not installed.
     """
-    shards: dict[tuple[str, str], Shard] = {}
+    files: dict[tuple[str, str], CorpusFile] = {}
     for name in names(corpora):
-        for shard in _expand(name, field):
-            shards.setdefault((shard.label, shard.field), shard)
-    for shard in shards.values():
-        _check_readable(shard)
-    return tuple(shards.values())
+        for file in _expand(name, field):
+            files.setdefault((file.label, file.field), file)
+    for file in files.values():
+        _check_readable(file)
+    return tuple(files.values())
 
 
 def names_file(text: str) -> bool:
@@ -151,11 +151,11 @@ def names_file(text: str) -> bool:
         return False
 
 
-def _expand(corpus: str | Path, field: str | None) -> Iterator[Shard]:
+def _expand(corpus: str | Path, field: str | None) -> Iterator[CorpusFile]:
     name, own_field = _parted(os.fspath(corpus))
     if name == STDIN:
         kind = _kind(Path(STDIN), own_field)
-        yield Shard("standard input", None, kind, own_field or "text", STDIN)
+        yield CorpusFile("standard input", None, kind, own_field or "text", STDIN)
         return
     if name.startswith(_HUB):
         yield from _of_dataset(name, own_field, field)
@@ -186,7 +186,7 @@ def _files(
     field: str | None,
     *,
     alone: bool,
-) -> Iterator[Shard]:
+) -> Iterator[CorpusFile]:
     """Files with their paths below what was named; ``alone``: a file was named itself."""
     if not files:
         raise SourceError("no file matches", where=name, fix="check the name, or the pattern")
@@ -196,10 +196,10 @@ def _files(
         usual = "text" if alone or _suffix(path) == ".txt" else PLAIN
         asked = own_field or (PLAIN if kind == "text" and usual == PLAIN else field or "text")
         label = path.url if isinstance(path, RemoteFile) else path.as_posix()
-        yield Shard(spelled(label), path, kind, asked, short)
+        yield CorpusFile(spelled(label), path, kind, asked, short)
 
 
-def _of_dataset(name: str, own_field: str | None, field: str | None) -> Iterator[Shard]:
+def _of_dataset(name: str, own_field: str | None, field: str | None) -> Iterator[CorpusFile]:
     """The files of a data set that hold texts; what stands beside them (README.md) does not."""
     root, inner = _local_dataset(name)
     whole = name.removesuffix(inner).rstrip("/")
@@ -218,7 +218,9 @@ def _of_dataset(name: str, own_field: str | None, field: str | None) -> Iterator
     for path in held:
         short = path.relative_to(root).as_posix()
         kind = _kind(path, own_field)
-        yield Shard(spelled(f"{whole}/{short}"), path, kind, own_field or field or "text", short)
+        yield CorpusFile(
+            spelled(f"{whole}/{short}"), path, kind, own_field or field or "text", short
+        )
 
 
 def _local_dataset(name: str) -> tuple[Path, str]:
@@ -308,28 +310,28 @@ def _below(root: Path) -> list[Path]:
     return sorted(paths, key=lambda path: path.parts)
 
 
-def _check_readable(shard: Shard) -> None:
+def _check_readable(file: CorpusFile) -> None:
     """Looks at a file before a long comparison begins; a pipe could be looked at only once."""
-    if shard.path is None:
+    if file.path is None:
         return
-    with naming(shard.label):
-        if isinstance(shard.path, RemoteFile):
-            shard.path.size()
+    with naming(file.label):
+        if isinstance(file.path, RemoteFile):
+            file.path.size()
             return
-        mode = shard.path.stat().st_mode
+        mode = file.path.stat().st_mode
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
             raise SourceError(
                 "this is a device, not a regular file",
-                where=shard.label,
+                where=file.label,
                 fix="name files, directories or pipes, or - for standard input",
             )
         if stat.S_ISREG(mode):
-            with shard.path.open("rb") as file:
-                file.read(1)
+            with file.path.open("rb") as stream:
+                stream.read(1)
 
 
 def read_documents(
-    shard: Shard, *, errors: Errors = "strict", start: Place = START, end: int | None = None
+    file: CorpusFile, *, errors: Errors = "strict", start: Place = START, end: int | None = None
 ) -> Iterator[Document]:
     """The documents of a file, from one that begins at ``start`` on, never held whole.
 
@@ -340,27 +342,27 @@ def read_documents(
             UTF-8 (see :mod:`.documents`).
         EngineMissingError: an optional library is needed and is not installed.
     """
-    with naming(shard.label):
-        if shard.kind == "parquet":
-            yield from rows(shard, start, errors, end)
+    with naming(file.label):
+        if file.kind == "parquet":
+            yield from rows(file, start, errors, end)
             return
-        with opened(shard.path, shard.label) as (stream, told):
-            skip(stream, start.offset, shard.label)
-            cut = records if shard.kind == "jsonl" else texts
-            yield from cut(shard, stream, told, start, errors, end)
+        with opened(file.path, file.label) as (stream, told):
+            skip(stream, start.offset, file.label)
+            cut = records if file.kind == "jsonl" else texts
+            yield from cut(file, stream, told, start, errors, end)
 
 
 def select(
-    shards: tuple[Shard, ...],
+    files: tuple[CorpusFile, ...],
     selection: Selection = EVERYTHING,
     start: Mark = BEGINNING,
     taken: int = 0,
     ended: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, Document]]:
-    """The chosen documents in order, each with the number of its shard.
+    """The chosen documents in order, each with the number of its file.
 
     Args:
-        shards: the files.
+        files: the files of a corpus.
         selection: which of their documents.
         start: where reading ended before.
         taken: how many bytes were taken before.
@@ -369,8 +371,8 @@ def select(
     Raises:
         The errors of :func:`read_documents`.
     """
-    limit = drawn_limit(shards, selection)
-    for number, document in _all(shards, selection.errors, start):
+    limit = drawn_limit(files, selection)
+    for number, document in _all(files, selection.errors, start):
         if selection.max_bytes is not None and taken >= selection.max_bytes:
             ended()
             return
@@ -380,42 +382,44 @@ def select(
 
 
 def _all(
-    shards: tuple[Shard, ...], errors: Errors, start: Mark = BEGINNING
+    files: tuple[CorpusFile, ...], errors: Errors, start: Mark = BEGINNING
 ) -> Iterator[tuple[int, Document]]:
-    for number in range(start.shard, len(shards)):
-        place = start.place if number == start.shard else START
-        for document in read_documents(shards[number], errors=errors, start=place):
+    for number in range(start.file_number, len(files)):
+        place = start.place if number == start.file_number else START
+        for document in read_documents(files[number], errors=errors, start=place):
             yield number, document
 
 
 def draw(number: int, document: Document, seed: int) -> tuple[float, int, int]:
     """A number from 0 to 1 for where a document stands, made unique."""
-    where = f"{seed}\0{document.shard.name}\0{document.place.offset}"
+    where = f"{seed}\0{document.file.name}\0{document.place.offset}"
     digest = hashlib.blake2b(where.encode("utf-8", "surrogateescape"), digest_size=8).digest()
     return int.from_bytes(digest, "big") / (1 << 64), number, document.place.offset
 
 
-def drawn_limit(shards: tuple[Shard, ...], selection: Selection) -> tuple[float, int, int] | None:
+def drawn_limit(
+    files: tuple[CorpusFile, ...], selection: Selection
+) -> tuple[float, int, int] | None:
     """The highest draw that is taken; None where all are."""
     sample = selection.sample
     if sample is None or isinstance(sample, float):
         return None if sample is None else (sample, -1, -1)
-    if any(shard.path is None for shard in shards):
+    if any(file.path is None for file in files):
         raise SourceError(
             "a count of documents is drawn in two readings, and standard input can be read once",
             fix="give a fraction, as 0.01",
         )
-    draws = (draw(n, document, selection.seed) for n, document in _all(shards, selection.errors))
+    draws = (draw(n, document, selection.seed) for n, document in _all(files, selection.errors))
     return max(heapq.nsmallest(sample, draws), default=(0.0, -1, -1))
 
 
-def identity(shard: Shard) -> str:
+def identity(file: CorpusFile) -> str:
     """What tells a file from another one in its place: its size and the sha256 of both its ends.
 
     Raises:
         SourceError: it cannot be read, or it is a pipe, which has none.
     """
-    path, label = shard.path, shard.label
+    path, label = file.path, file.label
     with naming(label):
         there = path is not None and path.is_file()
     if path is None or not there:
@@ -424,27 +428,27 @@ def identity(shard: Shard) -> str:
             where=label,
             fix="make it a file, or leave --state out (state=...)",
         )
-    with naming(label), path.open("rb") as file:
-        head = file.read(_HEAD)
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _HEAD))
-        return f"{size}:{hashlib.sha256(head + file.read()).hexdigest()}"
+    with naming(label), path.open("rb") as stream:
+        head = stream.read(_HEAD)
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - _HEAD))
+        return f"{size}:{hashlib.sha256(head + stream.read()).hexdigest()}"
 
 
-def sizes_of(shards: Iterable[Shard]) -> list[int | None]:
+def sizes_of(files: Iterable[CorpusFile]) -> list[int | None]:
     """The bytes of files on the disk; None for a pipe.
 
     Raises:
         SourceError: one is not there.
     """
     sizes = []
-    for shard in shards:
-        with naming(shard.label):
-            sizes.append(shard.size)
+    for file in files:
+        with naming(file.label):
+            sizes.append(file.size)
     return sizes
 
 
-def stamp(shard: Shard) -> str:
+def stamp(file: CorpusFile) -> str:
     """What a file is when it was written last: its time on a disk, or what its store says of it.
 
     A change in the middle that leaves the size as it was is seen here, and not by
@@ -453,24 +457,22 @@ def stamp(shard: Shard) -> str:
     Raises:
         SourceError: it is not there.
     """
-    with naming(shard.label):
-        if isinstance(shard.path, RemoteFile):
-            return shard.path.version()
-        return "" if shard.path is None else str(shard.path.stat().st_mtime_ns)
+    with naming(file.label):
+        if isinstance(file.path, RemoteFile):
+            return file.path.version()
+        return "" if file.path is None else str(file.path.stat().st_mtime_ns)
 
 
-def signatures(shards: Iterable[Shard]) -> list[list[str]]:
+def signatures(files: Iterable[CorpusFile]) -> list[list[str]]:
     """What a state keeps of each file, so that a later run sees whether it is the same."""
-    return [
-        [shard.label, shard.kind, shard.field, identity(shard), stamp(shard)] for shard in shards
-    ]
+    return [[file.label, file.kind, file.field, identity(file), stamp(file)] for file in files]
 
 
-def whole_name(shard: Shard) -> str:
+def whole_name(file: CorpusFile) -> str:
     """A name by which a file is found from any folder; empty for what is read only once."""
-    if isinstance(shard.path, RemoteFile):
-        return shard.path.url
-    return "" if shard.path is None or shard.spooled else str(shard.path.resolve())
+    if isinstance(file.path, RemoteFile):
+        return file.path.url
+    return "" if file.path is None or file.spooled else str(file.path.resolve())
 
 
 def named(name: str) -> Path | RemoteFile:

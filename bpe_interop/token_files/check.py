@@ -9,13 +9,13 @@ from itertools import accumulate
 from pathlib import Path
 from typing import cast
 
-from ..corpora import Document, Part, PartReader, Shard, identity, named, naming
+from ..corpora import CorpusFile, Document, Part, PartReader, identity, named, naming
 from ..corpora.documents import Kind
 from ..errors import SourceError
 from ..fingerprint import fingerprint
 from ..io import read
-from ..shards import Ticket, opened_from
 from ..tokenizer import Tokenizer
+from ..workers import Ticket, opened_from
 from .columns import sha256_of_file
 from .job import encode_batch, stem_of
 from .layouts import LAYOUTS, document_id
@@ -161,15 +161,15 @@ def _part(manifest: Manifest, number: int) -> Part:
     kind = cast(Kind, origin.kind)
     if not origin.path:
         raise SourceError("it was read from a pipe, and cannot be read again", where=origin.label)
-    file = named(origin.path)
+    path = named(origin.path)
     with naming(origin.label):
-        if not file.is_file():
+        if not path.is_file():
             raise SourceError("it is not there any more", where=origin.label)
-    shard = Shard(origin.label, file, kind, origin.field, origin.name)
-    own = identity(shard)
+    file = CorpusFile(origin.label, path, kind, origin.field, origin.name)
+    own = identity(file)
     if own != origin.identity:
         raise SourceError("it is not as it was when it was encoded", where=origin.label)
-    return Part(number, piece.file, shard, piece.start, piece.end, piece.size, own)
+    return Part(number, piece.file, file, piece.start, piece.end, piece.size, own)
 
 
 class _Compared:

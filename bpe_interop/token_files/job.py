@@ -17,11 +17,11 @@ from ..corpora import Document, Part, PartReader
 from ..engines.choice import FASTEST
 from ..errors import BpeInteropError, SourceError, TargetError
 from ..formats import Files
-from ..shards import Ticket, opened_from
-from ..shards.orders import Check
 from ..special import Allowed, Disallowed
 from ..strict_json import LATER
 from ..tokenizer import Tokenizer
+from ..workers import Ticket, opened_from
+from ..workers.orders import Check
 from .columns import INT64, sha256_of_file, sync
 from .layouts import LAYOUTS, Rows
 from .settings import Dtype, Settings, eos_id

@@ -67,9 +67,9 @@ def document_id(document: Document) -> str:
     """What tells a document from all others: its file, where in it it begins, and in records the
     field.
     """
-    shard, offset = document.shard, document.place.offset
-    field = "" if shard.kind == "text" else f":{shard.field}"
-    return f"{shard.label}{field}:{offset}"
+    file, offset = document.file, document.place.offset
+    field = "" if file.kind == "text" else f":{file.field}"
+    return f"{file.label}{field}:{offset}"
 
 
 class _Flat:
@@ -199,7 +199,7 @@ class _Parquet:
         self._ends.extend([before + end for end in rows.ends])
         for document, (first, last) in zip(documents, pairwise((0, *rows.lasts)), strict=True):
             self._documents += [document_id(document)] * (last - first)
-            self._sources += [document.shard.label] * (last - first)
+            self._sources += [document.file.label] * (last - first)
         if len(self._ids) > _GROUP:
             self._write()
 

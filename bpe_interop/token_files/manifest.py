@@ -21,7 +21,7 @@ TOKENIZER = "tokenizer"
 
 
 @dataclass(frozen=True)
-class CorpusFile:
+class OriginFile:
     """A file of the corpus: its name, where it was, what its texts are in, and what tells it from
     another one in its place.
     """
@@ -66,7 +66,7 @@ class Manifest:
     dtype: Dtype
     tokenizer: TokenizerFacts
     versions: Mapping[str, str]
-    origins: tuple[CorpusFile, ...]
+    origins: tuple[OriginFile, ...]
     shards: tuple[WrittenPart, ...]
 
     @property

@@ -14,11 +14,11 @@ from typing import Any
 
 from ..corpora import (
     TEXT_BYTES,
+    CorpusFile,
     CutCorpus,
     Part,
-    Shard,
     check_parts_can_be_read,
-    find_shards,
+    find_files,
     spooled,
     whole_name,
 )
@@ -27,7 +27,8 @@ from ..fingerprint import fingerprint
 from ..formats import Files
 from ..io import TokenizerSource, check_target, held_alone, replace_file, spelled, staged
 from ..model import BPEModel, show
-from ..shards import (
+from ..tokenizer import Tokenizer
+from ..workers import (
     LIMIT,
     Carried,
     Here,
@@ -40,12 +41,11 @@ from ..shards import (
     pool_of,
     run_corpus,
 )
-from ..shards.state import holds_nothing
-from ..shards.worker import versions_here
-from ..tokenizer import Tokenizer
+from ..workers.state import holds_nothing
+from ..workers.worker import versions_here
 from .columns import sha256_of_file
 from .job import SHARD, Encoded, EncodeJob, check_skips, encode_batch
-from .manifest import NAME, TOKENIZER, CorpusFile, Manifest, TokenizerFacts, WrittenPart
+from .manifest import NAME, TOKENIZER, Manifest, OriginFile, TokenizerFacts, WrittenPart
 from .settings import Settings, dtype_of, eos_id
 
 SHARD_BYTES = 1 << 26
@@ -127,7 +127,7 @@ def encode_corpora(
 
     Args:
         loaded: the tokenizer, with what only its files and the preset say.
-        corpora: files, directories and globs (:func:`.corpora.find_shards`).
+        corpora: files, directories and globs (:func:`.corpora.find_files`).
         target: the folder; new or empty.
         settings: how documents become rows of ids.
         preset: the preset that says what the files do not.
@@ -152,16 +152,16 @@ def encode_corpora(
     check_parts_can_be_read(settings.selection)
     carried = carry(loaded.label, loaded.format.name, loaded.files, preset, loaded.beside)
     _check_files_say(loaded, carried)
-    shards = find_shards(corpora, field=field)
-    files = {f"{TOKENIZER}/{name}": data for name, data in carried.files.items()}
+    files = find_files(corpora, field=field)
+    tokenizer_files = {f"{TOKENIZER}/{name}": data for name, data in carried.files.items()}
     state = way.state
     kept = (
-        staged(place, files)
+        staged(place, tokenizer_files)
         if state is None
-        else _kept(place, files, Path(state) if way.fresh else None)
+        else _kept(place, tokenizer_files, Path(state) if way.fresh else None)
     )
     try:
-        with _cut(shards, place, shard_bytes, state) as corpus, kept as folder:
+        with _cut(files, place, shard_bytes, state) as corpus, kept as folder:
             threads = _THREADS if way.executor is None else 1
             job = EncodeJob(carried.ticket, settings, dtype, str(folder.resolve()), threads)
             run = _run(job, carried, _about(job, place), corpus, way)
@@ -179,23 +179,23 @@ def encode_corpora(
 
 @contextlib.contextmanager
 def _cut(
-    shards: tuple[Shard, ...], place: Path, size: int, state: str | Path | None
+    files: tuple[CorpusFile, ...], place: Path, size: int, state: str | Path | None
 ) -> Iterator[CutCorpus]:
     """The corpora in parts; what can be read only once is copied first."""
-    with spooled(shards, place, again=state is not None) as files:
-        yield CutCorpus(files, size)
+    with spooled(files, place, again=state is not None) as copies:
+        yield CutCorpus(copies, size)
 
 
 def _manifest(
     job: EncodeJob, facts: TokenizerFacts, corpus: CutCorpus, run: Run[Encoded]
 ) -> Manifest:
-    cut_as = {part.file: part.identity for part in corpus.parts}
+    cut_as = {part.file_number: part.identity for part in corpus.parts}
     return Manifest(
         job.settings,
         job.dtype,
         facts,
         versions_here(job.libraries),
-        tuple(_origin(shard, cut_as[number]) for number, shard in enumerate(corpus.shards)),
+        tuple(_origin(file, cut_as[number]) for number, file in enumerate(corpus.files)),
         tuple(_piece(part, run.results[part.number]) for part in corpus.parts),
     )
 
@@ -227,8 +227,8 @@ def _cut_texts(corpus: CutCorpus, run: Run[Encoded]) -> Iterator[str]:
     """That files of plain text are several documents each: whoever asks for a text may mean one."""
     documents: dict[str, int] = {}
     for part in corpus.parts:
-        if part.shard.kind == "text":
-            label = part.shard.label
+        if part.file.kind == "text":
+            label = part.file.label
             documents[label] = documents.get(label, 0) + run.results[part.number].documents
     cut = [label for label, count in documents.items() if count > 1]
     if cut:
@@ -383,9 +383,9 @@ def _facts(
     )
 
 
-def _origin(shard: Shard, identity: str) -> CorpusFile:
-    return CorpusFile(shard.label, whole_name(shard), shard.kind, shard.field, shard.name, identity)
+def _origin(file: CorpusFile, identity: str) -> OriginFile:
+    return OriginFile(file.label, whole_name(file), file.kind, file.field, file.name, identity)
 
 
 def _piece(part: Part, encoded: Encoded) -> WrittenPart:
-    return WrittenPart(part.file, part.start, part.end, part.size, encoded)
+    return WrittenPart(part.file_number, part.start, part.end, part.size, encoded)

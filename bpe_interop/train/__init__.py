@@ -43,7 +43,7 @@ def train(
     Args:
         texts: a text (``str``; refused where it is the name of a file), a corpus (``Path``: a
             file, a directory, a glob pattern, ``FILE.jsonl:FIELD``, as
-            :func:`bpe_interop.corpora.find_shards` says), or any number of them. Each text, each
+            :func:`bpe_interop.corpora.find_files` says), or any number of them. Each text, each
             file of plain text, each record of JSONL and each row of Parquet stands alone: no pair
             goes from one to the next.
         vocab_size: the number of ids. The tutorial's special tokens come on top of it; the

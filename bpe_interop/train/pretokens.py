@@ -11,7 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, Union
 
-from ..corpora import Shard, find_shards, names_file, naming, opened, read_documents, refuse_json
+from ..corpora import (
+    CorpusFile,
+    find_files,
+    names_file,
+    naming,
+    opened,
+    read_documents,
+    refuse_json,
+)
 from ..errors import EngineError, PatternError, SourceError, not_utf8
 from ..kernel import VARIABLE, PretokenCounter
 from ..steps import Pattern, PreTokenizerStep, Split
@@ -23,7 +31,7 @@ from .native import native_counter
 from .result import Tick, empty
 
 Texts: TypeAlias = Union[str, Path, Iterable[Union[str, Path]]]
-"""A ``str`` is a text; a ``Path`` stands for files, as :func:`.corpora.find_shards` says."""
+"""A ``str`` is a text; a ``Path`` stands for files, as :func:`.corpora.find_files` says."""
 
 WINDOW = 1 << 20
 """Bytes of a file that are read at once, where its text can be cut."""
@@ -101,12 +109,12 @@ def read_texts(
     of Parquet is a text. Line ends stay as they are.
 
     Args:
-        texts: what is given; a ``Path`` stands for what :func:`.corpora.find_shards` says.
+        texts: what is given; a ``Path`` stands for what :func:`.corpora.find_files` says.
         cut: where plain text may be cut.
         tick: is told ``"files"``: how many bytes of files on disk were read.
 
     Raises:
-        SourceError, EngineMissingError: as :func:`.corpora.find_shards` and
+        SourceError, EngineMissingError: as :func:`.corpora.find_files` and
             :func:`.corpora.read_documents`.
     """
     before = 0
@@ -118,14 +126,14 @@ def read_texts(
         if isinstance(one, str):
             yield repair(one)
         elif isinstance(one, Path):
-            for shard in find_shards([one]):
-                if shard.kind == "text":
-                    yield from _windows(shard, cut, read)
+            for file in find_files([one]):
+                if file.kind == "text":
+                    yield from _windows(file, cut, read)
                 else:
-                    for document in read_documents(shard):
+                    for document in read_documents(file):
                         read(document.read)
                         yield document.text
-                before += shard.size or 0
+                before += file.size or 0
         else:
             raise TypeError(f"a text is str and a file is Path, not {type(one).__name__}")
 
@@ -174,12 +182,12 @@ class Handed:
 
 
 def _windows(
-    shard: Shard, cut: re.Pattern[str] | None, read: Callable[[int], None]
+    file: CorpusFile, cut: re.Pattern[str] | None, read: Callable[[int], None]
 ) -> Iterator[str]:
     """A file of plain text as one text, or as several where it may be cut."""
     held: list[str] = []
-    with naming(shard.label), opened(shard.path, shard.label) as (stream, told):
-        for text in _decoded(stream, shard):
+    with naming(file.label), opened(file.path, file.label) as (stream, told):
+        for text in _decoded(stream, file):
             read(told())
             place = _last(cut, text) if cut else 0
             if place:
@@ -190,19 +198,19 @@ def _windows(
         yield "".join(held)
 
 
-def _decoded(file: BinaryIO, shard: Shard) -> Iterator[str]:
+def _decoded(stream: BinaryIO, file: CorpusFile) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")()
     read = 0
     while True:
-        data, kept = file.read(WINDOW), decoder.getstate()[0]
+        data, kept = stream.read(WINDOW), decoder.getstate()[0]
         if not read:
-            refuse_json(shard, data)
+            refuse_json(file, data)
         try:
             text = decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             raise SourceError(
                 not_utf8(error, read - len(kept)),
-                where=shard.label,
+                where=file.label,
                 fix="a tokenizer learns from text, so make it UTF-8 first",
             ) from None
         if not data:

@@ -28,15 +28,15 @@ from reports import few_texts
 from bpe_interop.compare.corpus import ByParts, Corpora, Sides, compare_corpora
 from bpe_interop.compare.corpus_report import CorpusReport
 from bpe_interop.compare.sides import ORDINARY, open_side, side_of
-from bpe_interop.corpora import Part, cut, find_shards
+from bpe_interop.corpora import Part, cut, find_files
 from bpe_interop.errors import EngineError, SourceError, TargetError
-from bpe_interop.shards import Run, Workers, carry, dask, pool_of, run_parts
-from bpe_interop.shards import run as running
-from bpe_interop.shards.dask import DaskWorkers, dask_workers
-from bpe_interop.shards.orders import Order
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import Settings, Way, check_token_files, encode_corpora, job
 from bpe_interop.token_files.job import EncodeJob
+from bpe_interop.workers import Run, Workers, carry, dask, pool_of, run_parts
+from bpe_interop.workers import run as running
+from bpe_interop.workers.dask import DaskWorkers, dask_workers
+from bpe_interop.workers.orders import Order
 
 GPT2, CL100K = (
     FIXTURES / "tokenizers" / name / "huggingface" for name in ("gpt2-tiny", "cl100k-tiny")
@@ -184,7 +184,7 @@ def harmed(
     carried = carry("gpt2", "huggingface", load_source(GPT2).files)
     inner = EncodeJob(carried.ticket, Settings("npy", special="text"), "uint16", str(folder))
     job = Harmful(inner, harm, tuple((times or {4: 1}).items()), str(marks))
-    parts = cut(find_shards([corpus]), PART)
+    parts = cut(find_files([corpus]), PART)
     seen: list[tuple[int, Any]] = []
 
     def took(part: Part, value: Any) -> None:
@@ -205,7 +205,7 @@ def undisturbed(corpus: Path) -> list[Any]:
     folder.mkdir()
     job = EncodeJob(carried.ticket, Settings("npy", special="text"), "uint16", str(folder))
     work = job.build([carried.files], False)
-    return [work.do(part, lambda: None) for part in cut(find_shards([corpus]), PART)]
+    return [work.do(part, lambda: None) for part in cut(find_files([corpus]), PART)]
 
 
 def in_order(run: Run[Any]) -> list[Any]:

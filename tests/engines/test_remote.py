@@ -21,7 +21,7 @@ from conftest import FIXTURES
 from fsspec.implementations.memory import MemoryFileSystem
 from out_of_order import Shuffled
 
-from bpe_interop.corpora import PartReader, cut, find_shards, identity, read_documents, stamp
+from bpe_interop.corpora import PartReader, cut, find_files, identity, read_documents, stamp
 from bpe_interop.errors import EngineMissingError, SourceError, by_extra
 from bpe_interop.sources import load_source
 from bpe_interop.token_files import Settings, Way, check_token_files, encode_corpora
@@ -58,7 +58,7 @@ def memory() -> Iterator[MemoryFileSystem]:
 
 
 def texts_of(*names: str) -> list[str]:
-    return [each.text for shard in find_shards(names) for each in read_documents(shard)]
+    return [each.text for file in find_files(names) for each in read_documents(file)]
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ def texts_of(*names: str) -> list[str]:
 def test_every_kind_is_read_whole_and_by_parts(
     memory: MemoryFileSystem, name: str, labels: list[str]
 ) -> None:
-    shards = find_shards([name])
-    assert [shard.label for shard in shards] == [f"memory:///corpus/{each}" for each in labels]
+    files = find_files([name])
+    assert [file.label for file in files] == [f"memory:///corpus/{each}" for each in labels]
     assert texts_of(name) == TEXTS * len(labels)
-    parts = cut(shards, 3_000)
+    parts = cut(files, 3_000)
     assert len(parts) > 1 or labels[0].endswith(("gz", "zst"))
     found = [each.text for part in parts for each in PartReader(part).documents()]
     assert found == TEXTS * len(labels)
@@ -90,7 +90,7 @@ def test_every_kind_is_read_whole_and_by_parts(
 
 def test_a_url_is_one_file_however_it_is_spelled(memory: MemoryFileSystem) -> None:
     names = ["memory://corpus/a.jsonl:body", "memory:///corpus/a.jsonl:body"]
-    assert len(find_shards(names)) == 1
+    assert len(find_files(names)) == 1
 
 
 def test_a_name_with_a_colon_is_no_field(memory: MemoryFileSystem) -> None:
@@ -108,28 +108,28 @@ def test_plain_text_begins_as_it_does_on_the_disk(memory: MemoryFileSystem) -> N
 def test_a_file_url_is_a_path(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(LINES)
     url = f"file://{tmp_path}/a.jsonl:body"
-    assert find_shards([url]) == find_shards([f"{tmp_path}/a.jsonl:body"])
+    assert find_files([url]) == find_files([f"{tmp_path}/a.jsonl:body"])
 
 
 def test_what_lies_in_an_archive_is_one_part(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as file:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("in/a.jsonl", "in/b.jsonl"):
-            file.writestr(name, LINES)
-    shards = find_shards([f"zip://in/*.jsonl::{tmp_path}/a.zip:body"])
-    assert [shard.name for shard in shards] == ["in/a.jsonl", "in/b.jsonl"]
-    parts = cut(shards, 1_000)
+            archive.writestr(name, LINES)
+    files = find_files([f"zip://in/*.jsonl::{tmp_path}/a.zip:body"])
+    assert [file.name for file in files] == ["in/a.jsonl", "in/b.jsonl"]
+    parts = cut(files, 1_000)
     assert [(part.start, part.end) for part in parts] == [(0, None)] * 2
     assert [each.text for part in parts for each in PartReader(part).documents()] == TEXTS * 2
 
 
 def test_a_change_is_seen(memory: MemoryFileSystem) -> None:
-    [shard] = find_shards(["memory://corpus/a.jsonl:body"])
-    before, at = identity(shard), stamp(shard)
-    assert (identity(shard), stamp(shard)) == (before, at)
+    [file] = find_files(["memory://corpus/a.jsonl:body"])
+    before, at = identity(file), stamp(file)
+    assert (identity(file), stamp(file)) == (before, at)
     middle = len(LINES) // 2
     memory.pipe("/corpus/a.jsonl", LINES[:middle] + b"?" + LINES[middle + 1 :])
-    assert identity(shard) == before
-    assert stamp(shard) != at
+    assert identity(file) == before
+    assert stamp(file) != at
 
 
 class Unsteady(io.BytesIO):
@@ -183,7 +183,7 @@ def test_bad_input_is_one_error(
 def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(EngineMissingError, match="fsspec is needed") as raised:
-        find_shards(["memory://a.txt"])
+        find_files(["memory://a.txt"])
     assert raised.value.fix == by_extra("fsspec")
 
 

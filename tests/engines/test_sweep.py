@@ -23,11 +23,11 @@ from bpe_interop.compare import corpus as engine
 from bpe_interop.compare.corpus import Corpora, Sides
 from bpe_interop.compare.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.compare.sides import ORDINARY, PARSED, Own, open_side, side_of
-from bpe_interop.corpora import Selection, find_shards, select
+from bpe_interop.corpora import Selection, find_files, select
 from bpe_interop.engines import Engine, from_files
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
-from bpe_interop.shards import Progress
 from bpe_interop.sources import load_source
+from bpe_interop.workers import Progress
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 
@@ -144,7 +144,7 @@ def test_counts_are_those_of_the_engines(corpora: list[Path], processes: int) ->
     sides = Sides(a, b, name_a, name_b, (ORDINARY, PARSED))
     report = compare_corpora(sides, corpora, processes=processes)
     one, two = a(), b()
-    texts = [document.text for _, document in select(find_shards(corpora))]
+    texts = [document.text for _, document in select(find_files(corpora))]
     expected = Counts(
         documents=len(texts),
         bytes=sum(path.stat().st_size for path in corpora),
@@ -518,7 +518,7 @@ def test_a_state_that_is_none_is_refused(tmp_path: Path) -> None:
         "{}",
         7,
         json.dumps(kept | {"line": 0}),
-        json.dumps(kept | {"shard": 1}),
+        json.dumps(kept | {"file_number": 1}),
         json.dumps(kept | {"offset": 1 << 63}),
         json.dumps(kept | {"report": kept["report"] | {"found": found}}),
         json.dumps(kept | {"report": kept["report"] | {"scopes": ["none"]}}),

@@ -25,7 +25,7 @@ from conftest import FIXTURES
 from out_of_order import Shuffled
 from tokenizers import Tokenizer as Engine
 
-from bpe_interop.corpora import Document, Place, Shard
+from bpe_interop.corpora import CorpusFile, Document, Place
 from bpe_interop.errors import FormatError, SourceError, TargetError
 from bpe_interop.model import AddedToken, BPEModel, PairList, Vocab
 from bpe_interop.sources import load_source
@@ -65,7 +65,7 @@ def write(folder: Path, layout: Layout, dtype: Dtype, documents: list[list[list[
             places = [Place(number + 1, number) for number in range(first, first + len(some))]
             rows = [row for document in some for row in document]
             writer.add(
-                [Document("", 0, Shard("f", None), place, place) for place in places],
+                [Document("", 0, CorpusFile("f", None), place, place) for place in places],
                 Rows(
                     array("I", chain.from_iterable(rows)),
                     array("q", accumulate(map(len, rows))),

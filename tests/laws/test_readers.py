@@ -31,7 +31,7 @@ def test_files_that_are_not_damaged_are_read(kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("part", "value"),
-    [("shard", -1), ("shard", 2), ("offset", -1), ("offset", 2**63), ("line", -1)],
+    [("file_number", -1), ("file_number", 2), ("offset", -1), ("offset", 2**63), ("line", -1)],
 )
 def test_a_place_that_no_corpus_has_is_refused(part: str, value: int, tmp_path: Path) -> None:
     """Kinds of a fault of the long run: a seek that no system makes."""

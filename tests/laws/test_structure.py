@@ -50,7 +50,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("engines", "corpora"),
     ("sources",),
     ("tokenizer",),
-    ("tiktoken", "shards"),
+    ("tiktoken", "workers"),
     ("compare",),
     ("convert",),
     ("reports", "pytest_plugin", "testing"),
@@ -383,10 +383,10 @@ CHANGING = {
 
 REMEMBERED: dict[str, str] = {
     "tiktoken.registry": "tiktoken gives one object for a name, and callers compare it",
-    "shards.worker": "a worker's process holds files and what it built between two orders",
+    "workers.worker": "a worker's process holds files and what it built between two orders",
     "engines.llamacpp_child": "llama.cpp calls back with its messages, in a process of its own",
     "engines.transformers": "the environment is another one while transformers is imported",
-    "shards.dask": "the environment is another one while workers start",
+    "workers.dask": "the environment is another one while workers start",
     "engines.child_process": "what a child shows when it fails",
     "cli": "the command line puts its own in place of Python's",
     "cli.interrupts": "the command line puts its own in place of Python's",
@@ -489,7 +489,7 @@ ON_DISK = {
     "io": "reads and writes tokenizer files",
     "sources": "the hub's cache",
     "corpora": "reads corpora",
-    "shards": "states of runs",
+    "workers": "states of runs",
     "token_files": "corpora as files of ids",
     "engines": "some libraries read files only: these get a folder of their own",
     "entry_points": "looks through the installed packages, faster than Python's own way",
@@ -548,7 +548,7 @@ def test_reading_a_file_waits_for_nothing_that_others_need() -> None:
 
 MUCH_LATER = {
     *("rich", "importlib.metadata", "importlib.resources", "difflib", "html", "google.protobuf"),
-    *("concurrent.futures", "bpe_interop.shards", "bpe_interop.corpora", "bpe_interop.compare"),
+    *("concurrent.futures", "bpe_interop.workers", "bpe_interop.corpora", "bpe_interop.compare"),
 }
 """What most conversions that go into a pipe and are not verified have no need of."""
 

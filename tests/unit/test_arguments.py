@@ -10,7 +10,7 @@ from conftest import FIXTURES
 
 import bpe_interop
 from bpe_interop.compare.parity import parity
-from bpe_interop.corpora import find_shards
+from bpe_interop.corpora import find_files
 from bpe_interop.encode.explain import Explainer
 from bpe_interop.errors import (
     ArgumentError,
@@ -62,7 +62,7 @@ def test_one_name_is_one_name(tmp_path: Path) -> None:
     report = bpe_interop.verify(RANKS, HUB, corpora=str(text))
     assert report.corpus is not None
     assert report.corpus.counts.documents == 1
-    assert find_shards(str(text)) == find_shards(text) == find_shards([text])
+    assert find_files(str(text)) == find_files(text) == find_files([text])
     page = tmp_path / "r.md"
     check_targets(str(page))
     assert write_reports(report, str(page)) == write_reports(report, page) == [page]

@@ -24,7 +24,7 @@ from bpe_interop.corpora import (
     Place,
     Selection,
     documents,
-    find_shards,
+    find_files,
     identity,
     parse_sample,
     read_documents,
@@ -34,8 +34,8 @@ from bpe_interop.errors import EngineMissingError, SourceError, by_extra
 
 
 def read(corpus: str | Path, **settings: object) -> list[Document]:
-    [shard] = find_shards([corpus])
-    return list(read_documents(shard, **settings))
+    [file] = find_files([corpus])
+    return list(read_documents(file, **settings))
 
 
 def texts_of(corpus: str | Path, **settings: object) -> list[str]:
@@ -59,14 +59,14 @@ def make(path: Path, content: bytes | str) -> Path:
 def test_documents_are_the_file(content: str, size: int, longest: int) -> None:
     """Nothing is lost or changed, lines are whole, and each document can be gone on from."""
     data = content.encode("utf-8")
-    shard = documents.Shard("x", None)
+    file = documents.CorpusFile("x", None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(documents, "TEXT_BYTES", size)
         patch.setattr(documents, "LONGEST_LINE", longest)
 
         def cut(start: Place) -> list[Document]:
             stream = io.BytesIO(data[start.offset :])
-            return list(documents.texts(shard, stream, lambda: 0, start, "strict"))
+            return list(documents.texts(file, stream, lambda: 0, start, "strict"))
 
         found = cut(Place())
         assert "".join(each.text for each in found) == content
@@ -157,16 +157,16 @@ def test_jsonl_gives_a_field_of_each_line(tmp_path: Path) -> None:
     assert [each.place.line for each in found] == [1, 2, 5, 6]
     data = content.encode("utf-8")
     assert json.loads(data[found[1].place.offset : found[1].after.offset]) == rows[1]
-    [shard] = find_shards([file])
-    assert list(read_documents(shard, start=found[1].place)) == found[1:]
+    [corpus_file] = find_files([file])
+    assert list(read_documents(corpus_file, start=found[1].place)) == found[1:]
 
 
 def test_a_field_is_named_behind_the_file(tmp_path: Path) -> None:
     file = make(tmp_path / "a.jsonl", '{"body": "x", "text": "y"}')
     assert texts_of(f"{file}:body") == ["x"]
     assert texts_of(file) == ["y"]
-    assert [shard.field for shard in find_shards([file], field="body")] == ["body"]
-    both = find_shards([f"{file}:body", file, f"{file}:text"])
+    assert [corpus_file.field for corpus_file in find_files([file], field="body")] == ["body"]
+    both = find_files([f"{file}:body", file, f"{file}:text"])
     assert [document.text for _, document in select(both)] == ["x", "y"]
     other = make(tmp_path / "b.json", '{"body": "x"}')
     assert texts_of(f"{other}:body") == ["x"]
@@ -241,8 +241,8 @@ def test_parquet_gives_a_column(tmp_path: Path, kind: object) -> None:
     assert all(values[each.place.offset] == each.text for each in found)
     assert {each.place.line - each.place.offset for each in found} == {1}
     assert found[-1].read == file.stat().st_size
-    [shard] = find_shards([file])
-    assert list(read_documents(shard, start=found[700].place)) == found[700:]
+    [corpus_file] = find_files([file])
+    assert list(read_documents(corpus_file, start=found[700].place)) == found[700:]
 
 
 def test_a_text_that_is_null_is_no_document_that_is_left_out_in_silence(tmp_path: Path) -> None:
@@ -293,8 +293,8 @@ def test_compressed_files_are_told_by_content(tmp_path: Path, compress, suffix: 
     found = read(make(tmp_path / f"a{suffix}", parts))
     assert "".join(each.text for each in found) == content
     assert found[-1].read == len(parts)
-    [shard] = find_shards([tmp_path / f"a{suffix}"])
-    assert list(read_documents(shard, start=found[3].place)) == found[3:]
+    [file] = find_files([tmp_path / f"a{suffix}"])
+    assert list(read_documents(file, start=found[3].place)) == found[3:]
 
 
 def test_compressed_jsonl_keeps_its_kind(tmp_path: Path) -> None:
@@ -344,10 +344,10 @@ def test_a_file_is_never_held_whole(tmp_path: Path, name: str) -> None:
         data = line * (size // len(line))
         compress = {"a.gz": lambda data: gzip.compress(data, 1), "a.zst": zstd}.get(name, bytes)
         file = make(tmp_path / name, compress(data))
-    [shard] = find_shards([file])
+    [corpus_file] = find_files([file])
     tracemalloc.start()
     try:
-        total = sum(document.size for document in read_documents(shard))
+        total = sum(document.size for document in read_documents(corpus_file))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -361,23 +361,23 @@ def test_a_file_is_never_held_whole(tmp_path: Path, name: str) -> None:
 def test_names_stand_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("b/2.txt", "b/10.txt", "a.txt", "b.txt", ".hidden", "b/.git/x", "c/d/e.jsonl.gz"):
         make(tmp_path / name, gzip.compress(b'{"text": "x"}') if name.endswith("gz") else "x")
-    shards = find_shards([tmp_path])
-    assert [shard.name for shard in shards] == [
+    files = find_files([tmp_path])
+    assert [file.name for file in files] == [
         "a.txt",
         "b/10.txt",
         "b/2.txt",
         "b.txt",
         "c/d/e.jsonl.gz",
     ]
-    assert [shard.kind for shard in shards] == ["text"] * 4 + ["jsonl"]
+    assert [file.kind for file in files] == ["text"] * 4 + ["jsonl"]
     monkeypatch.chdir(tmp_path)
-    assert [s.label for s in find_shards(["*.txt"])] == ["a.txt", "b.txt"]
+    assert [s.label for s in find_files(["*.txt"])] == ["a.txt", "b.txt"]
     deep = ["a.txt", "b/10.txt", "b/2.txt", "b.txt"]
-    assert [s.label for s in find_shards(["**/*.txt", "a.txt"])] == deep
+    assert [s.label for s in find_files(["**/*.txt", "a.txt"])] == deep
     folded = ["b.txt", "a.txt", "b/10.txt", "b/2.txt", "c/d/e.jsonl.gz"]
-    assert [s.label for s in find_shards(["b.txt", "*"])] == folded
+    assert [s.label for s in find_files(["b.txt", "*"])] == folded
     make(tmp_path / "[x].txt", "x")
-    assert [s.label for s in find_shards(["[x].txt"])] == ["[x].txt"]
+    assert [s.label for s in find_files(["[x].txt"])] == ["[x].txt"]
 
 
 def test_names_that_stand_for_nothing(tmp_path: Path) -> None:
@@ -392,7 +392,7 @@ def test_names_that_stand_for_nothing(tmp_path: Path) -> None:
         ("links", "No such file"),
     ):
         with pytest.raises(SourceError, match=what):
-            find_shards([tmp_path / name])
+            find_files([tmp_path / name])
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -405,9 +405,9 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     given_input(gzip.compress(b'{"body": "x"}'))
     assert texts_of("-:body") == ["x"]
     with pytest.raises(SourceError, match="read once"):
-        list(select(find_shards(["-"]), Selection(sample=3)))
+        list(select(find_files(["-"]), Selection(sample=3)))
     with pytest.raises(SourceError, match="standard input"):
-        identity(find_shards(["-"])[0])
+        identity(find_files(["-"])[0])
 
 
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
@@ -423,9 +423,9 @@ def test_a_name_that_is_no_utf8_can_be_written(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/caf\xe9.txt"
     with open(path, "wb") as file:
         file.write(b"x")
-    [shard] = find_shards([tmp_path])
-    assert shard.label.encode("utf-8").endswith(b"/caf\\xe9.txt")
-    assert [document.text for document in read_documents(shard)] == ["x"]
+    [corpus_file] = find_files([tmp_path])
+    assert corpus_file.label.encode("utf-8").endswith(b"/caf\\xe9.txt")
+    assert [document.text for document in read_documents(corpus_file)] == ["x"]
 
 
 # Selection.
@@ -442,7 +442,7 @@ def corpus(tmp_path: Path) -> list[Path]:
 
 def chosen(corpus: list[Path], **settings: object) -> list[str]:
     selection = Selection(**settings)
-    return [document.text for _, document in select(find_shards(corpus), selection)]
+    return [document.text for _, document in select(find_files(corpus), selection)]
 
 
 def test_a_fraction_is_drawn_by_document(corpus: list[Path]) -> None:
@@ -474,9 +474,9 @@ def test_bytes_are_limited(corpus: list[Path]) -> None:
     assert found == chosen(corpus)[: len(found)]
     assert chosen(corpus, max_bytes=12) == ["text 0", "text 1"]
     assert chosen(corpus, max_bytes=13) == ["text 0", "text 1", "text 2"]
-    shards = find_shards(corpus)
-    begun = [document for _, document in select(shards)][4]
-    limited = select(shards, Selection(max_bytes=100), Mark(0, begun.place), taken=95)
+    files = find_files(corpus)
+    begun = [document for _, document in select(files)][4]
+    limited = select(files, Selection(max_bytes=100), Mark(0, begun.place), taken=95)
     assert [document for _, document in limited] == [begun]
 
 
@@ -511,13 +511,13 @@ def test_samples_as_people_write_them() -> None:
 
 def test_a_file_is_known_again(tmp_path: Path) -> None:
     file = make(tmp_path / "a.txt", "x" * 10_000)
-    [shard] = find_shards([file])
-    before = identity(shard)
-    assert identity(shard) == before
+    [corpus_file] = find_files([file])
+    before = identity(corpus_file)
+    assert identity(corpus_file) == before
     file.write_text("x" * 9_999 + "y")
-    assert identity(shard) != before
+    assert identity(corpus_file) != before
     file.write_text("x" * 10_001)
-    assert identity(shard) != before
+    assert identity(corpus_file) != before
 
 
 RECORDS = '{"text": "a b"}\n{"text": "c"}\n'

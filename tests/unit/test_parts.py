@@ -19,7 +19,7 @@ from bpe_interop.corpora import (
     Selection,
     cut,
     documents,
-    find_shards,
+    find_files,
     parts,
     read_documents,
     select,
@@ -31,20 +31,20 @@ def read_by_parts(corpus: list[Path], size: int, selection: Selection) -> list[t
     """Texts and lines, each part read by a reader of its own."""
     found: list[tuple[str, int]] = []
     before = {}
-    for part in cut(find_shards(corpus), size):
+    for part in cut(find_files(corpus), size):
         reader = PartReader(part)
-        first = before.get(part.file, 0)
-        numbered = part.shard.kind == "parquet"
+        first = before.get(part.file_number, 0)
+        numbered = part.file.kind == "parquet"
         found += [
             (each.text, each.place.line + (0 if numbered else first))
             for each in reader.documents(selection)
         ]
-        before[part.file] = first + reader.lines
+        before[part.file_number] = first + reader.lines
     return found
 
 
 def read_whole(corpus: list[Path], selection: Selection) -> list[tuple[str, int]]:
-    return [(each.text, each.place.line) for _, each in select(find_shards(corpus), selection)]
+    return [(each.text, each.place.line) for _, each in select(find_files(corpus), selection)]
 
 
 EVERY = Selection()
@@ -76,7 +76,7 @@ def test_long_text_is_cut_where_it_says(tmp_path: Path) -> None:
     file = tmp_path / "long.txt"
     lines = b"".join(b"line %d of a text\n" % number for number in range(500_000))
     file.write_bytes(lines + b"x" * 3_000_000 + b"\n" + lines)
-    pieces = cut(find_shards([file]), 1)
+    pieces = cut(find_files([file]), 1)
     assert [part.start for part in pieces] == list(range(0, file.stat().st_size, 1 << 22))
     assert read_by_parts([file], 1, EVERY) == read_whole([file], EVERY)
 
@@ -99,9 +99,9 @@ def test_parts_of_parquet_are_row_groups(tmp_path: Path) -> None:
     file = tmp_path / "rows.parquet"
     texts = [f"row {number}" for number in range(1_000)]
     pq.write_table(pa.table({"text": texts}), file, row_group_size=90)
-    pieces = cut(find_shards([file]), 1)
+    pieces = cut(find_files([file]), 1)
     assert [(part.start, part.end) for part in pieces][-2:] == [(900, 990), (990, 1_000)]
-    assert len(cut(find_shards([file]), 1 << 30)) == 1
+    assert len(cut(find_files([file]), 1 << 30)) == 1
     assert read_by_parts([file], 1, EVERY) == read_whole([file], EVERY)
     pq.write_table(pa.table({"text": pa.array([], pa.string())}), file)
     assert read_by_parts([file], 1, EVERY) == []
@@ -110,7 +110,7 @@ def test_parts_of_parquet_are_row_groups(tmp_path: Path) -> None:
 def test_a_compressed_file_is_one_part(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl.gz"
     file.write_bytes(gzip.compress(b'{"text": "one"}\n{"text": "two"}\n'))
-    assert len(cut(find_shards([file]), 1)) == 1
+    assert len(cut(find_files([file]), 1)) == 1
     assert read_by_parts([file], 1, EVERY) == read_whole([file], EVERY)
 
 
@@ -128,7 +128,7 @@ def test_a_sample_is_the_same_by_parts(tmp_path: Path) -> None:
 def test_what_depends_on_other_parts_is_refused(tmp_path: Path, selection: Selection) -> None:
     file = tmp_path / "a.txt"
     file.write_text("a")
-    [part] = cut(find_shards([file]))
+    [part] = cut(find_files([file]))
     with pytest.raises(SourceError, match="read from its start"):
         next(PartReader(part).documents(selection))
 
@@ -137,7 +137,7 @@ def test_an_error_names_the_line_in_the_file(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_bytes(b'{"text": "good"}\n' * 50 + b'{"text": "bad\xff"}\n' + b'{"text": "x"}\n' * 9)
     with pytest.raises(SourceError) as whole:
-        list(read_documents(find_shards([file])[0]))
+        list(read_documents(find_files([file])[0]))
     with pytest.raises(SourceError) as by_parts:
         read_by_parts([file], 100, EVERY)
     assert str(by_parts.value) == str(whole.value)
@@ -148,7 +148,7 @@ def test_a_file_that_changed_since_it_was_cut_is_an_error(tmp_path: Path) -> Non
     """Documents that are gone must not be equal by omission."""
     file = tmp_path / "a.jsonl"
     file.write_bytes(b'{"text": "some text"}\n' * 50)
-    parts = cut(find_shards([file]), 200)
+    parts = cut(find_files([file]), 200)
     file.write_bytes(b'{"text": "some text"}\n' * 20)
     for part in parts:
         with pytest.raises(SourceError, match="not as it was when it was cut"):
@@ -157,11 +157,11 @@ def test_a_file_that_changed_since_it_was_cut_is_an_error(tmp_path: Path) -> Non
 
 def test_a_pipe_has_no_parts() -> None:
     with pytest.raises(SourceError, match="only once"):
-        cut(find_shards(["-"]))
+        cut(find_files(["-"]))
 
 
 def whole(file: Path) -> list[Document]:
-    return list(read_documents(find_shards([file])[0]))
+    return list(read_documents(find_files([file])[0]))
 
 
 def test_documents_begin_near_each_block(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from conftest import FIXTURES
 from bpe_interop import Statement, convert, load
 from bpe_interop.errors import BpeInteropError, TargetError
 from bpe_interop.model import FIELDS
-from bpe_interop.shards.orders import carry, opened_from
 from bpe_interop.sources import load_source
 from bpe_interop.text.spellings import CL100K, GPT2
+from bpe_interop.workers.orders import carry, opened_from
 
 pytestmark = pytest.mark.usefixtures("few_texts")
 

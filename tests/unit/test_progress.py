@@ -16,7 +16,7 @@ from rich.console import Console
 import bpe_interop
 from bpe_interop.cli import bars, screen
 from bpe_interop.compare import Progress, RunOptions
-from bpe_interop.corpora import find_shards
+from bpe_interop.corpora import find_files
 from bpe_interop.statistics import measure
 from bpe_interop.ticks import StageTick, Unit
 from bpe_interop.token_files import Step
@@ -90,9 +90,9 @@ def test_a_terminal_shows_the_stage_and_the_total(monkeypatch: pytest.MonkeyPatc
 
 def test_measuring_counts_to_the_bytes_of_all_files() -> None:
     noted = Noted()
-    shards = find_shards([FIXTURES / "corpora" / "apostrophes.txt", FIXTURES / "corpora"])
-    measure([("tiny", bpe_interop.load(GPT2 / "huggingface"))], shards, noted)
-    size = sum(shard.size or 0 for shard in shards)
+    files = find_files([FIXTURES / "corpora" / "apostrophes.txt", FIXTURES / "corpora"])
+    measure([("tiny", bpe_interop.load(GPT2 / "huggingface"))], files, noted)
+    size = sum(file.size or 0 for file in files)
     assert noted.stages == [("measuring", size, size)]
 
 

@@ -17,7 +17,7 @@ from reports import few_texts
 
 import bpe_interop
 from bpe_interop.compare.words import summary
-from bpe_interop.corpora import find_shards
+from bpe_interop.corpora import find_files
 from bpe_interop.model import PairList, RankTable
 from bpe_interop.notebook import HEADLINES, SIGNS, chips, framed, verdict_block
 from bpe_interop.reports import to_html
@@ -57,7 +57,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, obje
 def made(folder: Path) -> dict[str, object]:
     tok = bpe_interop.load(GPT2 / "tiktoken")
     (folder / "a.txt").write_text("hello <b>world</b>\n", "utf-8")
-    [counted] = measure([("gpt2-tiny", tok)], find_shards([str(folder / "a.txt")]))
+    [counted] = measure([("gpt2-tiny", tok)], find_files([str(folder / "a.txt")]))
     return {
         "Tokenizer": tok,
         "BPEModel": tok.model,

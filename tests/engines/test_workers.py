@@ -28,15 +28,15 @@ from bpe_interop.compare import Corpora, RunOptions, verify
 from bpe_interop.compare.corpus import ByParts, Sides, check_corpora, compare_corpora
 from bpe_interop.compare.corpus_report import CorpusReport
 from bpe_interop.compare.sides import ORDINARY, PARSED, open_side, side_of
-from bpe_interop.corpora import find_shards, read_documents
+from bpe_interop.corpora import find_files, read_documents
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
 from bpe_interop.reports import to_json
-from bpe_interop.shards import Carried, carry, opened_from, pool_of, run, worker
-from bpe_interop.shards.state import keeping
 from bpe_interop.sources import load_source
 from bpe_interop.statistics import measure, measure_by_parts
 from bpe_interop.token_files.job import Encoded
 from bpe_interop.tokenizer import Tokenizer
+from bpe_interop.workers import Carried, carry, opened_from, pool_of, run, worker
+from bpe_interop.workers.state import keeping
 
 RUNS = importlib.import_module("bpe_interop.compare.runs")
 GPT2 = FIXTURES / "tokenizers" / "gpt2-tiny" / "huggingface"
@@ -139,13 +139,13 @@ def carried(folder: Path) -> Carried:
 
 @pytest.mark.parametrize(("make", "slots"), [*executors()][2:3])
 def test_statistics_are_the_same(corpus: Path, make: Callable[[], Executor], slots: int) -> None:
-    shards = find_shards([corpus])
+    files = find_files([corpus])
     named = [(each.parent.name, Tokenizer(load_source(each).model)) for each in (GPT2, CL100K)]
     with make() as executor:
-        found = measure_by_parts([carried(GPT2), carried(CL100K)], shards, executor, slots=slots)
-    assert found.statistics == measure(named, shards)
-    assert len(found.statistics) == 2 * (len(shards) + 1)
-    assert found.done == found.parts > len(shards)
+        found = measure_by_parts([carried(GPT2), carried(CL100K)], files, executor, slots=slots)
+    assert found.statistics == measure(named, files)
+    assert len(found.statistics) == 2 * (len(files) + 1)
+    assert found.done == found.parts > len(files)
 
 
 def test_a_state_is_gone_on_from(
@@ -204,7 +204,7 @@ def test_a_state_of_other_versions_is_refused(
     with Shuffled(3) as executor:
         compare(corpus / "0.jsonl", executor, state=state)
         real = worker.versions_here
-        for place in ("compare.corpus", "shards.worker", "shards.run"):
+        for place in ("compare.corpus", "workers.worker", "workers.run"):
             monkeypatch.setattr(
                 importlib.import_module(f"bpe_interop.{place}"),
                 "versions_here",
@@ -230,10 +230,10 @@ def test_a_killed_run_loses_no_part_that_was_written(corpus: Path, tmp_path: Pat
 import os, sys
 sys.path[:0] = [{str(Path(__file__).parent)!r}]
 from pathlib import Path
-from bpe_interop.corpora import find_shards
-from bpe_interop.shards.state import keeping
+from bpe_interop.corpora import find_files
+from bpe_interop.workers.state import keeping
 from bpe_interop.token_files.job import Encoded
-with keeping({str(state)!r}, {{"parts": [1]}}, find_shards([{str(corpus)!r}]), Encoded) as kept:
+with keeping({str(state)!r}, {{"parts": [1]}}, find_files([{str(corpus)!r}]), Encoded) as kept:
     for number in range(9):
         kept.add(number, Encoded(number, 0, 0, 0, 0, 0, ()))
         kept._took = 0.0 if number < 5 else 1e9
@@ -241,7 +241,7 @@ with keeping({str(state)!r}, {{"parts": [1]}}, find_shards([{str(corpus)!r}]), E
 """
     killed = subprocess.run([sys.executable, "-c", script], check=False)
     assert killed.returncode == -9
-    with keeping(state, {"parts": [1]}, find_shards([corpus]), Encoded) as kept:
+    with keeping(state, {"parts": [1]}, find_files([corpus]), Encoded) as kept:
         assert [each.documents for each in kept.results.values()] == [*range(6)]
 
 
@@ -258,7 +258,7 @@ def test_a_damaged_file_is_the_same_error(corpus: Path, tmp_path: Path, slots: i
     bad = tmp_path / "bad.jsonl"
     bad.write_bytes(good[: len(good) // 2] + b'\n{"text": "\xff"}\n' + good[len(good) // 2 :])
     with pytest.raises(SourceError) as one:
-        list(read_documents(find_shards([bad])[0]))
+        list(read_documents(find_files([bad])[0]))
     with Shuffled(5) as executor, pytest.raises(SourceError) as many:
         compare(bad, executor, slots=slots)
     assert one.value.where == many.value.where
@@ -431,7 +431,7 @@ def test_no_documents_are_no_equality(tmp_path: Path) -> None:
         with pytest.raises(SourceError, match="there are no documents"):
             compare(empty, executor)
         with pytest.raises(SourceError, match="there are no documents"):
-            measure_by_parts([carried(GPT2)], find_shards([empty]), executor)
+            measure_by_parts([carried(GPT2)], find_files([empty]), executor)
 
 
 def test_a_tokenizer_is_opened_once_and_told_by_its_ticket() -> None:

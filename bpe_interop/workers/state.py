@@ -18,7 +18,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ..corpora import Part, Shard, signatures
+from ..corpora import CorpusFile, Part, signatures
 from ..errors import BpeInteropError, FormatError, SourceError, TargetError
 from ..strict_json import parse, read_as
 
@@ -50,7 +50,7 @@ def holds_nothing(path: Path) -> bool:
 
 def digest_of(parts: Iterable[Part]) -> list[object]:
     """What tells the parts of a corpus from others."""
-    ends = [[part.file, part.start, part.end] for part in parts]
+    ends = [[part.file_number, part.start, part.end] for part in parts]
     return [len(ends), hashlib.sha256(json.dumps(ends).encode("ascii")).hexdigest()]
 
 
@@ -224,7 +224,7 @@ def _fields_of(result: Any) -> dict[str, object]:
 def keeping(
     path: str | Path | None,
     about: Mapping[str, object],
-    shards: Iterable[Shard],
+    files: Iterable[CorpusFile],
     kind: type[R],
     *,
     fresh: bool = False,
@@ -235,7 +235,7 @@ def keeping(
         path: the file.
         about: what the run does, as JSON: tokenizers, versions, settings, and ``parts``: how the
             corpus is cut.
-        shards: the files of the corpus.
+        files: the files of a corpus.
         kind: the dataclass that a result is.
         fresh: begin again where the state is of another run.
 
@@ -246,7 +246,7 @@ def keeping(
     """
     state = State(None if path is None else Path(path), kind)
     if path is not None:
-        about = {**about, "files": signatures(shards)}
+        about = {**about, "files": signatures(files)}
     try:
         state.open(about, fresh=fresh)
     except BpeInteropError:

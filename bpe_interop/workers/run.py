@@ -513,7 +513,7 @@ def run_corpus(
         BpeInteropError: a part failed.
     """
     about = {**about, "parts": digest_of(corpus.parts)}
-    with keeping(state, about, corpus.shards, kind, fresh=fresh) as kept:
+    with keeping(state, about, corpus.files, kind, fresh=fresh) as kept:
         before = {number: each for number, each in kept.results.items() if is_there(each)}
         results = dict(before)
         read = sum(part.size for part in corpus.parts if part.number in before)
@@ -543,4 +543,4 @@ def _check_done(run: Run[K], corpus: CutCorpus) -> None:
     run.check_whole(len(corpus.parts))
     corpus.check_unchanged()
     if not any(each.documents for each in run.results.values()):
-        raise no_documents(corpus.shards)
+        raise no_documents(corpus.files)
