@@ -56,16 +56,6 @@ def fingerprint(model: BPEModel) -> dict[str, str]:
     return hashes
 
 
-def fields_of(model: BPEModel) -> dict[str, str]:
-    """The sha256 (hex) of each field of the lines ``text`` and ``decoder``, by its name.
-
-    They say which field makes a line another. Equal fingerprints are not decided by them.
-    """
-    text, decoder = _text(model), _decoder(model)
-    named = {**text, "decoder": decoder["steps"], "contents": decoder["ids"]}
-    return {name: _digest({name: value}) for name, value in named.items()}
-
-
 def added_of(model: BPEModel) -> list[AddedToken] | None:
     """The added tokens as the line ``specials`` has them, by id; None where they are not stated."""
     if model.added is None:
@@ -73,11 +63,6 @@ def added_of(model: BPEModel) -> list[AddedToken] | None:
     added = list(model.added)
     late = bool(model.normalizer) or normalized_matters(added)
     return [_matching(token, late) for token in _by_id(added)]
-
-
-def states(line: str) -> bool:
-    """Whether a line (``specials``, ``template``) is of something that the source states."""
-    return line != _digest(None)
 
 
 _LONGEST = 4

@@ -6,7 +6,7 @@ they do not, plain texts and the model's own tokens are tried here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .encode import Encoder
@@ -18,25 +18,6 @@ from .steps import PreTokenizerStep
 from .text.bytechars import to_bytes
 from .text.normalize import normalize
 from .text.split import split
-
-TEXTS = (
-    " ",
-    "a",
-    " a",
-    "a b",
-    "ab",
-    "a.b",
-    "1a",
-    "12",
-    "a  b",
-    "a ",
-    "\n",
-    "a\nb",
-    "\t",
-    "aA",
-    "é",
-)
-"""Plain texts on which pipelines differ, the plainest first."""
 
 _PLAIN = ("a", "b", "e", "the", "hello", "a b", "0", "hello world")
 _MISSING = -1
@@ -74,27 +55,6 @@ class Probe:
         """The contents of a text's tokens; otherwise as :meth:`ids`."""
         ids = self.ids(text)
         return None if ids is None else [self._contents[number] for number in ids]
-
-
-def difference(a: BPEModel, b: BPEModel, texts: Iterable[str] = TEXTS) -> str | None:
-    """The first of some texts of which two models make other tokens, if there is one.
-
-    Texts with symbols that both models lack do not count: what becomes of them is another
-    question.
-    """
-    one, two = Probe(a), Probe(b)
-    for text in texts:
-        try:
-            left, right = one.tokens(text), two.tokens(text)
-        except BpeInteropError:
-            continue
-        if left == right:
-            continue
-        if left is not None and (right is not None or _is_told_apart(a, left, b)):
-            return text
-        if left is None and right is not None and _is_told_apart(b, right, a):
-            return text
-    return None
 
 
 def first_apart(a: BPEModel, b: BPEModel, texts: Iterable[str]) -> str | None:
@@ -147,32 +107,6 @@ def met_as_it_vanishes(model: BPEModel, gap: str) -> str | None:
             if one.ids(content) != two.ids(content):
                 return text
     return None
-
-
-def _is_told_apart(model: BPEModel, tokens: list[bytes], other: BPEModel) -> bool:
-    """Whether tokens are surely not what another model gives, which falls back in this text.
-
-    It gives an unknown token or those of bytes then, and one of these stands for no more than
-    a character.
-    """
-    if other.fallback.missing not in ("unknown", "error"):
-        return False
-    ids, kinds = model.vocab.ids, model.vocab.kinds
-    if any(ids[token] == model.fallback.unknown for token in tokens):
-        return False
-    return len(tokens) == 1 or all(kinds.get(ids[token]) != "byte" for token in tokens)
-
-
-def plain_texts(model: BPEModel) -> Iterator[str]:
-    """Plain texts, and the tokens themselves as texts, short ones first."""
-    yield from TEXTS
-    for content in sorted(model.vocab.ids, key=len):
-        try:
-            text = content.decode("utf-8").replace("\u2581", " ")
-        except UnicodeDecodeError:
-            continue
-        yield text
-        yield text.strip()
 
 
 def missing_character(model: BPEModel) -> str | None:

@@ -31,14 +31,6 @@ from ..text.split import split
 from .automata import first_difference
 
 
-def first_changed(steps: Sequence[NormalizerStep]) -> str | None:
-    """The smallest code point of the basic plane that a normalizer changes, if it changes one."""
-    for point in range(0x10000):
-        if not 0xD800 <= point < 0xE000 and normalize(steps, chr(point)) != chr(point):
-            return chr(point)
-    return None
-
-
 def text_with(byte: int) -> str:
     """The smallest code point whose UTF-8 holds this byte, which must be one that occurs there."""
     if byte < 0x80:
@@ -132,26 +124,3 @@ def _undone(steps: Sequence[NormalizerStep | PreTokenizerStep], text: str) -> It
     yield from dict.fromkeys(candidate for candidate in candidates if candidate)
 
 
-def with_affixes(model: BPEModel) -> str | None:
-    """A text of one or two letters whose symbols are tokens only with the affixes on."""
-    ids, prefix, suffix = model.vocab.ids, model.affixes.prefix, model.affixes.suffix
-    for letter in (bytes([code]) for code in range(0x61, 0x7B)):
-        if suffix and letter + suffix in ids:
-            return letter.decode()
-        if prefix and letter in ids and prefix + letter in ids:
-            return letter.decode() * 2
-    return None
-
-
-def long_character(model: BPEModel) -> str | None:
-    """A text with a character of several bytes that is a token of a character-level model.
-
-    Merging bytes never builds it: its parts are no text, so no tokens of such a model.
-    """
-    kinds = model.vocab.kinds
-    for content, number in model.vocab.ids.items():
-        if len(content) > 1 and number not in kinds and len(content.decode("utf-8")) == 1:
-            text = text_for(model, content)
-            if text is not None:
-                return text
-    return None

@@ -28,10 +28,8 @@ from bpe_interop.model import (
     RankTable,
     Vocab,
 )
-from bpe_interop.steps import ByteChars, Split
-from bpe_interop.text.bytechars import to_chars
 from bpe_interop.theory.byte_ranks import as_byte_ranks, rank_table
-from bpe_interop.theory.piece_level import obstruction, pretoken_level
+from bpe_interop.theory.piece_level import obstruction
 from bpe_interop.theory.rewrite import Rewrite, as_pairs, as_ranks
 from fixtures.piece_model import (
     BYTE_FALLBACK,
@@ -511,47 +509,3 @@ def test_two_characters_with_one_id_show_nothing() -> None:
     assert obstruction(encode) is None
 
 
-def test_a_look_up_that_no_text_shows_is_refused_all_the_same() -> None:
-    """Whether ``ab`` is a whole pretoken is not decided behind a step that writes bytes."""
-    steps = (ByteChars(), Split("x", "isolated"))
-    model = BPEModel(
-        Vocab({b"a": 0, b"b": 1, b"ab": 2}),
-        PairList(()),
-        lookup_first=True,
-        normalizer=(),
-        pretokenizer=steps,
-    )
-    rewrite = pretoken_level(model)
-    assert (rewrite.rule, rewrite.witness, rewrite.shown) == (None, None, False)
-    rewrite = pretoken_level(replace(model, pretokenizer=()))
-    assert (rewrite.rule, rewrite.witness, rewrite.shown) == (None, "ab", True)
-
-
-def test_pretokens_of_gpt2_have_a_sentencepiece_model(data: Data) -> None:
-    model = load(data("gpt2/tokenizer.json")).model
-    rewrite = pretoken_level(model)
-    assert isinstance(rewrite.rule, RankTable)
-    ranks = rewrite.rule.ranks
-    order = sorted(model.vocab.ids.items(), key=lambda item: item[1])
-    spelled = [to_chars(token) for token, _ in order]
-    pieces = [
-        Piece(text, -float(ranks[text.encode()])) if text.encode() in ranks else Piece(text, 0, 3)
-        for text in spelled
-    ]
-    data_ = with_pieces(PLAIN, [*pieces, Piece("<unk>", 0, UNKNOWN)])
-    engine = sentencepiece.SentencePieceProcessor(model_proto=data_)
-    text = data("corpora/pride_and_prejudice.txt").read_text("utf-8")[:60_000]
-    reference = tiktoken.get_encoding("gpt2")
-    for pretoken in dict.fromkeys(load(data("gpt2/tokenizer.json")).pretokenize(text)):
-        assert isinstance(pretoken, str)
-        expected = reference.encode_ordinary(pretoken)
-        assert engine.encode(to_chars(pretoken.encode())) == expected
-
-
-def test_what_is_only_looked_up_is_refused_for_pretokens(data: Data) -> None:
-    model = load(data("llama-3.2/tokenizer.json")).model
-    rewrite = pretoken_level(model)
-    assert rewrite.rule is None
-    assert rewrite.witness is not None
-    engine = Tokenizer.from_file(str(data("llama-3.2/tokenizer.json")))
-    assert len(engine.encode(rewrite.witness, add_special_tokens=False).ids) == 1
