@@ -34,8 +34,9 @@ from .text.patterns import asks_other_tables, parse, translate
 from .theory.automata import uncovered
 from .theory.core import system_of
 from .theory.cuts import preferred_in
-from .theory.pretokens import UTF8_BYTES, occurrence
+from .theory.pretokens import occurrence
 from .theory.symbol_codes import SymbolCodes
+from .theory.utf8 import UTF8_BYTES
 
 PARTS = ("text", "specials", "template", "decoder", "all")
 """The lines of a fingerprint."""

@@ -11,13 +11,15 @@ from dataclasses import replace
 
 from .encode import Encoder
 from .encode.pretoken import PretokenEncoder
-from .errors import BpeInteropError
+from .errors import BpeInteropError, PatternError
 from .merging.canonical import canonical
 from .model import BPEModel, Fallback
-from .steps import PreTokenizerStep
-from .text.bytechars import to_bytes
+from .steps import JoinBytes, JoinTokens, Pattern, PreTokenizerStep, Split
+from .text.bytechars import is_mapped, to_bytes
 from .text.normalize import normalize
+from .text.patterns import as_run
 from .text.split import split
+from .theory.automata import first_difference
 
 _PLAIN = ("a", "b", "e", "the", "hello", "a b", "0", "hello world")
 _MISSING = -1
@@ -119,4 +121,39 @@ def missing_character(model: BPEModel) -> str | None:
             continue
         if normalize(steps, char).removeprefix(before).endswith(char):
             return char
+    return None
+
+
+def split_otherwise(steps: Sequence[PreTokenizerStep], pattern: Pattern) -> str | None:
+    """A text that steps cut otherwise than the matches of a pattern, if one is found.
+
+    Decided where the steps are one split whose pattern has no lookbehind; otherwise a few texts
+    are tried.
+    """
+    pretokens = [Split(pattern, "removed", invert=True)]
+    if (
+        len(steps) == 1
+        and isinstance(step := steps[0], Split)
+        and not isinstance(step.pattern, str)
+    ):
+        try:
+            witness = first_difference(as_run(step.pattern), as_run(pattern))
+        except PatternError:
+            witness = None
+        if witness is not None:
+            return witness
+    for text in ("a", "a b", "a 1", "12", "1234", "a.b", "a'S", "\n\t", "  a", "a\n\nb"):
+        if split(steps, text) != split(pretokens, text):
+            return text
+    return None
+
+
+def decoded_otherwise(model: BPEModel) -> str | None:
+    """A text whose ids decode otherwise than the tokens' bytes read as UTF-8, if one is known."""
+    steps = model.decoder or ()
+    if steps == (JoinTokens(),) and model.alphabet == "byte":
+        return " "
+    if steps == (JoinBytes(mapped_added=True),):
+        texts = (token.text for token in model.added or ())
+        return next((text for text in texts if not text.isascii() and is_mapped(text)), None)
     return None

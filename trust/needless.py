@@ -106,12 +106,12 @@ NEEDLESS: dict[str, dict[str, str]] = {
         ),
     },
     "theory.pretokens": {"can_occur: decided.possible is None": _ORDER},
-    "theory.chains": {
+    "theory.normalizers": {
         "pipeline: model.pretokenizer is None": (
             "normalizers are compared in one way either way; how texts are split is unknown then"
         ),
     },
-    "theory.plain": {"_user_defined: 'user_defined' not in kinds.values()": _KEPT},
+    "theory.user_defined": {"_user_defined: 'user_defined' not in kinds.values()": _KEPT},
     "theory.rewrite": {
         "as_ranks: token not in built": "what is built has two symbols; it spares counting them",
         "forced_circle: spines.priority[token] == spines.priority[other]": (
@@ -127,7 +127,7 @@ NEEDLESS: dict[str, dict[str, str]] = {
         ),
         "SymbolCodes._places: known is not None": _KEPT,
     },
-    "theory.straddles": {
+    "theory.cuts": {
         "Places._code: first < min(end, codes[-1] + 1)": (
             "it chooses between texts that are tried, and each of them holds the token"
         ),

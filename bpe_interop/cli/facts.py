@@ -62,7 +62,7 @@ from ..model import FIELDS, BPEModel, PairList, all_ids, text_of
 from ..presets import candidates
 from ..strict_json import parse
 from ..text.unicode import UNICODE_TABLES
-from ..theory.pretokens import missing_bytes
+from ..theory.utf8 import missing_bytes
 from ..usage_notes import usage_notes
 
 _IN_PART = {"config.json", "generation_config.json"}

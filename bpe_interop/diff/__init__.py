@@ -12,13 +12,13 @@ from ..merging.canonical import canonical, not_merged, whole_lookups
 from ..model import FIELDS, BPEModel, TemplatePart, TemplateText, TemplateToken, checked_model, show
 from ..steps import JoinBytes, Pattern, PreTokenizerStep, Split, UnicodeForm
 from ..text.patterns import parse
+from ..theory.acting_steps import acting_splits
 from ..theory.added_tokens import normalized_matters
 from ..theory.automata import first_difference, uncovered
 from ..theory.cuts import preferred_in
-from ..theory.idle import acting_splits
-from ..theory.plain import plain_normalizer
+from ..theory.normalizers import plain_normalizer
 from ..theory.pretokens import occurrence
-from ..theory.splitters import first_cut_apart
+from ..theory.splitters import first_cut_difference
 from .places import SettingDifference, changed_part, places, quoted, step_form
 from .tokens import (
     builds_the_same,
@@ -148,7 +148,7 @@ def _one_pattern_for_all(
     if _is_one_pattern(left) == _is_one_pattern(right) or not left or not right:
         return False
     try:
-        return first_cut_apart(left, right) is None
+        return first_cut_difference(left, right) is None
     except PatternError:
         return False
 

@@ -17,15 +17,15 @@ from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
 from ..steps import ByteChars, Metaspace, PrefixSpace
 from ..theory.added_tokens import one_pass, overlap
 from ..theory.core import System, decide, plainly_equal, system_of
-from ..theory.plain import (
+from ..theory.normalizers import plain_normalizer
+from ..theory.user_defined import (
     found_as_added,
     is_as_good_as_normal,
     is_left_alone,
     normal_form,
     pairs_of,
-    plain_normalizer,
 )
-from ..theory.pretokens import UTF8_BYTES
+from ..theory.utf8 import UTF8_BYTES
 
 Splits: TypeAlias = Mapping[bytes, tuple[bytes, bytes]]
 

@@ -16,7 +16,7 @@ from ..model import BPEModel, RankTable
 from ..steps import Pattern
 from ..text.patterns import preferred
 from ..text.spellings import FAMILIES
-from ..theory.pretokens import UTF8_BYTES
+from ..theory.utf8 import UTF8_BYTES
 from .library import LibraryEngine, Special, guarded, installed, library, written
 from .rank_files import rank_file, ranks_of, stated_beside, unsaid
 

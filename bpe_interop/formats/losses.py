@@ -29,8 +29,7 @@ from ..text.patterns import asks_other_tables, is_misread
 from ..theory.byte_ranks import over_bytes
 from ..theory.pretokens import occurrence
 from ..theory.rewrite import Rewrite
-from ..theory.witness import decoded_otherwise
-from ..witnesses import first_apart
+from ..witnesses import decoded_otherwise, first_apart
 from .round_trip import RoundTrip
 
 METADATA = frozenset({"chat_template", "extras"})

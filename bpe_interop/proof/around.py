@@ -10,7 +10,8 @@ from ..diff.tokens import added_apart
 from ..model import AddedToken, BPEModel, show
 from ..text.decoders import joins_pieces
 from ..theory.added_tokens import SoughtText, chains, hiding, joined, one_pass
-from ..theory.plain import found_as_added, normal_form, plain_normalizer
+from ..theory.normalizers import plain_normalizer
+from ..theory.user_defined import found_as_added, normal_form
 from .stage import NO_TEXT, Stage, TwoModels, counts, silent
 
 _BESIDE = (

@@ -14,10 +14,10 @@ from ..model import Affixes, BPEModel, show, text_of
 from ..steps import ByteChars
 from ..theory.added_tokens import one_pass
 from ..theory.core import Decision, decide, system_of
-from ..theory.cuts import has_utf8_bytes
-from ..theory.plain import found_as_added, plain_normalizer, stays_symbol
-from ..theory.pretokens import UTF8_BYTES
+from ..theory.normalizers import plain_normalizer
 from ..theory.unused_pieces import decide_resplit, without_idle
+from ..theory.user_defined import found_as_added, stays_symbol
+from ..theory.utf8 import UTF8_BYTES, has_utf8_bytes
 from .stage import Stage, TwoModels, single_characters
 
 _NAME = "core"

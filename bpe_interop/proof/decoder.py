@@ -24,7 +24,7 @@ from ..steps import (
     StripToken,
 )
 from ..text.decoders import apply_step, verbatim_of
-from ..theory import chains
+from ..theory import normalizers
 from .ids import given_tokens, unknown_id
 from .stage import NO_DECODED, Scope, Stage, TwoModels, silent, single_characters
 
@@ -245,7 +245,7 @@ def _begins_with_space(model: BPEModel) -> bool:
     number = model.vocab.ids.get(_SPACE.encode())
     if number is None or model.vocab.kinds.get(number) == "unused":
         return False
-    last = chains.chain(model.normalizer or ())[-1:]
+    last = normalizers.chain(model.normalizer or ())[-1:]
     return any(
         (isinstance(step, Prepend) and step.text.startswith(_SPACE))
         or (isinstance(step, SentencePieceText) and step.dummy == "prefix" and step.escape)

@@ -13,8 +13,8 @@ from ..merging.canonical import canonical, whole_lookups
 from ..merging.symbols import user_defined
 from ..model import BPEModel, show, text_of
 from ..theory.added_tokens import overlap
-from ..theory.cuts import has_utf8_bytes
 from ..theory.pretokens import occurrence
+from ..theory.utf8 import has_utf8_bytes
 from .core import lone_symbols
 from .stage import Stage, TwoModels, single_characters
 

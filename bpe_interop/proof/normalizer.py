@@ -8,7 +8,7 @@ from typing import Final
 
 from ..errors import EngineMissingError, PatternError
 from ..steps import Metaspace, Replace, SentencePieceText
-from ..theory import chains
+from ..theory import normalizers
 from .stage import Stage, TwoModels, short_texts, silent
 
 _NAME: Final = "normalizer"
@@ -33,13 +33,13 @@ def normalizer_stage(pair: TwoModels) -> Stage:
     difference = pair.difference("normalizer")
     if difference is None:
         return Stage(_NAME, "proved", "the same steps" if left else "none on either side")
-    one, two = chains.pipeline(pair.a), chains.pipeline(pair.b)
+    one, two = normalizers.pipeline(pair.a), normalizers.pipeline(pair.b)
     steps = (left, right) if one is None or two is None else (one[0], two[0])
     why = f"other steps: {difference.how}"
     first: tuple[str, ...] = ()
     try:
-        char = chains.first_character_apart(*steps)
-        if char is None and (not _asks_first(pair) or chains.same_places(*steps)):
+        char = normalizers.first_different_character(*steps)
+        if char is None and (not _asks_first(pair) or normalizers.same_places(*steps)):
             return Stage(_NAME, "proved", "other steps that write every text alike (Theorem 15)")
         if char is not None:
             first = (char, f"a{char}", f"{char}a")
@@ -62,7 +62,10 @@ def _beginnings(pair: TwoModels) -> Iterator[str]:
     """Texts whose first characters may come from other places, though they are written alike."""
     if not _asks_first(pair):
         return
-    for step in (*chains.chain(pair.a.normalizer or ()), *chains.chain(pair.b.normalizer or ())):
+    for step in (
+        *normalizers.chain(pair.a.normalizer or ()),
+        *normalizers.chain(pair.b.normalizer or ()),
+    ):
         if isinstance(step, Replace) and isinstance(step.pattern, str):
             yield step.pattern
     yield from short_texts()

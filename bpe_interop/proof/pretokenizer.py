@@ -16,10 +16,10 @@ from ..model import show
 from ..text.charsets import NOTHING
 from ..text.patterns import asks_other_tables
 from ..text.split import split
-from ..theory.chains import pipeline
-from ..theory.cuts_apart import Steps, compared_cuts, none_across, texts_across
-from ..theory.idle import acting_splits
-from ..theory.splitters import newer_characters, representatives
+from ..theory.acting_steps import acting_splits
+from ..theory.cuts import none_across, texts_across
+from ..theory.normalizers import pipeline
+from ..theory.splitters import Steps, compared_cuts, newer_characters, representatives
 from .stage import CONTEXTS, Stage, TwoModels, short_strings, short_texts, silent
 
 _NAME = "pre-tokenizer"

@@ -14,8 +14,8 @@ from ..encode.plan import with_fields
 from ..errors import EncodeError, PatternError, UnstatedError
 from ..model import AddedToken, Affixes, BPEModel
 from ..steps import ByteChars, Metaspace, SentencePieceText
-from ..theory.plain import found_as_added
 from ..theory.pretokens import occurrence
+from ..theory.user_defined import found_as_added
 
 Outcome: TypeAlias = Literal["proved", "refuted", "unknown"]
 Scope: TypeAlias = Literal["all", "ordinary", "text"]

@@ -15,9 +15,9 @@ from ..model import Affixes, BPEModel, Fallback, RankTable, Vocab, show
 from ..steps import ByteChars
 from .contexts import plain_contexts
 from .core import System, decide, system_of
-from .pretokens import UTF8_BYTES
+from .pretokens import text_for
 from .rewrite import Rewrite, refused, with_affixes
-from .witness import text_for, text_with
+from .utf8 import UTF8_BYTES, text_with
 
 
 @Memo

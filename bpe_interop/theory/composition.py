@@ -46,7 +46,7 @@ from ..text.regex_syntax import (
 )
 from ..text.unicode import SURROGATES, merge
 from .automata import END, Machine, Threads, machine_of, next_character, stretches
-from .splitters import first_cut_apart, meaning
+from .splitters import first_cut_difference, meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def composed(steps: tuple[PreTokenizerStep, ...]) -> Pattern:
             )
         ]
     pattern = Pattern(emit(alternation(map(_as_node, pieces)), "fancy-regex"), "fancy-regex")
-    if first_cut_apart(steps, (Split(pattern, "removed", invert=True),)) is not None:
+    if first_cut_difference(steps, (Split(pattern, "removed", invert=True),)) is not None:
         raise PatternError("no one pattern is known that cuts so")
     return pattern
 

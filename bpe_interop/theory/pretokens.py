@@ -1,29 +1,34 @@
-"""Which contents a pre-tokenizer can yield as a whole pretoken.
+"""Which contents a pre-tokenizer can yield as a whole pretoken, and of which text.
 
 Theorem 8 in ``docs/theory.md`` asks it of tokens that are looked up; one pattern is decided by
-Theorem 11.
+Theorem 11. Theorem 5 gives a content on which two systems differ, and a text shows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..errors import PatternError
+from ..merging.symbols import textual, user_defined
+from ..model import BPEModel
 from ..steps import (
     ByteChars,
+    Metaspace,
+    NormalizerStep,
     Pattern,
+    PrefixSpace,
+    Prepend,
     PreTokenizerStep,
+    Replace,
+    SentencePieceText,
     Split,
 )
 
 if TYPE_CHECKING:
     from ..text.regex_syntax import Node
-
-UTF8_BYTES: frozenset[int] = frozenset(range(256)) - {0xC0, 0xC1} - frozenset(range(0xF5, 0x100))
-"""The bytes that occur in UTF-8 (RFC 3629)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,52 @@ def _parsed(pattern: Pattern) -> tuple[Node, bool]:
     return tree, uncovered(tree) is None
 
 
-def missing_bytes(contents: Container[bytes]) -> frozenset[int]:
-    """The bytes that occur in UTF-8 and have no token."""
-    return frozenset(byte for byte in UTF8_BYTES if bytes((byte,)) not in contents)
+def text_for(model: BPEModel, content: bytes) -> str | None:
+    """A text of which ``content`` is a pretoken that goes to merging whole, if one is found.
+
+    What the steps put in is taken out again, and the outcome checked by running them. Contents
+    that are looked up, or in which a user-defined token is found, go nowhere whole.
+    """
+    from ..text.bytechars import to_bytes
+    from ..text.normalize import normalize
+    from ..text.split import split
+
+    try:
+        wanted = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    if not wanted or (model.lookup_first and content in textual(model)):
+        return None
+    if any(user_defined(model).find(wanted)):
+        return None
+    normalizer, pretokenizer = model.normalizer or (), model.pretokenizer or ()
+    for text in _undone([*normalizer, *pretokenizer], wanted):
+        for whole in (text, f"{text} ", f"{text}a", f"{text}\n", f"a{text}", f"a {text}"):
+            pretokens, mapped = split(pretokenizer, normalize(normalizer, whole))
+            if mapped:
+                pretokens = [
+                    to_bytes(pretoken).decode("utf-8", "replace") for pretoken in pretokens
+                ]
+            if pretokens == [wanted] or (whole != text and wanted in pretokens):
+                return whole
+    return None
+
+
+def _undone(steps: Sequence[NormalizerStep | PreTokenizerStep], text: str) -> Iterator[str]:
+    """Texts that may become ``text`` by the steps: candidates, to be checked."""
+    candidates = [text]
+    for step in reversed(steps):
+        if isinstance(step, Replace) and isinstance(step.pattern, str) and step.content:
+            candidates = [candidate.replace(step.content, step.pattern) for candidate in candidates]
+        elif isinstance(step, Prepend):
+            # A later step may have changed it by now.
+            candidates = [candidate[len(step.text) :] for candidate in candidates]
+        elif isinstance(step, Metaspace):
+            spaced = [candidate.replace(step.replacement, " ") for candidate in candidates]
+            candidates = [*(candidate.removeprefix(" ") for candidate in spaced), *spaced]
+        elif isinstance(step, SentencePieceText):
+            spaced = [candidate.replace("\u2581", " ") for candidate in candidates]
+            candidates = [*(candidate.removeprefix(" ") for candidate in spaced), *spaced]
+        elif isinstance(step, PrefixSpace):
+            candidates = [*(candidate.removeprefix(" ") for candidate in candidates), *candidates]
+    yield from dict.fromkeys(candidate for candidate in candidates if candidate)

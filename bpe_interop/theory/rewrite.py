@@ -1,16 +1,17 @@
 """Merges in another form: ranks as a list of pairs, pairs as ranks, characters as bytes.
 
 Each is done where it is proved to give every text the same tokens, and refused otherwise, with
-a text that shows the difference where one was found (``docs/theory.md``, Theorems 4, 7 and 13).
+a text that shows the difference where one was found (``docs/theory.md``, Theorems 4, 7
+and 13). That whole texts of a byte-level tokenizer have no SentencePiece model is Theorem 12.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, pairwise, product
 
 from ..kernel import as_dict
 from ..merging.canonical import canonical
@@ -20,11 +21,13 @@ from ..model import Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable,
 from ..steps import ByteChars
 from .contexts import plain_contexts
 from .core import Decision, System, decide, system_of
+from .pretokens import text_for
 from .spines import Spines
 from .unused_pieces import decide_resplit
-from .witness import text_for
 
 _RANKED = "the reachable tokens in the list's order are the same merges (Theorem 13)"
+
+
 _SPLITS = "the splits in rank order are the same merges (Theorem 4)"
 
 
@@ -345,3 +348,50 @@ def forced_circle(system: System) -> list[bytes]:
     except CycleError as error:
         return list(error.args[1][1:])
     return []
+
+
+_CHARACTERS = "\n a1.\t'\u00a0\u00e9\u2776\u4e00"
+"""What is put together to look for an obstruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obstruction:
+    """Two texts to which no SentencePiece BPE model gives the ids of a tokenizer.
+
+    In ``longer`` the two characters of ``shorter`` are a token each; alone they are not. And
+    ``apart`` is a text of two tokens, each of which is that of its character.
+    """
+
+    longer: str
+    shorter: str
+    apart: str
+
+
+def obstruction(encode: Callable[[str], Sequence[int]]) -> Obstruction | None:
+    """Looks for two texts that prove a tokenizer to be no SentencePiece BPE model (Theorem 12).
+
+    ``encode`` gives the ids of a text, no special tokens in it. The proof is about models whose
+    normalizer goes character by character and that have no UNUSED pieces.
+    """
+    ids = {char: list(encode(char)) for char in _CHARACTERS}
+    chars = {parts[0]: char for char, parts in ids.items() if len(parts) == 1}
+    apart = next(
+        (
+            x + y
+            for x, y in product(chars.values(), repeat=2)
+            if list(encode(x + y)) == ids[x] + ids[y]
+        ),
+        None,
+    )
+    if apart is None:
+        return None
+    for length in (2, 3):
+        for letters in product(_CHARACTERS, repeat=length):
+            longer = "".join(letters)
+            parts = list(encode(longer))
+            for left, right in pairwise(parts):
+                if left in chars and right in chars:
+                    shorter = chars[left] + chars[right]
+                    if shorter in longer and list(encode(shorter)) != [left, right]:
+                        return Obstruction(longer, shorter, apart)
+    return None

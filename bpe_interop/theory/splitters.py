@@ -9,13 +9,14 @@ a better match), or all threads where none is to begin, are *watched*: should on
 later, the guess was wrong. Where a step before has cut, the text of this step ends. For every
 text exactly one way of guessing is right, and the states are finitely many, so a breadth-first
 search for a right way through both on which they cut or drop otherwise answers exactly and with
-a shortest text (``docs/theory.md``, Theorem 14).
+a shortest text (``docs/theory.md``, Theorem 14; two patterns alone are Theorem 11).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal, NamedTuple, TypeAlias
 
 from ..errors import PatternError
@@ -24,6 +25,7 @@ from ..steps import (
     ByteChars,
     Digits,
     Metaspace,
+    Pattern,
     PrefixSpace,
     PreTokenizerStep,
     Punctuation,
@@ -54,13 +56,24 @@ from ..text.regex_syntax import (
     sequence,
 )
 from ..text.unicode import ClassName, char_class
-from .automata import END, Machine, Threads, classes_of, machine_of, search, uncovered
+from .automata import (
+    END,
+    Machine,
+    Threads,
+    classes_of,
+    first_difference,
+    machine_of,
+    search,
+    uncovered,
+)
 
 MOST_STATES = 30_000
 """How many states are looked at before the question is given up."""
 
+
 Label: TypeAlias = Literal["first", "inner", "dropped"]
 """What becomes of a character: it begins a pretoken, goes on with one, or is dropped."""
+
 
 _Mode: TypeAlias = Literal["fresh", "match", "gap"]
 
@@ -87,7 +100,70 @@ class _Choice(NamedTuple):
 States: TypeAlias = tuple[_State, ...]
 
 
-def first_cut_apart(
+Steps: TypeAlias = tuple[PreTokenizerStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCuts:
+    """A text that two sequences of steps split otherwise, or why it is not known, or neither."""
+
+    text: str | None = None
+    why: str = ""
+    by: str = ""
+
+
+def compared_cuts(left: Steps, right: Steps, without: CharSet = NOTHING) -> ComparedCuts:
+    """Whether two sequences of splitters cut every text alike (Theorems 11 and 14).
+
+    ``without``: characters that no text is taken to hold.
+    """
+    one, two = _only_pattern(left), _only_pattern(right)
+    try:
+        if one is not None and two is not None:
+            text = first_difference(as_run(one), as_run(two))
+            # An empty match is no pretoken with an id: the empty text shows nothing.
+            if text != "":
+                return ComparedCuts(text, by="Theorem 11")
+    except PatternError:
+        pass
+    try:
+        return ComparedCuts(first_cut_difference(left, right, without), by="Theorem 14")
+    except PatternError as error:
+        why = error.what
+    left, right = _without_shared(left, right)
+    try:
+        if first_cut_difference(left, right, without) is None:
+            return ComparedCuts(by="Theorem 14")
+    except PatternError:
+        pass
+    return ComparedCuts(why=why)
+
+
+def _only_pattern(steps: Steps) -> Pattern | None:
+    """The pattern, where the matches of one pattern are the pretokens."""
+    if len(steps) != 1 or not isinstance(step := steps[0], Split):
+        return None
+    matches = step.behavior == "removed" and step.invert
+    return step.pattern if matches and isinstance(step.pattern, Pattern) else None
+
+
+def _without_shared(left: Steps, right: Steps) -> tuple[Steps, Steps]:
+    """The steps without those that both begin with and both end with.
+
+    Where what is left cuts every text alike, so do all of them.
+    """
+    shared = sum(1 for _ in takewhile(_same, zip(left, right, strict=False)))
+    left, right = left[shared:], right[shared:]
+    backwards = zip(reversed(left), reversed(right), strict=False)
+    last = sum(1 for _ in takewhile(_same, backwards))
+    return left[: len(left) - last], right[: len(right) - last]
+
+
+def _same(steps: tuple[PreTokenizerStep, PreTokenizerStep]) -> bool:
+    return steps[0] == steps[1]
+
+
+def first_cut_difference(
     a: Sequence[PreTokenizerStep], b: Sequence[PreTokenizerStep], without: CharSet = NOTHING
 ) -> str | None:
     """A shortest text that two sequences of steps cut otherwise; None proves there is none.

@@ -6,8 +6,18 @@ The others are contents of no text (``docs/theory.md``, Theorem 21).
 from __future__ import annotations
 
 import re
+from collections.abc import Container
+
+from ..merging.symbols import textual
+from ..model import BPEModel
+
+UTF8_BYTES: frozenset[int] = frozenset(range(256)) - {0xC0, 0xC1} - frozenset(range(0xF5, 0x100))
+"""The bytes that occur in UTF-8 (RFC 3629)."""
+
 
 _TAIL = b"[\x80-\xbf]"
+
+
 _INSIDE = re.compile(
     b"(?:%(t)s{1,3}(?![\x80-\xbf]))?"
     b"(?:[\x00-\x7f]|[\xc2-\xdf]%(t)s|\xe0[\xa0-\xbf]%(t)s|\xed[\x80-\x9f]%(t)s"
@@ -42,3 +52,33 @@ def ends_inside(content: bytes) -> bool:
         if byte < 0x80:
             return False
     return False
+
+
+def missing_bytes(contents: Container[bytes]) -> frozenset[int]:
+    """The bytes that occur in UTF-8 and have no token."""
+    return frozenset(byte for byte in UTF8_BYTES if bytes((byte,)) not in contents)
+
+
+def has_utf8_bytes(model: BPEModel) -> bool:
+    """Whether every byte that occurs in UTF-8 is a token, as it is only where bytes are merged.
+
+    With affixes, that is in each of the places in which it has others of them.
+    """
+    tokens, prefix, suffix = textual(model), model.affixes.prefix, model.affixes.suffix
+    return all(
+        before + bytes([byte]) + after in tokens
+        for byte in UTF8_BYTES
+        for before in {b"", prefix}
+        for after in {b"", suffix}
+    )
+
+
+def text_with(byte: int) -> str:
+    """The smallest code point whose UTF-8 holds this byte, which must be one that occurs there."""
+    if byte < 0x80:
+        return chr(byte)
+    if byte < 0xC0:
+        return bytes([0xC2, byte]).decode()
+    tails = {0xE0: b"\xa0\x80", 0xF0: b"\x90\x80\x80"}
+    tail = tails.get(byte, b"\x80" * (1 if byte < 0xE0 else 2 if byte < 0xF0 else 3))
+    return (bytes([byte]) + tail).decode()

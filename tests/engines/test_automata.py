@@ -25,8 +25,8 @@ from bpe_interop.text.spellings import (
     PatternFamily,
 )
 from bpe_interop.theory.automata import continuation, first_difference, uncovered
-from bpe_interop.theory.cuts_apart import compared_cuts
 from bpe_interop.theory.pretokens import can_occur, occurrence
+from bpe_interop.theory.splitters import compared_cuts
 
 
 def tree(source: str, dialect: Dialect = "oniguruma") -> Node:

@@ -29,7 +29,7 @@ from bpe_interop.sources import load_source
 from bpe_interop.steps import Pattern, Split
 from bpe_interop.text.spellings import CL100K, CL100K_TRAILING, GPT2, O200K
 from bpe_interop.text.split import split
-from bpe_interop.theory.splitters import first_cut_apart
+from bpe_interop.theory.splitters import first_cut_difference
 from fixtures import gguf_models as made
 
 
@@ -211,7 +211,7 @@ def test_between_two_groups_there_is_a_text() -> None:
     rng = random.Random(2)
     for _ in range(6):
         one, two = (row.steps for row in rng.sample(decided, 2))
-        text = first_cut_apart(one, two)
+        text = first_cut_difference(one, two)
         assert text is not None
         assert split(one, text) != split(two, text)
 
@@ -223,7 +223,7 @@ def test_digits_are_numbers_to_a_name_but_for_newer_characters() -> None:
     choice = chosen(model)
     assert choice is not None
     assert choice.by == "Theorem 14"
-    text = first_cut_apart(model.pretokenizer or (), SPLITTERS[choice.name].steps)
+    text = first_cut_difference(model.pretokenizer or (), SPLITTERS[choice.name].steps)
     assert text is not None
     assert "\U00011de0" in text
     texts = [

@@ -38,7 +38,7 @@ from bpe_interop.steps import (
     UnicodeForm,
 )
 from bpe_interop.text.split import split as split_text
-from bpe_interop.theory.plain import plain_steps
+from bpe_interop.theory.normalizers import plain_steps
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 

@@ -53,7 +53,7 @@ from bpe_interop.steps import (
     UnicodeForm,
     UnicodeScripts,
 )
-from bpe_interop.theory.pretokens import UTF8_BYTES
+from bpe_interop.theory.utf8 import UTF8_BYTES
 from fixtures import piece_model
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "tokenizers"

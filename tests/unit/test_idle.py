@@ -10,8 +10,8 @@ import pytest
 
 from bpe_interop.formats.huggingface import FORMAT
 from bpe_interop.model import BPEModel
+from bpe_interop.theory.acting_steps import acting_normalizer, acting_splits
 from bpe_interop.theory.added_tokens import one_pass
-from bpe_interop.theory.idle import acting_normalizer, acting_splits
 
 tokenizers = pytest.importorskip("tokenizers")
 

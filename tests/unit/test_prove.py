@@ -37,9 +37,9 @@ from bpe_interop.steps import (
 from bpe_interop.text.normalize import normalize
 from bpe_interop.text.spellings import CL100K, CL100K_TRAILING, GPT2, QWEN2
 from bpe_interop.text.split import Splitter
-from bpe_interop.theory.chains import chain, first_character_apart, pipeline
-from bpe_interop.theory.splitters import first_cut_apart
-from bpe_interop.theory.straddles import Places, _parts
+from bpe_interop.theory.cuts import Places, _parts
+from bpe_interop.theory.normalizers import chain, first_different_character, pipeline
+from bpe_interop.theory.splitters import first_cut_difference
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
 LETTERS = "ab1 !"
@@ -90,7 +90,7 @@ def test_sequences_of_splitters_are_decided_as_they_cut() -> None:
             b = [*a]
             b[rng.randrange(len(b))] = random_step(rng)
         one, other = Splitter(a), Splitter(b)
-        found = first_cut_apart(a, b)
+        found = first_cut_difference(a, b)
         tried = next((t for t in TEXTS if cuts(one, t) != cuts(other, t)), None)
         if found is None:
             proved += 1
@@ -124,13 +124,13 @@ DIGITS_FIRST = (pattern(r"\p{N}{1,3}"), pattern("[\u4e00-\u9fa5]+"))
 def test_published_kinds_of_splitters(
     a: Sequence[PreTokenizerStep], b: Sequence[PreTokenizerStep], text: str | None
 ) -> None:
-    found = first_cut_apart(a, b)
+    found = first_cut_difference(a, b)
     assert found == text or (found and text and len(found) == len(text))
 
 
 def test_what_looks_behind_is_not_decided() -> None:
     with pytest.raises(PatternError):
-        first_cut_apart([pattern("(?: |^)[^ ]*")], [pattern(" ?[^ ]+")])
+        first_cut_difference([pattern("(?: |^)[^ ]*")], [pattern(" ?[^ ]+")])
 
 
 def bytes_model(rng: Random, steps: Sequence[PreTokenizerStep]) -> BPEModel:
@@ -231,7 +231,7 @@ def test_chains_of_normalizers(
 ) -> None:
     """Theorem 15 in ``docs/theory.md``."""
     try:
-        found = first_character_apart(a, b)
+        found = first_different_character(a, b)
     except PatternError:
         assert not same
         assert chain(a) != chain(b)

@@ -43,8 +43,8 @@ from bpe_interop.steps import (
     StripAccents,
 )
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
-from bpe_interop.theory import straddles
-from bpe_interop.theory.straddles import Places
+from bpe_interop.theory import cuts
+from bpe_interop.theory.cuts import Places
 from fixtures.piece_model import NORMAL, TRAINER, UNUSED, Piece, with_field
 
 _SUFFIX_FIELD = 24
@@ -585,7 +585,7 @@ def test_very_many_doubtful_tokens_are_no_proof(monkeypatch: pytest.MonkeyPatch)
     places = Places((Split("!", "isolated"),), (Split(Pattern("[!.]", "oniguruma"), "isolated"),))
     assert places.none_across([b"ab", b"!a"])
     assert not places.none_across([b"ab", b"b."])
-    monkeypatch.setattr(straddles, "_MOST_TOKENS", -1)
+    monkeypatch.setattr(cuts, "_MOST_TOKENS", -1)
     assert not places.none_across([b"ab", b"b."])
 
 

@@ -7,7 +7,7 @@ from itertools import islice, product
 from bpe_interop.proof.pretokenizer import _cut_apart
 from bpe_interop.steps import Behavior, Pattern, Split
 from bpe_interop.text.split import split
-from bpe_interop.theory.straddles import Places
+from bpe_interop.theory.cuts import Places
 
 
 def at(source: str, behavior: Behavior = "isolated") -> Split:

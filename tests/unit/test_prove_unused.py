@@ -15,8 +15,9 @@ from bpe_interop.model import Affixes, BPEModel, PairList, Vocab
 from bpe_interop.proof import stage
 from bpe_interop.proof.prove import prove
 from bpe_interop.steps import SentencePieceText
-from bpe_interop.theory.plain import has_plain_steps, is_as_good_as_normal, pairs_of
+from bpe_interop.theory.normalizers import has_plain_steps
 from bpe_interop.theory.unused_pieces import without_idle
+from bpe_interop.theory.user_defined import is_as_good_as_normal, pairs_of
 from fixtures.piece_model import BYTE, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from trust.verdicts.documents import precompiled
 from trust.verdicts.sources import Json, Source, taken_in

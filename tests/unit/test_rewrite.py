@@ -29,8 +29,7 @@ from bpe_interop.model import (
     Vocab,
 )
 from bpe_interop.theory.byte_ranks import as_byte_ranks, rank_table
-from bpe_interop.theory.piece_level import obstruction
-from bpe_interop.theory.rewrite import Rewrite, as_pairs, as_ranks
+from bpe_interop.theory.rewrite import Rewrite, as_pairs, as_ranks, obstruction
 from fixtures.piece_model import (
     BYTE_FALLBACK,
     BYTE_PIECES,
@@ -507,5 +506,3 @@ def test_two_characters_with_one_id_show_nothing() -> None:
 
     assert encode("\t1") == [ids["'"], ids["1"]]
     assert obstruction(encode) is None
-
-

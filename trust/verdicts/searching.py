@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import product
 
 from bpe_interop.proof import core, decoder, ids, normalizer, pretokenizer, stage
-from bpe_interop.theory import chains
+from bpe_interop.theory import normalizers
 
 _NEAR = "ab \u2581\u00e9e\u0301\n\t\rA1.'xyzwc\u00c9\u65e5\ufb01<_-#\u00a0\u3000\U0001f642\x00"
 
@@ -34,4 +34,4 @@ def search_less() -> None:
     for module in (normalizer, pretokenizer, stage):
         vars(module)["short_texts"] = _strings
     # A table of every code point is made of few normalizers, again and again.
-    vars(chains)["_table"] = lru_cache(maxsize=16)(vars(chains)["_table"])
+    vars(normalizers)["_table"] = lru_cache(maxsize=16)(vars(normalizers)["_table"])

@@ -16,7 +16,7 @@ from typing import Any, Final
 from ...merging.canonical import canonical, whole_lookups
 from ...model import BPEModel, MergeRule, PairList, Vocab
 from ...steps import Pattern, PreTokenizerStep, Replace, Split
-from ...theory.idle import acting_normalizer, acting_splits
+from ...theory.acting_steps import acting_normalizer, acting_splits
 from ..bos_eos import ends_of
 from .pre_names import same_cuts
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from ...merging.canonical import whole_lookups
 from ...model import CHATS, AddedToken, BPEModel, show
 from ...text.decoders import verbatim_of
-from ...theory.pretokens import missing_bytes
+from ...theory.pretokens import text_for
 from ...theory.rewrite import as_pairs, as_ranks
-from ...theory.witness import text_for, text_with
+from ...theory.utf8 import missing_bytes, text_with
 from ...witnesses import met_as_it_vanishes
 from ..bos_eos import ends_of
 from ..losses import Decided, Words, extras_told, flag_witness, merges_words

@@ -18,11 +18,10 @@ from ...steps import Pattern, PreTokenizerStep, Split
 from ...text.bytechars import to_chars
 from ...text.patterns import parse, preferred
 from ...text.split import split
+from ...theory.acting_steps import acting_splits
 from ...theory.automata import first_difference
-from ...theory.cuts import only_merges_bytes
-from ...theory.idle import acting_splits
-from ...theory.splitters import first_cut_apart, newer_characters, representatives
-from ...theory.straddles import Places
+from ...theory.cuts import Places, only_merges_bytes
+from ...theory.splitters import first_cut_difference, newer_characters, representatives
 from ...witnesses import Probe
 from .splitters import SPLITTERS
 
@@ -311,7 +310,7 @@ def _only_pattern(steps: Steps) -> Pattern | None:
 def _first_apart(a: Steps, b: Steps) -> str | None:
     """A shortest text that two sequences cut otherwise; None: none, empty: not decided."""
     try:
-        return first_cut_apart(a, b, newer_characters())
+        return first_cut_difference(a, b, newer_characters())
     except PatternError:
         return ""
 
@@ -348,7 +347,7 @@ def groups() -> tuple[Group, ...]:
             if cuts(first) != cuts(steps):
                 continue
             try:
-                alike = first_cut_apart(first, steps) is None
+                alike = first_cut_difference(first, steps) is None
             except PatternError:
                 undecided.setdefault(names[0], []).append(rows[first][0])
                 undecided.setdefault(rows[first][0], []).append(names[0])

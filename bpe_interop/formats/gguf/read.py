@@ -36,7 +36,8 @@ from ...steps import (
     Verbatim,
 )
 from ...text.bytechars import is_mapped, to_bytes
-from ...theory.pretokens import missing_bytes, occurrence
+from ...theory.pretokens import occurrence
+from ...theory.utf8 import missing_bytes
 from .. import Files
 from ..bos_eos import template_of
 from .characters import GEMMA4, OVER_CHARACTERS, STEPS, built, lines_of

@@ -14,7 +14,7 @@ from ...model import Affixes, BPEModel, Fallback, Kind, Origin, PairList, Vocab,
 from ...steps import JoinBytes
 from ...strict_json import Node, parse
 from ...text.bytechars import is_mapped, to_bytes, to_chars
-from ...theory.pretokens import missing_bytes
+from ...theory.utf8 import missing_bytes
 from .. import Files
 from .names import NAMES, find_pairs
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from ...model import show
 from ...steps import Pattern
 from ...text.spellings import GPT2
-from ...theory.pretokens import missing_bytes
-from ...theory.witness import split_otherwise, text_with
+from ...theory.utf8 import missing_bytes, text_with
+from ...witnesses import split_otherwise
 from ..losses import Decided, Words, looked_up_words
 from ..round_trip import RoundTrip
 from .files import COMMENT, first_comment

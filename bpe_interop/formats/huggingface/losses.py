@@ -11,9 +11,9 @@ from ...steps import JoinPieces, SentencePieceText
 from ...text.bytechars import is_mapped
 from ...text.charsmap import is_identity
 from ...text.normalize import normalize
-from ...theory.plain import found_as_added, has_plain_steps, is_as_good_as_normal, pairs_of
-from ...theory.pretokens import UTF8_BYTES, missing_bytes
-from ...theory.witness import text_with
+from ...theory.normalizers import has_plain_steps
+from ...theory.user_defined import found_as_added, is_as_good_as_normal, pairs_of
+from ...theory.utf8 import UTF8_BYTES, missing_bytes, text_with
 from ...witnesses import beside_wide_space, met_as_it_vanishes
 from ..losses import Decided, Words, extras_told, merges_words, network_files
 from ..round_trip import RoundTrip

@@ -33,8 +33,8 @@ from ...steps import (
 from ...text.charsmap import SPACE, is_identity
 from ...text.patterns import parse
 from ...text.regex_syntax import Alternation
-from ...theory.chains import literal
-from ...theory.plain import found_as_added, pairs_of, plain_steps, stays_symbol
+from ...theory.normalizers import literal, plain_steps
+from ...theory.user_defined import found_as_added, pairs_of, stays_symbol
 from .vocab import Pairs
 
 ALL_SPACES = 2**31

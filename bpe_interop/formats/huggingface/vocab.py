@@ -26,7 +26,8 @@ from ...model import (
 from ...steps import PreTokenizerStep
 from ...strict_json import Node
 from ...text.bytechars import all_to_bytes, is_mapped, to_bytes, to_chars
-from ...theory.pretokens import UTF8_BYTES, can_occur
+from ...theory.pretokens import can_occur
+from ...theory.utf8 import UTF8_BYTES
 
 BYTE_TOKENS: dict[int, str] = {byte: f"<0x{byte:02X}>" for byte in range(256)}
 """How byte fallback spells each byte."""

@@ -20,8 +20,8 @@ from ...steps import (
     Split,
 )
 from ...text.charsmap import SPACE
-from ...theory.idle import acting_normalizer, acting_splits
-from ...theory.plain import plain_steps
+from ...theory.acting_steps import acting_normalizer, acting_splits
+from ...theory.normalizers import plain_steps
 from .scores import ranking
 
 Dummy: TypeAlias = Literal["none", "prefix", "suffix"]

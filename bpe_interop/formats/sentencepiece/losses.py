@@ -10,7 +10,7 @@ from ...kernel import as_dict
 from ...merging.canonical import whole_lookups
 from ...model import AddedToken, BPEModel, show
 from ...steps import JoinPieces
-from ...theory.piece_level import Obstruction, obstruction
+from ...theory.rewrite import Obstruction, obstruction
 from ...witnesses import Probe, missing_character
 from ..bos_eos import ends_of
 from ..losses import Decided, Words, extras_told, flag_witness, merges_words

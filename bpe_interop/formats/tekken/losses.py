@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from ...loss import Loss
 from ...model import BPEModel, show
 from ...theory.byte_ranks import as_byte_ranks, rank_table
-from ...theory.pretokens import missing_bytes
-from ...theory.witness import text_with
+from ...theory.utf8 import missing_bytes, text_with
 from ..losses import Decided, Words, merges_words
 from ..one_pattern import express
 from ..round_trip import RoundTrip

@@ -18,7 +18,7 @@ from ...steps import (
     PreTokenizerStep,
 )
 from ...text.bytechars import is_mapped, to_chars
-from ...theory.pretokens import missing_bytes
+from ...theory.utf8 import missing_bytes
 from .. import Files
 from ..names import STEM
 from ..one_pattern import pat_str, read_pattern

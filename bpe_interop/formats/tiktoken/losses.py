@@ -13,8 +13,7 @@ from ...entries import numbered
 from ...loss import Loss
 from ...model import BPEModel, show
 from ...theory.byte_ranks import as_byte_ranks, rank_table
-from ...theory.pretokens import missing_bytes
-from ...theory.witness import text_with
+from ...theory.utf8 import missing_bytes, text_with
 from ..losses import Decided, Words, flag_witness, looked_up_words, merges_words
 from ..one_pattern import express
 from ..round_trip import RoundTrip

@@ -19,18 +19,63 @@ from ..steps import (
     Prepend,
     PreTokenizerStep,
     Replace,
+    SentencePieceText,
     Strip,
     StripAccents,
     UnicodeForm,
 )
 from ..text.charsets import code_points
+from ..text.charsmap import SPACE, is_identity
 from ..text.normalize import normalize
 from ..text.patterns import parse
 from ..text.regex_syntax import Leaf, Node
 from ..text.regex_syntax import Sequence as Parts
 from ..text.unicode import LAST, SURROGATES
-from .idle import acting_splits
-from .plain import plain_normalizer
+from .acting_steps import acting_normalizer, acting_splits
+
+
+def plain_steps(step: SentencePieceText) -> tuple[NormalizerStep, ...]:
+    """Simple steps that do the same, but for a character map and a space after the text.
+
+    Spaces are removed before the dummy prefix is put in and before they are escaped; at the end
+    SentencePiece removes escaped ones, so U+2581 in a text is removed there with them.
+    """
+    space = SPACE if step.escape else " "
+    steps: list[NormalizerStep] = []
+    if step.collapse:
+        steps += [
+            Replace(Pattern(" {2,}", "oniguruma"), " "),
+            Replace(Pattern(r"\A ", "oniguruma"), ""),
+        ]
+    if step.dummy == "prefix":
+        steps.append(Prepend(space))
+    if step.escape:
+        steps.append(Replace(" ", SPACE))
+    if step.collapse:
+        steps.append(Replace(Pattern(rf"{space}+\z", "oniguruma"), ""))
+    return tuple(steps)
+
+
+def has_plain_steps(step: SentencePieceText) -> bool:
+    """Whether :func:`plain_steps` normalizes every text alike.
+
+    A user-defined piece keeps the doubled spaces that it holds.
+    """
+    if step.dummy == "suffix" or not is_identity(step.charsmap):
+        return False
+    return not step.collapse or not any("  " in text for text in step.kept)
+
+
+def plain_normalizer(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ...]:
+    """The steps that can act, those of SentencePiece as simple ones where these do the same."""
+    plain: list[NormalizerStep] = []
+    for step in steps:
+        if isinstance(step, SentencePieceText) and has_plain_steps(step):
+            plain += plain_steps(step)
+        else:
+            plain.append(step)
+    return acting_normalizer(plain)
+
 
 Pipeline = tuple[tuple[NormalizerStep, ...], tuple[PreTokenizerStep, ...]]
 """What is done to a text before merging: normalizer and pre-tokenizer."""
@@ -75,7 +120,9 @@ def same_places(a: Sequence[NormalizerStep], b: Sequence[NormalizerStep]) -> boo
     return chain(a) == chain(b) and not any(isinstance(step, Prepend) for step in (*a, *b))
 
 
-def first_character_apart(a: Sequence[NormalizerStep], b: Sequence[NormalizerStep]) -> str | None:
+def first_different_character(
+    a: Sequence[NormalizerStep], b: Sequence[NormalizerStep]
+) -> str | None:
     """The first character that two chains write otherwise; None proves there is no such text.
 
     Raises:

@@ -1,6 +1,4 @@
-"""What only SentencePiece has, in terms that other formats have too, where that is exact.
-
-User-defined tokens are Theorem 24 in ``docs/theory.md``, normalizers Theorem 15.
+"""User-defined tokens as added ones, and tokens whose kind changes nothing (Theorem 24).
 
 Sources: ``src/normalizer.cc``, ``src/bpe_model.cc`` and ``src/sentencepiece_processor.cc`` of
 sentencepiece; tokenizers' ``added_vocabulary.rs``.
@@ -8,61 +6,17 @@ sentencepiece; tokenizers' ``added_vocabulary.rs``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..memo import Memo
 from ..model import AddedToken, BPEModel
-from ..steps import NormalizerStep, Pattern, Prepend, Replace, SentencePieceText
-from ..text.charsmap import SPACE, is_identity
+from ..steps import Replace, SentencePieceText
+from ..text.charsmap import SPACE
 from ..text.normalize import normalize
-from .idle import acting_normalizer
+from .normalizers import plain_normalizer
 
 if TYPE_CHECKING:
     from .rewrite import Rewrite
-
-
-def plain_steps(step: SentencePieceText) -> tuple[NormalizerStep, ...]:
-    """Simple steps that do the same, but for a character map and a space after the text.
-
-    Spaces are removed before the dummy prefix is put in and before they are escaped; at the end
-    SentencePiece removes escaped ones, so U+2581 in a text is removed there with them.
-    """
-    space = SPACE if step.escape else " "
-    steps: list[NormalizerStep] = []
-    if step.collapse:
-        steps += [
-            Replace(Pattern(" {2,}", "oniguruma"), " "),
-            Replace(Pattern(r"\A ", "oniguruma"), ""),
-        ]
-    if step.dummy == "prefix":
-        steps.append(Prepend(space))
-    if step.escape:
-        steps.append(Replace(" ", SPACE))
-    if step.collapse:
-        steps.append(Replace(Pattern(rf"{space}+\z", "oniguruma"), ""))
-    return tuple(steps)
-
-
-def has_plain_steps(step: SentencePieceText) -> bool:
-    """Whether :func:`plain_steps` normalizes every text alike.
-
-    A user-defined piece keeps the doubled spaces that it holds.
-    """
-    if step.dummy == "suffix" or not is_identity(step.charsmap):
-        return False
-    return not step.collapse or not any("  " in text for text in step.kept)
-
-
-def plain_normalizer(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ...]:
-    """The steps that can act, those of SentencePiece as simple ones where these do the same."""
-    plain: list[NormalizerStep] = []
-    for step in steps:
-        if isinstance(step, SentencePieceText) and has_plain_steps(step):
-            plain += plain_steps(step)
-        else:
-            plain.append(step)
-    return acting_normalizer(plain)
 
 
 def found_as_added(model: BPEModel) -> tuple[AddedToken, ...]:
