@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .arguments import one_or_more
 from .errors import CheckFailedError, LossyConversionError, PatternError
-from .formats import Files, Format, check_name, way_of_writing
+from .formats import Files, Format, by_name, check_name, way_of_writing
 from .formats.round_trip import RoundTrip
 from .gate import admit, describe, renamed
 from .gc_pause import paused
@@ -39,6 +39,7 @@ from .sources import SourceOptions, load_source, read_with
 from .statement import Statement
 from .steps import Pattern, Split
 from .text.patterns import parse
+from .text.visible import LabelledLine, as_text
 from .theory.automata import first_difference
 from .ticks import begin
 from .usage_notes import stale_template, usage_notes
@@ -74,8 +75,8 @@ class Conversion:
         )
 
     def __str__(self) -> str:
-        """What was kept, rewrote, lost, noted and compared, one line each."""
-        return "\n".join([f"{self._outcome.upper()}: {self.source} to {self.target}", *self._lines])
+        """What ``bpe-interop convert`` prints of it."""
+        return as_text(self.lines())
 
     def _repr_html_(self) -> str:
         """The head of a report's page, and below it what was kept, rewritten, lost and checked."""
@@ -83,10 +84,13 @@ class Conversion:
 
         sides = f"{self.source} ({self.source_format})", f"{self.target} ({self.target_format})"
         if self.report is None:
-            return verdict_block(self._outcome, sides, _NOT_COMPARED, self._lines)
-        from .compare.words import summary
+            lead = "What was written was not compared with the source."
+        else:
+            from .compare.words import summary
 
-        return verdict_block(self._outcome, sides, summary(self.report), self._lines)
+            lead = summary(self.report)
+        rest = ((line.label or "", line.text) for line in self.lines())
+        return verdict_block(self._outcome, sides, lead, rest)
 
     @property
     def _outcome(self) -> str:
@@ -95,28 +99,38 @@ class Conversion:
         dropped = self.report.dropped
         return (f"without {', '.join(dropped)}, " if dropped else "") + self.report.verdict
 
-    @property
-    def _lines(self) -> list[str]:
-        told = {
-            "wrote": self.files,
-            "kept": self.kept,
-            "rewrote": self.rewrote,
-            "lost": [describe(loss, happened=True) for loss in self.losses],
-            "note": self.notes,
-        }
-        if self.report is not None:
-            from .compare.words import why_not_proved
-
-            why = why_not_proved(self.report)
-            told["checked"] = [
-                f"{check.of} in {check.engine} {check.version}: {check.texts:,} texts"
-                for check in self.report.checks
-            ]
-            told["why not proved"] = [why] if why else []
-        return [f"  {word}: {line}" for word, lines in told.items() for line in lines]
+    def lines(self, costs: Iterable[object] = ()) -> Iterator[LabelledLine]:
+        """What it says to people; ``costs`` are those of what was lost, if they were measured."""
+        place = Target(Path(self.target), by_name(self.target_format))
+        yield LabelledLine("wrote", place.listed(self.files))
+        yield LabelledLine("kept", "; ".join(self.kept))
+        for label, texts in (
+            ("rewrote", self.rewrote),
+            ("dropped", (describe(loss, happened=True) for loss in self.losses)),
+            ("cost", map(str, costs)),
+            ("note", self.notes),
+        ):
+            yield from (LabelledLine(label, text) for text in texts)
+        yield from written_lines(self.report)
 
 
-_NOT_COMPARED = "What was written was not compared with the source."
+def written_lines(
+    report: Report | None, to: str = "", *, has_source: bool = True
+) -> Iterator[LabelledLine]:
+    """What was checked and what is known of what was written; None: nothing was asked.
+
+    ``to`` and ``has_source`` are those of :func:`.compare.words.written`.
+    """
+    if report is None:
+        yield LabelledLine("not checked", "--no-verify was given")
+        return
+    from .compare.words import check_lines, written  # there is a report, so it is imported
+
+    for check in report.checks:
+        yield from check_lines(check)
+    yield LabelledLine("verdict", written(report, to, has_source=has_source))
+    for note in report.notes:
+        yield LabelledLine("note", note)
 
 
 class ReadingOptions(SourceOptions, total=False):

@@ -41,21 +41,24 @@ _CELL = "border:0;padding:.15em .8em .15em 0;text-align:left;vertical-align:top;
 
 def framed(head: str, lines: Iterable[str], tokens: Iterable[tuple[int, bytes]] = ()) -> str:
     """A head, lines of ``name: value`` below it, and perhaps tokens."""
+    parts = (line.strip().partition(": ") for line in lines)
     return (
         f'<div style="{_CARD}padding:.7em 1em;margin:.3em 0">'
         f'<div style="font-weight:600;{_MONO}">{_safe(head)}</div>'
-        f"{_table(lines)}{chips(tokens)}</div>"
+        f"{_table((name, value) for name, _, value in parts)}{chips(tokens)}</div>"
     )
 
 
-def verdict_block(verdict: str, sides: Iterable[str], lead: str, lines: Iterable[str]) -> str:
+def verdict_block(
+    verdict: str, sides: Iterable[str], lead: str, lines: Iterable[tuple[str, str]]
+) -> str:
     """A verdict as the head of its page: the sign and the largest letters, then what it is about.
 
     Args:
         verdict: a key of :data:`HEADLINES`; another one stands as it is, without a sign.
         sides: the sources.
         lead: the verdict in a sentence.
-        lines: what it rests on, as ``name: value``.
+        lines: what it rests on: a name, and what stands behind it.
     """
     tone, tint = _TONES.get(verdict, (_SOFT, "#efefea"))
     sign = (
@@ -105,16 +108,15 @@ def _shown(content: bytes) -> str:
         return f"<small>{content.hex(' ').upper()}</small>"
 
 
-def _table(lines: Iterable[str]) -> str:
+def _table(lines: Iterable[tuple[str, str]]) -> str:
     rows = []
     before = ""
-    for line in lines:
-        name, _, value = line.strip().partition(": ")
+    for name, value in lines:
         name, before = "" if name == before else name, name
         rows.append(
             f'<tr style="background:#fff"><th style="{_CELL};font-weight:400;color:{_SOFT};'
             f'white-space:nowrap">{_safe(name)}</th>'
-            f'<td style="{_CELL};color:{_INK};{_MONO};overflow-wrap:anywhere">'
+            f'<td style="{_CELL};color:{_INK};{_MONO};white-space:pre-wrap;overflow-wrap:anywhere">'
             f"{_safe(value)}</td></tr>"
         )
     if not rows:

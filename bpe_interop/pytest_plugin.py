@@ -6,7 +6,7 @@ nothing but what pytest has imported anyway; the rest is imported when a tokeniz
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 import pytest
@@ -154,83 +154,21 @@ def assert_parity(
         preset_a=preset_a,
         preset_b=preset_b,
     )
-    problem = _problem(report, require, len(listed or ())) or _other(report, metadata)
-    if problem is not None:
-        details = _details(report, given=listed is not None)
-        raise AssertionError("\n".join([problem, *_sides(report), *details]))
+    reasons = _unmet(report, require, metadata, len(listed or ()))
+    if reasons or report.verdict in ("different", "unknown"):
+        from .compare.words import report_lines
+        from .text.visible import as_text
+
+        raise AssertionError(as_text(report_lines(report, reasons)))
     return report
 
 
-def _problem(report: Report, require: Required, given: int) -> str | None:
-    """What is wrong, in a line; None where all is well. Of ``given`` texts all must be compared."""
-    if report.verdict == "different":
-        at = f", first at stage: {report.stage}" if report.stage else ""
-        return f"the tokenizers differ{at}"
-    if report.compared < given or (given and report.failures):
-        times = len(report.failures)
-        return f"{report.compared:,} of {given:,} texts compared; {times:,} times a side failed"
-    if report.verdict == "unknown":
-        from .compare.words import omitted
+def _unmet(report: Report, require: Required, metadata: bool, given: int) -> tuple[str, ...]:
+    """Why a verdict of equality is not accepted. Of ``given`` texts all must be compared."""
+    from .compare.words import unmet
 
-        why = f"; {unsaid}" if (unsaid := omitted(report)) else ""
-        return f"no answer: no difference in {report.compared:,} compared{why}"
-    if require == "proved" and report.verdict != "proved":
-        return f"not proved, which is required; no difference in {report.compared:,} compared"
-    return None
-
-
-def _other(report: Report, metadata: bool) -> str | None:
-    from .compare.words import other_metadata
-
-    other = other_metadata(report) if metadata else ()
-    return f"the ids are the same, the metadata is not: {'; '.join(other)}" if other else None
-
-
-def _sides(report: Report) -> Iterator[str]:
-    yield f"  a          {report.a} ({report.engine_a})"
-    yield f"  b          {report.b} ({report.engine_b})"
-
-
-_SHOWN = 200
-"""Characters of a given text that are shown."""
-
-
-def _details(report: Report, *, given: bool) -> Iterator[str]:
-    from .compare.words import reason, remarks, texts_differ
-    from .model import show
-
-    mismatch = report.mismatch
-    if mismatch is not None:
-        asked = mismatch.mode.scope
-        if given and report.whole is None:
-            asked += "; none of yours: a proof gave it"
-        elif given and report.whole is not None and report.whole != mismatch.text:
-            cut = " ..." if len(report.whole) > _SHOWN else ""
-            yield f"  yours      {show(report.whole[:_SHOWN])}{cut}"
-            asked += "; made small from yours"
-        yield f"  text       {show(mismatch.text)} = {mismatch.text!a} ({asked})"
-        answers = zip("ab", mismatch.decoding or (), strict=False)
-        for side, ids in (("a", mismatch.ids_a), ("b", mismatch.ids_b)):
-            yield f"  {side} gives    {' '.join(map(str, ids)) or 'no ids'}"
-        yield from (f"  {side} decodes  {show(text)}" for side, text in answers)
-        yield from _aligned(report)
-        yield f"  texts      {texts_differ(report)}"
-    for stage in report.stages:
-        if stage.outcome != "proved":
-            outcome = "differs" if stage.outcome == "refuted" else "not proved"
-            yield f"  {outcome:<10} {stage.name}: {reason(stage, report.scope)}"
-    for failure in report.failures[:5]:
-        yield f"  failed     {failure.side} on {show(failure.text[:60])}: {failure.what}"
-    yield from (f"  note       {note}" for note in remarks(report))
-
-
-def _aligned(report: Report) -> Iterator[str]:
-    from .compare.alignment import as_rows
-
-    for example in report.examples[:1]:
-        rows = as_rows(example.mismatch.text, example.spans)
-        width = max(len(text) for _, text, _, _ in rows)
-        wide = max(len(tokens) for _, _, tokens, _ in rows)
-        for equal, text, a, b in rows:
-            mark = " " if equal else ">"
-            yield f"  {mark}          {text:<{width}}  a: {a:<{wide}}  b: {b}".rstrip()
+    reasons = unmet(report, require, metadata=metadata)
+    if report.verdict != "different" and (report.compared < given or (given and report.failures)):
+        times = f"{len(report.failures):,} times a side failed"
+        return (f"{report.compared:,} of {given:,} texts compared; {times}", *reasons)
+    return reasons

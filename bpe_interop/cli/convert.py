@@ -11,7 +11,6 @@ import click
 
 from ..convert import Conversion, convert
 from ..formats import all_formats, by_name, way_of_writing
-from ..gate import describe
 from ..io import Target
 from ..sources import SourceOptions
 from ..statement import Statement
@@ -30,8 +29,8 @@ from .options import (
     to_option,
     writing_options,
 )
-from .outcome import refusals, show_how_to_load, show_outcome
-from .screen import as_json, counting, lines
+from .outcome import refusals, show_how_to_load
+from .screen import as_json, counting, print_lines
 
 if TYPE_CHECKING:
     from ..cost import Cost
@@ -167,7 +166,7 @@ def convert_command(
     if json_output:
         as_json(_as_dict(done, costs))
     else:
-        _show(done, target, costs)
+        print_lines(done.lines(costs))
         show_how_to_load(by_name(done.target_format), done.files, target)
 
 
@@ -207,13 +206,3 @@ def _dropped(asked: _ConvertOptions) -> tuple[str, ...]:
         if asked.to in (row.name, *row.aliases) and _PRETOKENS in row.drops:
             return row.drops[_PRETOKENS]
     raise click.UsageError(f"--{_PRETOKENS} belongs to --to spm")
-
-
-def _show(done: Conversion, target: Path, costs: list[Cost]) -> None:
-    lines("wrote", [Target(target, by_name(done.target_format)).listed(done.files)])
-    lines("kept", ["; ".join(done.kept)])
-    lines("rewrote", done.rewrote)
-    lines("dropped", [describe(loss, happened=True) for loss in done.losses])
-    lines("cost", [str(cost) for cost in costs])
-    lines("note", done.notes)
-    show_outcome(done.report)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..convert import Writing, Written, write_checked
+from ..convert import Writing, Written, write_checked, written_lines
 from ..errors import FormatError, LossyConversionError, not_utf8
 from ..extend import Surgery, surgery, with_tokens
 from ..formats.huggingface.companions import MODEL_CONFIG
@@ -38,8 +38,8 @@ from .options import (
     to_option,
     writing_options,
 )
-from .outcome import refusals, show_how_to_load, show_outcome
-from .screen import as_json, counting, lines
+from .outcome import refusals, show_how_to_load
+from .screen import as_json, counting, lines, print_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +321,7 @@ def _show(
     lines("rows", [_rows(changes)])
     lines("dropped", [describe(loss, happened=True) for loss in done.losses])
     lines("note", [*changes.notes, *notes])
-    show_outcome(done.report, to="to the source with these tokens ")
+    print_lines(written_lines(done.report, to="to the source with these tokens "))
 
 
 def _said(token: AddedToken) -> str:

@@ -22,7 +22,7 @@ from ..model import (
 )
 from ..presets import telling_apart
 from ..sources import SourceOptions, load_source, readings
-from ..text.visible import many
+from ..text.visible import folded, many
 from ..usage_notes import texts_of_ids
 from ..workers import Here, Pool
 from .completion import file_names
@@ -39,7 +39,7 @@ from .options import (
     scheduler_options,
     workers_of,
 )
-from .screen import as_json, folded, lines
+from .screen import as_json, lines
 from .statistics import MeasureByParts, show_statistics
 
 _FOLDED = ("normalize", "split", "decode", "pre")

@@ -8,16 +8,15 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import SourceError, not_utf8
-from ..model import show
-from ..text.visible import is_ambiguous
+from ..text.visible import LABEL, LabelledLine
 from ..ticks import StageTick, Unit
-from .terminal import say_line, shown, tell, wrapped
+from .terminal import say, say_line, shown, tell, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,34 +24,26 @@ if TYPE_CHECKING:
     from ..compare import Progress
     from ..token_files import Step
 
-LABEL = 12
-"""Columns that the label of a line takes."""
 
-
-def lines(label: str, texts: list[str] | tuple[str, ...]) -> None:
+def lines(label: str, texts: Iterable[str]) -> None:
     """Prints each text on a line of its own behind a label, to stdout."""
-    for text in texts:
-        laid = text.removesuffix("\n")
-        # What has several lines is laid out already, as code to copy is.
-        wide = laid.split("\n") if "\n" in laid else wrapped(shown(laid), sys.stdout, used=LABEL)
-        for number, line in enumerate(wide):
-            say_line(f"{'' if number else label:<{LABEL}}{line}")
+    print_lines(LabelledLine(label, text) for text in texts)
 
 
-def show_text(text: str) -> str:
-    """A text for people; with its escapes behind it where a mark or an unseen sign is in it."""
-    shown = show(text)
-    if is_ambiguous(text) and not shown.isascii():
-        shown += f" = {text!a}"
-    return shown
-
-
-def short_text(text: str, limit: int = 100) -> str:
-    """A text for people, cut in its middle where it is long."""
-    if len(text) <= limit:
-        return show_text(text)
-    half = limit // 2
-    return f"{show(text[:half])} ... {show(text[-half:])} ({len(text):,} characters)"
+def print_lines(listed: Iterable[LabelledLine]) -> None:
+    """Prints labelled lines to stdout, wrapped where a terminal is narrow."""
+    for line in listed:
+        text = line.text.removesuffix("\n")
+        if line.label is None:
+            say(text)
+            continue
+        # What is laid out already stays: rows of a table, and several lines, as code to copy is.
+        if line.row or "\n" in text:
+            wide = text.split("\n")
+        else:
+            wide = [*wrapped(shown(text), sys.stdout, used=LABEL)]
+        for number, part in enumerate(wide):
+            say_line(f"{'' if number else line.label:<{LABEL}}{part}", bold=line.marked)
 
 
 def print_table(
@@ -98,14 +89,6 @@ def console_on_stdout(*, width: int | None = None, soft_wrap: bool = False) -> C
             raise BrokenPipeError
 
     return _Console(file=sys.stdout, highlight=False, width=width, soft_wrap=soft_wrap)
-
-
-def folded(text: str, limit: int = 100) -> str:
-    """A text that is too long to be read, without its middle; its end says how it is meant."""
-    if len(text) <= limit:
-        return text
-    left, right = limit - 60, 45  # the end of a step has its pattern's dialect and its settings
-    return f"{text[:left]} ... {text[-right:]} ({len(text):,} characters; --full shows them)"
 
 
 def as_json(value: Any) -> None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ..convert import Writing, Written, write_checked
+from ..convert import Writing, Written, write_checked, written_lines
 from ..corpora import find_files
 from ..engines import check_installed
 from ..errors import LossyConversionError
@@ -38,8 +38,8 @@ from .options import (
     to_option,
     writing_options,
 )
-from .outcome import show_how_to_load, show_outcome
-from .screen import as_json, counting, lines
+from .outcome import show_how_to_load
+from .screen import as_json, counting, lines, print_lines
 
 FIRST = 10
 """How many of the merges are printed."""
@@ -278,7 +278,7 @@ def _show(done: Training, written: Written, request: Request) -> None:
     lines("note", done.notes)
     lines("dropped", [describe(loss, happened=True) for loss in written.losses])
     lines("note", written.notes)
-    show_outcome(written.report, to="to what was learned ", has_source=False)
+    print_lines(written_lines(written.report, to="to what was learned ", has_source=False))
 
 
 def _special(model: BPEModel) -> list[str]:

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from ..compare import SCOPES, Corpora, Errors, Report, RunOptions, Scope, Selection, verify
 from ..compare.metadata import COVERED
-from ..compare.words import other_metadata, unmet
+from ..compare.words import other_metadata, report_lines, unmet
 from ..corpora import find_files, parse_sample
 from ..engines import NAMES
 from ..engines.facts import is_address
@@ -33,9 +33,8 @@ from .options import (
     scheduler_options,
     workers_of,
 )
-from .screen import comparing
+from .screen import comparing, print_lines
 from .terminal import tell
-from .verdict import show_report
 
 
 def _engine(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -281,7 +280,7 @@ def verify_command(
             click.echo(to_json(report), nl=False)
             _tell_unmet(asked.unmet(report))
         else:
-            show_report(report, reasons=asked.unmet(report), full=full)
+            print_lines(report_lines(report, asked.unmet(report), full=full))
     finally:  # a closed pipe must not cost the reports
         write_reports(report, reports, asked.require, metadata=asked.metadata)
     sys.exit(asked.code(report))

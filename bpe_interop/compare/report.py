@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ..diff import Difference
-from ..model import show
 from ..notebook import verdict_block
 from ..proof.stage import Scope, Stage
+from ..text.visible import as_text
 from .alignment import Span
 from .corpus_report import CorpusReport, Source
 from .sides import Failure, Mismatch
-from .words import remarks, summary, texts_differ
+from .words import report_lines, summary, texts_differ
 
 Verdict: TypeAlias = Literal["proved", "tested", "different", "unknown"]
 """What is said of two tokenizers, or of what was written and its source."""
@@ -129,27 +129,14 @@ class Report:
         )
 
     def __str__(self) -> str:
-        """The verdict, on what it rests, and a text that differs if there is one."""
-        mismatch = self.mismatch
-        told = {
-            "sides": [f"{self.a} in {self.engine_a}", f"{self.b} in {self.engine_b}"],
-            "texts": [f"{_texts(self)} ({self.bytes:,} bytes)"],
-            "scopes": self.scopes,
-            "stage": [self.stage] if self.stage else [],
-            "text": [show(mismatch.text)] if mismatch else [],
-            "a gives": [_ids(mismatch.ids_a)] if mismatch else [],
-            "b gives": [_ids(mismatch.ids_b)] if mismatch else [],
-            "assumes": self.assumptions,
-            "but": [self.narrower] if self.narrower else [],
-            "note": remarks(self),
-        }
-        lines = (f"  {word}: {line}" for word, lines in told.items() for line in lines)
-        return "\n".join([f"{self.verdict.upper()}: {self.a} and {self.b}", *lines])
+        """What ``bpe-interop verify`` prints of it."""
+        return as_text(report_lines(self))
 
     def _repr_html_(self) -> str:
         """The head of the report's page, and below it what the verdict rests on."""
         sides = f"{self.a} in {self.engine_a}", f"{self.b} in {self.engine_b}"
-        rest = [line for line in str(self).splitlines()[1:] if not line.startswith("  sides: ")]
+        shown = ((line.label or "", line.text) for line in report_lines(self))
+        rest = (line for line in shown if line[0] not in ("a", "b"))  # the head has them
         return verdict_block(self.verdict, sides, summary(self), rest)
 
 
@@ -157,8 +144,3 @@ def _texts(report: Report) -> str:
     if report.verdict == "different":
         return texts_differ(report)
     return f"{report.differing:,} of {report.compared:,} texts differ"
-
-
-def _ids(ids: tuple[int, ...]) -> str:
-    more = f" ... ({len(ids):,} ids)" if len(ids) > 20 else ""
-    return " ".join(map(str, ids[:20])) + more

@@ -1,22 +1,24 @@
-"""Every sentence about a report: on the screen, on pages, in a notebook, in a test."""
+"""Every sentence about a report, and the lines that the screen, a test and ``str`` show of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..engines import versions
+from ..engines.facts import facts
 from ..model import show
 from ..proof.prove import about
 from ..proof.stage import Scope, Stage, counts
-from ..text.visible import many
+from ..text.visible import LabelledLine, columns_of, fitted, folded, many, short_text, show_text
+from .alignment import as_rows
 from .assumptions import EXAMINED
-from .corpus_report import Counts, Source
-from .sides import AROUND, PARSED, TEMPLATED
+from .corpus_report import CorpusReport, Counts, Source
+from .sides import AROUND, PARSED, TEMPLATED, Mismatch
 
 if TYPE_CHECKING:
     from ..diff import Difference
-    from .report import Example, Report
+    from .report import Check, Example, Report
 
 OUTCOMES: Mapping[str, str] = {
     "proved": "proved",
@@ -184,6 +186,12 @@ def written(report: Report, to: str = "", *, has_source: bool = True) -> str:
         to: what it equals, where that is not the source as it is.
         has_source: it was made of a source, which could have said another template.
     """
+    served = [check for check in report.checks if facts(check.engine).directories and check.texts]
+    also = [f"; tested as {check.engine} {check.version} serves it" for check in served]
+    return _written(report, to, has_source) + "".join(also)
+
+
+def _written(report: Report, to: str, has_source: bool) -> str:
     but = f"not the same tokenizer: {_fields_dropped(report)}; all else " if report.dropped else ""
     if report.verdict == "proved":
         text = about(report.scope, report.stages)
@@ -258,3 +266,219 @@ def file_outcome(counted: Counts) -> str:
     if counted.failed_a or counted.failed_b:
         return "failed"
     return "equal" if counted.compared else "not compared"
+
+
+# What is shown of a report, line by line.
+
+_ROWS = 12
+_WIDEST = 48
+"""Columns of the widest cell of a table."""
+_HOW = 240
+"""Characters of what says how a field differs; two patterns may be in it."""
+_GIVEN = 200
+"""Characters of a text of the caller's."""
+_IDS = 24
+_FILES = 6
+_MORE = 3
+"""How many further texts are shown; JSON has all that are kept."""
+_FAILURES = 5
+
+
+def report_lines(
+    report: Report, reasons: Sequence[str] = (), *, full: bool = False
+) -> Iterator[LabelledLine]:
+    """The verdict and the text that shows it, the stages, what was run.
+
+    Args:
+        report: what was found.
+        reasons: why it is not accepted, whatever the verdict is.
+        full: show long patterns whole; without it they have no middle.
+    """
+    accepted = but_not_accepted(report, reasons)
+    if report.mismatch is not None:
+        yield from _mismatch_lines(report, report.mismatch)
+    else:
+        yield LabelledLine(report.verdict.upper(), f"{_without_mismatch(report)}{accepted}")
+    for each in report.against:
+        yield LabelledLine("not proved", each)
+    for each in reasons:
+        yield LabelledLine("because", each)
+    if report.verdict == "tested" or (report.verdict == "unknown" and report.compared > 0):
+        yield LabelledLine("scope", subject(report))
+    for stage in report.stages:
+        outcome = OUTCOMES[stage.outcome]
+        outcome = outcome.upper() if stage.outcome == "refuted" else outcome
+        yield LabelledLine("stage", f"{stage.name:<18} {outcome:<10} {_why(stage, report)}")
+    size = f"{report.compared:,} texts ({report.bytes:,} bytes)"
+    yield LabelledLine("ran", f"{size}: {'; '.join(report.scopes)}")
+    if report.corpus is not None:
+        for line in corpus_lines(report.corpus):
+            yield LabelledLine("corpus", line)
+    yield LabelledLine("a", f"{report.a} ({report.engine_a})")
+    yield LabelledLine("b", f"{report.b} ({report.engine_b})")
+    for each in report.assumptions:
+        yield LabelledLine("assumed", each)
+    for difference, matter in differences(report):
+        how = difference.whole or difference.how if full else folded(difference.how, _HOW)
+        told = "; ".join(filter(None, (matter, how)))
+        yield LabelledLine("field", f"{difference.field:<18} {told}")
+    for note in report.notes:
+        yield LabelledLine("note", note)
+    yield from _failure_lines(report)
+
+
+def check_lines(check: Check) -> Iterator[LabelledLine]:
+    """What was compared with what, or why nothing was."""
+    if check.skipped:
+        yield LabelledLine("not checked", f"{check.of} in {check.engine}: {check.skipped}")
+        return
+    same = f"same ids in {check.engine} {check.version} on {check.texts:,} texts"
+    yield LabelledLine(
+        "checked", f"{check.of}: {same} ({check.bytes:,} bytes): {'; '.join(check.scopes)}"
+    )
+    if check.failures:
+        yield LabelledLine("not checked", f"{check.failures:,} of these texts: {check.failed}")
+
+
+def _without_mismatch(report: Report) -> str:
+    """What stands behind a verdict that no text shows."""
+    if report.verdict == "proved":
+        return f"equal for {subject(report)}"
+    if not report.compared:
+        return f"no side answered any of {report.texts:,} texts that the other did"
+    some = "" if report.compared == report.texts else f" of {report.texts:,}"
+    parts = [f"equal on {report.compared:,}{some} texts ({report.bytes:,} bytes)"]
+    if report.verdict == "tested":
+        parts += ["interrupted before all were compared"] if report.interrupted else []
+        return "; ".join([*parts, "not proved"])
+    corpus = report.corpus
+    failed = 0 if corpus is None else max(corpus.counts.failed_a, corpus.counts.failed_b)
+    parts += [f"a side failed on {failed:,} of the corpora's documents"] if failed else []
+    return "; ".join(filter(None, [*parts, omitted(report), "not enough to tell"]))
+
+
+def _mismatch_lines(report: Report, mismatch: Mismatch) -> Iterator[LabelledLine]:
+    at = f" at stage: {report.stage}" if report.stage else ""
+    what = "the ids of a text" if mismatch.decoding else "a text"
+    asked = mismatch.mode.scope
+    given = report.whole if report.given else None
+    if report.given and given is None:
+        asked += "; none of yours: a proof gave it"
+    elif given is not None and given != mismatch.text:
+        asked += "; made small from yours"
+    yield LabelledLine(None, f"DIFFERENT{at}; {what}: {short_text(mismatch.text)} ({asked})")
+    if given is not None and given != mismatch.text:
+        yield LabelledLine("yours", show(given[:_GIVEN]) + (" ..." if len(given) > _GIVEN else ""))
+    if report.narrower:
+        yield LabelledLine("but", report.narrower)
+    if mismatch.decoding:
+        yield LabelledLine("ids", _ids(mismatch.ids_a))
+        answers = [short_text(text) for text in mismatch.decoding]
+    else:
+        answers = [_ids(mismatch.ids_a), _ids(mismatch.ids_b)]
+    for side, answer in zip("ab", answers, strict=True):
+        yield LabelledLine(f"{side} gives", answer)
+    for first in report.examples[:1]:
+        yield from _aligned_lines(first)
+        if place := found_in(first).removeprefix("found in "):
+            yield LabelledLine("found in", place)
+    if report.replayed:
+        yield LabelledLine("replayed", f"in {', '.join(report.replayed)}")
+    yield LabelledLine("texts", texts_differ(report))
+    others = report.examples[1:]
+    for other in others[:_MORE]:
+        where = found_in(other)
+        text = f"{short_text(other.mismatch.text)} ({other.mismatch.mode.scope})"
+        yield LabelledLine("another", f"{text}; {where}" if where else text)
+    if len(others) > _MORE:
+        yield LabelledLine("another", f"... {len(others) - _MORE:,} more in --json")
+
+
+def _why(stage: Stage, report: Report) -> str:
+    """What is known of a stage, and the text that shows it, where that is not named yet."""
+    why = reason(stage, report.scope)
+    if stage.witness is None or show_text(stage.witness) in why:
+        return why
+    return f"{why}; a text: {show_text(stage.witness)}"
+
+
+def _ids(ids: tuple[int, ...]) -> str:
+    more = f" ... ({len(ids):,} ids)" if len(ids) > _IDS else ""
+    return f"{' '.join(map(str, ids[:_IDS])) or 'no ids'}{more}"
+
+
+def _aligned_lines(example: Example) -> Iterator[LabelledLine]:
+    """Both sides' tokens beside each other, in columns; rows that differ are marked."""
+    rows = as_rows(example.mismatch.text, example.spans)
+    if all(equal for equal, *_ in rows):  # what the ids decode to differs
+        return
+    cut = rows[:_ROWS]
+    cells: list[tuple[str, ...]] = [("text", "a", "b"), *((text, a, b) for _, text, a, b in cut)]
+    if not any(text for _, text, *_ in cut):  # which part of the text it is, is not known
+        cells = [row[1:] for row in cells]
+    widths = [min(_WIDEST, max(map(columns_of, column))) for column in zip(*cells, strict=True)]
+    differs = [False, *(not equal for equal, *_ in cut)]
+    for place, (marked, row) in enumerate(zip(differs, cells, strict=True)):
+        line = "  ".join(map(fitted, row, widths)).rstrip()
+        label = "" if place else "aligned"
+        yield LabelledLine(label, f"{'> ' if marked else '  '}{line}", row=True, marked=marked)
+    if len(rows) > _ROWS:
+        yield LabelledLine("", f"  ... {len(rows) - _ROWS:,} rows more", row=True)
+
+
+def corpus_lines(corpus: CorpusReport) -> list[str]:
+    """The counts of all files, then of those where something was found, then of some others."""
+    names = sorted(corpus.files, key=lambda name: (_eventless(corpus.files[name]), name))
+    ended = "; not read to its end" if corpus.interrupted else ""
+    if len(names) == 1:
+        return [f"{names[0]}: {_counted(corpus.counts)}{ended}"]
+    files = [f"  {name}: {_counted(corpus.files[name])}" for name in names[:_FILES]]
+    left = [corpus.files[name] for name in names[_FILES:]]
+    more = [f"  ... {many(len(left), 'file')} more{_events(left)}"] if left else []
+    return [f"{len(names):,} files: {_counted(corpus.counts)}{ended}", *files, *more]
+
+
+def _eventless(counted: Counts) -> bool:
+    return not (counted.differing or counted.failed_a or counted.failed_b)
+
+
+def _events(files: Sequence[Counts]) -> str:
+    """In how many files something was found, of those that are not shown."""
+    differing = sum(bool(counted.differing) for counted in files)
+    failing = sum(bool(counted.failed_a or counted.failed_b) for counted in files)
+    told = [f"{many(differing, 'differs', 'differ')}"] if differing else []
+    told += [f"a side failed in {failing:,}"] if failing else []
+    return f", of which {' and '.join(told)}" if told else ""
+
+
+def _counted(counted: Counts) -> str:
+    parts = [
+        f"{many(counted.documents, 'document')} ({many(counted.bytes, 'byte')})",
+        many(counted.differing, "differs", "differ"),
+    ]
+    for number, what in (
+        (counted.failed_a, "failed in a"),
+        (counted.failed_b, "failed in b"),
+        (counted.left_out, "left out (outside the scope)"),
+        (counted.replaced, "not UTF-8, read with U+FFFD"),
+    ):
+        parts += [f"{number:,} {what}"] if number else []
+    return ", ".join(parts)
+
+
+def _failure_lines(report: Report) -> Iterator[LabelledLine]:
+    """The first failures: the side, the text, where it stands, and what happened."""
+    found = () if report.corpus is None else report.corpus.failures
+    sentences = [
+        *(
+            f"{f.side} {f.how} on {short_text(f.text)} ({f.source.file}:{f.source.line}): {f.what}"
+            for f in found
+        ),
+        *(f"{f.side} {f.how} on {short_text(f.text)}: {f.what}" for f in report.failures),
+    ]
+    # A text may fail in more than one way of asking.
+    told = list(dict.fromkeys(sentences))[:_FAILURES]
+    for sentence in told:
+        yield LabelledLine("failed", sentence)
+    if failed(report) > len(told):
+        yield LabelledLine("failed", f"... {failed(report) - len(told):,} times more")

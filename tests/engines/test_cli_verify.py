@@ -20,17 +20,16 @@ from command_line import Command
 from conftest import FIXTURES
 from tokenizers import Tokenizer
 
-from bpe_interop.cli.screen import show_text
-from bpe_interop.cli.verdict import corpus_lines
 from bpe_interop.compare import runs, verify
 from bpe_interop.compare.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.compare.sides import side_of
-from bpe_interop.compare.words import summary
+from bpe_interop.compare.words import corpus_lines, summary
 from bpe_interop.engines import from_files
 from bpe_interop.errors import EngineError
 from bpe_interop.model import BPEModel
 from bpe_interop.proof.prove import Proof
 from bpe_interop.reports import to_markdown
+from bpe_interop.text.visible import show_text
 
 TINY = FIXTURES / "tokenizers"
 NFC = TINY / "nfc-tiny" / "huggingface"

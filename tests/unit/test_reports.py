@@ -7,6 +7,7 @@ import importlib
 import json
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +23,7 @@ from bpe_interop.cli import cli
 from bpe_interop.compare import Report
 from bpe_interop.compare.corpus_report import Source
 from bpe_interop.errors import TargetError
+from bpe_interop.text.visible import LabelledLine
 
 SCHEMA = json.loads((Path(pages.__file__).parent / "report.schema.json").read_text("utf-8"))
 
@@ -202,11 +204,11 @@ def test_a_closed_pipe_does_not_cost_the_reports(
 ) -> None:
     few_texts(monkeypatch)
 
-    def closed(report: Report) -> None:
+    def closed(listed: Iterable[LabelledLine]) -> None:
         raise BrokenPipeError
 
     module = importlib.import_module("bpe_interop.cli.verify")
-    monkeypatch.setattr(module, "show_report", closed)
+    monkeypatch.setattr(module, "print_lines", closed)
     path = tmp_path / "out.json"
     run(TOKENIZERS / GPT2, TOKENIZERS / CL100K, "--report", path)
     assert path.exists()

@@ -161,14 +161,14 @@ def test_a_difference_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     few_texts(monkeypatch)
     report = bpe_interop.verify(GPT2 / "tiktoken", HUGGING_FACE)
     assert repr(report).startswith("<Report different: ")
-    assert str(report).startswith("DIFFERENT: ")
+    assert str(report).startswith("DIFFERENT at stage: normalizer; a text: ")
     assert "a gives" in str(report)
 
 
 def test_markup_and_control_characters_are_text() -> None:
     tokens = [(5, b"<b>\x1b[31m"), (6, b"\xff"), (7, b"\n")]
-    lines = ["a\u202eb&: <i>\x1b", "<i>"]
-    shown = chips(tokens) + framed("<i>", lines, tokens)
+    shown = chips(tokens) + framed("<i>", ["a\u202eb&: <i>\x1b", "<i>"], tokens)
+    lines = [("a\u202eb&", "<i>\x1b"), ("<i>", "")]
     shown += verdict_block("different", ["<i>", "b&<"], "<i>\u202e", lines)
     shown += verdict_block("<i>", [], "", [])
     assert Closed(shown).open == []
