@@ -28,6 +28,8 @@ from .tokenizer import Tokenizer
 from .workers import (
     LIMIT,
     Carried,
+    Here,
+    Pool,
     Progress,
     Ticket,
     Workers,
@@ -132,31 +134,69 @@ class Statistics:
         return dict(sorted(counts.items()))
 
 
+@dataclass(frozen=True)
+class Measurement:
+    """The statistics of each file and tokenizer, and of all files where there are several.
+
+    Where parts were worked on: ``done`` of ``parts``, ``notes`` on what happened to workers, and
+    whether Ctrl-C ended it (``interrupted``); the statistics are of the parts that are done.
+    """
+
+    statistics: list[Statistics]
+    done: int = 0
+    parts: int = 0
+    notes: tuple[str, ...] = ()
+    interrupted: bool = False
+
+
 def measure(
-    tokenizers: Sequence[tuple[str, Tokenizer]],
+    tokenizers: Sequence[tuple[str, Tokenizer] | Carried],
     files: Sequence[CorpusFile],
+    *,
+    executor: Executor | Workers | None = None,
+    slots: int | None = None,
+    limit: float = LIMIT,
+    state: str | Path | None = None,
     tick: Callable[[int], None] = lambda count: None,
-) -> list[Statistics]:
+    watch: Callable[[Progress], None] = lambda progress: None,
+) -> Measurement:
     """What each tokenizer makes of each file, and of all where there are several.
 
+    Without an executor or a state, each file is read once, from its start: also a pipe. With one,
+    parts of the files are worked on; the statistics are the same.
+
     Args:
-        tokenizers: their names and themselves.
-        files: the files of a corpus; each is read once (:func:`.corpora.find_files`).
+        tokenizers: their names and themselves. To workers files travel: with an executor or a
+            state, the files (:func:`.workers.carry`).
+        files: the files of a corpus (:func:`.corpora.find_files`).
+        executor: who works.
+        slots: how many parts it is given at once.
+        limit: seconds after which a part is given to another worker, once.
+        state: a file in which it is kept what is done, to go on from.
         tick: is told how many bytes of the files were read since it was last called; a
             :class:`.StageTick` is told how many there are as well.
+        watch: is told how far it is after each part.
 
     Raises:
-        SourceError: a file cannot be read.
+        SourceError: a file cannot be read, or changes meanwhile; the state is of another run.
         EncodeError: a document has no encoding.
         UnstatedError: a tokenizer's pattern is not known.
+        EngineError: a part was not done in two attempts.
+        TypeError: parts are to be worked on, and a tokenizer is given without its files.
     """
-    sides = [_MeasuredSide(name, tokenizer) for name, tokenizer in tokenizers]
+    if executor is not None or state is not None:
+        carried = [each for each in tokenizers if isinstance(each, Carried)]
+        if len(carried) < len(tokenizers):
+            raise TypeError("with an executor or a state, give each tokenizer as carry(...)")
+        workers = Pool(Here(), 1) if executor is None else pool_of(executor, slots)
+        return _by_parts(carried, CutCorpus(files), workers, limit, state, watch)
+    sides = [_side(each) for each in tokenizers]
     statistics: list[Statistics] = []
     sizes = sizes_of(files)
     begin(tick, "measuring", None if None in sizes else sum(filter(None, sizes)), "bytes")
     for file in files:
         statistics += _of_file(file, sides, tick)
-    return _with_all(statistics, len(sides), len(files))
+    return Measurement(_with_all(statistics, len(sides), len(files)))
 
 
 def _with_all(statistics: list[Statistics], sides: int, files: int) -> list[Statistics]:
@@ -167,7 +207,7 @@ def _with_all(statistics: list[Statistics], sides: int, files: int) -> list[Stat
 
 
 @dataclass(frozen=True)
-class Measured:
+class PartCounts:
     """What became of a part: documents, bytes of UTF-8, words, and ids by tokenizer."""
 
     documents: int = 0
@@ -175,28 +215,13 @@ class Measured:
     words: int = 0
     counts: tuple[Counter[int], ...] = ()
 
-    def __add__(self, other: Measured) -> Measured:
-        return Measured(
+    def __add__(self, other: PartCounts) -> PartCounts:
+        return PartCounts(
             self.documents + other.documents,
             self.bytes + other.bytes,
             self.words + other.words,
             tuple(one + two for one, two in zip(self.counts, other.counts, strict=True)),
         )
-
-
-@dataclass(frozen=True)
-class MeasuredParts:
-    """What was measured by parts: the statistics of the parts that are done.
-
-    ``interrupted``: Ctrl-C ended it, after ``done`` of ``parts``. ``notes`` say what happened to
-    workers on the way.
-    """
-
-    statistics: list[Statistics]
-    done: int
-    parts: int
-    notes: tuple[str, ...]
-    interrupted: bool
 
 
 @dataclass(frozen=True)
@@ -207,9 +232,8 @@ class MeasureJob:
     libraries: tuple[str, ...] = ("regex", *FASTEST)
 
     def build(self, files: Sequence[Files], isolate: bool) -> MeasureWork:
-        """The tokenizers. There is nothing to isolate: our own encoder takes what an engine
-        fails on.
-        """
+        """The tokenizers."""
+        # There is nothing to isolate: our own encoder takes what an engine fails on.
         models = [
             opened_from(ticket, each) for ticket, each in zip(self.tokenizers, files, strict=True)
         ]
@@ -222,7 +246,7 @@ class MeasureWork:
     def __init__(self, tokenizers: Sequence[Tokenizer]) -> None:
         self._tokenizers = tokenizers
 
-    def do(self, part: Part, check: Check) -> Measured:
+    def do(self, part: Part, check: Check) -> PartCounts:
         """The counts of a part."""
         reader = PartReader(part)
         return _counted(reader.documents(), self._tokenizers, reader.where, lambda each: check())
@@ -231,60 +255,38 @@ class MeasureWork:
         """Nothing."""
 
 
-def measure_by_parts(
+def _by_parts(
     carried: Sequence[Carried],
-    files: Sequence[CorpusFile],
-    executor: Executor | Workers,
-    *,
-    slots: int | None = None,
-    limit: float = LIMIT,
-    state: str | Path | None = None,
-    tick: Callable[[Progress], None] = lambda progress: None,
-) -> MeasuredParts:
-    """As :func:`measure`, over parts of the files, by any executor; the results are the same.
-
-    Args:
-        carried: the tokenizers with their files (:func:`.workers.carry`).
-        files: the files of a corpus.
-        executor: who works.
-        slots: how many parts it is given at once.
-        limit: seconds after which a part is given to another worker, once.
-        state: a file in which it is kept what is done, to go on from.
-        tick: is told how far it is, after each part.
-
-    Raises:
-        The errors of :func:`measure`.
-        SourceError: a file changes meanwhile, or the state is of another run.
-        EngineError: a part was not done in two attempts.
-    """
-    corpus = CutCorpus(files)
+    corpus: CutCorpus,
+    workers: Workers,
+    limit: float,
+    state: str | Path | None,
+    watch: Callable[[Progress], None],
+) -> Measurement:
     job = MeasureJob(tuple(each.ticket for each in carried))
     about = {"work": "measure", **asdict(job), "versions": versions_here(job.libraries)}
     run = run_corpus(
         job,
         carried,
         corpus,
-        pool_of(executor, slots),
+        workers,
         state=state,
         about=about,
-        kind=Measured,
+        kind=PartCounts,
         limit=limit,
-        tick=lambda seen, part: tick(seen),
+        tick=lambda seen, part: watch(seen),
     )
     statistics = _merged(carried, corpus, run.results)
     notes = tuple(sorted(run.notes))
-    return MeasuredParts(statistics, len(run.results), len(corpus.parts), notes, run.interrupted)
+    return Measurement(statistics, len(run.results), len(corpus.parts), notes, run.interrupted)
 
 
 def _merged(
-    carried: Sequence[Carried], corpus: CutCorpus, results: Mapping[int, Measured]
+    carried: Sequence[Carried], corpus: CutCorpus, results: Mapping[int, PartCounts]
 ) -> list[Statistics]:
     """The statistics of the files, in the order of the corpus."""
-    sides = [
-        _MeasuredSide(each.ticket.label, Tokenizer(opened_from(each.ticket, each.files)))
-        for each in carried
-    ]
-    nothing = Measured(counts=tuple(Counter[int]() for _ in sides))
+    sides = [_side(each) for each in carried]
+    nothing = PartCounts(counts=tuple(Counter[int]() for _ in sides))
     measured: list[Statistics] = []
     for number, file in enumerate(corpus.files):
         of_file = [part.number for part in corpus.parts if part.file_number == number]
@@ -301,6 +303,13 @@ class _MeasuredSide:
         self.name, self.tokenizer = name, tokenizer
         self.sizes = {number: len(content) for number, content in tokenizer.vocab.items()}
         self.special = _special(tokenizer.model)
+
+
+def _side(given: tuple[str, Tokenizer] | Carried) -> _MeasuredSide:
+    if isinstance(given, Carried):
+        model = opened_from(given.ticket, given.files)
+        return _MeasuredSide(given.ticket.label, Tokenizer(model))
+    return _MeasuredSide(*given)
 
 
 def _of_file(
@@ -323,7 +332,7 @@ def _counted(
     tokenizers: Sequence[Tokenizer],
     where: Callable[[Document], str],
     seen: Callable[[Document], None],
-) -> Measured:
+) -> PartCounts:
     """What each tokenizer makes of documents; ``seen`` is called after each."""
     count = size = words = 0
     counts: list[Counter[int]] = [Counter() for _ in tokenizers]
@@ -333,11 +342,11 @@ def _counted(
         count, size = count + 1, size + document.size
         words += len(document.text.split())
         seen(document)
-    return Measured(count, size, words, tuple(counts))
+    return PartCounts(count, size, words, tuple(counts))
 
 
 def _statistics(
-    side: _MeasuredSide, file: str, total: Measured, counts: Counter[int]
+    side: _MeasuredSide, file: str, total: PartCounts, counts: Counter[int]
 ) -> Statistics:
     read = total.documents, total.bytes, total.words
     return Statistics(side.name, file, *read, counts, side.sizes, side.special)

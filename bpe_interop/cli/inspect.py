@@ -24,7 +24,6 @@ from ..presets import telling_apart
 from ..sources import SourceOptions, load_source, readings
 from ..text.visible import folded, many
 from ..usage_notes import texts_of_ids
-from ..workers import Here, Pool
 from .completion import file_names
 from .facts import facts_of
 from .manual import command
@@ -40,7 +39,7 @@ from .options import (
     workers_of,
 )
 from .screen import as_json, lines
-from .statistics import MeasureByParts, show_statistics
+from .statistics import show_statistics
 
 _FOLDED = ("normalize", "split", "decode", "pre")
 """Lines that hold patterns."""
@@ -99,11 +98,8 @@ def inspect_command(
     if corpora:
         measured = [*zip(sources, loaded, strict=True)]
         with workers_of(scheduler) as workers:
-            if workers is None and state is not None:
-                workers = Pool(Here(), 1)
-            named = tuple(how.get("preset") for how in each)
-            work = None if workers is None else MeasureByParts(workers, named, limit, state)
-            show_statistics(measured, corpora, plot, json_output, work)
+            named = [how.get("preset") for how in each]
+            show_statistics(measured, corpora, plot, json_output, named, workers, limit, state)
         return
     facts = facts_of(loaded[0])
     if json_output:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..corpora import find_files
 from ..io import TokenizerSource, keep_apart, replace_file
 from ..model import BPEModel, escaped
-from ..statistics import MeasuredParts, Statistics, measure, measure_by_parts
+from ..statistics import Measurement, Statistics, measure
 from ..tokenizer import Tokenizer
 from ..view.plot import to_svg
-from ..workers import Workers, carry
+from ..workers import Carried, Workers, carry
 from .interrupts import INTERRUPTED
 from .screen import as_json, comparing, lines, print_table
 from .terminal import say
@@ -23,55 +22,52 @@ _LENGTHS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 8), (9, 12), (13, 16))
 """Bytes of tokens, from and to, that are counted together in a table."""
 
 
-@dataclass(frozen=True)
-class MeasureByParts:
-    """Who measures by parts of the corpora, with the preset of each source, a limit in seconds
-    for each part, and a file for what is done.
-    """
-
-    workers: Workers
-    presets: tuple[str | None, ...]
-    limit: float
-    state: str | None
-
-
 def show_statistics(
     sources: Sequence[tuple[str, TokenizerSource[BPEModel]]],
     corpora: Sequence[str],
     plot: Path | None,
     as_data: bool,
-    work: MeasureByParts | None = None,
+    presets: Sequence[str | None],
+    workers: Workers | None,
+    limit: float,
+    state: str | None,
 ) -> None:
-    """Measures tokenizers on corpora, and prints tables or JSON; draws a plot where asked to."""
+    """Measures tokenizers on corpora, and prints tables or JSON; draws a plot where asked to.
+
+    ``presets`` are those of the sources, ``limit`` is in seconds.
+    """
     files = find_files(corpora)
     read = [file.local for file in files if file.local]
-    if plot is not None:
-        keep_apart([*(name for name, _ in sources), *read], plot)
-    if work is not None and work.state is not None:
-        keep_apart([*(name for name, _ in sources), *read], Path(work.state))
+    for target in (plot, None if state is None else Path(state)):
+        if target is not None:
+            keep_apart([*(name for name, _ in sources), *read], target)
     with comparing("measuring") as (tick, watch):
-        if work is None:
-            sides = [(name, Tokenizer(loaded.model, engine="auto")) for name, loaded in sources]
-            done = MeasuredParts(measure(sides, files, tick), 0, 0, (), False)
-        else:
-            carried = [
-                carry(name, loaded.format.name, loaded.files, preset, loaded.beside)
-                for (name, loaded), preset in zip(sources, work.presets, strict=True)
-            ]
-            done = measure_by_parts(
-                *(carried, files, work.workers), limit=work.limit, state=work.state, tick=watch
-            )
+        tokenizers: list[tuple[str, Tokenizer] | Carried] = []
+        for (name, loaded), preset in zip(sources, presets, strict=True):
+            if workers is None and state is None:
+                tokenizers.append((name, Tokenizer(loaded.model, engine="auto")))
+            else:
+                own, beside = loaded.files, loaded.beside
+                tokenizers.append(carry(name, loaded.format.name, own, preset, beside))
+        done = measure(
+            *(tokenizers, files),
+            executor=workers,
+            limit=limit,
+            state=state,
+            tick=tick,
+            watch=watch,
+        )
     if plot is not None and not done.interrupted:
         replace_file(plot, to_svg(done.statistics).encode("utf-8"))
     if as_data:
         as_json(_report(done))
     else:
-        _show(done, plot, None if work is None else work.state)
+        _show(done, plot, state)
     if done.interrupted:
         sys.exit(INTERRUPTED)
 
 
-def _report(done: MeasuredParts) -> dict[str, Any]:
+def _report(done: Measurement) -> dict[str, Any]:
     """Where it was measured by parts, how many are done, and what happened on the way."""
     by_parts = {"interrupted": done.interrupted, "done": done.done, "parts": done.parts}
     return {
@@ -80,7 +76,7 @@ def _report(done: MeasuredParts) -> dict[str, Any]:
     }
 
 
-def _show(done: MeasuredParts, plot: Path | None, state: str | None) -> None:
+def _show(done: Measurement, plot: Path | None, state: str | None) -> None:
     for headings, rows in (_numbers(done.statistics), _lengths(done.statistics)):
         print_table(headings, rows, names=2)
         say("")

@@ -32,7 +32,7 @@ from bpe_interop.corpora import find_files, read_documents
 from bpe_interop.errors import EngineError, FormatError, SourceError, TargetError
 from bpe_interop.reports import to_json
 from bpe_interop.sources import load_source
-from bpe_interop.statistics import measure, measure_by_parts
+from bpe_interop.statistics import measure
 from bpe_interop.token_files.job import Encoded
 from bpe_interop.tokenizer import Tokenizer
 from bpe_interop.workers import Carried, carry, opened_from, pool_of, run, worker
@@ -142,8 +142,11 @@ def test_statistics_are_the_same(corpus: Path, make: Callable[[], Executor], slo
     files = find_files([corpus])
     named = [(each.parent.name, Tokenizer(load_source(each).model)) for each in (GPT2, CL100K)]
     with make() as executor:
-        found = measure_by_parts([carried(GPT2), carried(CL100K)], files, executor, slots=slots)
-    assert found.statistics == measure(named, files)
+        of_files = [carried(GPT2), carried(CL100K)]
+        found = measure(of_files, files, executor=executor, slots=slots)
+    assert (
+        found.statistics == measure(named, files).statistics == measure(of_files, files).statistics
+    )
     assert len(found.statistics) == 2 * (len(files) + 1)
     assert found.done == found.parts > len(files)
 
@@ -431,7 +434,9 @@ def test_no_documents_are_no_equality(tmp_path: Path) -> None:
         with pytest.raises(SourceError, match="there are no documents"):
             compare(empty, executor)
         with pytest.raises(SourceError, match="there are no documents"):
-            measure_by_parts([carried(GPT2)], find_files([empty]), executor)
+            measure([carried(GPT2)], find_files([empty]), executor=executor)
+        with pytest.raises(TypeError, match="carry"):
+            measure([("a", Tokenizer(load_source(GPT2).model))], (), executor=executor)
 
 
 def test_a_tokenizer_is_opened_once_and_told_by_its_ticket() -> None:

@@ -91,7 +91,7 @@ def test_a_terminal_shows_the_stage_and_the_total(monkeypatch: pytest.MonkeyPatc
 def test_measuring_counts_to_the_bytes_of_all_files() -> None:
     noted = Noted()
     files = find_files([FIXTURES / "corpora" / "apostrophes.txt", FIXTURES / "corpora"])
-    measure([("tiny", bpe_interop.load(GPT2 / "huggingface"))], files, noted)
+    measure([("tiny", bpe_interop.load(GPT2 / "huggingface"))], files, tick=noted)
     size = sum(file.size or 0 for file in files)
     assert noted.stages == [("measuring", size, size)]
 

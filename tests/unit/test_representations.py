@@ -57,7 +57,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, obje
 def made(folder: Path) -> dict[str, object]:
     tok = bpe_interop.load(GPT2 / "tiktoken")
     (folder / "a.txt").write_text("hello <b>world</b>\n", "utf-8")
-    [counted] = measure([("gpt2-tiny", tok)], find_files([str(folder / "a.txt")]))
+    [counted] = measure([("gpt2-tiny", tok)], find_files([str(folder / "a.txt")])).statistics
     return {
         "Tokenizer": tok,
         "BPEModel": tok.model,

@@ -38,7 +38,7 @@ def tokenizer(folder: Path) -> Tokenizer:
 @pytest.fixture(scope="module")
 def found() -> list[Statistics]:
     sides = [("gpt2", tokenizer(GPT2)), ("cl100k", tokenizer(CL100K))]
-    return measure(sides, find_files([EMOJI, NUMBERS]))
+    return measure(sides, find_files([EMOJI, NUMBERS])).statistics
 
 
 def test_there_is_one_for_each_file_and_tokenizer(found: list[Statistics]) -> None:
@@ -86,14 +86,14 @@ def test_a_tokens_own_bytes_are_counted(tmp_path: Path) -> None:
     """Where tokens are spelled as text: U+2581 is one byte, and so is a token for a byte."""
     path = tmp_path / "text.txt"
     path.write_text("the\u65e5", "utf-8")
-    (each,) = measure([("spm", tokenizer(SPM))], find_files([path]))
+    (each,) = measure([("spm", tokenizer(SPM))], find_files([path])).statistics
     assert each.lengths == {1: 3, 4: 1}
     assert (each.bytes, each.tokens) == (6, 4)
 
 
 def test_nothing_is_measured_of_an_empty_file(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
-    (each,) = measure([("gpt2", tokenizer(GPT2))], find_files([tmp_path]))
+    (each,) = measure([("gpt2", tokenizer(GPT2))], find_files([tmp_path])).statistics
     assert (each.tokens, each.bytes_per_token, each.tokens_per_word) == (0, None, None)
     assert len(each.unused) == each.usable
 
