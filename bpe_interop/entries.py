@@ -31,7 +31,7 @@ class Entries:
         return not (self.only_a or self.only_b or self.moved)
 
     @property
-    def apart(self) -> frozenset[bytes]:
+    def differing(self) -> frozenset[bytes]:
         """All tokens that one side has otherwise than the other, or alone."""
         return frozenset((*self.only_a, *self.only_b, *self.moved))
 

@@ -20,7 +20,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
 
-from .diff import normalized_matters
 from .entries import numbered
 from .errors import PatternError
 from .gc_pause import paused
@@ -31,6 +30,7 @@ from .model import AddedToken, Affixes, BPEModel, Json, checked_model
 from .steps import Pattern, Replace, Split
 from .text.added_tokens import decoded_text
 from .text.patterns import asks_other_tables, parse, translate
+from .theory.added_tokens import normalized_matters
 from .theory.automata import uncovered
 from .theory.core import system_of
 from .theory.cuts import preferred_in

@@ -59,7 +59,7 @@ class Probe:
         return None if ids is None else [self._contents[number] for number in ids]
 
 
-def first_apart(a: BPEModel, b: BPEModel, texts: Iterable[str]) -> str | None:
+def first_differing_text(a: BPEModel, b: BPEModel, texts: Iterable[str]) -> str | None:
     """The first of these texts, or of a few plain ones, whose ids differ; None if none is found.
 
     Texts in which something is no token are passed over.
@@ -91,7 +91,7 @@ def beside_wide_space(model: BPEModel) -> str | None:
     return None
 
 
-def met_as_it_vanishes(model: BPEModel, gap: str) -> str | None:
+def merging_across_dropped(model: BPEModel, gap: str) -> str | None:
     """A text whose tokens merge only if ``gap``, which is no token, vanishes before merging.
 
     Tokenizers leaves such a symbol out before it merges, llama.cpp after; None if no text is found.

@@ -52,7 +52,7 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "_Splitter._choice: before != 'fresh'": "where a step begins afresh, there is a cut anyway",
     },
     "theory.conflicts": {
-        "Conflicts._shows: not self.theirs.apart(left, right)": (
+        "Conflicts._shows: not self.theirs.keeps_apart(left, right)": (
             "each pair of the search lies in a rectangle of theirs (Theorem 6); a second look"
         ),
         "Conflicts._right_of: token not in shared": _WORK,
@@ -73,10 +73,10 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "_decision: _whole_characters(b)": (
             "both sides have the same symbols; how texts are cut is the pre-tokenizer's to compare"
         ),
-        "_frozen_apart: len(t) == 1": (
+        "_other_user_defined: len(t) == 1": (
             "no character of a token is a longer text; it spares looking at them"
         ),
-        "_unused_apart: a.affixes != Affixes()": "no format has affixes and UNUSED tokens",
+        "_other_unused: a.affixes != Affixes()": "no format has affixes and UNUSED tokens",
         "unused: 'unused' not in kinds.values()": _KEPT,
     },
     "proof.ids": {
@@ -128,7 +128,7 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "SymbolCodes._places: known is not None": _KEPT,
     },
     "theory.cuts": {
-        "Places._code: first < min(end, codes[-1] + 1)": (
+        "DifferingCuts._code: first < min(end, codes[-1] + 1)": (
             "it chooses between texts that are tried, and each of them holds the token"
         ),
         "_right_ways: label != other": (

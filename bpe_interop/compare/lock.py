@@ -25,7 +25,7 @@ from typing import Any, cast
 from .. import model as model_module
 from .. import steps as steps_module
 from ..diff import template_parts
-from ..diff.places import step_form
+from ..diff.settings import step_form
 from ..engines import versions
 from ..errors import BpeInteropError, FormatError, SourceError
 from ..fingerprint import PARTS, added_of, fingerprint

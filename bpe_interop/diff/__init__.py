@@ -19,7 +19,7 @@ from ..theory.cuts import preferred_in
 from ..theory.normalizers import plain_normalizer
 from ..theory.pretokens import occurrence
 from ..theory.splitters import first_cut_difference
-from .places import SettingDifference, changed_part, places, quoted, step_form
+from .settings import SettingDifference, changed_part, quoted, setting_differences, step_form
 from .tokens import (
     builds_the_same,
     compare_added,
@@ -75,7 +75,7 @@ def difference(a: BPEModel, b: BPEModel, field: str) -> Difference | None:
     if not how:
         return None
     long = field in _STEPS and len(how) > _LONG
-    parts = _steps_apart(left, right) if long else ""
+    parts = _step_differences(left, right) if long else ""
     more = _split_otherwise(a, b) if field == "pretokenizer" else ""
     if parts:
         return Difference(field, "different", parts + more, whole=how + more)
@@ -172,7 +172,7 @@ _LONG = 160
 """Characters of a sentence with two patterns that is too long to be compared by eye."""
 
 
-def _steps_apart(a: tuple[object, ...], b: tuple[object, ...]) -> str:
+def _step_differences(a: tuple[object, ...], b: tuple[object, ...]) -> str:
     """What differs of two lists of steps; empty where other kinds of steps stand there."""
     left, right = (list(map(step_form, steps)) for steps in (a, b))
     ahead, old, new = changed_part(left, right)
@@ -184,7 +184,9 @@ def _steps_apart(a: tuple[object, ...], b: tuple[object, ...]) -> str:
     if [step["step"] for step in old] != [step["step"] for step in new]:
         return ""
     pairs = enumerate(zip(old, new, strict=True), ahead + 1)
-    return "; ".join(f"step {n}, {_place(each)}" for n, pair in pairs for each in places(*pair))
+    return "; ".join(
+        f"step {n}, {_place(each)}" for n, pair in pairs for each in setting_differences(*pair)
+    )
 
 
 def _place(place: SettingDifference) -> str:

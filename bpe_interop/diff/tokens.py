@@ -15,16 +15,11 @@ from ..merging.scores import order_of
 from ..merging.symbols import UserDefined, user_defined
 from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
 from ..steps import ByteChars, Metaspace, PrefixSpace
-from ..theory.added_tokens import one_pass, overlap
+from ..theory.added_tokens import overlap, same_in_one_pass
 from ..theory.core import System, decide, plainly_equal, system_of
 from ..theory.normalizers import plain_normalizer
-from ..theory.user_defined import (
-    found_as_added,
-    is_as_good_as_normal,
-    is_left_alone,
-    normal_form,
-    pairs_of,
-)
+from ..theory.rewrite import as_pairs
+from ..theory.user_defined import found_as_added, is_as_good_as_normal, is_left_alone, normal_form
 from ..theory.utf8 import UTF8_BYTES
 
 Splits: TypeAlias = Mapping[bytes, tuple[bytes, bytes]]
@@ -162,7 +157,7 @@ def _system(model: BPEModel) -> System:
     priority = canonical(model).priority
     if not _unused(model) and len(set(priority.values())) == len(priority):
         return system_of(model)
-    rule = pairs_of(model).rule
+    rule = as_pairs(model).rule
     return system_of(model) if rule is None else System(rule, model.vocab.ids, model.alphabet)
 
 
@@ -265,13 +260,13 @@ def compare_added(a: BPEModel, b: BPEModel) -> str:
     left, right = _tokens(a), _tokens(b)
     if left == right:
         return ""
-    how = added_apart(left, right)
+    how = added_difference(left, right)
     if {token.text for token in left} != {token.text for token in right}:
         return f"{len(left):,} and {len(right):,} tokens; {how}"
     return how or "the order of texts that share an id"
 
 
-def added_apart(left: Sequence[AddedToken], right: Sequence[AddedToken]) -> str:
+def added_difference(left: Sequence[AddedToken], right: Sequence[AddedToken]) -> str:
     """How many added tokens stand on one side only, and how many differ, with an example of each.
 
     Empty where both sides have the same ones, in whatever order.
@@ -319,6 +314,6 @@ def _value(value: object) -> str:
 def _tokens(model: BPEModel) -> tuple[AddedToken, ...]:
     """Added tokens by id, without the ``normalized`` flag where it cannot matter."""
     added = sorted((*(model.added or ()), *found_as_added(model)), key=lambda token: token.id)
-    if not one_pass(plain_normalizer(model.normalizer or ()), added):
+    if not same_in_one_pass(plain_normalizer(model.normalizer or ()), added):
         return tuple(added)
     return tuple(replace(token, normalized=False) for token in added)

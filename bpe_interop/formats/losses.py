@@ -13,7 +13,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeAlias
 
-from ..diff import Difference, normalized_matters
+from ..diff import Difference
 from ..errors import BpeInteropError, PatternError
 from ..gc_pause import paused
 from ..loss import Grade, Loss
@@ -26,10 +26,11 @@ from ..steps import JoinBytes, JoinPieces, Pattern, PreTokenizerStep, Split
 from ..text.decoders import joins_pieces
 from ..text.normalize import normalize
 from ..text.patterns import asks_other_tables, is_misread
+from ..theory.added_tokens import normalized_matters
 from ..theory.byte_ranks import over_bytes
 from ..theory.pretokens import occurrence
 from ..theory.rewrite import Rewrite
-from ..witnesses import decoded_otherwise, first_apart
+from ..witnesses import decoded_otherwise, first_differing_text
 from .round_trip import RoundTrip
 
 METADATA = frozenset({"chat_template", "extras"})
@@ -526,7 +527,7 @@ def lost_by_tables(model: BPEModel, again: BPEModel, text: str) -> Loss | None:
     """The loss of Unicode tables, where a text has other ids because of them alone."""
     if not _other_tables(model, again):
         return None
-    if first_apart(model, replace(model, pretokenizer=again.pretokenizer), [text]) is None:
+    if first_differing_text(model, replace(model, pretokenizer=again.pretokenizer), [text]) is None:
         return None
     consequence = (
         "texts would be cut elsewhere; write out in the pattern which characters are meant"

@@ -6,13 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice, product
 
-from ..diff.tokens import added_apart
+from ..diff.tokens import added_difference
 from ..model import AddedToken, BPEModel, show
 from ..text.decoders import joins_pieces
-from ..theory.added_tokens import SoughtText, chains, hiding, joined, one_pass
+from ..theory.added_tokens import (
+    SoughtText,
+    chained_texts,
+    hiding_tokens,
+    overlapping_texts,
+    same_in_one_pass,
+)
 from ..theory.normalizers import plain_normalizer
 from ..theory.user_defined import found_as_added, normal_form
-from .stage import NO_TEXT, Stage, TwoModels, counts, silent
+from .stage import NO_TEXT, Stage, TwoModels, counts, unstated_side
 
 _BESIDE = (
     *("{}", "a{}", "{}a", "a{}a", " {}", "{} ", "a {} a", "A{}", "_{}", "{}_"),
@@ -35,7 +41,7 @@ def added_stage(pair: TwoModels, *, special: bool) -> Stage:
     tokens = _matching(a), _matching(b)
     left, right = ({t for t in each if t.special is special} for each in tokens)
     if left != right:
-        return _apart(pair, name, left, right, tokens)
+        return _compared(pair, name, left, right, tokens)
     chance = left_to_chance(a) or left_to_chance(b)
     if chance:
         return Stage(name, "unknown", chance)
@@ -49,14 +55,14 @@ def added_stage(pair: TwoModels, *, special: bool) -> Stage:
 
 def _unsaid(pair: TwoModels, name: str, special: bool) -> Stage:
     """Where a side does not say which there are: it has special ones, and no others."""
-    unsaid = f"{silent(pair, 'added')} which there are"
+    unsaid = f"{unstated_side(pair, 'added')} which there are"
     known = [t for t in (pair.a.added or pair.b.added or ()) if not t.special]
     if special or known:
         return Stage(name, "unknown", unsaid)
     return Stage(name, "proved", "there are none")
 
 
-def _apart(
+def _compared(
     pair: TwoModels,
     name: str,
     left: set[AddedToken],
@@ -65,10 +71,10 @@ def _apart(
 ) -> Stage:
     """Other tokens, or the same with other flags; refuted by a text, if one shows it."""
     only = sorted(left ^ right, key=_by_length)
-    texts_apart = {token.text for token in only}
+    differing_texts = {token.text for token in only}
     # Of both kinds: what is special on one side only may stand on both.
-    one, two = (sorted((t for t in e if t.text in texts_apart), key=_by_length) for e in every)
-    why = f"{len(left):,} and {len(right):,} {name}; {added_apart(one, two)}"
+    one, two = (sorted((t for t in e if t.text in differing_texts), key=_by_length) for e in every)
+    why = f"{len(left):,} and {len(right):,} {name}; {added_difference(one, two)}"
     if not counts(name, pair.scope):
         return Stage(name, "refuted", why, only[0].text)
     texts = _some(_texts_with(only, chain(*every)))
@@ -99,7 +105,7 @@ def _texts_with(tokens: Iterable[AddedToken], others: Iterable[AddedToken]) -> I
     for text in names:
         yield from (context.format(text) for context in _BESIDE)
     for text, other in product(names, listed):
-        yield from joined(text, other)
+        yield from overlapping_texts(text, other)
         for space in ("", " "):
             yield from (f"{text}{space}{other}", f"{other}{space}{text}")
 
@@ -132,7 +138,7 @@ def _hidden(pair: TwoModels, tokens: tuple[list[AddedToken], list[AddedToken]]) 
     forms = sorted({*left, *right})
     start = min(one ^ two, key=lambda form: (len(form.text), form))
     why = f"{show(start.text)}, special on one side only, may hide an added token"
-    texts = chain.from_iterable(chains(form, forms, _CHAINED) for form in sorted(one ^ two))
+    texts = chain.from_iterable(chained_texts(form, forms, _CHAINED) for form in sorted(one ^ two))
     shortest = sorted(_some(texts), key=len)
     witness = next(filter(pair.differ_in_scope, shortest), None)
     if witness is None:
@@ -143,7 +149,7 @@ def _hidden(pair: TwoModels, tokens: tuple[list[AddedToken], list[AddedToken]]) 
 def _hiding(tokens: Mapping[SoughtText, AddedToken]) -> set[SoughtText]:
     """What may hide an added token where special tokens are to be text."""
     special = {form for form, token in tokens.items() if token.special}
-    return hiding(special, tokens.keys() - special)
+    return hiding_tokens(special, tokens.keys() - special)
 
 
 def _form(model: BPEModel, token: AddedToken) -> SoughtText:
@@ -157,7 +163,7 @@ def _form(model: BPEModel, token: AddedToken) -> SoughtText:
 def _matching(model: BPEModel) -> list[AddedToken]:
     """Added tokens by what decides whether and where they match, user-defined ones among them."""
     added = [*(model.added or ()), *found_as_added(model)]
-    if not one_pass(plain_normalizer(model.normalizer or ()), added):
+    if not same_in_one_pass(plain_normalizer(model.normalizer or ()), added):
         return [replace(token, roles=()) for token in added]
     return [replace(token, roles=(), normalized=False) for token in added]
 
@@ -173,7 +179,7 @@ def template_stage(pair: TwoModels) -> Stage:
     if left is None and right is None:
         return Stage(name, "proved", NO_TEMPLATE)
     if left is None or right is None:
-        unsaid = silent(pair, "sequence_template")
+        unsaid = unstated_side(pair, "sequence_template")
         return Stage(name, "unknown", f"{unsaid} what is placed around a text")
     (left_single, left_pair), (right_single, right_pair) = left.placed, right.placed
     if left_single != right_single:

@@ -12,10 +12,10 @@ from ..merging.canonical import canonical
 from ..merging.symbols import UserDefined, spellings, textual, user_defined
 from ..model import Affixes, BPEModel, show, text_of
 from ..steps import ByteChars
-from ..theory.added_tokens import one_pass
+from ..theory.added_tokens import same_in_one_pass
 from ..theory.core import Decision, decide, system_of
 from ..theory.normalizers import plain_normalizer
-from ..theory.unused_pieces import decide_resplit, without_idle
+from ..theory.unused_pieces import decide_resplit, without_unused_characters
 from ..theory.user_defined import found_as_added, stays_symbol
 from ..theory.utf8 import UTF8_BYTES, has_utf8_bytes
 from .stage import Stage, TwoModels, single_characters
@@ -31,7 +31,7 @@ def core_stage(pair: TwoModels) -> Stage:
     a, b = pair.a, pair.b
     if all(getattr(a, field) == getattr(b, field) for field in _MERGING):
         return Stage(_NAME, "proved", "the same vocabulary and merges")
-    left, right = without_idle(a), without_idle(b)
+    left, right = without_unused_characters(a), without_unused_characters(b)
     if left is not a or right is not b:
         return core_stage(TwoModels(left, right, pair.scope))
     if a.alphabet != b.alphabet or a.affixes != b.affixes:
@@ -41,16 +41,16 @@ def core_stage(pair: TwoModels) -> Stage:
     if fallback is not None and not (has_utf8_bytes(a) and has_utf8_bytes(b)):
         why = f"other rules for symbols without a token: {fallback.how}"
         return pair.tried(_NAME, why, chain(single_characters(), pair.token_texts()))
-    lone = lone_symbols(a) ^ lone_symbols(b)
+    lone = base_symbols(a) ^ base_symbols(b)
     if lone:
         why = f"{show(min(lone))} is a base symbol on one side only"
         texts = chain.from_iterable(map(pair.texts_of_token, sorted(lone)))
         return pair.tried(_NAME, why, chain(texts, single_characters(), pair.token_texts()))
-    in_bytes = [*islice(_bytes_apart(a, b), _MOST_TEXTS)]
+    in_bytes = [*islice(_characters_of_other_bytes(a, b), _MOST_TEXTS)]
     if in_bytes:
         why = f"{show(in_bytes[0].encode())} has tokens for its bytes on one side only"
         return pair.tried(_NAME, why, chain(in_bytes, pair.token_texts()))
-    why = _frozen_apart(pair) or _unused_apart(a, b)
+    why = _other_user_defined(pair) or _other_unused(a, b)
     if why:
         return pair.tried(_NAME, why, pair.token_texts())
     return _decided(pair)
@@ -99,7 +99,7 @@ def _whole_characters(model: BPEModel) -> bool:
     return model.fallback.missing != "drop" or has_utf8_bytes(model)
 
 
-def _bytes_apart(a: BPEModel, b: BPEModel) -> Iterator[str]:
+def _characters_of_other_bytes(a: BPEModel, b: BPEModel) -> Iterator[str]:
     """The characters that may become the tokens of their bytes on one side only.
 
     Both sides have the same single symbols. A missing symbol is one character, and becomes bytes
@@ -108,12 +108,12 @@ def _bytes_apart(a: BPEModel, b: BPEModel) -> Iterator[str]:
     if not (a.fallback.byte_fallback and b.fallback.byte_fallback):
         return
     ours, theirs = ({*byte_ids(model)} for model in (a, b))
-    apart = (ours ^ theirs) & UTF8_BYTES
-    for point in range(0x110000) if apart else ():
+    one_sided = (ours ^ theirs) & UTF8_BYTES
+    for point in range(0x110000) if one_sided else ():
         if 0xD800 <= point < 0xE000:
             continue
         symbol = chr(point).encode("utf-8")
-        if apart.isdisjoint(symbol):
+        if one_sided.isdisjoint(symbol):
             continue
         if a.affixes != Affixes() or (
             (ours.issuperset(symbol) or theirs.issuperset(symbol)) and symbol not in textual(a)
@@ -121,7 +121,7 @@ def _bytes_apart(a: BPEModel, b: BPEModel) -> Iterator[str]:
             yield chr(point)
 
 
-def _frozen_apart(pair: TwoModels) -> str:
+def _other_user_defined(pair: TwoModels) -> str:
     """Why the two may not cut out the same user-defined tokens, if so.
 
     They do if these are the same. Or all of them are added tokens of the other side, found in
@@ -164,7 +164,7 @@ def _found_first(model: BPEModel) -> set[tuple[str, int]] | None:
         return None
     steps = plain_normalizer(model.normalizer or ())
     late = [replace(token, normalized=True) for token in plain]
-    either = one_pass(steps, [*plain, *held]) and one_pass(steps, late)
+    either = same_in_one_pass(steps, [*plain, *held]) and same_in_one_pass(steps, late)
     for token in model.added or ():
         if token.normalized and (token.special or token.looks_around):
             return None
@@ -174,7 +174,7 @@ def _found_first(model: BPEModel) -> set[tuple[str, int]] | None:
     return added
 
 
-def _unused_apart(a: BPEModel, b: BPEModel) -> str:
+def _other_unused(a: BPEModel, b: BPEModel) -> str:
     """Why UNUSED tokens may not be split alike, if so."""
     ours, theirs = unused(a), unused(b)
     if ours == theirs:
@@ -200,7 +200,7 @@ def unused(model: BPEModel) -> set[bytes]:
 
 
 @Memo
-def lone_symbols(model: BPEModel) -> set[bytes]:
+def base_symbols(model: BPEModel) -> set[bytes]:
     """The tokens that are one symbol: a byte that occurs in UTF-8, or a character, with affixes."""
     tokens, affixes = textual(model), model.affixes
     if affixes == Affixes():

@@ -26,7 +26,7 @@ from ..steps import (
 from ..text.decoders import apply_step, verbatim_of
 from ..theory import normalizers
 from .ids import given_tokens, unknown_id
-from .stage import NO_DECODED, Scope, Stage, TwoModels, silent, single_characters
+from .stage import NO_DECODED, Scope, Stage, TwoModels, single_characters, unstated_side
 
 _NAME = "decoding"
 _SPACE = "\u2581"
@@ -43,7 +43,7 @@ def decoding_stage(pair: TwoModels) -> Stage:
     """How ids become text."""
     a, b = pair.a.decoder, pair.b.decoder
     if a is None or b is None:
-        return Stage(_NAME, "unknown", f"{silent(pair, 'decoder')} how ids become text")
+        return Stage(_NAME, "unknown", f"{unstated_side(pair, 'decoder')} how ids become text")
     left, right = Encoder(pair.a), Encoder(pair.b)
     # What ids are whatever the steps do is in their meanings.
     (_, steps_a), (_, steps_b) = verbatim_of(a), verbatim_of(b)
@@ -54,25 +54,25 @@ def decoding_stage(pair: TwoModels) -> Stage:
     if not equal and not joined:
         return _other_steps(pair, steps_a, steps_b)
     if joined and pair.a.alphabet == pair.b.alphabet == "byte":
-        asked = _perhaps_apart(pair)
+        asked = _perhaps_differing(pair)
         one, two = left.meanings_of(a, asked), right.meanings_of(b, asked)
     else:
         one, two = left.meanings(a), right.meanings(b)
-    apart = [n for n in one.keys() | two.keys() if one.get(n) != two.get(n)]
-    apart = _possible(pair, {*apart, *_by_chance(pair)})
-    if apart:
-        return _tried(pair, apart, one, two)
+    differing = [n for n in one.keys() | two.keys() if one.get(n) != two.get(n)]
+    differing = _possible(pair, {*differing, *_by_chance(pair)})
+    if differing:
+        return _tried(pair, differing, one, two)
     return Stage(_NAME, "proved", "the same steps, on the same tokens")
 
 
-def _perhaps_apart(pair: TwoModels) -> set[int]:
+def _perhaps_differing(pair: TwoModels) -> set[int]:
     """All ids but those of tokens that both have alike, and that no added token has."""
     entries = compare_entries(pair.a.vocab.ids, pair.b.vocab.ids)
     numbers = {token.id for model in (pair.a, pair.b) for token in model.added or ()}
     for model in (pair.a, pair.b):
         numbers.update(verbatim_of(model.decoder or ())[0])
     for ids in (pair.a.vocab.ids, pair.b.vocab.ids):
-        numbers.update(ids[token] for token in entries.apart if token in ids)
+        numbers.update(ids[token] for token in entries.differing if token in ids)
     return numbers
 
 
@@ -89,10 +89,10 @@ def _differ_in_unknown(a: Sequence[DecoderStep], b: Sequence[DecoderStep]) -> bo
 def _other_unknown(pair: TwoModels, one: Meanings, two: Meanings) -> Stage:
     """Two steps that join pieces alike, and write another text for the unknown one."""
     pieces = one.keys() | two.keys()
-    apart = [n for n in pieces if one.get(n) != two.get(n) or _is_unknown(one.get(n))]
-    apart = _possible(pair, {*apart, *_by_chance(pair)})
-    if apart:
-        return _tried(pair, apart, one, two)
+    differing = [n for n in pieces if one.get(n) != two.get(n) or _is_unknown(one.get(n))]
+    differing = _possible(pair, {*differing, *_by_chance(pair)})
+    if differing:
+        return _tried(pair, differing, one, two)
     return Stage(_NAME, "proved", "the same steps but for the unknown token, which no text gives")
 
 
@@ -109,11 +109,13 @@ def _other_steps(pair: TwoModels, a: Sequence[DecoderStep], b: Sequence[DecoderS
         only = (model.decoder or ())[0]
         assert isinstance(only, JoinPieces)
         alike = _spelled_alike(only, steps)
-        apart = [number for number, piece in pieces.items() if not alike(piece, tokens.get(number))]
-        apart = _possible(pair, {*apart, *_by_chance(pair)})
-        if apart:
+        differing = [
+            number for number, piece in pieces.items() if not alike(piece, tokens.get(number))
+        ]
+        differing = _possible(pair, {*differing, *_by_chance(pair)})
+        if differing:
             one, two = (pieces, tokens) if model is pair.a else (tokens, pieces)
-            return _tried(pair, apart, one, two)
+            return _tried(pair, differing, one, two)
         why = "equal on ids that texts encode to; control tokens and byte tokens out of place "
         return Stage(_NAME, "proved", f"{why}decode otherwise")
     return Stage(_NAME, "unknown", why)
@@ -158,24 +160,24 @@ def _ids_of_texts(model: BPEModel, scope: Scope, wanted: set[int]) -> set[int]:
 # A difference, and a text that shows it.
 
 
-def _tried(pair: TwoModels, apart: list[int], one: Meanings, two: Meanings) -> Stage:
+def _tried(pair: TwoModels, differing: list[int], one: Meanings, two: Meanings) -> Stage:
     decoders = tuple(map(Encoder, (pair.a, pair.b)))
-    texts = chain(_texts_of(pair, apart[:_TRIED]), islice(single_characters(), _CHARACTERS))
+    texts = chain(_texts_of(pair, differing[:_TRIED]), islice(single_characters(), _CHARACTERS))
     for text in dict.fromkeys(texts):
         ids = [side.ids(text) for side in pair.in_scope]
         if ids[0] is None or ids[0] != ids[1]:
             continue
         back = [decoded(decoder, ids[0]) for decoder in decoders]
         if None not in back and back[0] != back[1]:
-            number = next(filter({*apart}.__contains__, ids[0]), apart[0])
-            return Stage(_NAME, "refuted", _apart(number, one, two, decoders), text)
-    return Stage(_NAME, "unknown", _apart(apart[0], one, two, decoders) + NO_DECODED)
+            number = next(filter({*differing}.__contains__, ids[0]), differing[0])
+            return Stage(_NAME, "refuted", _how_they_differ(number, one, two, decoders), text)
+    return Stage(_NAME, "unknown", _how_they_differ(differing[0], one, two, decoders) + NO_DECODED)
 
 
-def _apart(number: int, one: Meanings, two: Meanings, decoders: Sequence[Encoder]) -> str:
+def _how_they_differ(number: int, one: Meanings, two: Meanings, decoders: Sequence[Encoder]) -> str:
     """What an id decodes to: as text where that tells the sides apart, else what its token is."""
     alone = [decoded(decoder, [number]) for decoder in decoders]
-    left, right = (_said(each.get(number)) for each in (one, two))
+    left, right = (_in_words(each.get(number)) for each in (one, two))
     if None not in alone and alone[0] != alone[1]:
         left, right = (show(text or "") for text in alone)
     return f"the id {number} decodes to {left} in the first, to {right} in the second"
@@ -189,7 +191,7 @@ def decoded(decoder: Encoder, ids: Sequence[int]) -> str | None:
         return None
 
 
-def _said(meaning: Meaning | None) -> str:
+def _in_words(meaning: Meaning | None) -> str:
     if meaning is None:
         return "nothing"
     if isinstance(meaning, (bytes, str)):
@@ -245,7 +247,7 @@ def _begins_with_space(model: BPEModel) -> bool:
     number = model.vocab.ids.get(_SPACE.encode())
     if number is None or model.vocab.kinds.get(number) == "unused":
         return False
-    last = normalizers.chain(model.normalizer or ())[-1:]
+    last = normalizers.canonical_steps(model.normalizer or ())[-1:]
     return any(
         (isinstance(step, Prepend) and step.text.startswith(_SPACE))
         or (isinstance(step, SentencePieceText) and step.dummy == "prefix" and step.escape)

@@ -15,7 +15,7 @@ from ..model import BPEModel, show, text_of
 from ..theory.added_tokens import overlap
 from ..theory.pretokens import occurrence
 from ..theory.utf8 import has_utf8_bytes
-from .core import lone_symbols
+from .core import base_symbols
 from .stage import Stage, TwoModels, single_characters
 
 
@@ -89,7 +89,7 @@ def ids_stage(pair: TwoModels) -> Stage:
 def given_tokens(model: BPEModel) -> Mapping[bytes, int]:
     """The tokens that merging, lookup or fallback give, and their ids."""
     ids, kinds = model.vocab.ids, model.vocab.kinds
-    others = lone_symbols(model) | whole_lookups(model)
+    others = base_symbols(model) | whole_lookups(model)
     if not kinds:
         # What merging does not build is a single symbol, or unreachable.
         rest = {*canonical(model).unreachable, *map(bytes, zip(range(256)))}

@@ -9,7 +9,7 @@ from typing import Final
 from ..errors import EngineMissingError, PatternError
 from ..steps import Metaspace, Replace, SentencePieceText
 from ..theory import normalizers
-from .stage import Stage, TwoModels, short_texts, silent
+from .stage import Stage, TwoModels, short_texts, unstated_side
 
 _NAME: Final = "normalizer"
 _LOOKED_AT = 10
@@ -29,7 +29,9 @@ def normalizer_stage(pair: TwoModels) -> Stage:
     """What is done to a text before it is split."""
     left, right = pair.a.normalizer, pair.b.normalizer
     if left is None or right is None:
-        return Stage(_NAME, "unknown", f"{silent(pair, 'normalizer')} how texts are normalized")
+        return Stage(
+            _NAME, "unknown", f"{unstated_side(pair, 'normalizer')} how texts are normalized"
+        )
     difference = pair.difference("normalizer")
     if difference is None:
         return Stage(_NAME, "proved", "the same steps" if left else "none on either side")
@@ -63,8 +65,8 @@ def _beginnings(pair: TwoModels) -> Iterator[str]:
     if not _asks_first(pair):
         return
     for step in (
-        *normalizers.chain(pair.a.normalizer or ()),
-        *normalizers.chain(pair.b.normalizer or ()),
+        *normalizers.canonical_steps(pair.a.normalizer or ()),
+        *normalizers.canonical_steps(pair.b.normalizer or ()),
     ):
         if isinstance(step, Replace) and isinstance(step.pattern, str):
             yield step.pattern

@@ -20,7 +20,7 @@ from ..theory.acting_steps import acting_splits
 from ..theory.cuts import none_across, texts_across
 from ..theory.normalizers import pipeline
 from ..theory.splitters import Steps, compared_cuts, newer_characters, representatives
-from .stage import CONTEXTS, Stage, TwoModels, short_strings, short_texts, silent
+from .stage import CONTEXTS, Stage, TwoModels, short_strings, short_texts, unstated_side
 
 _NAME = "pre-tokenizer"
 
@@ -38,7 +38,7 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
     """Where a text is cut into pretokens."""
     left, right = pair.a.pretokenizer, pair.b.pretokenizer
     if left is None or right is None:
-        return Stage(_NAME, "unknown", f"{silent(pair, 'pretokenizer')} how texts are split")
+        return Stage(_NAME, "unknown", f"{unstated_side(pair, 'pretokenizer')} how texts are split")
     if left == right:
         return Stage(_NAME, "proved", "the same steps" if left else "none on either side")
     left, right = acting_splits(pair.a), acting_splits(pair.b)
@@ -68,7 +68,7 @@ def pretokenizer_stage(pair: TwoModels) -> Stage:
         return Stage(_NAME, "proved", f"{why} (Theorem 10)")
     texts = (context.format(compared.text) for context in CONTEXTS)
     why = f"they split {show(compared.text)} differently"
-    strings = _cut_apart(left, right)[0]
+    strings = _strings_cut_differently(left, right)[0]
     stage = pair.tried(
         _NAME,
         why,
@@ -104,14 +104,14 @@ def _looked_up(pair: TwoModels, text: str) -> Iterator[str]:
 
 def _tested(pair: TwoModels, left: Steps, right: Steps, why: str) -> Stage:
     """All strings over characters of every class, up to a length."""
-    strings, extent = _cut_apart(left, right)
+    strings, extent = _strings_cut_differently(left, right)
     trial = pair.tried(_NAME, why, chain(strings, short_texts()), "pretokenizer")
     if trial.outcome == "refuted":
         return trial
     return Stage(_NAME, "unknown", f"{why}; {extent}: no ids differ")
 
 
-def _cut_apart(left: Steps, right: Steps) -> tuple[Iterator[str], str]:
+def _strings_cut_differently(left: Steps, right: Steps) -> tuple[Iterator[str], str]:
     """Short strings over characters of every class that the two cut otherwise; what was tried."""
     classes = representatives((*left, *right))
     length = 1

@@ -268,7 +268,7 @@ def single_characters() -> Iterator[str]:
     return (chr(point) for point in range(0x10000) if not 0xD800 <= point < 0xE000)
 
 
-def silent(pair: TwoModels, field: str) -> str:
+def unstated_side(pair: TwoModels, field: str) -> str:
     """Which side does not state a field, as the start of a sentence."""
     left, right = getattr(pair.a, field), getattr(pair.b, field)
     if left is None and right is None:

@@ -89,10 +89,10 @@ def _never_writes(step: NormalizerStep, present: CharSet) -> bool:
     if isinstance(step, Replace):
         return _never(step.pattern, present)
     if isinstance(step, Strip):
-        return _apart(Property("White_Space"), present)
+        return _disjoint(Property("White_Space"), present)
     if isinstance(step, (Lowercase, StripAccents, Nmt)) and present != EVERYTHING:
         changed = _changed(step)
-        return changed is not None and _apart(_set(changed), present)
+        return changed is not None and _disjoint(_set(changed), present)
     return False
 
 
@@ -118,7 +118,7 @@ def _after(step: NormalizerStep, present: CharSet) -> CharSet:
 def _never_cuts(step: PreTokenizerStep, present: CharSet) -> bool:
     """Whether a step of the pre-tokenizer leaves every text of such characters as it is."""
     if isinstance(step, Metaspace):
-        return step.prepend == "never" and _apart(chars(" "), present)
+        return step.prepend == "never" and _disjoint(chars(" "), present)
     try:
         node, behavior, invert = meaning(step)
     except PatternError:
@@ -140,7 +140,7 @@ def _after_split(step: PreTokenizerStep, present: CharSet) -> CharSet:
 
 def _never(pattern: Pattern | str, present: CharSet) -> bool:
     if isinstance(pattern, str):
-        return any(_apart(chars(char), present) for char in pattern)
+        return any(_disjoint(chars(char), present) for char in pattern)
     try:
         return _never_matches(as_run(pattern), present)
     except PatternError:
@@ -150,7 +150,7 @@ def _never(pattern: Pattern | str, present: CharSet) -> bool:
 def _never_matches(node: Node, present: CharSet) -> bool:
     """Whether each way through a pattern reads a character that is not there."""
     if isinstance(node, Leaf):
-        return _apart(node.charset, present)
+        return _disjoint(node.charset, present)
     if isinstance(node, Parts):
         return any(_never_matches(part, present) for part in node.parts)
     if isinstance(node, Alternation):
@@ -173,7 +173,7 @@ def _one_character(pattern: Pattern | str) -> CharSet | None:
     return node.charset if isinstance(node, Leaf) else None
 
 
-def _apart(one: CharSet, other: CharSet) -> bool:
+def _disjoint(one: CharSet, other: CharSet) -> bool:
     if other == EVERYTHING:
         return False
     return not _ranges(intersect(one, other))

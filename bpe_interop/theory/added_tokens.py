@@ -34,7 +34,7 @@ def normalized_matters(added: Iterable[AddedToken]) -> bool:
     return any(_meet(x, y) for x in early for y in late)
 
 
-def one_pass(normalizer: Sequence[object], added: Collection[AddedToken]) -> bool:
+def same_in_one_pass(normalizer: Sequence[object], added: Collection[AddedToken]) -> bool:
     """Whether it is all one in which pass each added token is found (Theorem 18).
 
     Where characters are only replaced one by one, none of which is in a token of the second pass
@@ -81,7 +81,7 @@ def overlap(x: str, y: str) -> bool:
     return x in y or y in x or any(borders(x, y)) or any(borders(y, x))
 
 
-def joined(x: str, y: str) -> Iterator[str]:
+def overlapping_texts(x: str, y: str) -> Iterator[str]:
     """The texts that begin with one and end with the other, the two of them overlapping."""
     for first, second in ((x, y), (y, x)):
         if second in first:
@@ -90,7 +90,9 @@ def joined(x: str, y: str) -> Iterator[str]:
             yield first + second[size:]
 
 
-def hiding(special: Collection[SoughtText], plain: Collection[SoughtText]) -> set[SoughtText]:
+def hiding_tokens(
+    special: Collection[SoughtText], plain: Collection[SoughtText]
+) -> set[SoughtText]:
     """The special tokens that can hide another when they are to be text (Theorem 19).
 
     They overlap one that is not special, or one that overlaps such a one, and so on.
@@ -111,7 +113,7 @@ def hiding(special: Collection[SoughtText], plain: Collection[SoughtText]) -> se
     return forms
 
 
-def chains(start: SoughtText, others: Sequence[SoughtText], most: int) -> Iterator[str]:
+def chained_texts(start: SoughtText, others: Sequence[SoughtText], most: int) -> Iterator[str]:
     """Texts of ever more tokens, each overlapping the one before, the first of them ``start``.
 
     ``most``: how many texts at most.
@@ -122,7 +124,7 @@ def chains(start: SoughtText, others: Sequence[SoughtText], most: int) -> Iterat
     while todo:
         text = todo.pop(0)
         yield text
-        longer = chain.from_iterable(joined(text, other) for other in near)
+        longer = chain.from_iterable(overlapping_texts(text, other) for other in near)
         # Two long tokens have very many such texts, each of them as long.
         for new in islice((each for each in longer if each not in texts), most - len(texts)):
             texts[new] = None

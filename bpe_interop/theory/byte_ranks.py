@@ -16,7 +16,7 @@ from ..steps import ByteChars
 from .contexts import plain_contexts
 from .core import System, decide, system_of
 from .pretokens import text_for
-from .rewrite import Rewrite, refused, with_affixes
+from .rewrite import Rewrite, refused, refused_affixes
 from .utf8 import UTF8_BYTES, text_with
 
 
@@ -48,7 +48,7 @@ def as_byte_ranks(model: BPEModel) -> Rewrite:
     and for byte-level models, it is decided. Whole-pretoken lookup is another matter.
     """
     if model.affixes != Affixes():
-        return with_affixes()
+        return refused_affixes()
     table = rank_table(model)
     ranks = RankTable(table)
     ours, theirs = system_of(model), System(ranks, table)

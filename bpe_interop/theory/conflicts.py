@@ -85,7 +85,7 @@ class Conflicts:
         if len(path) == 1:
             return True
         left, right = path
-        return self.ours.apart(left, right) and not self.theirs.apart(left, right)
+        return self.ours.keeps_apart(left, right) and not self.theirs.keeps_apart(left, right)
 
     def _searches(self) -> Iterator[tuple[int, Search]]:
         size, theirs = self.size, self.theirs

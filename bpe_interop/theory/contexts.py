@@ -185,7 +185,7 @@ class Contexts:
                 return
             self.tried += 1
             content = token + node.content
-            if not never(content) and self._spines.apart(token, node.path[0]):
+            if not never(content) and self._spines.keeps_apart(token, node.path[0]):
                 yield (
                     length + self._size(token),
                     _Node((token, *node.path), content, node.leftwards),
@@ -198,7 +198,7 @@ class Contexts:
                 return
             self.tried += 1
             content = node.content + token
-            if not never(content) and self._spines.apart(node.path[-1], token):
+            if not never(content) and self._spines.keeps_apart(node.path[-1], token):
                 yield (
                     length + self._size(token),
                     _Node((*node.path, token), content, node.leftwards),

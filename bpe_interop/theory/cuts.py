@@ -77,11 +77,11 @@ def none_across(models: Sequence[BPEModel], left: Steps, right: Steps) -> bool:
     if not all(map(only_merges_bytes, models)):
         return False
     try:
-        places = Places(left, right)
+        cuts = DifferingCuts(left, right)
     except PatternError:
         return False
     return all(
-        places.none_beside(whole_lookups(model)) and places.none_across(textual(model))
+        cuts.none_beside(whole_lookups(model)) and cuts.none_across(textual(model))
         for model in models
     )
 
@@ -89,11 +89,11 @@ def none_across(models: Sequence[BPEModel], left: Steps, right: Steps) -> bool:
 def texts_across(models: Sequence[BPEModel], left: Steps, right: Steps) -> Iterator[str]:
     """Texts that hold a token where it may stand across a cut that only one side makes."""
     try:
-        places = Places(left, right)
+        cuts = DifferingCuts(left, right)
     except PatternError:
         return
     for model in models:
-        yield from islice(places.texts_across(textual(model)), _FEW)
+        yield from islice(cuts.texts_across(textual(model)), _FEW)
 
 
 Sides: TypeAlias = tuple[int, int]
@@ -127,7 +127,7 @@ def _one_of(sides: Iterable[tuple[int, int]]) -> re.Pattern[str]:
     return re.compile("|".join(f"{re.escape(chr(n))}[{r}]" for n, r in after.items()) or "(?!)")
 
 
-class Places:
+class DifferingCuts:
     """Where only one of two sequences of splitters cuts.
 
     Raises:

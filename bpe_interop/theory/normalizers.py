@@ -94,10 +94,10 @@ def pipeline(model: BPEModel) -> Pipeline | None:
     first = splits[0] if splits and not looked_for else None
     if isinstance(first, Metaspace) and first.prepend == "never":
         steps, splits = (*steps, Replace(" ", first.replacement)), splits[1:]
-    return chain(steps), splits
+    return canonical_steps(steps), splits
 
 
-def chain(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ...]:
+def canonical_steps(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ...]:
     """The steps without those that do nothing, literals as literals, what is prepended last."""
     shortened: list[NormalizerStep] = []
     for step in map(_plain, plain_normalizer(steps)):
@@ -117,7 +117,9 @@ def same_places(a: Sequence[NormalizerStep], b: Sequence[NormalizerStep]) -> boo
     replaces several characters by themselves does, for example (``leading`` in
     ``text/normalize.py``).
     """
-    return chain(a) == chain(b) and not any(isinstance(step, Prepend) for step in (*a, *b))
+    return canonical_steps(a) == canonical_steps(b) and not any(
+        isinstance(step, Prepend) for step in (*a, *b)
+    )
 
 
 def first_different_character(
@@ -129,7 +131,7 @@ def first_different_character(
         PatternError: not every step works on each character by itself.
         EngineMissingError: a step needs ``tokenizers``, which is not installed.
     """
-    left, right = chain(a), chain(b)
+    left, right = canonical_steps(a), canonical_steps(b)
     if left == right:
         return None
     if left[-1:] == right[-1:] and isinstance(left[-1], Prepend):

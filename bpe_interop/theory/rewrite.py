@@ -14,6 +14,7 @@ from heapq import heapify, heappop, heappush
 from itertools import accumulate, chain, pairwise, product
 
 from ..kernel import as_dict
+from ..memo import Memo
 from ..merging.canonical import canonical
 from ..merging.merger import Merger, Priority
 from ..merging.symbols import symbols_of, textual, user_defined
@@ -52,6 +53,7 @@ class Rewrite:
     left_out: tuple[bytes, ...] = ()
 
 
+@Memo
 def as_pairs(model: BPEModel) -> Rewrite:
     """The merges as a list of pairs, which tokenizers runs.
 
@@ -63,7 +65,7 @@ def as_pairs(model: BPEModel) -> Rewrite:
     if is_list and "unused" not in kinds.values():
         return as_they_are
     if model.affixes != Affixes():
-        return with_affixes()
+        return refused_affixes()
     system = system_of(model)
     form = system.form
     ids = {token: n for token, n in textual(model).items() if kinds.get(n) != "unused"}
@@ -99,7 +101,7 @@ def as_ranks(model: BPEModel) -> Rewrite:
     if isinstance(model.merges, RankTable):
         return Rewrite(model.merges, "the merges are ranks")
     if model.affixes != Affixes():
-        return with_affixes()
+        return refused_affixes()
     ids, kinds = textual(model), model.vocab.kinds
     built = as_dict(canonical(model).splits)
     singles = [
@@ -139,7 +141,7 @@ def _never(model: BPEModel) -> Callable[[bytes], bool] | None:
     return (lambda content: any(frozen.find(content.decode("utf-8")))) if frozen else None
 
 
-def with_affixes() -> Rewrite:
+def refused_affixes() -> Rewrite:
     """The refusal of any merges with affixes."""
     return Rewrite(
         None,
@@ -337,7 +339,7 @@ def forced_circle(system: System) -> list[bytes]:
     for token in short:
         for other in spines.starting.get(spines.splits[token][1], ()):
             tied = spines.priority[token] == spines.priority[other] and token != other
-            if tied and other in short and spines.apart(token, spines.splits[other][1]):
+            if tied and other in short and spines.keeps_apart(token, spines.splits[other][1]):
                 before.setdefault(other, {})[token] = None
     for token, earlier in before.items():
         for other in earlier:
@@ -359,12 +361,12 @@ class Obstruction:
     """Two texts to which no SentencePiece BPE model gives the ids of a tokenizer.
 
     In ``longer`` the two characters of ``shorter`` are a token each; alone they are not. And
-    ``apart`` is a text of two tokens, each of which is that of its character.
+    ``two_tokens`` is a text of two tokens, each of which is that of its character.
     """
 
     longer: str
     shorter: str
-    apart: str
+    two_tokens: str
 
 
 def obstruction(encode: Callable[[str], Sequence[int]]) -> Obstruction | None:
@@ -375,7 +377,7 @@ def obstruction(encode: Callable[[str], Sequence[int]]) -> Obstruction | None:
     """
     ids = {char: list(encode(char)) for char in _CHARACTERS}
     chars = {parts[0]: char for char, parts in ids.items() if len(parts) == 1}
-    apart = next(
+    two_tokens = next(
         (
             x + y
             for x, y in product(chars.values(), repeat=2)
@@ -383,7 +385,7 @@ def obstruction(encode: Callable[[str], Sequence[int]]) -> Obstruction | None:
         ),
         None,
     )
-    if apart is None:
+    if two_tokens is None:
         return None
     for length in (2, 3):
         for letters in product(_CHARACTERS, repeat=length):
@@ -393,5 +395,5 @@ def obstruction(encode: Callable[[str], Sequence[int]]) -> Obstruction | None:
                 if left in chars and right in chars:
                     shorter = chars[left] + chars[right]
                     if shorter in longer and list(encode(shorter)) != [left, right]:
-                        return Obstruction(longer, shorter, apart)
+                        return Obstruction(longer, shorter, two_tokens)
     return None

@@ -37,7 +37,7 @@ class Spines:
         """Whether ``l x r`` does ``left = (l, x)``, not ``right = (x, r)``."""
         return self.before[left] <= self.after[right]
 
-    def apart(self, left: bytes, right: bytes) -> bool:
+    def keeps_apart(self, left: bytes, right: bytes) -> bool:
         """Whether two tokens, side by side, both stay as they are (Theorem 6)."""
         built, splits = self.built, self.splits
         spine: list[tuple[bytes, bytes | None]] = [(right, None)]

@@ -177,7 +177,7 @@ def first_cut_difference(
         PatternError: a step is not of the decidable shape, or there are too many states.
     """
     pair = SplitterPair(a, b, without)
-    return search((pair.start, False), pair.successors, pair.apart, MOST_STATES)
+    return search((pair.start, False), pair.successors, pair.shows_difference, MOST_STATES)
 
 
 def representatives(steps: Sequence[PreTokenizerStep]) -> list[str]:
@@ -250,7 +250,7 @@ class SplitterPair:
             for label, other_label, after in self.read(before, place):
                 yield char, (after, differed or label != other_label)
 
-    def apart(self, state: tuple[Reads, bool]) -> bool:
+    def shows_difference(self, state: tuple[Reads, bool]) -> bool:
         """Whether the text may end here, and the two have differed."""
         return state[1] and self.may_end(state[0])
 

@@ -35,7 +35,7 @@ class Resplit:
         return tuple(parts)
 
 
-def without_idle(model: BPEModel) -> BPEModel:
+def without_unused_characters(model: BPEModel) -> BPEModel:
     """A model with the same ids on every text, without UNUSED tokens that are as if missing.
 
     That is one character that no other token holds, where missing characters become bytes
@@ -59,9 +59,9 @@ def _idle(model: BPEModel) -> set[bytes]:
     if "unused" not in kinds.values():
         return set()
     idle = {t for t, n in ids.items() if kinds.get(n) == "unused" and len(t.decode("utf-8")) == 1}
-    apart = model.alphabet != "byte" and model.affixes == Affixes() and not model.lookup_first
+    alone = model.alphabet != "byte" and model.affixes == Affixes() and not model.lookup_first
     bytewise = model.fallback.byte_fallback and list(kinds.values()).count("byte") == 256
-    if not idle or not apart or not bytewise:
+    if not idle or not alone or not bytewise:
         return set()
     held = {char.encode() for token in ids if token not in idle for char in token.decode("utf-8")}
     return idle - held
@@ -126,5 +126,5 @@ def _beside_unused(
         if conflicts.checked > conflicts.budget:
             conflicts.complete = False
             return
-        if a.spines.apart(left, right):
+        if a.spines.keeps_apart(left, right):
             yield left, right

@@ -6,17 +6,11 @@ sentencepiece; tokenizers' ``added_vocabulary.rs``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ..memo import Memo
 from ..model import AddedToken, BPEModel
 from ..steps import Replace, SentencePieceText
 from ..text.charsmap import SPACE
 from ..text.normalize import normalize
 from .normalizers import plain_normalizer
-
-if TYPE_CHECKING:
-    from .rewrite import Rewrite
 
 
 def found_as_added(model: BPEModel) -> tuple[AddedToken, ...]:
@@ -52,9 +46,10 @@ def is_as_good_as_normal(model: BPEModel, content: bytes) -> bool:
     text = content.decode("utf-8")
     if model.vocab.kinds.get(model.vocab.ids[content]) == "unused":
         from ..merging.canonical import canonical
+        from .rewrite import as_pairs
 
         built = content in canonical(model).splits
-        return len(text) > 1 and (not built or pairs_of(model).rule is not None)
+        return len(text) > 1 and (not built or as_pairs(model).rule is not None)
     return stays_symbol(model, text)
 
 
@@ -72,14 +67,6 @@ def _escapes(model: BPEModel) -> bool:
         step.escape if isinstance(step, SentencePieceText) else step == Replace(" ", SPACE)
         for step in model.normalizer or ()
     )
-
-
-@Memo
-def pairs_of(model: BPEModel) -> Rewrite:
-    """The merges as pairs (:func:`.rewrite.as_pairs`). Computed once for each model."""
-    from .rewrite import as_pairs
-
-    return as_pairs(model)
 
 
 def _user_defined(model: BPEModel) -> list[tuple[str, int]]:

@@ -11,7 +11,7 @@ import pytest
 from bpe_interop.formats.huggingface import FORMAT
 from bpe_interop.model import BPEModel
 from bpe_interop.theory.acting_steps import acting_normalizer, acting_splits
-from bpe_interop.theory.added_tokens import one_pass
+from bpe_interop.theory.added_tokens import same_in_one_pass
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -150,5 +150,7 @@ def test_in_which_pass_a_token_is_found_is_all_one(text: str, flags: Json, alike
         source = json.dumps(document)
         ids.append([e.ids for e in tokenizers.Tokenizer.from_str(source).encode_batch(texts)])
         model = FORMAT.load({"tokenizer.json": source.encode()})
-        assert one_pass(model.normalizer or (), model.added or ()) is (alike or not normalized)
+        assert same_in_one_pass(model.normalizer or (), model.added or ()) is (
+            alike or not normalized
+        )
     assert (ids[0] == ids[1]) is alike

@@ -37,8 +37,8 @@ from bpe_interop.steps import (
 from bpe_interop.text.normalize import normalize
 from bpe_interop.text.spellings import CL100K, CL100K_TRAILING, GPT2, QWEN2
 from bpe_interop.text.split import Splitter
-from bpe_interop.theory.cuts import Places, _parts
-from bpe_interop.theory.normalizers import chain, first_different_character, pipeline
+from bpe_interop.theory.cuts import DifferingCuts, _parts
+from bpe_interop.theory.normalizers import canonical_steps, first_different_character, pipeline
 from bpe_interop.theory.splitters import first_cut_difference
 
 TOKENIZERS = Path(__file__).parents[2] / "fixtures" / "tokenizers"
@@ -166,7 +166,7 @@ def test_cuts_that_no_token_crosses_change_nothing() -> None:
     harmless = 0
     for _ in range(25):
         a, b = rng.sample(sides, 2)
-        places = Places(a, b)
+        places = DifferingCuts(a, b)
         for _ in range(3):
             one = bytes_model(rng, a)
             other = replace(one, pretokenizer=tuple(b))
@@ -234,7 +234,7 @@ def test_chains_of_normalizers(
         found = first_different_character(a, b)
     except PatternError:
         assert not same
-        assert chain(a) != chain(b)
+        assert canonical_steps(a) != canonical_steps(b)
         return
     assert (found is None) is same
     if found is not None:

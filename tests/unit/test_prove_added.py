@@ -17,7 +17,12 @@ from bpe_interop.model import AddedToken
 from bpe_interop.proof.around import _some
 from bpe_interop.proof.prove import prove
 from bpe_interop.proof.stage import Scope
-from bpe_interop.theory.added_tokens import SoughtText, chains, joined, normalized_matters
+from bpe_interop.theory.added_tokens import (
+    SoughtText,
+    chained_texts,
+    normalized_matters,
+    overlapping_texts,
+)
 
 PAIRS = int(os.environ.get("BPE_INTEROP_ADDED") or 200)
 SEEDS = 4
@@ -137,20 +142,20 @@ def test_what_hides_is_what_the_normalizer_writes() -> None:
 
 
 def test_texts_of_a_chain_hold_tokens_that_overlap() -> None:
-    assert [*joined("ab", "bc")] == ["abc"]
-    assert [*joined("aab", "baa")] == ["aabaa", "baab", "baaab"]
-    assert [*joined("abc", "b")] == ["abc"]
-    assert [*joined("ab", "cd")] == []
+    assert [*overlapping_texts("ab", "bc")] == ["abc"]
+    assert [*overlapping_texts("aab", "baa")] == ["aabaa", "baab", "baaab"]
+    assert [*overlapping_texts("abc", "b")] == ["abc"]
+    assert [*overlapping_texts("ab", "cd")] == []
     start, same, other = SoughtText("ab", True), SoughtText("bc", True), SoughtText("bd", False)
-    assert [*chains(start, [same, other], 10)] == ["ab", "abc"]
-    most = [*islice(chains(SoughtText("aa", True), [SoughtText("aa", True)], 5), 100)]
+    assert [*chained_texts(start, [same, other], 10)] == ["ab", "abc"]
+    most = [*islice(chained_texts(SoughtText("aa", True), [SoughtText("aa", True)], 5), 100)]
     assert 5 <= len(most) < 10
 
 
 def test_very_long_tokens_are_tried_in_few_texts() -> None:
     """All texts in which these two overlap have gigabytes."""
     one, other = SoughtText("ab" * 20_000, True), SoughtText("ba" * 20_000, True)
-    assert len([*chains(one, [one, other], 30)]) == 30
+    assert len([*chained_texts(one, [one, other], 30)]) == 30
     texts = [*_some("a" * 100_000 for _ in range(1_000))]
     assert len(texts) < 10
 

@@ -44,7 +44,7 @@ from bpe_interop.steps import (
 )
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 from bpe_interop.theory import cuts
-from bpe_interop.theory.cuts import Places
+from bpe_interop.theory.cuts import DifferingCuts
 from fixtures.piece_model import NORMAL, TRAINER, UNUSED, Piece, with_field
 
 _SUFFIX_FIELD = 24
@@ -582,7 +582,9 @@ def test_a_cut_is_left_out_only_where_both_sides_merge_bytes_alone() -> None:
 
 def test_very_many_doubtful_tokens_are_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where not all were looked at, nothing is proved, though those looked at stand aside."""
-    places = Places((Split("!", "isolated"),), (Split(Pattern("[!.]", "oniguruma"), "isolated"),))
+    places = DifferingCuts(
+        (Split("!", "isolated"),), (Split(Pattern("[!.]", "oniguruma"), "isolated"),)
+    )
     assert places.none_across([b"ab", b"!a"])
     assert not places.none_across([b"ab", b"b."])
     monkeypatch.setattr(cuts, "_MOST_TOKENS", -1)

@@ -16,8 +16,9 @@ from bpe_interop.proof import stage
 from bpe_interop.proof.prove import prove
 from bpe_interop.steps import SentencePieceText
 from bpe_interop.theory.normalizers import has_plain_steps
-from bpe_interop.theory.unused_pieces import without_idle
-from bpe_interop.theory.user_defined import is_as_good_as_normal, pairs_of
+from bpe_interop.theory.rewrite import as_pairs
+from bpe_interop.theory.unused_pieces import without_unused_characters
+from bpe_interop.theory.user_defined import is_as_good_as_normal
 from fixtures.piece_model import BYTE, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 from trust.verdicts.documents import precompiled
 from trust.verdicts.sources import Json, Source, taken_in
@@ -54,7 +55,7 @@ def test_an_unused_character_is_as_if_missing(unused: str) -> None:
 def test_each_condition_is_asked() -> None:
     """Alone, each of these makes of an UNUSED token more than a missing symbol."""
     usual = pieces("c").model()
-    without = without_idle(usual).vocab
+    without = without_unused_characters(usual).vocab
     assert b"c" not in without.ids
     assert "unused" not in without.kinds.values()
     assert without.scores.keys() <= {*without.ids.values()}
@@ -79,7 +80,7 @@ def test_each_condition_is_asked() -> None:
         ),
     ]
     for model in others:
-        assert without_idle(model) is model
+        assert without_unused_characters(model) is model
 
 
 TEXTS = ["".join(chosen) for n in range(6) for chosen in product("ab ", repeat=n)]
@@ -123,7 +124,7 @@ def test_kinds_of_pieces_that_are_as_good_as_normal() -> None:
         ("bb", [tied], False),
     ):
         model = pieces(unused, *more).model()
-        assert (pairs_of(model).rule is None) is bool(more)
+        assert (as_pairs(model).rule is None) is bool(more)
         assert is_as_good_as_normal(model, unused.encode()) is expected
 
 
@@ -134,10 +135,10 @@ def test_a_list_that_builds_an_unused_token_is_not_written_as_it_is(unused: str)
     splits = tuple(canonical(model).splits.values())
     listed = replace(model, merges=PairList(splits))
     assert Encoder(listed).encode("aabba") == ranked.oracle().ids(["aabba"], "text")[0]
-    assert pairs_of(listed).rule == pairs_of(model).rule
-    assert pairs_of(listed).rule != listed.merges
+    assert as_pairs(listed).rule == as_pairs(model).rule
+    assert as_pairs(listed).rule != listed.merges
     never_built = replace(model, merges=PairList(((b"a", b"b"),)))
-    assert pairs_of(never_built).rule is never_built.merges
+    assert as_pairs(never_built).rule is never_built.merges
 
 
 def test_steps_that_do_what_sentencepiece_does() -> None:

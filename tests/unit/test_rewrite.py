@@ -484,7 +484,9 @@ def test_two_texts_show_that_whole_texts_have_no_sentencepiece_model(data: Data,
     longer = encode(found.longer)
     assert any(longer[i : i + 2] == first + second for i in range(len(longer)))
     assert at >= 0
-    assert encode(found.apart) == [number for char in found.apart for number in encode(char)]
+    assert encode(found.two_tokens) == [
+        number for char in found.two_tokens for number in encode(char)
+    ]
 
 
 def test_a_sentencepiece_model_has_no_such_texts(data: Data) -> None:

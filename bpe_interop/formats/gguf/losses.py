@@ -11,7 +11,7 @@ from ...text.decoders import verbatim_of
 from ...theory.pretokens import text_for
 from ...theory.rewrite import as_pairs, as_ranks
 from ...theory.utf8 import missing_bytes, text_with
-from ...witnesses import met_as_it_vanishes
+from ...witnesses import merging_across_dropped
 from ..bos_eos import ends_of
 from ..losses import Decided, Words, extras_told, flag_witness, merges_words
 from ..round_trip import RoundTrip
@@ -165,7 +165,7 @@ def _fallback(model: BPEModel, decided: Decided) -> Words:
         return (
             "bytes without a token vanish before merging (drop), in llama.cpp after it",
             "their neighbours would not merge",
-            met_as_it_vanishes(model, text),
+            merging_across_dropped(model, text),
         )
     return (
         f"what becomes of bytes without a token ({model.fallback.missing})",

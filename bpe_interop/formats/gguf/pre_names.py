@@ -20,7 +20,7 @@ from ...text.patterns import parse, preferred
 from ...text.split import split
 from ...theory.acting_steps import acting_splits
 from ...theory.automata import first_difference
-from ...theory.cuts import Places, only_merges_bytes
+from ...theory.cuts import DifferingCuts, only_merges_bytes
 from ...theory.splitters import first_cut_difference, newer_characters, representatives
 from ...witnesses import Probe
 from .splitters import SPLITTERS
@@ -277,7 +277,7 @@ def _same_tokens(steps: Steps, model: BPEModel, lookups: Collection[bytes]) -> b
     if not only_merges_bytes(model):
         return False
     try:
-        places = Places(steps, model.pretokenizer or ())
+        places = DifferingCuts(steps, model.pretokenizer or ())
     except PatternError:
         return False
     return places.none_beside(lookups) and places.none_across(textual(model))

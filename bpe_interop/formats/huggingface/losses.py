@@ -12,9 +12,10 @@ from ...text.bytechars import is_mapped
 from ...text.charsmap import is_identity
 from ...text.normalize import normalize
 from ...theory.normalizers import has_plain_steps
-from ...theory.user_defined import found_as_added, is_as_good_as_normal, pairs_of
+from ...theory.rewrite import as_pairs
+from ...theory.user_defined import found_as_added, is_as_good_as_normal
 from ...theory.utf8 import UTF8_BYTES, missing_bytes, text_with
-from ...witnesses import beside_wide_space, met_as_it_vanishes
+from ...witnesses import beside_wide_space, merging_across_dropped
 from ..losses import Decided, Words, extras_told, merges_words, network_files
 from ..round_trip import RoundTrip
 from .companions import settings_of_others
@@ -115,7 +116,7 @@ def _vocab(trip: RoundTrip, decided: Decided) -> Words | None:
 
 def _merges(model: BPEModel) -> Words | None:
     if model.alphabet == "char":
-        return merges_words(pairs_of(model))
+        return merges_words(as_pairs(model))
     alone = {bytes([byte]) for byte in missing_bytes(model.vocab.ids)}
     built = [t for t, pair in canonical(model).splits.items() if alone.intersection(pair)]
     if not built:
@@ -134,7 +135,7 @@ def _fallback(model: BPEModel, decided: Decided) -> Words | None:
                 f"{len(missing)} bytes have no token; they vanish after merging, in tokenizers "
                 "before it",
                 "their neighbours would merge",
-                met_as_it_vanishes(model, text_with(missing[0])),
+                merging_across_dropped(model, text_with(missing[0])),
             )
         return (
             f"{len(missing)} bytes have no token; the source has no encoding for them, "

@@ -34,7 +34,8 @@ from ...text.charsmap import SPACE, is_identity
 from ...text.patterns import parse
 from ...text.regex_syntax import Alternation
 from ...theory.normalizers import literal, plain_steps
-from ...theory.user_defined import found_as_added, pairs_of, stays_symbol
+from ...theory.rewrite import as_pairs
+from ...theory.user_defined import found_as_added, stays_symbol
 from .vocab import Pairs
 
 ALL_SPACES = 2**31
@@ -184,7 +185,7 @@ def written_pairs(model: BPEModel) -> Pairs:
 
     Neither unused tokens are built nor what holds a user-defined one, nor anything from them.
     """
-    rewrite = pairs_of(model)
+    rewrite = as_pairs(model)
     rule = rewrite.rule or rewrite.nearest
     if isinstance(rule, PairList) and rule is model.merges:
         return tuple(rule.pairs)

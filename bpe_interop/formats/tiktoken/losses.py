@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...diff import normalized_matters
 from ...entries import numbered
 from ...loss import Loss
 from ...model import BPEModel, show
+from ...theory.added_tokens import normalized_matters
 from ...theory.byte_ranks import as_byte_ranks, rank_table
 from ...theory.utf8 import missing_bytes, text_with
 from ..losses import Decided, Words, flag_witness, looked_up_words, merges_words

@@ -58,7 +58,9 @@ def quoted(value: str) -> str:
     return f"`{shown}`" if len(shown) <= _WIDEST else f"`{shown[:_WIDEST]}` ..."
 
 
-def places(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[SettingDifference]:
+def setting_differences(
+    first: Mapping[str, str], second: Mapping[str, str]
+) -> Iterator[SettingDifference]:
     """What differs of two steps of one kind, given as :func:`step_form` gives them."""
     for name in dict.fromkeys((*first, *second)):
         one, two = first.get(name, ""), second.get(name, "")
