@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 Tick: TypeAlias = Callable[[int], None]
 """Is told how many texts were compared since it was last called."""
 
-Unit: TypeAlias = Literal["texts", "bytes"]
+Unit: TypeAlias = Literal["texts", "bytes", "merges"]
 """What a counter counts."""
 
 PART_SECONDS = 1_800.0

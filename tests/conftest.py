@@ -14,7 +14,7 @@ from command_line import Command, in_process
 from hypothesis import HealthCheck, settings
 from reports import few_texts as with_few_texts
 
-from bpe_interop.cli import screen
+from bpe_interop.cli import progress
 from fixtures import make_golden
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,7 +83,7 @@ class Data:
 @pytest.fixture(autouse=True, scope="session")
 def no_beats() -> None:
     """However slow a machine is, no line says how far a run is."""
-    screen.BEAT = 1e6
+    progress.BEAT = 1e6
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from bpe_interop.cli import screen
+from bpe_interop.cli import progress
 from tests.command_line import Command, Outcome, in_process
 from tests.reports import few_texts
 
@@ -75,7 +75,7 @@ def run(lines: list[str], folder: Path) -> str:
         patch.setenv("COLUMNS", "100")
         # click would name the program that runs the tests.
         patch.setattr(sys.modules["__main__"], "__package__", None, raising=False)
-        patch.setattr(screen, "BEAT", 1e6)
+        patch.setattr(progress, "BEAT", 1e6)
         few_texts(patch)
         return "\n".join(shown(line, ended(line, call)) for line in lines)
 

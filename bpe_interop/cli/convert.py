@@ -30,7 +30,8 @@ from .options import (
     writing_options,
 )
 from .outcome import refusals, show_how_to_load
-from .screen import as_json, counting, print_lines
+from .progress import progress
+from .screen import as_json, print_lines
 
 if TYPE_CHECKING:
     from ..cost import Cost
@@ -147,7 +148,7 @@ def convert_command(
     told = refusals(source, target, json_output=json_output, costs=measured)
     with told:
         asked.check(target)
-        with counting("checking") as tick:
+        with progress("checking") as tick:
             done = convert(
                 source,
                 target,
@@ -186,7 +187,7 @@ def _measured(
         return []
     from ..cost import costs  # it reads corpora, and most conversions none
 
-    with counting("measuring") as tick:
+    with progress("measuring") as tick:
         return costs(source, Target.of(target, asked.to).format, asked.corpora, tick, **reading)
 
 

@@ -22,7 +22,8 @@ from ..token_files.writer import UNFINISHED
 from .completion import file_names
 from .interrupts import INTERRUPTED
 from .options import OneOf, corpus_option, scheduler_options, workers_of
-from .screen import as_json, encoding, lines
+from .progress import progress
+from .screen import as_json, lines
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ def write_corpora(
     with (
         _going_on(asked, state),
         workers_of(asked.scheduler) as workers,
-        encoding() as tick,
+        progress("encoding") as tick,
     ):
         written = encode_corpora(
             loaded,
@@ -203,7 +204,7 @@ def write_corpora(
             preset=preset,
             field=asked.field,
             shard_bytes=asked.shard_bytes,
-            way=Way(workers, None, asked.limit, state, tick, fresh=asked.state is None),
+            way=Way(workers, None, asked.limit, state, tick.watch, fresh=asked.state is None),
         )
     _show(written, asked, state, as_data)
     if written.interrupted:

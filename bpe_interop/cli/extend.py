@@ -39,7 +39,8 @@ from .options import (
     writing_options,
 )
 from .outcome import refusals, show_how_to_load
-from .screen import as_json, counting, lines, print_lines
+from .progress import progress
+from .screen import as_json, lines, print_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ def extend_command(
     )
     model = restated(model, replace(said, roles={}))
     changes = _surgery(loaded, model, asked.config, asked.multiple_of)
-    with refusals(source, target, json_output=json_output), counting("checking") as tick:
+    with refusals(source, target, json_output=json_output), progress("checking") as tick:
         how = Writing(asked.drop, asked.force, not asked.no_verify)
         try:
             done = write_checked(loaded, model, place, how, by_user=said.fields, tick=tick)

@@ -1,28 +1,20 @@
-"""What all commands show alike: consoles, progress, JSON, labelled lines, texts and tokens."""
+"""What commands print alike: labelled lines, tables, JSON; and what they read of standard input."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import SourceError, not_utf8
 from ..text.visible import LABEL, LabelledLine
-from ..ticks import StageTick, Unit
-from .terminal import say, say_line, shown, tell, wrapped
+from .terminal import say, say_line, shown, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from ..compare import Progress
-    from ..token_files import Step
 
 
 def lines(label: str, texts: Iterable[str]) -> None:
@@ -99,125 +91,6 @@ def as_json(value: Any) -> None:
 def ids_as_json(value: list[int] | list[list[int]]) -> None:
     """Prints ids as one JSON document on one line."""
     click.echo(json.dumps(value))
-
-
-@contextlib.contextmanager
-def counting(what: str) -> Iterator[Callable[[int], None]]:
-    """A counter that shows progress: bars on a terminal, elsewhere a line now and then."""
-    with _quiet_engines():
-        if not may_show_bars():
-            with _Beats(what).going() as beats:
-                yield beats
-            return
-        from .bars import counter
-
-        yield from counter(what)
-
-
-@contextlib.contextmanager
-def comparing(
-    usual: str = "awkward texts",
-) -> Iterator[tuple[Callable[[int], None], Callable[[Progress], None]]]:
-    """Shows how many texts, and how much of a corpus at which rate, are done.
-
-    The first function counts texts, as ``usual`` where no stage was begun; the second says how
-    far a corpus is.
-    """
-    with _quiet_engines():
-        if not may_show_bars():
-            with _Beats(usual).going() as beats:
-                yield beats, beats.watch
-            return
-        from .bars import comparison
-
-        yield from comparison(usual)
-
-
-@contextlib.contextmanager
-def encoding() -> Iterator[Callable[[Step], None]]:
-    """Shows how much of a corpus was encoded, at which rate, and the time left."""
-    with _quiet_engines():
-        if not may_show_bars():
-            with _Beats("encoding").going() as beats:
-                yield beats.watch
-            return
-        from .bars import encoded
-
-        yield from encoded()
-
-
-BEAT = 10.0
-"""Seconds after which a long run says how far it is, where there is no terminal."""
-
-
-class _Beats(StageTick):
-    """Says on standard error every so often how far a run is; nothing of a short one."""
-
-    def __init__(self, usual: str) -> None:
-        self._stage = usual
-        self._total: int | None = None
-        self._unit: Unit = "texts"
-        self._done, self._seen = 0, "reading"
-
-    def __call__(self, count: int) -> None:
-        self._done, self._seen = self._done + count, ""
-
-    def begin(self, stage: str, total: int | None = None, unit: Unit = "texts") -> None:
-        self._stage, self._total, self._unit = stage, total, unit
-        self._done, self._seen = 0, ""
-
-    def watch(self, seen: Progress) -> None:
-        """How far a corpus is."""
-        of = f" of {seen.total:,}" if seen.total else ""
-        self._seen = f"corpora: {seen.read:,}{of} bytes read, {int(seen.rate):,} a second"
-
-    def _line(self) -> str:
-        of = "" if self._total is None else f" of {self._total:,}"
-        return self._seen or f"{self._stage}: {self._done:,}{of} {self._unit}"
-
-    @contextlib.contextmanager
-    def going(self) -> Iterator[_Beats]:
-        """A block while which it speaks."""
-        ended, began = threading.Event(), time.monotonic()
-
-        def speak() -> None:
-            while not ended.wait(BEAT):
-                tell(f"{time.monotonic() - began:,.0f} s: {self._line()}")
-
-        threading.Thread(target=speak, daemon=True).start()
-        try:
-            yield self
-        finally:
-            ended.set()
-
-
-def may_show_bars() -> bool:
-    """Whether ``rich`` may take stderr for a terminal; it decides, and takes long to import."""
-    return sys.stderr.isatty() or bool(_SAYING_SO & os.environ.keys())
-
-
-_SAYING_SO = {"FORCE_COLOR", "TTY_COMPATIBLE"}
-"""Variables by which ``rich`` takes a pipe for a terminal."""
-
-
-@contextlib.contextmanager
-def _quiet_engines() -> Iterator[None]:
-    """Keeps off the screen what native code prints when it panics: it arrives as an error too."""
-    try:
-        number = sys.stderr.fileno()
-    except OSError:  # a stream without a file: nothing native can write there
-        yield
-        return
-    sys.stderr.flush()
-    talk = os.dup(number)
-    with open(talk, "w", encoding="utf-8", errors="backslashreplace", buffering=1) as stream:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), number)
-        try:
-            with contextlib.redirect_stderr(stream):
-                yield
-        finally:
-            os.dup2(talk, number)
 
 
 def read_stdin() -> bytes:

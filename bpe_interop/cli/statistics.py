@@ -15,7 +15,8 @@ from ..tokenizer import Tokenizer
 from ..view.plot import to_svg
 from ..workers import Carried, Workers, carry
 from .interrupts import INTERRUPTED
-from .screen import as_json, comparing, lines, print_table
+from .progress import progress
+from .screen import as_json, lines, print_table
 from .terminal import say
 
 _LENGTHS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 6), (7, 8), (9, 12), (13, 16))
@@ -41,7 +42,7 @@ def show_statistics(
     for target in (plot, None if state is None else Path(state)):
         if target is not None:
             keep_apart([*(name for name, _ in sources), *read], target)
-    with comparing("measuring") as (tick, watch):
+    with progress("measuring") as tick:
         tokenizers: list[tuple[str, Tokenizer] | Carried] = []
         for (name, loaded), preset in zip(sources, presets, strict=True):
             if workers is None and state is None:
@@ -55,7 +56,7 @@ def show_statistics(
             limit=limit,
             state=state,
             tick=tick,
-            watch=watch,
+            watch=tick.watch,
         )
     if plot is not None and not done.interrupted:
         replace_file(plot, to_svg(done.statistics).encode("utf-8"))

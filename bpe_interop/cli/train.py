@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.filesize import decimal
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..convert import Writing, Written, write_checked, written_lines
 from ..corpora import find_files
@@ -39,7 +36,8 @@ from .options import (
     writing_options,
 )
 from .outcome import show_how_to_load
-from .screen import as_json, counting, lines, print_lines
+from .progress import progress, shown_progress
+from .screen import as_json, lines, print_lines
 
 FIRST = 10
 """How many of the merges are printed."""
@@ -174,7 +172,7 @@ def train_command(
     done = replace(done, model=restated(done.model, said))
     model = renamed(done.model, place.stem) if place.stem else done.model
     how = Writing(writing.drop, writing.force, not writing.no_verify)
-    with counting("checking") as tick:
+    with progress("checking") as tick:
         written = write_checked(None, model, place, how, by_user=said.fields, tick=tick)
     if json_output:
         as_json(_as_dict(done, target, written))
@@ -221,38 +219,24 @@ def _named_by_roles(
 
 @contextlib.contextmanager
 def _progress(request: Request, size: int) -> Iterator[Tick]:
-    """Bars on a terminal, and nothing in a pipe; ``size`` is that of the files, 0 if unknown."""
-    console = Console(file=sys.stderr)
-    if not console.is_terminal:
-        yield lambda what, number: None
-        return
-    columns = (
-        TextColumn("{task.description:<8}"),
-        BarColumn(),
-        TextColumn("{task.fields[said]}"),
-        TimeElapsedColumn(),
-    )
-    ours = request.algorithm == "tutorial"
-    limit = request.limit if ours else None
-    with Progress(*columns, console=console, transient=True) as progress:
-        reading = progress.add_task("reading", total=size or None, said="")
-        # Of others' trainers only the reading can be watched.
-        merging = progress.add_task("merging", total=limit, said="", start=False)
+    """``size`` is that of the files in bytes, 0 if unknown."""
+    # Others' trainers say on standard error what they cannot raise.
+    with shown_progress("reading") as seen:
+        seen.begin("reading", size or None, "bytes")
 
         def tick(what: str, number: int) -> None:
             if what == "files":
-                progress.update(reading, completed=number)
+                seen.at(number, seen.said)
             elif what == "reading":
-                progress.update(reading, said=f"{decimal(number)} of text")
+                seen.at(seen.done, f"{decimal(number)} of text")
             else:
-                progress.start_task(merging)
-                progress.update(merging, completed=number, said=_of(number, limit))
+                # Of others' trainers only the reading can be watched.
+                if seen.stage != "merging":
+                    limit = request.limit if request.algorithm == "tutorial" else None
+                    seen.begin("merging", limit, "merges")
+                seen.at(number)
 
         yield tick
-
-
-def _of(number: int, limit: int | None) -> str:
-    return f"{number:,} merges" if limit is None else f"{number:,} of {limit:,} merges"
 
 
 def _show(done: Training, written: Written, request: Request) -> None:

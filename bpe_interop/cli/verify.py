@@ -33,7 +33,8 @@ from .options import (
     scheduler_options,
     workers_of,
 )
-from .screen import comparing, print_lines
+from .progress import progress
+from .screen import print_lines
 from .terminal import tell
 
 
@@ -270,8 +271,8 @@ def verify_command(
         read = [file.local for file in corpus_files if file.local]
         for output in reports:
             keep_apart([*read, *states], Path(output))
-    with workers_of(scheduler) as workers, comparing() as (tick, watch):
-        options = replace(options, tick=tick, watch=watch, executor=workers)
+    with workers_of(scheduler) as workers, progress("awkward texts") as tick:
+        options = replace(options, tick=tick, watch=tick.watch, executor=workers)
         began = monotonic()
         report = verify(a, b, corpora=texts.read(), options=options, **sides)
         report = replace(report, seconds=monotonic() - began)

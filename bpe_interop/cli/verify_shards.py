@@ -10,7 +10,8 @@ from ..token_files import check_token_files
 from .completion import file_names
 from .manual import NO, UNKNOWN, YES, command
 from .options import json_option
-from .screen import as_json, counting, lines
+from .progress import progress
+from .screen import as_json, lines
 
 _CODES = {
     YES: "all is as the manifest says",
@@ -49,7 +50,7 @@ def verify_shards_command(folder: str, sample: int, seed: int, json_output: bool
     The ids of each document of the sample must be those of our own encoder, and they are decoded
     and compared with the source's bytes.
     """
-    with counting("checking") as tick:
+    with progress("checking") as tick:
         checked = check_token_files(folder, sample=sample, seed=seed, tick=tick)
     if json_output:
         as_json(

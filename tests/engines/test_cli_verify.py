@@ -10,7 +10,7 @@ import os
 import shutil
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from command_line import Command
 from conftest import FIXTURES
 from tokenizers import Tokenizer
 
+from bpe_interop.cli.progress import Seen
 from bpe_interop.compare import runs, verify
 from bpe_interop.compare.corpus_report import CorpusReport, Counts, SideName
 from bpe_interop.compare.sides import side_of
@@ -269,23 +270,19 @@ def test_progress_is_for_terminals(
 def interrupting(after: int) -> Callable[[], Any]:
     """Ctrl-C after so many batches of a corpus, or of awkward texts where it is 0."""
 
-    @contextlib.contextmanager
-    def comparing() -> Iterator[tuple[Callable[[int], None], Callable[[object], None]]]:
+    class Interrupting(Seen):
         batches = 0
 
-        def tick(count: int) -> None:
+        def __call__(self, count: int) -> None:
             if after == 0:
                 raise KeyboardInterrupt
 
-        def watch(progress: object) -> None:
-            nonlocal batches
-            batches += 1
-            if batches >= after:
+        def watch(self, seen: object) -> None:
+            self.batches += 1
+            if self.batches >= after:
                 raise KeyboardInterrupt
 
-        yield tick, watch
-
-    return comparing
+    return lambda usual: contextlib.nullcontext(Interrupting(usual))
 
 
 @pytest.mark.parametrize("after", [0, 1])
@@ -294,7 +291,7 @@ def test_control_c_reports_what_was_done(
 ) -> None:
     corpus, state = tmp_path / "corpus.txt", tmp_path / "compared.state"
     corpus.write_text("a line of text\n" * 100_000, "utf-8")
-    monkeypatch.setattr("bpe_interop.cli.verify.comparing", interrupting(after))
+    monkeypatch.setattr("bpe_interop.cli.verify.progress", interrupting(after))
     spm = TINY / "spm-tiny" / "sentencepiece", TINY / "spm-tiny" / "huggingface"
     settings = ("--corpus", corpus, "--state", state, "--processes", "0")
     code, out, _ = run(*spm, *settings)
@@ -318,7 +315,7 @@ def test_control_c_does_not_hide_a_difference(
 ) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("we'LL 0000\n" * 10_000, "utf-8")
-    monkeypatch.setattr("bpe_interop.cli.verify.comparing", interrupting(1))
+    monkeypatch.setattr("bpe_interop.cli.verify.progress", interrupting(1))
     code, out, _ = run(HUB, OTHER, "--corpus", corpus)
     assert code == 1
     assert out.startswith("DIFFERENT")
@@ -331,12 +328,13 @@ def test_a_run_goes_on_from_its_state(
     corpus.write_text("a line of text\n" * 100_000, "utf-8")
     settings = (RANKS, HUB, "--corpus", corpus, "--state", state, "--processes", "0")
     with monkeypatch.context() as patch:
-        patch.setattr("bpe_interop.cli.verify.comparing", interrupting(1))
+        patch.setattr("bpe_interop.cli.verify.progress", interrupting(1))
         assert run(*settings)[0] == 130
     seen: list[int] = []
+    tick = Seen("")
+    monkeypatch.setattr(tick, "watch", lambda corpus: seen.append(corpus.bytes))
     monkeypatch.setattr(
-        "bpe_interop.cli.verify.comparing",
-        lambda: contextlib.nullcontext((lambda count: None, lambda p: seen.append(p.bytes))),
+        "bpe_interop.cli.verify.progress", lambda usual: contextlib.nullcontext(tick)
     )
     code, out, _ = run(*settings)
     assert code == 0

@@ -14,7 +14,8 @@ from reports import few_texts
 from rich.console import Console
 
 import bpe_interop
-from bpe_interop.cli import bars, screen
+from bpe_interop.cli import progress as module
+from bpe_interop.cli.progress import progress
 from bpe_interop.compare import Progress, RunOptions
 from bpe_interop.corpora import find_files
 from bpe_interop.statistics import measure
@@ -67,15 +68,14 @@ def test_convert_counts_to_the_totals_that_it_said(
 def show_bars(monkeypatch: pytest.MonkeyPatch, out: io.StringIO) -> None:
     """Lets bars go to a text, as if it were a terminal."""
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(
-        bars, "Console", lambda file: Console(file=out, force_terminal=True, width=120)
-    )
+    console = Console(file=out, force_terminal=True, width=140)
+    monkeypatch.setattr("rich.console.Console", lambda file: console)
 
 
 def test_a_terminal_shows_the_stage_and_the_total(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     show_bars(monkeypatch, out)
-    with screen.counting("checking") as tick:
+    with progress("checking") as tick:
         assert isinstance(tick, StageTick)
         tick.begin("the source in tokenizers", 1200)
         tick(300)
@@ -83,7 +83,7 @@ def test_a_terminal_shows_the_stage_and_the_total(monkeypatch: pytest.MonkeyPatc
     assert "reading" in shown  # from the first second
     for part in ("the source in tokenizers", "300 of 1,200 texts"):
         assert part in shown
-    with screen.counting("checking") as tick:
+    with progress("checking") as tick:
         tick(7)
     assert "7 texts" in out.getvalue()
 
@@ -99,7 +99,7 @@ def test_measuring_counts_to_the_bytes_of_all_files() -> None:
 def test_bytes_are_shown_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     show_bars(monkeypatch, out)
-    with screen.counting("measuring") as tick:
+    with progress("measuring") as tick:
         assert isinstance(tick, StageTick)
         tick.begin("measuring", 3_000_000, "bytes")
         tick(1_500_000)
@@ -114,16 +114,11 @@ def test_a_terminal_shows_how_far_a_corpus_is(
     show_bars(monkeypatch, out)
     # A run before read 20 of the 100 MB; this one reads 20 more in ten seconds.
     seen = Progress(10, 30_000_000, 40_000_000, 100_000_000, 10.0, 20_000_000)
-    if of_ids:
-        with screen.encoding() as watch:
-            watch(Step(**asdict(seen), tokens=7_654_321))
-        assert "7,654,321 ids" in out.getvalue()
-    else:
-        with screen.comparing() as (_, watch):
-            watch(seen)
-        assert "30.0 MB" in out.getvalue()
-    for part in ("3.0 MB/s", "0:00:30 left"):
-        assert part in out.getvalue()
+    with progress("awkward texts") as tick:
+        tick.watch(Step(**asdict(seen), tokens=7_654_321) if of_ids else seen)
+    stage, ids = ("encoding", "7,654,321 ids, ") if of_ids else ("corpora", "")
+    assert stage in out.getvalue()
+    assert f"{ids}40.0 MB of 100.0 MB, 3.0 MB/s, 0:00:30 left" in out.getvalue()
 
 
 def test_time_left_is_not_guessed() -> None:
@@ -133,7 +128,7 @@ def test_time_left_is_not_guessed() -> None:
 
 
 def test_a_pipe_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with screen.comparing() as (tick, _):
+    with progress("awkward texts") as tick:
         tick(3)
     assert capsys.readouterr() == ("", "")
 
@@ -142,19 +137,20 @@ def test_without_a_terminal_a_long_run_says_now_and_then_how_far_it_is(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     spoken = threading.Event()
-    monkeypatch.setattr(screen, "BEAT", 0.01)
-    monkeypatch.setattr(screen, "tell", lambda line: (print(line, file=sys.stderr), spoken.set()))
-    for block in (screen.counting("checking"), screen.comparing(), screen.encoding()):
-        with block as ticks:
-            tick = ticks[0] if isinstance(ticks, tuple) else ticks
-            if isinstance(tick, StageTick):
-                tick.begin("the source in tokenizers", 1200)
-                tick(300)
-            else:
-                tick(Step(2, 50, 100, 400, 2.0))
+    monkeypatch.setattr(module, "BEAT", 0.01)
+    monkeypatch.setattr(module, "tell", lambda line: (print(line, file=sys.stderr), spoken.set()))
+    with progress("checking") as tick:
+        for step in (
+            lambda: (tick.begin("the source in tokenizers", 1200), tick(300)),
+            lambda: tick.watch(Step(2, 50, 100, 400, 2.0)),
+            lambda: tick.watch(Progress(2, 50, 100, 400, 2.0)),
+        ):
+            step()
             for _ in range(2):  # the first line may have been made before
                 spoken.clear()
                 assert spoken.wait(30)
     said = capfd.readouterr().err
-    assert " s: the source in tokenizers: 300 of 1,200 texts" in said
-    assert " s: corpora: 100 of 400 bytes read, 25 a second" in said
+    assert " s: the source in tokenizers: 300 of 1,200 texts\n" in said
+    how_far = "100 bytes of 400 bytes, 25 bytes/s, 0:00:06 left\n"
+    assert f" s: encoding: 0 ids, {how_far}" in said
+    assert f" s: corpora: {how_far}" in said
