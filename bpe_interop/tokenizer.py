@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from .completions import Completer
     from .engines import Engine, Special
-    from .engines.protocols import TransformersTokenizer
+    from .engines.live import TransformersTokenizer
     from .extend import Flags, Wanted
 
 

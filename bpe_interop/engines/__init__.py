@@ -17,7 +17,7 @@ from ..model import BPEModel
 from ..presets import ways_to_say
 from .facts import FACTS, Facts
 from .library import OneByOne, Special, guarded, installed, to_install
-from .tiktoken_encodings import constructors, registry
+from .tiktoken import constructors, registry
 
 __all__ = [
     "NAMES",

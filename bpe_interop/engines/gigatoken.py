@@ -18,7 +18,7 @@ from ..text.patterns import preferred
 from ..text.spellings import FAMILIES
 from ..theory.utf8 import UTF8_BYTES
 from .library import LibraryEngine, Special, guarded, installed, library, written
-from .rank_files import rank_file, ranks_of, stated_beside, unsaid
+from .tiktoken import rank_file, ranks_of, stated_beside, unsaid
 
 _SCHEMES = {"gpt2": "gpt2", "cl100k": "cl100k", "qwen2": "qwen2", "o200k": "o200k"}
 """Its pre-tokenizers, by the names of our families of patterns."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from ..errors import EngineError
 from ..formats import Files, by_name
@@ -14,12 +14,73 @@ from ..formats.round_trip import RoundTrip
 from ..gate import admit
 from ..model import CHATS, BPEModel
 from .library import guarded, library, written
-from .protocols import TransformersTokenizer
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
     from tiktoken import Encoding
     from tokenizers import Tokenizer
+
+
+class TransformersTokenizer(Protocol):
+    """What people ask of a ``transformers.PreTrainedTokenizerFast``, which it is at run time.
+
+    ``isinstance(tokenizer, transformers.PreTrainedTokenizerFast)`` tells a type checker the rest.
+    """
+
+    # A checker that follows an import of transformers reads thousands of modules; where it is not
+    # installed, it would take the object for an ``Any``.
+
+    name_or_path: str
+    chat_template: str | None
+    bos_token: str | None
+    eos_token: str | None
+    pad_token: str | None
+    unk_token: str | None
+
+    @property
+    def bos_token_id(self) -> int | None:
+        """None where there is no such token."""
+        ...
+
+    @property
+    def eos_token_id(self) -> int | None:
+        """None where there is no such token."""
+        ...
+
+    @property
+    def pad_token_id(self) -> int | None:
+        """None where there is no such token."""
+        ...
+
+    def __len__(self) -> int:
+        """How many tokens there are, added ones included."""
+        ...
+
+    @overload
+    def __call__(
+        self, text: str, *, add_special_tokens: bool = True
+    ) -> Mapping[str, list[int]]: ...
+
+    @overload
+    def __call__(
+        self, text: list[str], *, add_special_tokens: bool = True
+    ) -> Mapping[str, list[list[int]]]: ...
+
+    def encode(self, text: str, *, add_special_tokens: bool = True) -> list[int]:
+        """The ids of a text."""
+        ...
+
+    def decode(self, token_ids: Sequence[int], skip_special_tokens: bool = False) -> str:
+        """The text of ids."""
+        ...
+
+    def get_vocab(self) -> dict[str, int]:
+        """The tokens as they are spelled, and their ids."""
+        ...
+
+    def save_pretrained(self, save_directory: str | Path) -> tuple[str, ...]:
+        """Writes the files; their names."""
+        ...
 
 
 def files_from_encoding(encoding: Encoding) -> Files:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from .replacement import keep_apart
     from .target import Target
     from .temporary import held_alone, take_lock
-    from .tiktoken_cache import cached
     from .writer import (
         check_file_target,
         check_target,
@@ -30,7 +29,6 @@ __all__ = [
     "Target",
     "TokenizerSource",
     "beginning",
-    "cached",
     "check_file_target",
     "check_target",
     "existing_file",
@@ -67,7 +65,6 @@ if not TYPE_CHECKING:  # a type checker would take any name for an Any
             "replacement": ("keep_apart",),
             "target": ("Target",),
             "temporary": ("held_alone", "take_lock"),
-            "tiktoken_cache": ("cached",),
             "writer": (
                 "check_file_target",
                 "check_target",

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from ..engines.tiktoken import cached
 from ..errors import FormatError, SourceError
 from ..formats import by_name
 from ..formats.tiktoken.ranks import read_ranks, write_ranks
-from ..io import cached, read, staged
+from ..io import read, staged
 from ..model import PairList
 from ..text.bytechars import BYTE_TO_CHAR
 

@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..engines import constructors, registry
+from ..engines.tiktoken import cached
 from ..errors import EngineMissingError, UnknownEncodingError
 from ..formats import Files, by_name
-from ..io import cached
 from ..model import BPEModel
 from ..presets import PRESETS, fill
 from ..presets.openai import ADDRESSES, meant

@@ -25,6 +25,7 @@ from conftest import Data
 from test_tokenizer import CL100K, GPT2, outcome
 
 from bpe_interop import tiktoken as ours
+from bpe_interop.engines.tiktoken import cached
 from bpe_interop.errors import (
     BpeInteropError,
     EngineError,
@@ -33,7 +34,6 @@ from bpe_interop.errors import (
     UnknownEncodingError,
     UnknownModelError,
 )
-from bpe_interop.io import cached
 from bpe_interop.presets.openai import ADDRESSES, ENCODINGS
 from bpe_interop.text.bytechars import BYTE_TO_CHAR
 
