@@ -12,7 +12,6 @@ from .plots import draw
 from .results import Run, WorkRun, from_json, to_json
 
 TEMPLATES = Path(__file__).resolve().parent
-DATA = "performance.json"
 COMPACT = {
     "encode": "Our encoder, warm",
     "unseen": "Our encoder, never-seen text",
@@ -104,7 +103,7 @@ def rendered(run: Run, pictures: dict[str, str]) -> str:
 
 
 def write(run: Run, target: Path) -> list[Path]:
-    """Writes the page, its data beside it, and its pictures; returns what was written."""
+    """Writes the page and its pictures; returns what was written."""
     written = []
     pictures: dict[str, str] = {}
     for curve in run.growth:
@@ -114,7 +113,5 @@ def write(run: Run, target: Path) -> list[Path]:
             file.write_text(drawn, "utf-8")
             pictures[curve.name] = file.name
             written.append(file)
-    data = target.with_name(DATA)
-    data.write_text(as_text(run), "utf-8")
     target.write_text(rendered(run, pictures), "utf-8")
-    return [target, data, *written]
+    return [target, *written]

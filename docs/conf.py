@@ -12,7 +12,7 @@ project = "bpe-interop"
 author = "the maintainers of bpe-interop"
 release = version = version_of("bpe-interop")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_click"]
-exclude_patterns = ["performance.json", "first-look.ipynb"]
+exclude_patterns = ["first-look.ipynb"]
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3

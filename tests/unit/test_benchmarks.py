@@ -346,7 +346,7 @@ def test_the_page_is_written_from_what_was_kept(run: Run, tmp_path: Path) -> Non
         "| CPU | a fast one |",
     ):
         assert line in text.splitlines()
-    assert json.loads((tmp_path / "performance.json").read_text("utf-8"))["commit"] == "abc123"
+    assert "Commit abc123, " in text
 
 
 def test_numbers_for_people() -> None:
