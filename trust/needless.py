@@ -19,14 +19,14 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "System.has_form: self.model is not None": _ORDER,
         "System.has_form: canonical.known(self.model)": _ORDER,
         "plainly_equal: not a.has_form": _ORDER,
-        "_decide_spelled: forms[0].splits == forms[1].splits": (
+        "_decide_with_affixes: forms[0].splits == forms[1].splits": (
             "tokens in one order have one split each: it is what merges before them leave"
         ),
         "plainly_equal: a.form.splits == b.form.splits": (
             "tokens in one order have one split each: it is what merges before them leave"
         ),
-        "_ranked_as_listed: native is not None": _KERNEL,
-        "_listed_as_ranked: native is not None": _KERNEL,
+        "_ranked_as_listed: found is not None": _KERNEL,
+        "_listed_as_ranked: found is not None": _KERNEL,
         "_listed_as_ranked: listed.model is not None": _KEPT,
         "_listed_as_ranked: not canonical.known(kept)": _KEPT,
         "_learned: model is not None": _KEPT,
@@ -52,13 +52,11 @@ NEEDLESS: dict[str, dict[str, str]] = {
         "_Splitter._choice: before != 'fresh'": "where a step begins afresh, there is a cut anyway",
     },
     "theory.conflicts": {
-        "Conflicts._shows: not self.theirs.keeps_apart(left, right)": (
+        "Conflicts.paths: not self.theirs.keeps_apart(*path)": (
             "each pair of the search lies in a rectangle of theirs (Theorem 6); a second look"
         ),
-        "Conflicts._right_of: token not in shared": _WORK,
-        "Conflicts._right_of: token not in self.changed": _WORK,
-        "Conflicts._left_of: token not in shared": _WORK,
-        "Conflicts._left_of: token not in self.changed": _WORK,
+        "Conflicts._beside: token not in shared": _WORK,
+        "Conflicts._beside: token not in self.changed": _WORK,
     },
     "theory.contexts": {
         "Contents.utf8: not symbol.isascii()": _WORK,
@@ -111,7 +109,6 @@ NEEDLESS: dict[str, dict[str, str]] = {
             "normalizers are compared in one way either way; how texts are split is unknown then"
         ),
     },
-    "theory.user_defined": {"_user_defined: 'user_defined' not in kinds.values()": _KEPT},
     "theory.rewrite": {
         "as_ranks: token not in built": "what is built has two symbols; it spares counting them",
         "forced_circle: spines.priority[token] == spines.priority[other]": (
@@ -136,9 +133,9 @@ NEEDLESS: dict[str, dict[str, str]] = {
         ),
     },
     "theory.unused_pieces": {
-        "_idle: 'unused' not in kinds.values()": _KEPT,
-        "_idle: model.alphabet != 'byte'": "no format of bytes has UNUSED tokens",
-        "_idle: not idle": _KEPT,
+        "_as_if_missing: 'unused' not in kinds.values()": _KEPT,
+        "_as_if_missing: model.alphabet != 'byte'": "no format of bytes has UNUSED tokens",
+        "_as_if_missing: not out": _KEPT,
         "decide_resplit.shows: len(path) > 1": "what one token becomes is never that of two",
         "_beside_unused: token in a.form.splits": (
             "what is not built is its own only part, and the other side merges none of it"

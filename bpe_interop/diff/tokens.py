@@ -15,11 +15,12 @@ from ..merging.scores import order_of
 from ..merging.symbols import UserDefined, user_defined
 from ..model import AddedToken, Affixes, BPEModel, Fallback, Kind, show
 from ..steps import ByteChars, Metaspace, PrefixSpace
+from ..text.normalize import normalize
 from ..theory.added_tokens import overlap, same_in_one_pass
 from ..theory.core import System, decide, plainly_equal, system_of
 from ..theory.normalizers import plain_normalizer
 from ..theory.rewrite import as_pairs
-from ..theory.user_defined import found_as_added, is_as_good_as_normal, is_left_alone, normal_form
+from ..theory.user_defined import found_as_added, is_as_good_as_normal
 from ..theory.utf8 import UTF8_BYTES
 
 Splits: TypeAlias = Mapping[bytes, tuple[bytes, bytes]]
@@ -181,12 +182,13 @@ def _always_found(model: BPEModel) -> list[AddedToken]:
     """
     if model.affixes != Affixes() or model.pretokenizer is None or _may_vanish(model):
         return []
+    steps = plain_normalizer(model.normalizer or ())
     late = [t for t in (*(model.added or ()), *found_as_added(model)) if t.normalized]
-    passed_over = [normal_form(model, t.text) for t in late if t.special or t.single_word]
+    passed_over = [normalize(steps, t.text) for t in late if t.special or t.single_word]
     return [
         token
         for token in late
-        if is_left_alone(model, token.text)
+        if normalize(steps, token.text) == token.text
         and not _may_be_written(model, token.text)
         and not any(overlap(token.text, other) for other in passed_over)
     ]

@@ -26,12 +26,12 @@ from ..kernel import (
 )
 from ..memo import Memo
 from ..merging.canonical import canonical
-from ..merging.symbols import textual
+from ..merging.symbols import merges_missing, textual
 from ..model import Affixes, BPEModel, PairList, RankTable
 from ..steps import Metaspace, Prepend, PreTokenizerStep, Replace
 from ..text.charsmap import SPACE
 from ..theory.split_tables import split_tables
-from .pretoken import byte_ids, merges_missing, refuse_merged_fallback
+from .pretoken import byte_ids, refuse_merged_fallback
 
 _OTHER_KINDS = frozenset({"byte", "unknown", "user_defined", "unused"})
 

@@ -11,8 +11,8 @@ from ..errors import EncodeError, InvalidModelError
 from ..kernel import as_dict
 from ..memo import Memo
 from ..merging.merger import Merger
-from ..merging.symbols import Symbols, symbols_of, textual
-from ..model import BPEModel, Fallback, PairList, show
+from ..merging.symbols import Symbols, merges_missing, symbols_of, textual
+from ..model import BPEModel, PairList, show
 
 Placed: TypeAlias = tuple[int, int, int]
 """A token's id, and the bytes (start, end) of the pretoken that it stands for."""
@@ -177,14 +177,6 @@ class PretokenEncoder:
         if len(symbol) != end - start:
             return [(number, start, end) for number in numbers]
         return [(number, start + at, start + at + 1) for at, number in enumerate(numbers)]
-
-
-def merges_missing(fallback: Fallback) -> bool:
-    """Whether missing symbols stay where they are until all is merged.
-
-    Where nothing is missing, or it is an error, nothing has to be looked for before merging.
-    """
-    return fallback.after_merging or (fallback.missing == "error" and not fallback.byte_fallback)
 
 
 def byte_ids(model: BPEModel) -> dict[int, int]:

@@ -16,7 +16,14 @@ from ..kernel import form_of_list, form_of_ranks
 from ..memo import Memo
 from ..model import Affixes, Alphabet, BPEModel, MergeRule, RankTable
 from .merger import Merger, Priority
-from .symbols import NO_AFFIXES, spellings, symbols_of, textual, user_defined
+from .symbols import (
+    NO_AFFIXES,
+    merges_missing,
+    spellings,
+    symbols_of,
+    textual,
+    user_defined,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +158,8 @@ def canonical(model: BPEModel) -> Canonical:
     """
     ids, tokens = model.vocab.ids, textual(model)
     built, symbols = _sorted_out(model) if model.vocab.kinds else (tokens, ())
-    fallback = model.fallback
-    kept = fallback.after_merging or (fallback.missing == "error" and not fallback.byte_fallback)
-    form = canonical_of(
-        model.merges, built, model.alphabet, None if kept else tokens, model.affixes
-    )
+    base = None if merges_missing(model.fallback) else tokens
+    form = canonical_of(model.merges, built, model.alphabet, base, model.affixes)
     if len(built) == len(ids) and not symbols:
         return form
     out = (ids.keys() - built).union(form.unreachable).difference(symbols)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..errors import InvalidModelError
-from ..model import Affixes, Alphabet, BPEModel
+from ..model import Affixes, Alphabet, BPEModel, Fallback
 
 _BYTES = tuple(bytes([byte]) for byte in range(256))
 NO_AFFIXES = Affixes()
@@ -154,3 +154,11 @@ def textual(model: BPEModel) -> Mapping[bytes, int]:
     if "control" not in kinds.values():
         return ids
     return {token: number for token, number in ids.items() if kinds.get(number) != "control"}
+
+
+def merges_missing(fallback: Fallback) -> bool:
+    """Whether a symbol that is no token stays, and may merge, until all is merged.
+
+    Else it is dropped or replaced before. Where it is an error, it makes no difference.
+    """
+    return fallback.after_merging or (fallback.missing == "error" and not fallback.byte_fallback)

@@ -14,7 +14,7 @@ from ..merging.symbols import user_defined
 from ..model import BPEModel, show, text_of
 from ..theory.added_tokens import overlap
 from ..theory.pretokens import occurrence
-from ..theory.utf8 import has_utf8_bytes
+from ..theory.utf8 import falls_back_to_bytes, has_utf8_bytes
 from .core import base_symbols
 from .stage import Stage, TwoModels, single_characters
 
@@ -103,12 +103,6 @@ def given_tokens(model: BPEModel) -> Mapping[bytes, int]:
 
 def unknown_id(model: BPEModel) -> int | None:
     """The id of what is no token, where a text can have such a thing."""
-    if all_bytes(model) or has_utf8_bytes(model):
+    if falls_back_to_bytes(model) or has_utf8_bytes(model):
         return None
     return model.fallback.unknown
-
-
-def all_bytes(model: BPEModel) -> bool:
-    """Whether missing characters become the tokens of their bytes, so that none is unknown."""
-    kinds = list(model.vocab.kinds.values())
-    return model.fallback.byte_fallback and kinds.count("byte") == 256

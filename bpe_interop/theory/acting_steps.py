@@ -1,8 +1,7 @@
-"""Steps that can never act after the steps before them (Theorem 30).
+"""Which steps can act after the steps before them (Theorem 30).
 
-What can stand in a text is followed through the steps: at first every character, after
-``Replace`` of the space no space. A step acts on certain characters only; where none of them can
-stand in its text, every text goes through it as it is.
+The characters that can stand in a text are followed through the steps. A step acts on certain
+characters only; where none of them can be there, every text goes through it as it is.
 """
 
 from __future__ import annotations
@@ -40,15 +39,13 @@ from ..text.charsets import (
     negate,
     unite,
 )
-from ..text.charsmap import is_identity
+from ..text.charsmap import SPACE, is_identity
 from ..text.normalize import normalize
 from ..text.patterns import as_run
 from ..text.regex_syntax import Alternation, Atomic, Leaf, Node, Repeat
 from ..text.regex_syntax import Sequence as Parts
 from ..text.unicode import LAST, SURROGATES, merge
 from .splitters import meaning
-
-_SPACE = "\u2581"
 
 
 def acting_normalizer(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ...]:
@@ -58,11 +55,8 @@ def acting_normalizer(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, 
 
 @Memo
 def acting_splits(model: BPEModel) -> tuple[PreTokenizerStep, ...]:
-    """The pre-tokenizer's steps without those that can never act after the normalizer.
-
-    Where the source does not say how texts are normalized, any character may be there. Added
-    tokens cut a text, and add no character to what is left.
-    """
+    """The pre-tokenizer's steps without those that can never act after the normalizer."""
+    # Added tokens cut a text, and add no character to what is left (Theorem 30).
     present = EVERYTHING if model.normalizer is None else _through(model.normalizer)[1]
     acting: list[PreTokenizerStep] = []
     for step in model.pretokenizer or ():
@@ -81,13 +75,13 @@ def _through(steps: Sequence[NormalizerStep]) -> tuple[tuple[NormalizerStep, ...
         if _never_writes(step, present):
             continue
         acting.append(step)
-        present = _after(step, present)
+        present = _present_after(step, present)
     return tuple(acting), present
 
 
 def _never_writes(step: NormalizerStep, present: CharSet) -> bool:
     if isinstance(step, Replace):
-        return _never(step.pattern, present)
+        return _pattern_never_matches(step.pattern, present)
     if isinstance(step, Strip):
         return _disjoint(Property("White_Space"), present)
     if isinstance(step, (Lowercase, StripAccents, Nmt)) and present != EVERYTHING:
@@ -96,8 +90,8 @@ def _never_writes(step: NormalizerStep, present: CharSet) -> bool:
     return False
 
 
-def _after(step: NormalizerStep, present: CharSet) -> CharSet:
-    """The characters that can stand in a text after a step."""
+def _present_after(step: NormalizerStep, present: CharSet) -> CharSet:
+    """The characters that can stand in a text after a step; all of them after other steps."""
     if isinstance(step, Replace):
         only = _one_character(step.pattern)
         left = present if only is None else intersect(present, negate(only))
@@ -111,7 +105,7 @@ def _after(step: NormalizerStep, present: CharSet) -> CharSet:
         return EVERYTHING if changed is None else _written(changed, present)
     if isinstance(step, SentencePieceText) and is_identity(step.charsmap) and step.escape:
         held = any(" " in text for text in step.kept)
-        return present if held else unite((intersect(present, negate(chars(" "))), chars(_SPACE)))
+        return present if held else unite((intersect(present, negate(chars(" "))), chars(SPACE)))
     return EVERYTHING
 
 
@@ -123,7 +117,8 @@ def _never_cuts(step: PreTokenizerStep, present: CharSet) -> bool:
         node, behavior, invert = meaning(step)
     except PatternError:
         return False
-    # Inverted, what is not matched is the match: it is one, and only "removed" drops it.
+    # A split that keeps only its matches would drop the text, and stays. Inverted otherwise, what
+    # is not matched is one match.
     return _never_matches(node, present) and not (behavior == "removed" and invert)
 
 
@@ -138,7 +133,7 @@ def _after_split(step: PreTokenizerStep, present: CharSet) -> CharSet:
     return EVERYTHING if isinstance(step, ByteChars) else present
 
 
-def _never(pattern: Pattern | str, present: CharSet) -> bool:
+def _pattern_never_matches(pattern: Pattern | str, present: CharSet) -> bool:
     if isinstance(pattern, str):
         return any(_disjoint(chars(char), present) for char in pattern)
     try:
@@ -188,19 +183,36 @@ def _ranges(charset: CharSet) -> list[tuple[int, int]]:
 @cache
 def _changed(step: Lowercase | StripAccents | Nmt) -> dict[int, str] | None:
     """The characters that a step writes otherwise, each by itself; None where nothing can say."""
-    points = [*range(SURROGATES[0]), *range(SURROGATES[1] + 1, LAST + 1)]
-    mark = "\ue000"
     try:
-        images = normalize((step,), mark.join(map(chr, points))).split(mark)
-    except EngineMissingError:
+        written = images((step,))
+    except (EngineMissingError, PatternError):
         return None
-    at = ord(mark) - (SURROGATES[1] + 1 - SURROGATES[0])
-    if len(images) != len(points) + 1:
-        return None
-    images = [*images[:at], mark, *images[at + 2 :]]
-    return {
-        point: image for point, image in zip(points, images, strict=True) if image != chr(point)
-    }
+    return {ord(x): y for x, y in zip(characters(), written, strict=True) if x != y}
+
+
+def characters() -> list[str]:
+    """All characters that a text can hold, by code point."""
+    return [chr(point) for point in (*range(SURROGATES[0]), *range(SURROGATES[1] + 1, LAST + 1))]
+
+
+def images(steps: Sequence[NormalizerStep]) -> list[str]:
+    """What steps that write each character by itself make of :func:`characters`.
+
+    Raises:
+        PatternError: what some character becomes is in the way.
+        EngineMissingError: a step needs ``tokenizers``, which is not installed.
+    """
+    every = characters()
+    if not steps:
+        return every
+    # One run over all of them at once, with a mark between two.
+    for mark in "\ue000\uf8ff\U000f0000":
+        written = normalize(steps, mark.join(every)).split(mark)
+        # The mark itself is one of the characters, so it stands there twice and leaves a gap.
+        if len(written) == len(every) + 1:
+            at = written.index("", ord(mark) - (SURROGATES[1] + 1 - SURROGATES[0]))
+            return [*written[:at], mark, *written[at + 2 :]]
+    raise PatternError("not decided: characters become each other")
 
 
 def _written(changed: dict[int, str], present: CharSet) -> CharSet:

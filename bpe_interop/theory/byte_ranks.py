@@ -1,11 +1,8 @@
-"""Ids as ranks over bytes: what a rank file says, and what it makes of a model's merges.
-
-Characters against bytes: Theorem 25 in ``docs/theory.md``; ids that are ranks: Theorem 13.
-"""
+"""Ids as ranks over bytes, as a rank file has them (Theorem 13), of characters too (Theorem 25)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain, pairwise
 
@@ -22,10 +19,9 @@ from .utf8 import UTF8_BYTES, text_with
 
 @Memo
 def rank_table(model: BPEModel) -> Mapping[bytes, int]:
-    """The tokens that a rank file would rank, each by its id.
+    """The tokens that a rank file would rank, each by its id: not control, UNUSED or empty ones.
 
-    Left out are tokens that no text can contain in this spelling (control), and the empty one;
-    of character-level models also UNUSED ones. A token for a byte (``<0xE4>``) is that byte.
+    A token for a byte (``<0xE4>``) is that byte.
     """
     kinds, ids = model.vocab.kinds, model.vocab.ids
     if not kinds:
@@ -42,10 +38,7 @@ def rank_table(model: BPEModel) -> Mapping[bytes, int]:
 def as_byte_ranks(model: BPEModel) -> Rewrite:
     """The ids as ranks over the bytes of the normalized text, as tiktoken runs them.
 
-    Of a character-level model every missing character must be bytes (byte fallback) or an
-    error, none of more than one byte may merge, and no token of more than two bytes may be a
-    single character: to build these, a part of a character would need an id of its own. Then,
-    and for byte-level models, it is decided. Whole-pretoken lookup is another matter.
+    Whole-pretoken lookup is left aside.
     """
     if model.affixes != Affixes():
         return refused_affixes()
@@ -53,6 +46,7 @@ def as_byte_ranks(model: BPEModel) -> Rewrite:
     ranks = RankTable(table)
     ours, theirs = system_of(model), System(ranks, table)
     if model.alphabet == "char":
+        # The conditions of Theorem 25; with them, it is decided.
         refusal = _frozen(model) or _fallback(model, table) or _long_character(model)
         refusal = refusal or _merged_missing(model, ours, theirs)
         if refusal is not None:
@@ -129,11 +123,9 @@ def _fallback(model: BPEModel, table: Mapping[bytes, int]) -> Rewrite | None:
 
 
 def _long_character(model: BPEModel) -> Rewrite | None:
-    """Refuses a character of three or four bytes that is one token.
-
-    The last merge that builds it would join one byte and the others, which are no UTF-8, so no
-    token of the model.
-    """
+    """Refuses a character of three or four bytes that is one token."""
+    # Theorem 25: the last merge that builds it would join one byte and the others, which are no
+    # UTF-8, so no token of the model.
     for content in model.vocab.ids:
         if 2 < len(content) <= 4 and len(content.decode("utf-8")) == 1:
             texts = (text_for(model, whole) for whole in plain_contexts(content))
@@ -150,12 +142,14 @@ def _long_character(model: BPEModel) -> Rewrite | None:
 
 
 def _merged_missing(model: BPEModel, ours: System, theirs: System) -> Rewrite | None:
-    """Refuses a token that is merged from a missing character of several bytes.
+    """Refuses a token that is merged from a missing character of several bytes."""
+    # Theorem 25: SentencePiece merges such a character before it falls back; over bytes it would
+    # have to be built first, and is no token.
+    table = theirs.tokens
 
-    SentencePiece merges such a character before it falls back. Over bytes, it would have to be
-    built first, and is no token.
-    """
-    table, missing = theirs.tokens, _with_missing(theirs.tokens)
+    def missing(content: bytes) -> bool:
+        return any(char.encode() not in table for char in content.decode())
+
     merged = next((token for token in ours.form.splits if missing(token)), None)
     if merged is None:
         return None
@@ -178,13 +172,8 @@ def _merged_missing(model: BPEModel, ours: System, theirs: System) -> Rewrite | 
     )
 
 
-def _with_missing(table: Container[bytes]) -> Callable[[bytes], bool]:
-    """Whether a content has a character that is no token: its bytes, where it does not merge."""
-    return lambda content: any(char.encode() not in table for char in content.decode())
-
-
 def _same_order(ranks: Mapping[bytes, int], table: Mapping[bytes, int]) -> bool:
-    """Whether they are equal, or have the same tokens in one order, and none of these tied."""
+    """Whether they have the same tokens in one order, none of them tied."""
     if ranks == table:
         return True
     if any(len(set(numbers.values())) < len(numbers) for numbers in (ranks, table)):
@@ -193,5 +182,6 @@ def _same_order(ranks: Mapping[bytes, int], table: Mapping[bytes, int]) -> bool:
 
 
 def _first_inversion(own: System, table: Mapping[bytes, int]) -> tuple[bytes, bytes] | None:
+    """Two tokens of which the first merges earlier and has the greater id."""
     pairs = pairwise(token for token in own.form.splits if token in table)
     return next(((one, two) for one, two in pairs if table[two] < table[one]), None)

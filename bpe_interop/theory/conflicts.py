@@ -1,10 +1,9 @@
-"""Where two canonical forms can differ: neighbours that one keeps apart and the other merges.
+"""Where two merge systems can differ: tokens and pairs that are so in one of them only.
 
-By Theorem 5 the texts on which two systems differ are those whose tokens (in the first system)
-include one that the second cannot build, or two neighbours that the second does not keep apart.
-By Theorem 6 the neighbours across which the second merges form rectangles, one for each merge
-and the spines beside it. Rectangles that both systems have are passed over unseen; the others
-are searched in the order of length.
+By Theorem 5 it is enough to list the tokens that only the first system builds, and the pairs that
+only it keeps apart. By Theorem 6 the pairs that the second does not keep apart are a union of
+rectangles, one for each merge and the spines beside it. Rectangles that both systems have are
+passed over unseen; the others are searched in the order of length.
 """
 
 from __future__ import annotations
@@ -64,7 +63,9 @@ class Conflicts:
                 if path not in seen:
                     seen.add(path)
                     self.checked += 1
-                    if self._shows(path):
+                    if len(path) == 1 or (
+                        self.ours.keeps_apart(*path) and not self.theirs.keeps_apart(*path)
+                    ):
                         yield path
             elif path is not None:
                 heappush(queue, (0, next(number), path, None))
@@ -81,13 +82,8 @@ class Conflicts:
             return True
         return token not in self.theirs.splits if self._symbols is None else token in self._symbols
 
-    def _shows(self, path: Path) -> bool:
-        if len(path) == 1:
-            return True
-        left, right = path
-        return self.ours.keeps_apart(left, right) and not self.theirs.keeps_apart(left, right)
-
     def _searches(self) -> Iterator[tuple[int, Search]]:
+        """The cases of Theorem 5, each with the least length that it can give."""
         size, theirs = self.size, self.theirs
         only = [(token,) for token in self.ours.splits if token not in theirs.splits]
         only += [(t,) for t in self._symbols or () if size(t) > 1 and t not in theirs.splits]
@@ -96,38 +92,30 @@ class Conflicts:
             yield lengths[0][0], iter(lengths)
         for token in self.changed:
             if token in theirs.splits:
-                yield size(token), self._across(token)
+                # Case 1: it is what merges across.
+                reached = theirs.reached_left(token), theirs.reached_right(token)
+                yield size(token), self._product(*reached)
                 if self.builds(token):
                     yield size(token) + 1, self._beside(token)
         yield from self._reordered()
 
-    def _across(self, token: bytes) -> Search:
-        """Where a changed token is what merges across."""
-        theirs = self.theirs
-        yield from self._product(theirs.reached_left(token), theirs.reached_right(token))
-
     def _beside(self, changed: bytes) -> Search:
-        """Where a changed token stands beside what is merged across."""
-        paths = [*self._right_of(changed), *self._left_of(changed)]
-        yield from sorted(paths, key=lambda item: item[0])
-
-    def _right_of(self, changed: bytes) -> Iterator[tuple[int, Search]]:
-        """Where a changed token stands on the left, on a right spine.
-
-        By the topmost one: what also merges across further down its spine in ours is shared.
-        """
+        """Case 2 of Theorem 5: a changed token stands beside what merges across."""
+        size, theirs = self.size, self.theirs
+        paths: list[tuple[int, Search]] = []
+        # By the topmost changed token of a spine: what also merges across its end in ours, further
+        # down, does so in both, unless the other side is changed or reordered and searched itself.
         shared = set(self.ours.crossing_right(changed))
-        for token in self.theirs.crossing_right(changed):
+        for token in theirs.crossing_right(changed):
             if token not in shared and token not in self.changed:
-                least = self.size(changed) + self.size(self.theirs.splits[token][1])
-                yield least, self._after(changed, token)
-
-    def _left_of(self, changed: bytes) -> Iterator[tuple[int, Search]]:
+                least = size(changed) + size(theirs.splits[token][1])
+                paths.append((least, self._after(changed, token)))
         shared = set(self.ours.crossing_left(changed))
-        for token in self.theirs.crossing_left(changed):
+        for token in theirs.crossing_left(changed):
             if token not in shared and token not in self.changed:
-                least = self.size(changed) + self.size(self.theirs.splits[token][0])
-                yield least, self._before(changed, token)
+                least = size(changed) + size(theirs.splits[token][0])
+                paths.append((least, self._before(changed, token)))
+        yield from sorted(paths, key=lambda item: item[0])
 
     def _after(self, left: bytes, token: bytes) -> Search:
         """``token`` merges across the end of what has ``left`` on its right spine."""
@@ -154,7 +142,7 @@ class Conflicts:
         return sizes
 
     def _reordered(self) -> Iterator[tuple[int, Search]]:
-        """Where two unchanged merges overlap, and come in another order."""
+        """Case 3 of Theorem 5: two unchanged merges overlap, and come in another order."""
         ours, theirs, changed = self.ours, self.theirs, self.changed
         for shared, endings in ours.ending.items():
             starts = ours.starting.get(shared)
@@ -168,7 +156,8 @@ class Conflicts:
                 yield self.size(shared) + 2, self._stages(shared, ends, starts)
 
     def _stages(self, shared: bytes, ends: list[bytes], starts: list[bytes]) -> Search:
-        """The short ones first: opening all at once may be millions."""
+        """The pairs of such merges, the short ones first."""
+        # All at once may be millions.
         size, inner = self.size, self.size(shared)
         most = max(map(size, (*ends, *starts))) - inner
         low, high = 0, 1

@@ -1,9 +1,4 @@
-"""A shortest content that counts, and on which two merge systems differ.
-
-Where two systems differ on a pair of tokens, they differ on every content of whose tokens that
-pair is a part (Theorem 1). So where the pair alone does not count (it begins inside a
-character, is looked up whole, is no pretoken), tokens are put on either side of it (Theorem 21).
-"""
+"""A shortest content that counts, and on which two merge systems differ (Theorems 1 and 21)."""
 
 from __future__ import annotations
 
@@ -121,9 +116,14 @@ class Contexts:
             if self._contents.count(content):
                 best = content
                 break
+            # The pair alone does not count: it begins inside a character, say, or is looked up
+            # whole. By Theorem 1 the two differ on every content of whose tokens it is a part, so
+            # tokens are put on either side of it (Theorem 21).
             waiting.append(_Node(path, content, True))
             if len(waiting) <= _TRIED:
-                best = self._shorter(best, self._plain_contexts(content))
+                wholes = plain_contexts(content, self._contents.beside)
+                showing = (w for w in wholes if self._contents.count(w) and self._differs(w))
+                best = self._shorter(best, islice(showing, 1))
             if self.tried > (self._budget if best is None else _PATIENCE):
                 self.complete = False
                 break
@@ -131,10 +131,6 @@ class Contexts:
 
     def _shorter(self, best: bytes | None, others: Iterable[bytes]) -> bytes | None:
         return min((*(() if best is None else (best,)), *others), key=self._size, default=None)
-
-    def _plain_contexts(self, content: bytes) -> Iterator[bytes]:
-        wholes = plain_contexts(content, self._contents.beside)
-        return islice((w for w in wholes if self._contents.count(w) and self._differs(w)), 1)
 
     def _grown(self, waiting: Iterable[_Node], best: bytes | None) -> Iterator[bytes]:
         """The first content shorter than ``best``, with ever more tokens put on."""
@@ -166,7 +162,8 @@ class Contexts:
             self.complete = False
 
     def _growths(self, node: _Node) -> Iterator[_Growing]:
-        """Ends are made whole first; then tokens are put before, then after."""
+        # Each content is grown in one order only: ends are made whole first, then tokens are put
+        # before it, then after it.
         if len(node.path) >= _MOST_TOKENS:
             self.complete = False
         elif self._contents.open_start(node.content):

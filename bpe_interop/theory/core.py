@@ -1,8 +1,6 @@
 """Whether two merge systems give every text the same tokens: decided, with a shortest witness.
 
-The theorems are those of ``docs/theory.md``: Theorem 5 says where to look, Theorems 3, 4 and 13
-save the search where they hold. Nothing is assumed about the order of priorities:
-ties, ranks out of order and tokens that nothing builds are all decided.
+Theorem 5 says where to look, Theorems 3, 4 and 13 save the search where they hold.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from ..kernel import CanonicalForm, listed_as_ranked, ranked_as_listed
 from ..merging.canonical import Canonical, canonical, canonical_of, with_splits
-from ..merging.symbols import NO_AFFIXES, symbols_of, textual
+from ..merging.symbols import NO_AFFIXES, merges_missing, symbols_of, textual
 from ..model import MAX_ID, Affixes, Alphabet, BPEModel, MergeRule, PairList, RankTable
 from .conflicts import Conflicts, Path
 from .contexts import Contents, Contexts
@@ -41,9 +39,11 @@ BUDGET = 2_000_000
 class System:
     """A merge rule over an alphabet, and what it can start from and build.
 
-    ``tokens``: all that a merge may produce, and whatever else the vocabulary has. ``base``: the
-    symbols that are there before merging, None for all. The canonical form is that of ``model``,
-    if these are its merges, or ``known``, or found from the rule.
+    Attributes:
+        tokens: all that a merge may produce, and whatever else the vocabulary has.
+        base: the symbols that are there before merging, None for all.
+        model: one of which these are the merges: its canonical form is taken.
+        known: the canonical form, where it need not be found.
     """
 
     rule: MergeRule
@@ -89,12 +89,11 @@ class System:
         return len if self.alphabet == "byte" else _Characters().__getitem__
 
     def neighbours(self, role: Callable[[bytes], object]) -> list[bytes]:
-        """The tokens that may stand beside others.
+        """The tokens that may stand beside others; of symbols that never merge, a few of each role.
 
-        Symbols that no token is built from are all alike to merging: here are a few of each role
-        (of one role are those that make the same contents whole; a part of a character asks for
-        other bytes than a whole one).
+        ``role``: of one role are symbols that make the same contents whole.
         """
+        # Theorem 21: symbols that no token is built from are all alike to merging.
         splits = self.form.splits
         parts = {part for pair in splits.values() for part in pair if part not in splits}
         known = (token for token in self.tokens if self.size(token) == 1)
@@ -114,30 +113,26 @@ class System:
 
 
 def system_of(model: BPEModel) -> System:
-    """The merges of a model, without what stands before and after them.
+    """The merges of a model.
 
-    Contents with a user-defined token are not its business, nor is what becomes of missing
-    symbols and of UNUSED pieces afterwards.
+    User-defined tokens are not in them, nor is what becomes of missing symbols and of UNUSED
+    pieces afterwards.
     """
-    fallback, ids = model.fallback, textual(model)
-    kept = fallback.after_merging or (fallback.missing == "error" and not fallback.byte_fallback)
-    return System(
-        model.merges,
-        ids,
-        model.alphabet,
-        None if kept else ids,
-        model.affixes,
-        model,
-    )
+    ids = textual(model)
+    base = None if merges_missing(model.fallback) else ids
+    return System(model.merges, ids, model.alphabet, base, model.affixes, model)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Whether two systems are the same on every content.
 
-    ``why``: the theorem that proves it, or what was looked at without an answer. ``content``: a
-    shortest content, in symbols, that they encode differently, and ``ours``, ``theirs``: its
-    tokens in both. ``shortest`` is False where shorter ones were left unseen.
+    Attributes:
+        why: the theorem that proves it, or what was looked at without an answer.
+        content: a shortest content, in symbols, that they encode differently.
+        ours: its tokens in the first.
+        theirs: its tokens in the second.
+        shortest: False where shorter ones were left unseen.
     """
 
     verdict: Verdict
@@ -157,13 +152,18 @@ def decide(
     utf8: bool = False,
     budget: int = BUDGET,
 ) -> Decision:
-    """Decides whether two systems give every content the same tokens.
+    """Decides whether two systems give every content the same tokens (Theorem 5).
 
-    ``never`` says that a content does not occur, nor any that holds it; ``utf8``, that only
-    valid UTF-8 does; ``ok``, which contents count. Where the systems differ, but on none that
-    counts and was found, the answer is *undecided*, unless it is shown that there is none, which
-    ``ok`` cannot show. The first system may merge characters and the second bytes; then only
-    contents count whose characters are all tokens of the first.
+    The first may merge characters and the second bytes (Theorem 25).
+
+    Args:
+        a: one system.
+        b: the other.
+        ok: which contents count. It cannot show that none does: where it refuses all that were
+            found, the answer is *undecided*.
+        never: whether a content does not occur, nor any that holds it.
+        utf8: only valid UTF-8 occurs.
+        budget: how many pairs of tokens are looked at.
 
     Raises:
         ValueError: the first system merges bytes and the second characters, or their affixes
@@ -177,17 +177,18 @@ def decide(
     if plain is not None:
         return Decision("proved", plain)
     if a.affixes != NO_AFFIXES:
-        return _decide_spelled(a, b, ok, budget)
+        return _decide_with_affixes(a, b, ok, budget)
     conflicts = conflicts_of(a, b, budget)
     runs = Runs(a.run, b.run)
     return conclude(a, conflicts, conflicts.paths(), runs, contents_of(a, ok, never, utf8=utf8))
 
 
-def _decide_spelled(
+def _decide_with_affixes(
     a: System, b: System, ok: Callable[[bytes], bool] | None, budget: int
 ) -> Decision:
-    """With affixes: each symbol with those that are on it is one character."""
+    # Theorem 22: each symbol with its affixes is one character of another alphabet.
     replaced = a.base is not None or b.base is not None
+    # What merges beside a missing symbol may begin with the prefix, or end without the suffix.
     missing = _missing((a, b)) if replaced else b""
     codes = SymbolCodes(a.affixes, a.alphabet, missing)
     forms = [codes.form(s.rule, s.tokens, s.alphabet, s.base) for s in (a, b)]
@@ -197,7 +198,10 @@ def _decide_spelled(
         return Decision("proved", "the merges that fire are the same, in one order (Theorem 3)")
     if replaced and not missing:
         return Decision("undecided", "which symbols with affixes are missing")
-    ours, theirs = (_coded(codes, form) for form in forms)
+    ours, theirs = (
+        System(PairList(()), [*codes.alphabet(), *form.splits], "char", known=form)
+        for form in forms
+    )
     conflicts = conflicts_of(ours, theirs, budget)
     runs = Runs(ours.run, theirs.run)
     decision = conclude(ours, conflicts, conflicts.paths(), runs, codes.contents(ok))
@@ -222,15 +226,11 @@ def _missing(systems: tuple[System, System]) -> bytes:
     return next((char.encode() for char in chars if char not in used), b"")
 
 
-def _coded(codes: SymbolCodes, form: Canonical) -> System:
-    tokens = [*codes.alphabet(), *form.splits]
-    return System(PairList(()), tokens, "char", known=form)
-
-
 def conflicts_of(a: System, b: System, budget: int) -> Conflicts:
     """All tokens and pairs of the first system on which the two differ."""
     if a.alphabet == b.alphabet:
         return Conflicts(a.spines, b.spines, a.size, budget)
+    # Theorem 25: the characters that are tokens of ours are symbols there, and built in theirs.
     return Conflicts(a.spines, b.spines, len, budget, frozenset(a.symbols()))
 
 
@@ -297,17 +297,19 @@ def conclude(
 
 
 def plainly_equal(a: System, b: System) -> str | None:
-    """The theorem by which two systems are the same, where comparing their forms shows it."""
+    """The theorem by which two systems are the same, where comparing their forms shows it.
+
+    None says only that it does not.
+    """
     if a.alphabet != b.alphabet:
         return None
     if a.rule == b.rule and a.base is b.base is None and set(a.tokens) == set(b.tokens):
         return "the merges are the same"
     if a.affixes != NO_AFFIXES:
-        # A token may be spelled in two ways, of which a split tells one.
-        return None
+        return None  # a token may be spelled in two ways, of which a split tells one (Theorem 22)
     if isinstance(b.rule, RankTable):
         a, b = b, a
-    # Each way spares a canonical form: of the list, or of the ranks.
+    # Each way spares a canonical form: Theorem 4 that of the list, Theorem 13 that of the ranks.
     ways = [_listed_as_ranked, _ranked_as_listed]
     if b.has_form and not a.has_form:
         ways.reverse()
@@ -320,7 +322,7 @@ def plainly_equal(a: System, b: System) -> str | None:
 
 
 def _same_order(a: Canonical, b: Canonical) -> bool:
-    """Whether no two of the splits are tied, and they stand in one order."""
+    # Of tied splits the leftmost merges, so their order says nothing.
     return (
         len(set(a.priority.values())) == len(a.priority)
         and len(set(b.priority.values())) == len(b.priority)
@@ -329,17 +331,19 @@ def _same_order(a: Canonical, b: Canonical) -> bool:
 
 
 def _ranked_as_listed(ranked: System, listed: System) -> str | None:
-    """Whether ranks are those of the tokens that a list builds, in its order (Theorem 13)."""
+    """Theorem 13: the ranks are those of the tokens that the list builds, in its order."""
     table, rule = ranked.rule, listed.rule
     if not isinstance(table, RankTable) or not isinstance(rule, PairList):
         return None
     splits, size = listed.form.splits, listed.size
     if ranked.base is None:
-        native = ranked_as_listed(splits, table.ranks)
-        if native is not None:
-            return _RANKED_AS_LISTED if native else None
+        found = ranked_as_listed(splits, table.ranks)
+        if found is not None:
+            return _RANKED_AS_LISTED if found else None
+    # With a rank, a token that the list does not build could be built by some other pair.
     if any(token not in splits and size(token) > 1 for token in table.ranks):
         return None
+    # MAX_ID stands for "no rank": the largest rank never merges.
     order = [table.ranks.get(token, MAX_ID) for token in splits]
     if not all(one < other for one, other in pairwise([-1, *order, MAX_ID])):
         return None
@@ -349,24 +353,22 @@ def _ranked_as_listed(ranked: System, listed: System) -> str | None:
 
 
 def _listed_as_ranked(ranked: System, listed: System) -> str | None:
-    """Whether a list has each reachable token's split in rank order (Theorem 4).
-
-    Pairs count at their last place.
-    """
+    """Theorem 4: the list has each reachable token's split, and these are in rank order."""
     table, rule = ranked.rule, listed.rule
     if not isinstance(table, RankTable) or not isinstance(rule, PairList):
         return None
     form = ranked.form
-    # Where tokens have kinds, the form may leave some of what the rule builds out.
+    # The form of the list is then that of the ranks: it is kept with the list's model. Where tokens
+    # have kinds, the form may leave some of what the rule builds out.
     plain = all(each is None or not each.vocab.kinds for each in (ranked.model, listed.model))
     kept = listed.model if plain and listed.model is not None else None
     if ranked.base is listed.base is None:
-        native = listed_as_ranked(form.splits, table.ranks, rule.pairs)
-        if native is not None:
-            return _learned(kept, native) if native else None
+        found = listed_as_ranked(form.splits, table.ranks, rule.pairs)
+        if found is not None:
+            return _learned(kept, found) if found else None
     if len(set(form.priority.values())) != len(form.priority):
         return None
-    places = {pair: place for place, pair in enumerate(rule.pairs)}
+    places = {pair: place for place, pair in enumerate(rule.pairs)}  # the last, if listed twice
     last = -1
     for pair in form.splits.values():
         place = places.get(pair)
@@ -375,7 +377,7 @@ def _listed_as_ranked(ranked: System, listed: System) -> str | None:
         last = place
     if not _has_symbols(listed, form.splits.values()) or not _has_symbols(ranked, places):
         return None
-    # The largest rank never merges.
+    # Further pairs never fire, if their products are in the table; the largest rank never merges.
     if any(table.ranks.get(left + right, MAX_ID) == MAX_ID for left, right in places):
         return None
     if kept is not None and not canonical.known(kept):
@@ -385,7 +387,7 @@ def _listed_as_ranked(ranked: System, listed: System) -> str | None:
 
 
 def _learned(model: BPEModel | None, form: CanonicalForm) -> str:
-    """Keeps the canonical form of the list's model, if it may be kept; returns the theorem."""
+    """Keeps the canonical form that the kernel found of the list's model, if it may be kept."""
     if model is not None and not canonical.known(model):
         learned = Canonical(form.splits, form.priority, form.unreachable, form.disordered)
         ids = model.vocab.ids

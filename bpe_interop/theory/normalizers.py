@@ -1,7 +1,6 @@
-"""When two chains of normalizer steps do the same to every text.
+"""When two chains of normalizer steps do the same to every text (Theorem 15).
 
-Steps are written in one way first; what is left is compared as a table of all code points,
-where every step works on each character by itself (``docs/theory.md``, Theorem 15).
+Steps are written in one way first; what is left is compared as a table of all code points.
 """
 
 from __future__ import annotations
@@ -26,23 +25,18 @@ from ..steps import (
 )
 from ..text.charsets import code_points
 from ..text.charsmap import SPACE, is_identity
-from ..text.normalize import normalize
 from ..text.patterns import parse
 from ..text.regex_syntax import Leaf, Node
 from ..text.regex_syntax import Sequence as Parts
-from ..text.unicode import LAST, SURROGATES
-from .acting_steps import acting_normalizer, acting_splits
+from .acting_steps import acting_normalizer, acting_splits, characters, images
 
 
 def plain_steps(step: SentencePieceText) -> tuple[NormalizerStep, ...]:
-    """Simple steps that do the same, but for a character map and a space after the text.
-
-    Spaces are removed before the dummy prefix is put in and before they are escaped; at the end
-    SentencePiece removes escaped ones, so U+2581 in a text is removed there with them.
-    """
+    """Simple steps that do the same, but for a character map and a space after the text."""
     space = SPACE if step.escape else " "
     steps: list[NormalizerStep] = []
     if step.collapse:
+        # Before the dummy prefix is put in, and before spaces are escaped (src/normalizer.cc).
         steps += [
             Replace(Pattern(" {2,}", "oniguruma"), " "),
             Replace(Pattern(r"\A ", "oniguruma"), ""),
@@ -52,17 +46,16 @@ def plain_steps(step: SentencePieceText) -> tuple[NormalizerStep, ...]:
     if step.escape:
         steps.append(Replace(" ", SPACE))
     if step.collapse:
+        # At the end SentencePiece removes escaped ones, U+2581 of the text among them.
         steps.append(Replace(Pattern(rf"{space}+\z", "oniguruma"), ""))
     return tuple(steps)
 
 
 def has_plain_steps(step: SentencePieceText) -> bool:
-    """Whether :func:`plain_steps` normalizes every text alike.
-
-    A user-defined piece keeps the doubled spaces that it holds.
-    """
+    """Whether :func:`plain_steps` normalizes every text alike."""
     if step.dummy == "suffix" or not is_identity(step.charsmap):
         return False
+    # A user-defined piece keeps the doubled spaces that it holds.
     return not step.collapse or not any("  " in text for text in step.kept)
 
 
@@ -82,14 +75,12 @@ Pipeline = tuple[tuple[NormalizerStep, ...], tuple[PreTokenizerStep, ...]]
 
 
 def pipeline(model: BPEModel) -> Pipeline | None:
-    """A model's steps before merging, written in one way; None where they are not stated.
-
-    ``Metaspace`` that never prepends replaces spaces, and does so before the splits. It belongs
-    to the normalizer then, unless added tokens are looked for in between.
-    """
+    """A model's steps before merging, written in one way; None where they are not stated."""
     if model.normalizer is None or model.pretokenizer is None:
         return None
     steps, splits = plain_normalizer(model.normalizer), acting_splits(model)
+    # Theorem 15: Metaspace that never prepends replaces spaces, and does so before the splits. It
+    # belongs to the normalizer, unless added tokens are looked for in between.
     looked_for = any(token.normalized for token in model.added or ())
     first = splits[0] if splits and not looked_for else None
     if isinstance(first, Metaspace) and first.prepend == "never":
@@ -100,7 +91,7 @@ def pipeline(model: BPEModel) -> Pipeline | None:
 def canonical_steps(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ...]:
     """The steps without those that do nothing, literals as literals, what is prepended last."""
     shortened: list[NormalizerStep] = []
-    for step in map(_plain, plain_normalizer(steps)):
+    for step in map(_with_literal, plain_normalizer(steps)):
         if _does_nothing(step) or (isinstance(step, UnicodeForm) and shortened[-1:] == [step]):
             continue
         shortened.append(step)
@@ -110,13 +101,13 @@ def canonical_steps(steps: Sequence[NormalizerStep]) -> tuple[NormalizerStep, ..
 
 
 def same_places(a: Sequence[NormalizerStep], b: Sequence[NormalizerStep]) -> bool:
-    """Whether two chains are the same in one way of writing, in which nothing is prepended.
+    """Whether each character that two chains write also comes from the same place of the text.
 
-    Then each character also comes from the same place of the text, which ``Metaspace`` asks where
-    it prepends to the first one only. Steps that write every text alike may differ in that: what
-    replaces several characters by themselves does, for example (``leading`` in
-    ``text/normalize.py``).
+    ``Metaspace`` asks that where it prepends to the first one only (``leading`` in
+    ``text/normalize.py``). False says only that it is not shown.
     """
+    # Theorem 15: step by step the same, and nothing is prepended. Steps that write every text alike
+    # may differ in that: one that replaces several characters by themselves does.
     return canonical_steps(a) == canonical_steps(b) and not any(
         isinstance(step, Prepend) for step in (*a, *b)
     )
@@ -138,12 +129,13 @@ def first_different_character(
         left, right = left[:-1], right[:-1]
     if not all(map(_by_character, (*left, *right))):
         raise PatternError("not decided: a step looks at more than one character")
-    characters = (*map(chr, range(SURROGATES[0])), *map(chr, range(SURROGATES[1] + 1, LAST + 1)))
-    one, other = _table(left, characters), _table(right, characters)
-    return next((char for char, x, y in zip(characters, one, other, strict=True) if x != y), None)
+    # Theorem 15: such chains are equal exactly if they write every code point in the same way.
+    table = zip(characters(), images(left), images(right), strict=True)
+    return next((char for char, one, other in table if one != other), None)
 
 
-def _plain(step: NormalizerStep) -> NormalizerStep:
+def _with_literal(step: NormalizerStep) -> NormalizerStep:
+    """The step, its pattern as a literal if it matches one text only."""
     if isinstance(step, Replace) and isinstance(step.pattern, Pattern):
         try:
             text = literal(parse(step.pattern))
@@ -174,12 +166,11 @@ def _does_nothing(step: NormalizerStep) -> bool:
 def _swapped(
     first: NormalizerStep, second: NormalizerStep
 ) -> tuple[NormalizerStep, NormalizerStep] | None:
-    """The same two steps with the text prepended last.
-
-    A single character that becomes something leaves no text empty that was not.
-    """
+    """The same two steps with the text prepended last; None where that may differ."""
     if not isinstance(first, Prepend) or not isinstance(second, Replace):
         return None
+    # Theorem 15: a single character that becomes something leaves no text empty that was not, so
+    # there is a text to prepend to in both orders.
     if not isinstance(second.pattern, str) or len(second.pattern) != 1 or not second.content:
         return None
     return second, Prepend(first.text.replace(second.pattern, second.content))
@@ -189,20 +180,3 @@ def _by_character(step: NormalizerStep) -> bool:
     if isinstance(step, Replace):
         return isinstance(step.pattern, str) and len(step.pattern) == 1
     return isinstance(step, (Lowercase, StripAccents, Nmt))
-
-
-def _table(steps: Sequence[NormalizerStep], characters: tuple[str, ...]) -> Sequence[str]:
-    """What becomes of each of all characters: of all at once, with a mark between two.
-
-    Raises:
-        PatternError: every mark tried is what some character becomes.
-    """
-    if not steps:
-        return characters
-    for mark in "\ue000\uf8ff\U000f0000":
-        images = normalize(steps, mark.join(characters)).split(mark)
-        # The mark itself is one of the characters, so it stands there twice and leaves a gap.
-        if len(images) == len(characters) + 1:
-            at = images.index("", ord(mark) - (SURROGATES[1] + 1 - SURROGATES[0]))
-            return [*images[:at], mark, *images[at + 2 :]]
-    raise PatternError("not decided: characters become each other")

@@ -1,8 +1,8 @@
-"""Merges in another form: ranks as a list of pairs, pairs as ranks, characters as bytes.
+"""Merges in another form: ranks as a list of pairs (Theorems 4 and 7), pairs as ranks (Theorem 13).
 
 Each is done where it is proved to give every text the same tokens, and refused otherwise, with
-a text that shows the difference where one was found (``docs/theory.md``, Theorems 4, 7
-and 13). That whole texts of a byte-level tokenizer have no SentencePiece model is Theorem 12.
+a text that shows the difference where one was found. Theorem 12 shows by two texts that a
+tokenizer has no form for SentencePiece at all.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from .spines import Spines
 from .unused_pieces import decide_resplit
 
 _RANKED = "the reachable tokens in the list's order are the same merges (Theorem 13)"
-
-
 _SPLITS = "the splits in rank order are the same merges (Theorem 4)"
 
 
@@ -36,11 +34,15 @@ _SPLITS = "the splits in rank order are the same merges (Theorem 4)"
 class Rewrite:
     """Merges in another form, or why there are none.
 
-    ``rule``: the new rule, None where it is refused. ``proof``: the theorem by which it is the
-    same. ``what`` and ``consequence`` say why it is refused; ``witness`` is a text that shows it.
-    ``shown`` is False where it is only not proved.
-    ``nearest``: the refused rule that fails on the witness, where there is one. ``left_out``:
-    tokens of the vocabulary that the new rule must not be able to build.
+    Attributes:
+        rule: the new rule, None where it is refused.
+        proof: the theorem by which it is the same.
+        what: why it is refused.
+        consequence: what would be otherwise.
+        witness: a text that shows it.
+        shown: False where it is only not proved.
+        nearest: the refused rule that fails on the witness.
+        left_out: tokens of the vocabulary that the new rule must not be able to build.
     """
 
     rule: MergeRule | None
@@ -55,11 +57,7 @@ class Rewrite:
 
 @Memo
 def as_pairs(model: BPEModel) -> Rewrite:
-    """The merges as a list of pairs, which tokenizers runs.
-
-    A rank table becomes the list of its tokens' splits in rank order. Equal ranks are put into
-    an order that keeps what the leftmost of equals did, if there is one (Theorem 7).
-    """
+    """The merges as a list of pairs, which tokenizers runs."""
     is_list, kinds = isinstance(model.merges, PairList), model.vocab.kinds
     as_they_are = Rewrite(model.merges, "the merges are a list of pairs")
     if is_list and "unused" not in kinds.values():
@@ -77,6 +75,8 @@ def as_pairs(model: BPEModel) -> Rewrite:
     headless = _with_missing_parts(system, ids)
     if not headless and len(set(form.priority.values())) == len(form.priority):
         return Rewrite(PairList(tuple(form.splits.values())), _SPLITS)
+    # Ranks are equal, so the leftmost pair merges. Theorem 7: a circle has no list (b), some order
+    # of equals may keep what the leftmost did (a), and all other cases are decided (c).
     circle = forced_circle(system)
     if circle:
         return _circular(model, system, circle, headless)
@@ -88,15 +88,16 @@ def as_pairs(model: BPEModel) -> Rewrite:
     decision = _compare(model, system, others[0], ok=_is_pretoken(model))
     if not headless.isdisjoint(decision.ours):
         return _missing_part(model, decision, others[0].rule, headless)
-    return _tied(model, decision, others[0].rule)
+    what = "pieces have equal scores: of two that overlap, the leftmost merges"
+    consequence = "a list of pairs ranks one before the other"
+    return refused(model, decision, others[0].rule, what, consequence)
 
 
 def as_ranks(model: BPEModel) -> Rewrite:
     """The merges as ranks of their products, which SentencePiece (as scores) and tiktoken run.
 
-    The tokens that a list builds are ranked in its order, then the single symbols by id. That is
-    always the same (Theorem 13), but the other tokens, which are in ``left_out``, must not have
-    ranks: the target must see to it that no pair merges into them.
+    The tokens that a list builds are ranked in its order, then the single symbols by id. The
+    target must see to it that no pair merges into the others, which are in ``left_out``.
     """
     if isinstance(model.merges, RankTable):
         return Rewrite(model.merges, "the merges are ranks")
@@ -112,6 +113,7 @@ def as_ranks(model: BPEModel) -> Rewrite:
         and _is_symbol(token, model.alphabet)
     ]
     ranks = {token: rank for rank, token in enumerate([*built, *singles])}
+    # Theorem 13: always the same, if what the list does not build has no rank.
     left_out = tuple(token for token in ids if token not in ranks)
     return Rewrite(RankTable(ranks), _RANKED, left_out=left_out)
 
@@ -131,6 +133,7 @@ def _compare(
     model: BPEModel, a: System, b: System, ok: Callable[[bytes], bool] | None = None
 ) -> Decision:
     """Decides over what a model's pre-tokenizer may leave to its merges."""
+    # A step after ByteChars may cut inside a character.
     utf8 = ByteChars() not in (model.pretokenizer or ())
     return decide(a, b, ok=ok, never=_never(model), utf8=utf8)
 
@@ -155,6 +158,7 @@ def _circular(
     model: BPEModel, system: System, circle: list[bytes], headless: Set[bytes]
 ) -> Rewrite:
     """Refuses ties that no list can express, with a text that the list by rank and id fails."""
+    # Theorem 7 (b): on each of the texts `l x r` of the circle one list would have to fail.
     spines, ids = system.spines, textual(model)
     places = sorted(
         spines.splits.keys() - headless, key=lambda token: (spines.priority[token], ids[token])
@@ -181,11 +185,6 @@ def _circular(
         witness=witness,
         nearest=rule,
     )
-
-
-def _tied(model: BPEModel, decision: Decision, nearest: MergeRule) -> Rewrite:
-    what = "pieces have equal scores: of two that overlap, the leftmost merges"
-    return refused(model, decision, nearest, what, "a list of pairs ranks one before the other")
 
 
 def refused(
@@ -230,7 +229,7 @@ def _missing_part(
 def _without_unused(
     model: BPEModel, system: System, ids: Mapping[bytes, int], unused: Set[bytes]
 ) -> Rewrite:
-    """Leaves UNUSED pieces out where that is the same as merging and splitting them again."""
+    """Leaves UNUSED pieces out where that is the same as splitting them again (Theorem 23)."""
     rule = model.merges
     # A list ranks the tokens that it builds, in its order (Theorem 13).
     built = {token: rank for rank, token in enumerate(system.form.splits)}
@@ -253,16 +252,15 @@ def _without_unused(
 def tied_lists(
     system: System, ids: Mapping[bytes, int], headless: Collection[bytes] = ()
 ) -> list[System]:
-    """Lists that may do what a rank table with equal ranks does, all but ``headless`` in them.
-
-    First the splits, in an order as in Theorem 7; then, where a token's rank is also that of a
-    part of it, all its splits, by id: that is how runs of spaces are published.
-    """
+    """Lists that may do what a rank table with equal ranks does, all but ``headless`` in them."""
     spines, place = system.spines, ids.__getitem__
     levels = [_ordered(spines, level, place) for level in _levels(spines)]
+    # Theorem 7 (a): the splits, of overlapping ones the winner first.
     plain = [spines.splits[t] for level in levels for t in level if t not in headless]
     lists = [plain]
     if spines.loose:
+        # A token's rank is also that of a part of it: all its splits, by id, which is how runs of
+        # spaces are published (c).
         every: list[tuple[bytes, bytes]] = []
         for level in levels:
             if spines.loose.isdisjoint(level):
@@ -292,7 +290,7 @@ def _levels(spines: Spines) -> Iterator[list[bytes]]:
 
 
 def _ordered(spines: Spines, level: list[bytes], place: Callable[[bytes], int]) -> list[bytes]:
-    """Parts before wholes, winners before losers, otherwise by id, as where it is a circle."""
+    """Parts before wholes, winners before losers; otherwise, and in a circle, by id."""
     if len(level) == 1:
         return level
     members = set(level)
@@ -328,11 +326,9 @@ def _ordered(spines: Spines, level: list[bytes], place: Callable[[bytes], int]) 
 
 
 def forced_circle(system: System) -> list[bytes]:
-    """Two-symbol tokens of equal rank each of which must merge before the next, in a circle.
-
-    ``l x r`` ends in ``lx r`` in the system: a list that does the same has ``lx`` before ``xr``,
-    for it has no other pairs there. So no list goes round the circle (Theorem 7).
-    """
+    """Two-symbol tokens of equal rank each of which must merge before the next, in a circle."""
+    # Theorem 7 (b): where `l x r` ends in `lx r`, a list that does the same has `lx` before `xr`,
+    # for it has no other pairs there. So no list goes round the circle.
     spines, size = system.spines, system.size
     short = dict.fromkeys(token for token in spines.splits if size(token) == 2)
     before: dict[bytes, dict[bytes, None]] = {}
@@ -352,16 +348,18 @@ def forced_circle(system: System) -> list[bytes]:
     return []
 
 
-_CHARACTERS = "\n a1.\t'\u00a0\u00e9\u2776\u4e00"
-"""What is put together to look for an obstruction."""
+_PROBED = "\n a1.\t'\u00a0\u00e9\u2776\u4e00"
+"""What texts are put together of, to look for an obstruction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Obstruction:
-    """Two texts to which no SentencePiece BPE model gives the ids of a tokenizer.
+    """Texts to which no SentencePiece BPE model gives the ids of a tokenizer (Theorem 12).
 
-    In ``longer`` the two characters of ``shorter`` are a token each; alone they are not. And
-    ``two_tokens`` is a text of two tokens, each of which is that of its character.
+    Attributes:
+        longer: a text in which the two characters of ``shorter`` are a token each.
+        shorter: these characters; alone they are not.
+        two_tokens: a text of two tokens, each of which is that of its character.
     """
 
     longer: str
@@ -370,12 +368,15 @@ class Obstruction:
 
 
 def obstruction(encode: Callable[[str], Sequence[int]]) -> Obstruction | None:
-    """Looks for two texts that prove a tokenizer to be no SentencePiece BPE model (Theorem 12).
+    """Looks for texts that prove a tokenizer to be no SentencePiece BPE model (Theorem 12).
 
-    ``encode`` gives the ids of a text, no special tokens in it. The proof is about models whose
-    normalizer goes character by character and that have no UNUSED pieces.
+    The proof is about models whose normalizer goes character by character and that have no UNUSED
+    pieces.
+
+    Args:
+        encode: gives the ids of a text without special tokens.
     """
-    ids = {char: list(encode(char)) for char in _CHARACTERS}
+    ids = {char: list(encode(char)) for char in _PROBED}
     chars = {parts[0]: char for char, parts in ids.items() if len(parts) == 1}
     two_tokens = next(
         (
@@ -388,7 +389,7 @@ def obstruction(encode: Callable[[str], Sequence[int]]) -> Obstruction | None:
     if two_tokens is None:
         return None
     for length in (2, 3):
-        for letters in product(_CHARACTERS, repeat=length):
+        for letters in product(_PROBED, repeat=length):
             longer = "".join(letters)
             parts = list(encode(longer))
             for left, right in pairwise(parts):

@@ -1,8 +1,7 @@
-"""A canonical form, indexed: which of two overlapping merges comes first, which tokens stay apart.
+"""Which of two overlapping merges comes first, and which tokens stay apart (Theorem 6).
 
 The *right spine* of a token is the token itself, the right part of its split, the right part of
-that, and so on; its *left spine* likewise. What two neighbours do is settled where a spine of
-the one meets a spine of the other (``docs/theory.md``, Theorem 6), whatever the priorities are.
+that, and so on; its *left spine* likewise.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ..merging.merger import Priority
 
 
 class Spines:
-    """The merges of a canonical form. Threads may share it."""
+    """The merges of a canonical form, indexed. Threads may share it."""
 
     def __init__(self, form: Canonical) -> None:
         self.splits: Mapping[bytes, tuple[bytes, bytes]] = as_dict(form.splits)
@@ -35,10 +34,13 @@ class Spines:
 
     def left_first(self, left: bytes, right: bytes) -> bool:
         """Whether ``l x r`` does ``left = (l, x)``, not ``right = (x, r)``."""
+        # Theorem 6, cases 1 to 3: one number a token for either place is enough.
         return self.before[left] <= self.after[right]
 
     def keeps_apart(self, left: bytes, right: bytes) -> bool:
-        """Whether two tokens, side by side, both stay as they are (Theorem 6)."""
+        """Whether two tokens, side by side, both stay as they are."""
+        # Theorem 6: they do not exactly if some token is built of a part on the right spine of
+        # the one and a part on the left spine of the other, before the merges above these parts.
         built, splits = self.built, self.splits
         spine: list[tuple[bytes, bytes | None]] = [(right, None)]
         while (split := splits.get(spine[-1][0])) is not None:
@@ -164,13 +166,17 @@ def _turns(
 ) -> tuple[dict[bytes, Priority], dict[bytes, Priority]]:
     """Each token's turn as the left one of two merges that overlap, and as the right one.
 
-    The left one comes first if its turn is not later (Theorem 6).
+    The left one comes first if its turn is not later.
     """
     if not loose:
+        # Every merge is later than those of its parts, so its peak is its own priority.
         return peak, peak
     before, after = {}, {}
     for token, (left, right) in splits.items():
         most, own = peak[token], priority[token]
+        # Theorem 6: the lower peak is first (case 1). Of equal ones the left token is (case 2),
+        # unless the shared part has this peak too, the rest on the right has not, and the right
+        # token's own priority is lower (case 3).
         before[token] = most, own
         after[token] = most, own if peak.get(left) == most != peak.get(right) else inf
     turns = sorted({*before.values(), *after.values()})

@@ -1,4 +1,7 @@
-"""UNUSED pieces of SentencePiece: merged like others, and split again in the end (Theorem 23)."""
+"""UNUSED pieces of SentencePiece, which are merged like others and split again in the end.
+
+Theorem 23 is about all of them, Theorem 28 about single characters.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from heapq import merge
 from ..model import Affixes, BPEModel, PairList, Vocab
 from .conflicts import Conflicts, Path
 from .core import BUDGET, Decision, Runs, System, conclude, conflicts_of, contents_of
+from .utf8 import falls_back_to_bytes
 
 
 class Resplit:
@@ -36,35 +40,34 @@ class Resplit:
 
 
 def without_unused_characters(model: BPEModel) -> BPEModel:
-    """A model with the same ids on every text, without UNUSED tokens that are as if missing.
+    """A model with the same ids on every text, without UNUSED characters that are as if missing.
 
-    That is one character that no other token holds, where missing characters become bytes
-    (``docs/theory.md``, Theorem 28): the null character of a ``.model`` with byte fallback.
+    The null character of published ``.model`` files with byte fallback is one (Theorem 28).
     """
-    idle = _idle(model)
-    if not idle:
+    out = _as_if_missing(model)
+    if not out:
         return model
-    ids = {token: n for token, n in model.vocab.ids.items() if token not in idle}
+    ids = {token: n for token, n in model.vocab.ids.items() if token not in out}
     left = {*ids.values()}
     kinds = {n: kind for n, kind in model.vocab.kinds.items() if n in left}
     scores = {n: score for n, score in model.vocab.scores.items() if n in left}
     vocab, merges = Vocab(ids, kinds, scores), model.merges
     if not isinstance(merges, PairList):
-        merges = replace(merges, ranks={t: n for t, n in merges.ranks.items() if t not in idle})
+        merges = replace(merges, ranks={t: n for t, n in merges.ranks.items() if t not in out})
     return replace(model, vocab=vocab, merges=merges)
 
 
-def _idle(model: BPEModel) -> set[bytes]:
+def _as_if_missing(model: BPEModel) -> set[bytes]:
+    """The UNUSED characters that no other token holds, where missing ones become bytes."""
     ids, kinds = model.vocab.ids, model.vocab.kinds
     if "unused" not in kinds.values():
         return set()
-    idle = {t for t, n in ids.items() if kinds.get(n) == "unused" and len(t.decode("utf-8")) == 1}
+    out = {t for t, n in ids.items() if kinds.get(n) == "unused" and len(t.decode("utf-8")) == 1}
     alone = model.alphabet != "byte" and model.affixes == Affixes() and not model.lookup_first
-    bytewise = model.fallback.byte_fallback and list(kinds.values()).count("byte") == 256
-    if not idle or not alone or not bytewise:
+    if not out or not alone or not falls_back_to_bytes(model):
         return set()
-    held = {char.encode() for token in ids if token not in idle for char in token.decode("utf-8")}
-    return idle - held
+    # In a token that holds it, the character would merge; alone it becomes its bytes either way.
+    return out - {char.encode() for token in ids if token not in out for char in token.decode()}
 
 
 def decide_resplit(
@@ -77,9 +80,10 @@ def decide_resplit(
 ) -> Decision:
     """Decides whether ``a``, its UNUSED tokens split again, gives the same tokens as ``b``.
 
-    ``b`` builds none of them. By Theorem 1 the two are the same exactly if they are on each
-    token and on each pair of tokens that ``a`` keeps apart (``docs/theory.md``, Theorem 23).
+    ``b`` builds none of them. For ``ok`` and ``never`` see :func:`.core.decide`.
     """
+    # Theorem 23, by Theorem 1: the two are the same exactly if they are on each token and each pair
+    # of tokens that `a` keeps apart, UNUSED ones included.
     ours = Resplit(a, unused)
     conflicts = conflicts_of(a, b, BUDGET)
 
@@ -101,8 +105,9 @@ def _beside_unused(
 ) -> Iterator[Path]:
     """Pairs with an UNUSED token that ``a`` keeps apart, and across which ``b`` merges.
 
-    What only ``b`` builds may be among them. It shows on itself, which is shorter.
+    Where an UNUSED token stands, ``b`` has its parts, so it merges across the last or the first.
     """
+    # A neighbour may be one that only `b` builds: it differs by itself, and that is shorter.
     begins: dict[bytes, list[bytes]] = {}
     ends: dict[bytes, list[bytes]] = {}
     for token in unused:

@@ -1,6 +1,6 @@
-"""Which byte strings stand inside UTF-8 (RFC 3629, section 4).
+"""Which bytes, and strings of bytes, stand in UTF-8 (RFC 3629, section 4), and have tokens.
 
-The others are contents of no text (``docs/theory.md``, Theorem 21).
+The others are contents of no text (Theorem 21).
 """
 
 from __future__ import annotations
@@ -12,12 +12,9 @@ from ..merging.symbols import textual
 from ..model import BPEModel
 
 UTF8_BYTES: frozenset[int] = frozenset(range(256)) - {0xC0, 0xC1} - frozenset(range(0xF5, 0x100))
-"""The bytes that occur in UTF-8 (RFC 3629)."""
-
+"""The bytes that occur in UTF-8."""
 
 _TAIL = b"[\x80-\xbf]"
-
-
 _INSIDE = re.compile(
     b"(?:%(t)s{1,3}(?![\x80-\xbf]))?"
     b"(?:[\x00-\x7f]|[\xc2-\xdf]%(t)s|\xe0[\xa0-\xbf]%(t)s|\xed[\x80-\x9f]%(t)s"
@@ -60,9 +57,9 @@ def missing_bytes(contents: Container[bytes]) -> frozenset[int]:
 
 
 def has_utf8_bytes(model: BPEModel) -> bool:
-    """Whether every byte that occurs in UTF-8 is a token, as it is only where bytes are merged.
+    """Whether every byte that occurs in UTF-8 is a token, with each of the affixes it can have.
 
-    With affixes, that is in each of the places in which it has others of them.
+    It is so only where bytes are merged.
     """
     tokens, prefix, suffix = textual(model), model.affixes.prefix, model.affixes.suffix
     return all(
@@ -71,6 +68,12 @@ def has_utf8_bytes(model: BPEModel) -> bool:
         for before in {b"", prefix}
         for after in {b"", suffix}
     )
+
+
+def falls_back_to_bytes(model: BPEModel) -> bool:
+    """Whether missing characters become the tokens of their bytes, so that none is unknown."""
+    kinds = list(model.vocab.kinds.values())
+    return model.fallback.byte_fallback and kinds.count("byte") == 256
 
 
 def text_with(byte: int) -> str:

@@ -34,4 +34,4 @@ def search_less() -> None:
     for module in (normalizer, pretokenizer, stage):
         vars(module)["short_texts"] = _strings
     # A table of every code point is made of few normalizers, again and again.
-    vars(normalizers)["_table"] = lru_cache(maxsize=16)(vars(normalizers)["_table"])
+    vars(normalizers)["images"] = lru_cache(maxsize=16)(vars(normalizers)["images"])

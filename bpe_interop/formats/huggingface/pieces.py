@@ -36,6 +36,7 @@ from ...text.regex_syntax import Alternation
 from ...theory.normalizers import literal, plain_steps
 from ...theory.rewrite import as_pairs
 from ...theory.user_defined import found_as_added, stays_symbol
+from ...theory.utf8 import falls_back_to_bytes
 from .vocab import Pairs
 
 ALL_SPACES = 2**31
@@ -122,7 +123,7 @@ def _tokens(model: BPEModel, merger: Merger, text: str) -> Iterator[str]:
     """
     ids, fallback = model.vocab.ids, model.fallback
     symbols = symbols_of(text.encode(), "char")
-    bytes_ = [*model.vocab.kinds.values()].count("byte") == 256 and fallback.byte_fallback
+    bytes_ = falls_back_to_bytes(model)
     if not all(map(ids.__contains__, symbols)) and not (bytes_ or fallback.missing == "unknown"):
         yield text
         return

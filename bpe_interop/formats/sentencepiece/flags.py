@@ -22,6 +22,7 @@ from ...steps import (
 from ...text.charsmap import SPACE
 from ...theory.acting_steps import acting_normalizer, acting_splits
 from ...theory.normalizers import plain_steps
+from ...theory.utf8 import falls_back_to_bytes
 from .scores import ranking
 
 Dummy: TypeAlias = Literal["none", "prefix", "suffix"]
@@ -134,12 +135,7 @@ def _has_space(model: BPEModel) -> bool:
     """Whether the space is a token, or falls back to those of its bytes."""
     if SPACE.encode() in model.vocab.ids:
         return True
-    return has_byte_tokens(model)
-
-
-def has_byte_tokens(model: BPEModel) -> bool:
-    """Whether missing characters fall back to bytes, and all 256 have tokens."""
-    return model.fallback.byte_fallback and list(model.vocab.kinds.values()).count("byte") == 256
+    return falls_back_to_bytes(model)
 
 
 def begins_with_space_only(model: BPEModel) -> bool:
